@@ -27,7 +27,7 @@ from agents.context.values import (
 from agents.prompt_inputs import actions, is_there, near, said, sees, sent_of, twigs
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer, registry
+from loom.commands import node_writer, registry, web_search
 from loom.commands.view import LISTS
 from loom.events import streams
 from loom.models import Node, Participant, Step, Tree, Turn, Workspace
@@ -35,7 +35,7 @@ from loom.queries import lookup, window_contents, windows, workspaces
 from loom.queries.event_log import notifications_of
 from loom.queries.lookup import path_of, withheld_from_models
 from loom.queries.node_rows import NodeRow, rows_of
-from loom.queries.trees import size_of
+from loom.queries.outline import size_of
 from loom.queries.windows import loaded_in
 from loom.queries.workspaces import budget_of, spent_of, truncation_for, turns
 from loom.rules import budgets
@@ -220,7 +220,9 @@ def _named(asks: Request | None) -> str:
 
 
 def _commands(actor: Actor) -> tuple[Syntax, ...]:
-    allowed = (one for one in registry.listed() if one.permissions <= actor.permissions)
+    without = web_search.unusable(actor)
+    listed = (one for one in registry.listed() if one.verb not in without)
+    allowed = (one for one in listed if one.permissions <= actor.permissions)
     return tuple(Syntax(one.group, one.syntax, one.summary.split(".")[0]) for one in allowed)
 
 

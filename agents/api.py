@@ -27,8 +27,7 @@ from agents.next_request import (
 from loom import access
 from loom.access import Actor
 from loom.api.auth import user_of
-from loom.api.nodes import a_truth, an_id, word
-from loom.api.schema import operation
+from loom.api.schema import a_truth, an_id, operation, word
 from loom.api.waiting import ended_within
 from loom.commands import generation_lifecycle
 from loom.models import Generation, Participant, Workspace

@@ -10,7 +10,6 @@ from typing import Any
 import httpx
 from django.utils import timezone
 
-from agents.context.overlap import Seam
 from agents.persistence import (
     Ending,
     Held,
@@ -25,7 +24,7 @@ from agents.persistence import (
 from agents.providers.attempt import Attempt, Delta, Finished, StreamEvent, wait_before_next
 from agents.providers.exchange import Failure, Limits
 from agents.providers.transport import in_reading, in_thread
-from agents.reply import Cutter
+from agents.reply import Cutter, Seam
 from agents.subject_prompt import language
 from loom.commands import money
 from loom.commands.generation_lifecycle import CUT_OFF

@@ -19,7 +19,7 @@ from loom.models import Call, Generation, Node, Participant, Tree, Workspace
 from loom.queries import lookup, provenance, usage
 from loom.queries.workspaces import text_at
 from loom.rules.permissions import LOOM
-from loom.rules.prices import NANO
+from loom.rules.providers import NANO
 
 How = Literal["turn", "continue"]
 PURPOSES = {"turn": "reply", "continue": "continue"}

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any, TypeVar
 
-from django.db import DatabaseError, OperationalError, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 
 from agents.providers.attempt import Attempt
 from agents.providers.exchange import Broken
@@ -254,7 +254,7 @@ def keep_alive(uid: str, lease: str, text: str, chunk: int) -> str:
         return generation_lifecycle.progress(
             uid, lease=lease, text=text, chunk=chunk, seconds=LEASE_S
         )
-    except DatabaseError:
+    except (InterfaceError, DatabaseError):
         log.warning("could not write generation %s", uid, exc_info=True)
         return "go"
 
@@ -285,7 +285,7 @@ def tell_wait(uid: str, lease: str, why: str) -> None:
     """Stores with a generation why nothing comes yet."""
     try:
         generation_lifecycle.set_note(uid, lease=lease, note=why)
-    except OperationalError:  # a busy database is no reason to end a generation
+    except (InterfaceError, OperationalError):  # a busy database is no reason to end a generation
         log.warning("could not say why %s waits", uid, exc_info=True)
 
 
@@ -321,7 +321,7 @@ def _persistently(write: Callable[[], T]) -> T:
     while True:
         try:
             return write()
-        except OperationalError:
+        except (InterfaceError, OperationalError):
             if time.monotonic() > until:
                 raise
             log.warning("a busy database, once more", exc_info=True)

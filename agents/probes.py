@@ -17,12 +17,12 @@ from agents.providers.transport import CheckedTransport, in_thread, the_loop
 from agents.providers.web_search import Question, Where, found_by
 from agents.subject_prompt import whom
 from loom.commands import participants, web_search
-from loom.commands.money import key_of
-from loom.commands.participants import allowed_addresses, note_probe
+from loom.commands.money import allowed_addresses, key_of
+from loom.commands.participants import note_probe
 from loom.models import Participant, SearchService, WebSearch
 from loom.rules.errors import CommandError
 from loom.rules.identity import instant
-from loom.rules.provider_kinds import search_service
+from loom.rules.providers import search_service
 
 
 def start_listing(uid: str) -> None:

@@ -34,8 +34,7 @@ from loom.queries.documents import lore_of, newest
 from loom.queries.lookup import below_pruned, path_of, withheld_from_models
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.node_rows import GONE, NodeRow, fetch, listed, rows_of
-from loom.queries.outline import LINES, outline_left, outline_of
-from loom.queries.trees import size_of
+from loom.queries.outline import LINES, outline_left, outline_of, size_of
 from loom.rules import identity
 from loom.rules.documents import body_start
 from loom.rules.errors import CommandError, not_found

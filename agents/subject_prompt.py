@@ -12,7 +12,6 @@ from agents import prompt_inputs
 from agents.agent_prompt import Place, assembled, demand_turn, place_of
 from agents.context.agent_request import Message
 from agents.context.agent_request import Sent as AgentSent
-from agents.context.overlap import Seam
 from agents.context.sections import BY_EXAMPLE
 from agents.context.subject_request import (
     Endpoint,
@@ -27,12 +26,11 @@ from agents.prompt_inputs import asker_of, pieces_of, sent_of, steering_of, summ
 from agents.providers.attempt import Ask, Blocks
 from agents.providers.exchange import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
-from agents.reply import Language
+from agents.reply import Language, Seam
 from loom import access
 from loom.access import Actor
 from loom.commands import registry, turn_lifecycle
-from loom.commands.money import key_of
-from loom.commands.participants import allowed_addresses
+from loom.commands.money import allowed_addresses, key_of
 from loom.commands.view import LISTS
 from loom.events import streams
 from loom.grammar.gbnf import Known, grammar_of
@@ -45,7 +43,7 @@ from loom.rules.errors import CommandError
 from loom.rules.identity import STORED
 from loom.rules.node_text import described, hashes_in
 from loom.rules.options import number_of
-from loom.rules.provider_kinds import PROBED, samplers_of
+from loom.rules.providers import PROBED, samplers_of
 
 
 def language() -> Language:

@@ -19,7 +19,6 @@ from django.contrib.sessions.models import Session
 from django.db import DatabaseError, close_old_connections, transaction
 from django.utils import timezone
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
 from agents import persistence
 from agents.generations import Run
@@ -153,7 +152,8 @@ def delete_old() -> int:
 
 
 class Sweeper(threading.Thread):
-    """Sweeps every few seconds until asked to stop; survives a database or broker that is down."""
+    """Sweeps every few seconds until asked to stop; survives a database or broker that is down,
+    and any other error."""
 
     def __init__(self) -> None:
         super().__init__(name="sweeper", daemon=True)
@@ -171,7 +171,7 @@ class Sweeper(threading.Thread):
                 web_search.sweep()
                 document_log.settle_resting(timezone.now() - timedelta(seconds=FORGOTTEN_S))
                 self._delete_old()
-            except DatabaseError:
+            except Exception:  # whatever it was, the next round is the only one that looks again
                 sweeper_log.warning("could not sweep", exc_info=True)
             finally:
                 close_old_connections()
@@ -210,8 +210,8 @@ async def _receive() -> None:
     while not _ending:
         try:
             found = await lanes.blpop([streams.LANES], timeout=LISTEN_S)
-        except (RedisError, OSError) as error:  # away: the sweeper begins what waits
-            log.warning("no answer from the broker, asking again: %s", error)
+        except Exception as error:  # away, or gone in the middle: the sweeper begins what waits
+            log.warning("no answer from the broker, asking again: %r", error)
             await asyncio.sleep(AGAIN_S)
             continue
         if found is not None and _ending:  # for another worker

@@ -22,7 +22,7 @@ from loom.access import get_actor  # noqa: E402
 from loom.commands import groves, node_writer  # noqa: E402
 from loom.commands.execute import Request, execute_line  # noqa: E402
 from loom.models import Generation, Participant, User  # noqa: E402
-from loom.rules.prices import counts_of  # noqa: E402
+from loom.rules.providers import counts_of  # noqa: E402
 from tests.agents.acting import run_lane  # noqa: E402
 from tests.providers.scripted import ScriptedProvider  # noqa: E402
 from tests.providers.scripts import Script, used  # noqa: E402

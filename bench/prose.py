@@ -13,14 +13,14 @@ import sys
 import time
 from dataclasses import dataclass
 
-from agents.context.overlap import Seam, goes_on
 from agents.context.subject_request import PLAIN, handed_over
 from agents.providers.attempt import Ask, Attempt, Delta
 from agents.providers.exchange import Limits
 from agents.providers.openai import OpenAI
 from agents.providers.transport import CheckedTransport
+from agents.reply import Seam, goes_on
 from bench.acting import start
-from loom.rules.provider_kinds import WAYS
+from loom.rules.providers import WAYS
 
 TOKENS = 24
 AT_ONCE = 2

@@ -14,8 +14,8 @@ import httpx
 
 from agents.providers.attempt import Adapter, Ask, Attempt, Delta
 from agents.providers.exchange import Limits
-from agents.providers.litellm_adapter import LiteLLM, LiteLLMTransport
 from agents.providers.openai import OpenAI
+from agents.providers.registry import LiteLLM, LiteLLMTransport
 from agents.providers.transport import CheckedTransport
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import tokens

@@ -9,7 +9,7 @@ from loom.access import Actor, get_actor
 from loom.commands import node_writer
 from loom.events import streams
 from loom.models import ORDINAL_BITS, Grove, Membership, Node, Participant, Stream, Tree, User
-from loom.queries.trees import measured
+from loom.queries.outline import measured
 from loom.rules import identity
 
 WORDS = (

@@ -12,7 +12,7 @@ from channels.routing import ProtocolTypeRouter
 from django.conf import settings
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from config.handler import bounded, handler
+from config.http import bounded, handler
 
 django_application = handler()
 

@@ -134,7 +134,9 @@ def framed(name: str, body: str, *, more: str = "") -> str:
 
 
 def thousands(tokens: int) -> str:
-    """`0.4k`, `18.6k`, `50k`."""
+    """`37`, `0.4k`, `18.6k`, `50k`: in thousands to a tenth; below a hundred exactly."""
+    if tokens < 100:
+        return f"{tokens}"
     return f"{tokens / 1000:.1f}".removesuffix(".0") + "k"
 
 

@@ -189,7 +189,7 @@ class Picture:
 class Ask:
     """A request in a provider's own words, but for its shape. `messages` for a chat,
     `prompt` for a completion; `many` candidates in one answer; `grammar` in GBNF, to
-    which the answer is held; `samplers` by the names of loom.rules.provider_kinds. `blocks` are
+    which the answer is held; `samplers` by the names of loom.rules.providers. `blocks` are
     the messages but the system's once more, for providers that take them apart; `goes_on`:
     with the last message, the model's own. `images`, by hash, go where a text of the user names
     them; every other text says in words what they show."""

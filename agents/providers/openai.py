@@ -26,7 +26,7 @@ from agents.providers.attempt import (
     without_images,
 )
 from agents.providers.exchange import Exchange, Failure, Outgoing, of_words
-from loom.rules.provider_kinds import PROBED
+from loom.rules.providers import PROBED
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 # How vLLM, SGLang and llama.cpp are asked to go on with the last message.

@@ -9,7 +9,6 @@ from typing import Any
 
 import httpx
 
-from agents.context.overlap import Seam, goes_on
 from agents.context.subject_request import BEGINS, handed_over
 from agents.providers.attempt import (
     Ask,
@@ -27,8 +26,9 @@ from agents.providers.attempt import (
 from agents.providers.exchange import Broken, Clock, Exchange, Failure, Limits, broken_by
 from agents.providers.openai import sampler_fields
 from agents.providers.registry import Provider
+from agents.reply import Seam, goes_on
 from loom.rules.node_text import image_reference
-from loom.rules.provider_kinds import PROBED, SAMPLERS_BY_NAME
+from loom.rules.providers import PROBED, SAMPLERS_BY_NAME
 from loom.transfer.images import square
 
 LIMITS = Limits(connect_s=10, first_s=60, idle_s=20, total_s=90, body_bytes=1024 * 1024)

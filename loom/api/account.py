@@ -12,8 +12,7 @@ from loom import access
 from loom.api import bodies, responses
 from loom.api.auth import demand_browser, user_of
 from loom.api.bodies import read
-from loom.api.nodes import PAGES, paged
-from loom.api.schema import operation
+from loom.api.schema import PAGES, operation, paged
 from loom.commands import people
 from loom.models import ApiKey, User, UserSession
 from loom.queries.trees import browsers_of, grove_bodies

@@ -25,7 +25,7 @@ from loom.rules import options
 from loom.rules.errors import CommandError
 from loom.rules.options import SETTINGS
 from loom.rules.permissions import Role, Scope
-from loom.rules.provider_kinds import DEFAULT_CONTEXT
+from loom.rules.providers import DEFAULT_CONTEXT
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 64

@@ -16,8 +16,7 @@ from loom.access import Actor, documents_for, linked_to
 from loom.api import bodies, responses
 from loom.api.auth import user_of
 from loom.api.bodies import read
-from loom.api.nodes import PAGES, a_number, an_id, number, paged, word
-from loom.api.schema import operation
+from loom.api.schema import PAGES, a_number, an_id, number, operation, paged, word
 from loom.commands import document_actions as verbs
 from loom.commands import summaries
 from loom.commands.documents import Kind

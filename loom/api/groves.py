@@ -18,19 +18,19 @@ from loom.access import Actor
 from loom.api import bodies, responses
 from loom.api.auth import demand_scope, user_of
 from loom.api.bodies import read
-from loom.api.nodes import MOST as ALL
-from loom.api.nodes import (
+from loom.api.nodes import events_of
+from loom.api.schema import (
+    MOST_ROWS,
     PAGES,
-    USUAL,
+    USUAL_ROWS,
     a_number,
     a_truth,
-    events_of,
     number,
+    operation,
     paged,
     paged_at_once,
     truth,
 )
-from loom.api.schema import operation
 from loom.commands import groves as verbs
 from loom.commands import marks as tag_commands
 from loom.commands import saved as saving
@@ -43,7 +43,7 @@ from loom.queries.trees import grove_bodies, grove_body, tags_in
 from loom.rules.errors import CommandError
 from loom.rules.identity import instant
 from loom.rules.options import settings_schema, values_of
-from loom.rules.provider_kinds import SEARCH_SERVICES
+from loom.rules.providers import SEARCH_SERVICES
 
 CURSOR = (
     a_number("since", "The last seq that is known."),
@@ -304,7 +304,7 @@ def tags(request: Request, uid: str) -> Response:
     actor, _ = access.get_grove(user_of(request), uid)
     if request.method == "GET":
         found = tags_in(actor)
-        limit = number(request, "limit", default=USUAL, least=1, most=ALL)
+        limit = number(request, "limit", default=USUAL_ROWS, least=1, most=MOST_ROWS)
         offset = number(request, "offset", default=0)
         return Response({"count": len(found), "results": found[offset : offset + limit]})
     if request.method == "DELETE":

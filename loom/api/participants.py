@@ -16,8 +16,8 @@ from loom.access import Actor
 from loom.api import bodies, responses
 from loom.api.auth import user_of
 from loom.api.bodies import read
-from loom.api.nodes import PAGES, a_truth, an_id, get_node, paged, truth, word
-from loom.api.schema import operation
+from loom.api.nodes import get_node
+from loom.api.schema import PAGES, a_truth, an_id, operation, paged, truth, word
 from loom.commands import participants as verbs
 from loom.commands.agent_templates import TEMPLATES
 from loom.models import Node, Participant, Tree, User, Workspace

@@ -1,14 +1,20 @@
-"""How the OpenAPI schema describes what all addresses share: bodies, keys, cookies, errors."""
+"""How the OpenAPI schema describes what all addresses share (bodies, forms, queries, pages, keys,
+cookies, errors), and how queries and pages are read."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from django.conf import settings
+from django.db.models import QuerySet
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from loom.api.responses import Problem
+from loom.rules.errors import CommandError, not_found
 
 F = TypeVar("F", bound=Callable[..., Any])
 _METHODS = ("get", "post", "put", "patch", "delete")
@@ -47,6 +53,19 @@ def operation(
         parameters=list(asks),
     )
     return described
+
+
+def form(file: str, **fields: tuple[str, Sequence[str]]) -> dict[str, Any]:
+    """The schema of a form with a file and fields of text, each with its description and the
+    values that it may have (none: any)."""
+    described: dict[str, Any] = {
+        "file": {"type": "string", "format": "binary", "description": file}
+    }
+    for name, (says, values) in fields.items():
+        allowed = {"enum": ["", *values]} if values else {}
+        described[name] = {"type": "string", **allowed, "description": says}
+    body = {"type": "object", "required": ["file"], "properties": described}
+    return {"multipart/form-data": body}
 
 
 class Schema(AutoSchema):
@@ -97,3 +116,107 @@ def with_errors(
                 for status, says in _ERRORS.items():
                     answers.setdefault(status, {"description": says, "content": content})
     return result
+
+
+# What is read from a query, and how the schema describes it.
+
+
+def word(request: Request, name: str) -> str:
+    """An id from the query; "" where it is left out. NOT_FOUND for what can be no id."""
+    given = request.query_params.get(name, "")
+    if given and not (given.isascii() and given.isalnum()):
+        raise not_found(f"{name}={given[:40]!r}")
+    return given
+
+
+def needed(request: Request, name: str) -> str:
+    """An id that may not be left out of the query."""
+    given = word(request, name)
+    if not given:
+        raise CommandError("INVALID_SYNTAX", f"{name} is missing.", hint=f"?{name}=ID")
+    return given
+
+
+def an_id(name: str, says: str, *, required: bool = False) -> OpenApiParameter:
+    """An id in the query, for the schema."""
+    return OpenApiParameter(name, OpenApiTypes.STR, description=says, required=required)
+
+
+def a_truth(name: str, says: str) -> OpenApiParameter:
+    """A yes or no in the query, for the schema."""
+    return OpenApiParameter(name, OpenApiTypes.BOOL, description=says, default=False)
+
+
+def a_number(
+    name: str,
+    says: str,
+    *,
+    least: int = 0,
+    most: int | None = None,
+    default: int | None = None,
+) -> OpenApiParameter:
+    """A whole number in the query, for the schema."""
+    bounds = {"type": "integer", "minimum": least}
+    if most is not None:
+        bounds["maximum"] = most
+    return OpenApiParameter(name, bounds, description=says, default=default)
+
+
+def number(
+    request: Request, name: str, *, default: int, least: int = 0, most: int | None = None
+) -> int:
+    """A whole number from the query: INVALID_SYNTAX where it is none or below `least`,
+    LIMIT_EXCEEDED above `most`."""
+    given = request.query_params.get(name)
+    if given is None:
+        return default
+    if not (given.isascii() and given.isdecimal()) or len(given) > 18 or int(given) < least:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"{name} must be a whole number of at least {least}.",
+            hint=f"{name}={default}",
+        )
+    if most is not None and int(given) > most:
+        raise CommandError(
+            "LIMIT_EXCEEDED", f"{name} must be at most {most}.", hint=f"{name}={most}"
+        )
+    return int(given)
+
+
+def truth(request: Request, name: str) -> bool:
+    """A yes or no from the query: 1, true, 0, false, or nothing for no."""
+    given = request.query_params.get(name, "0").lower()
+    if given not in ("0", "1", "true", "false"):
+        raise CommandError("INVALID_SYNTAX", f"{name} must be 1 or 0.", hint=f"{name}=1")
+    return given in ("1", "true")
+
+
+# Lists in pages: `{count, results}` by `limit` and `offset`.
+
+
+USUAL_ROWS, MOST_ROWS = 100, 1000
+PAGES = (
+    a_number(
+        "limit", f"At most {MOST_ROWS}; {USUAL_ROWS} where it is left out.", least=1, most=MOST_ROWS
+    ),
+    a_number("offset", "How many to pass over."),
+)
+
+
+def paged(
+    request: Request, rows: "QuerySet[Any]", body: Callable[[Any], dict[str, Any]]
+) -> Response:
+    """One page of the rows, each as `body` shows it."""
+    return paged_at_once(request, rows, lambda page: [body(row) for row in page])
+
+
+def paged_at_once(
+    request: Request,
+    rows: "QuerySet[Any]",
+    bodies: Callable[[Sequence[Any]], list[dict[str, Any]]],
+) -> Response:
+    """One page of the rows, as `bodies` shows all of them."""
+    limit = number(request, "limit", default=USUAL_ROWS, least=1, most=MOST_ROWS)
+    offset = number(request, "offset", default=0)
+    page = bodies(list(rows[offset : offset + limit]))
+    return Response({"count": rows.count(), "results": page})

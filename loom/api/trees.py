@@ -1,14 +1,18 @@
-"""Trees over the API: list, make, change, archive, erase; their links and public links."""
+"""Trees over the API: list, make, change, archive, erase; their links, public links and images."""
 
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from django.core.files.uploadedfile import UploadedFile
 from django.db.models import QuerySet
+from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from pydantic import BaseModel
-from rest_framework.decorators import api_view
+from rest_framework.decorators import api_view, parser_classes
+from rest_framework.exceptions import UnsupportedMediaType
+from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -17,25 +21,25 @@ from loom.access import Actor
 from loom.api import bodies, responses
 from loom.api.auth import user_of
 from loom.api.bodies import read
-from loom.api.nodes import (
-    MOST,
+from loom.api.nodes import get_node
+from loom.api.schema import (
+    MOST_ROWS,
     PAGES,
-    USUAL,
+    USUAL_ROWS,
     a_truth,
     an_id,
-    get_node,
+    form,
     needed,
     number,
+    operation,
     paged,
     paged_at_once,
     truth,
     word,
 )
-from loom.api.schema import operation
 from loom.commands import saved as saving
 from loom.commands import summaries as summary_commands
 from loom.commands import trees as tree_commands
-from loom.commands import trees as verbs
 from loom.models import Tree, User, Workspace
 from loom.queries import lookup
 from loom.queries.links import link_bodies, links_in
@@ -43,6 +47,8 @@ from loom.queries.lookup import pins_on
 from loom.queries.trees import tree_bodies, tree_body
 from loom.rules import identity
 from loom.rules.errors import CommandError
+from loom.rules.node_text import IMAGE_TYPES, MOST_IMAGE_BYTES, image_reference
+from loom.transfer import images
 
 
 class PublicLink(BaseModel):
@@ -91,15 +97,15 @@ def public_links(request: Request, uid: str) -> Response:
     """The open public links of a tree, for owners of its grove."""
     actor, tree = access.get_tree(user_of(request), uid, role="owner")
     if request.method == "GET":
-        return paged(request, verbs.open_links(actor, tree), verbs.public_link_body)
+        return paged(request, tree_commands.open_links(actor, tree), tree_commands.public_link_body)
     if request.method == "DELETE":
-        verbs.revoke_public_link(actor, tree, read(request, bodies.LinkNamed).id)
+        tree_commands.revoke_public_link(actor, tree, read(request, bodies.LinkNamed).id)
         return Response({"ok": True})
-    made, secret = verbs.make_public_link(
+    made, secret = tree_commands.make_public_link(
         actor, tree, days=read(request, bodies.PublicLinkSent).days
     )
     link = request.build_absolute_uri(f"/public/{secret}")
-    return Response({**verbs.public_link_body(made), "link": link}, status=201)
+    return Response({**tree_commands.public_link_body(made), "link": link}, status=201)
 
 
 # Settings that are pinned to a branch.
@@ -173,7 +179,7 @@ def links(request: Request) -> Response:
     actor, tree = access.get_tree(user_of(request), needed(request, "tree"))
     named = request.query_params.get("node")
     found = links_in(actor, tree, get_node(tree, named) if named else None)
-    limit = number(request, "limit", default=USUAL, least=1, most=MOST)
+    limit = number(request, "limit", default=USUAL_ROWS, least=1, most=MOST_ROWS)
     offset = number(request, "offset", default=0)
     page = found[offset : offset + limit]
     return Response({"count": len(found), "results": link_bodies(page, tree)})
@@ -345,3 +351,68 @@ def summaries(request: Request, uid: str) -> Response:
         ],
     )
     return Response(body.model_dump(), status=status)
+
+
+# Images: sent to a tree, and read by members of its grove.
+
+
+IMAGE_FORM = form(
+    f"A PNG, JPEG, GIF or WebP of at most {MOST_IMAGE_BYTES:,} bytes.",
+    alt=("What the image shows.", ()),
+)
+_IMAGE_ANSWERS = {(200, media): OpenApiTypes.BINARY for media, _ in IMAGE_TYPES.values()}
+
+
+class ImageKept(BaseModel):
+    """An image of a tree, and `text`: how texts name it."""
+
+    sha256: str
+    media_type: str
+    width: int
+    height: int
+    size: int
+    text: str
+
+
+@operation("POST", "images add", "Add an image", body=IMAGE_FORM, answers=ImageKept, status=201)
+@api_view(["POST"])
+@parser_classes([MultiPartParser])
+def add_image(request: Request, uid: str) -> Response:
+    """Keeps an image for the tree, for writers; the same bytes are kept once. It is seen where a
+    text names it."""
+    actor, tree = access.get_tree(user_of(request), uid, role="writer")
+    file = _file_of(request)
+    if (file.size or 0) > MOST_IMAGE_BYTES:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"An image has at most {MOST_IMAGE_BYTES:,} bytes.",
+            hint="make it smaller",
+            status=413,
+        )
+    row = images.keep(actor, tree, file.read())
+    body = {name: getattr(row, name) for name in ("sha256", "media_type", "width", "height")}
+    sent: Any = request.data
+    text = image_reference(row.sha256, str(sent.get("alt", "")))
+    return Response({**body, "size": row.size, "text": text}, status=201)
+
+
+def _file_of(request: Request) -> "UploadedFile[bytes]":
+    try:
+        sent: Any = request.data
+    except UnsupportedMediaType:
+        sent = {}
+    file = sent.get("file")
+    if not isinstance(file, UploadedFile):
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "No image was sent.",
+            hint="send multipart/form-data with the part file",
+        )
+    return file
+
+
+@operation("GET", "images show", "Read an image", answers=_IMAGE_ANSWERS)
+@api_view(["GET"])
+def image(request: Request, sha256: str) -> HttpResponse:
+    """The bytes of an image of a tree that the caller may see."""
+    return images.served(access.get_image(user_of(request), sha256))

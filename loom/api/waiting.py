@@ -51,8 +51,7 @@ def ended_within(has_ended: Callable[[], bool], seconds: float = STOP_S) -> bool
 @dataclass(frozen=True)
 class Wait:
     """What an answer waits for: generations or searches (`of_search`), how long, and what makes the
-    answer once they
-    have ended (called in a thread; it may raise)."""
+    answer once they have ended (called in a thread; it may raise)."""
 
     uids: frozenset[str]
     seconds: float
@@ -205,4 +204,7 @@ _watches: WeakKeyDictionary[asyncio.AbstractEventLoop, Watch] = WeakKeyDictionar
 
 def the_watch() -> Watch:
     """The watch of the running loop."""
-    return _watches.setdefault(asyncio.get_running_loop(), Watch())
+    loop = asyncio.get_running_loop()
+    if loop not in _watches:
+        _watches[loop] = Watch()
+    return _watches[loop]

@@ -15,8 +15,8 @@ from loom.api import bodies, responses
 from loom.api.auth import demand_scope, user_of
 from loom.api.bodies import read
 from loom.api.groves import CURSOR
-from loom.api.nodes import MOST, USUAL, a_number, an_id, events_of, needed, number, word
-from loom.api.schema import operation
+from loom.api.nodes import events_of
+from loom.api.schema import MOST_ROWS, USUAL_ROWS, a_number, an_id, needed, number, operation, word
 from loom.commands import drafts as draft_commands
 from loom.commands import step_records
 from loom.events import streams
@@ -421,7 +421,7 @@ def _step(step: Step, workspace: str, items: list[str], answer: str) -> dict[str
         an_id("workspace", "The workspace; or"),
         an_id("turn", "the turn whose lines are meant."),
         a_number("after", "The number of the last step that is known."),
-        a_number("limit", f"At most {MOST}.", least=1, most=MOST),
+        a_number("limit", f"At most {MOST_ROWS}.", least=1, most=MOST_ROWS),
     ),
 )
 @api_view(["GET"])
@@ -429,7 +429,7 @@ def steps(request: Request) -> Response:
     """Who tried what, with what outcome, in order."""
     actor, every = _asked_for(request)
     after = number(request, "after", default=0)
-    limit = number(request, "limit", default=USUAL, least=1, most=MOST)
+    limit = number(request, "limit", default=USUAL_ROWS, least=1, most=MOST_ROWS)
     rows = every.filter(seq__gt=after).select_related("actor", "on_behalf_of", "workspace")
     rows = rows.order_by("seq")
     page = list(rows[: limit + 1])

@@ -6,6 +6,7 @@ from loom.access import Actor
 from loom.commands import registry
 from loom.commands.context import Context, Reply
 from loom.commands.registry import Args, Command, Written, command
+from loom.commands.web_search import unusable
 from loom.grammar.forms import Form
 from loom.rules.errors import CommandError
 from loom.rules.permissions import LOOM, in_order, lacking
@@ -101,10 +102,12 @@ def help_(context: Context, args: Help) -> Reply:
     if verb:
         return _explained(context, verb)
     lines: list[str] = []
-    for group in dict.fromkeys(one.group for one in registry.listed()):
+    without = unusable(context.actor)
+    listed = [one for one in registry.listed() if one.verb not in without]
+    for group in dict.fromkeys(one.group for one in listed):
         lines.append(group)
-        lines += [f"  {_listed(context, one)}" for one in registry.listed() if one.group == group]
-    if any(lacking(one.permissions, context.actor.permissions) for one in registry.listed()):
+        lines += [f"  {_listed(context, one)}" for one in listed if one.group == group]
+    if any(lacking(one.permissions, context.actor.permissions) for one in listed):
         lines.append("* you may not use it here")
     return Reply("\n".join(lines))
 
@@ -133,6 +136,8 @@ def _explained(context: Context, verb: str) -> Reply:
         missing = lacking(one.permissions, context.actor.permissions)
         if missing:
             lines.append(f"  * you may not use it here: {', '.join(missing)} is missing")
+        if verb in unusable(context.actor):
+            lines.append("  the grove has no service for it: an owner adds one in its settings")
         if one.aliases:
             lines.append(f"  also: {', '.join(one.aliases)}")
     return Reply("\n".join(lines))

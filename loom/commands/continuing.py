@@ -18,7 +18,7 @@ from loom.models import Generation, Node, Participant, Turn, Workspace
 from loom.models.base import new_uid
 from loom.queries import lookup
 from loom.queries.usage import path_tokens, prices_of
-from loom.rules import provider_kinds
+from loom.rules import providers
 from loom.rules.errors import CommandError, not_found
 from loom.rules.options import number_of
 from loom.rules.permissions import GENERATE, LOOM
@@ -87,11 +87,9 @@ def resolved(context: Context, point: Node, args: Continue) -> tuple[Continue, d
     the line says, else what is pinned nearest above."""
     pinned = lookup.settings_at(context.actor, context.tree, context.workspace, point)
     settings = (
-        {**pinned, **provider_kinds.read_samplers(args.settings)} if args.settings else dict(pinned)
+        {**pinned, **providers.read_samplers(args.settings)} if args.settings else dict(pinned)
     )
-    shared = {
-        name: settings.pop(name) for name in provider_kinds.REQUEST_OPTIONS if name in settings
-    }
+    shared = {name: settings.pop(name) for name in providers.REQUEST_OPTIONS if name in settings}
     given = {name: value for name in shared if (value := getattr(args, name)) is not None}
     return args.model_copy(update={**shared, **given}), settings
 

@@ -1,4 +1,5 @@
-"""Money: reserved before a call and counted after it; and the keys of providers, sealed."""
+"""Money: reserved before a call and counted after it; and the keys of providers, sealed, with the
+addresses that may be called."""
 
 import base64
 import hmac
@@ -19,8 +20,8 @@ from config.env import provider_key
 from loom.models import Call, Generation, Participant, Purse
 from loom.queries.usage import left_of, limit_of, prices_of, today
 from loom.rules.errors import CommandError
-from loom.rules.prices import Counts, Prices, counts_of, dollars, prices_from
-from loom.rules.provider_kinds import kind_of
+from loom.rules.provider_addresses import private_entry
+from loom.rules.providers import Counts, Prices, counts_of, dollars, kind_of, prices_from
 
 USUAL_TOKENS = 1024  # reserved for an answer whose length nobody limits, and again when used up
 FEWEST_TOKENS = 32  # an answer is not begun for less
@@ -308,6 +309,14 @@ def key_of(participant: Participant) -> str:
     if not found.variable or _bare(participant.base_url) not in ("", found.url):
         return ""
     return provider_key(found.variable)
+
+
+def allowed_addresses(base_url: str, *, allow_private: bool) -> tuple[str, ...]:
+    """What may be called for a participant: the entries of the environment and, where an owner
+    allowed it and the environment does not forbid it, its own address."""
+    own = private_entry(base_url) if allow_private and base_url else ""
+    is_open = own and settings.PRIVATE_ADDRESSES != "nobody"
+    return (*settings.PROVIDER_ALLOW, own) if is_open else tuple(settings.PROVIDER_ALLOW)
 
 
 def mark_of(key: str, base_url: str) -> str:

@@ -34,7 +34,7 @@ from loom.models import (
     Workspace,
 )
 from loom.models.base import Given, Prepared
-from loom.queries import lookup, trees
+from loom.queries import lookup, outline
 from loom.queries.node_bodies import event_body, without_text
 from loom.rules import identity
 from loom.rules.errors import CommandError
@@ -167,7 +167,7 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
     node.save(force_insert=True)
     is_seen = new.parent is None or lookup.hidden_by(new.parent) is None
     if size is None:
-        writer.sized(trees.measured(tree.pk))
+        writer.sized(outline.measured(tree.pk))
     else:
         writer.sized(_grown(size, node) if is_seen else size)
     _add_sources(node, new.sources)
@@ -383,9 +383,9 @@ def set_size(writer: Writer, slot: Node) -> None:
     counted, and the whole tree where its size is not known."""
     size = writer.size
     if size is None:
-        writer.sized(trees.measured(slot.tree_id))
+        writer.sized(outline.measured(slot.tree_id))
     else:
-        writer.sized(trees.size_after(size, slot, pruned=slot.pruned))
+        writer.sized(outline.size_after(size, slot, pruned=slot.pruned))
 
 
 # What may not be done to a node, whatever the verb: sentences that several commands share.

@@ -15,7 +15,7 @@ from loom.commands import money
 from loom.commands.agent_templates import begun
 from loom.commands.execute import execute
 from loom.commands.groves import demand_name, names_taken
-from loom.commands.money import key_of, mark_of, open_sealed, seal
+from loom.commands.money import allowed_addresses, key_of, mark_of, open_sealed, seal
 from loom.commands.registry import Args, Change, Secret, action
 from loom.events.streams import enqueue
 from loom.models import Participant
@@ -24,9 +24,8 @@ from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest, instant
 from loom.rules.names import look_alike
 from loom.rules.permissions import LOOM, NEEDS, OF_ROLE, Role, broken_rule, in_order
-from loom.rules.prices import broken_prices
 from loom.rules.provider_addresses import private_entry, why_refused
-from loom.rules.provider_kinds import REMEMBERED, Kind, kind_of, why_not_litellm
+from loom.rules.providers import REMEMBERED, Kind, broken_prices, kind_of, why_not_litellm
 
 DAY_S = 24 * 3600
 Listing = dict[str, Any]
@@ -122,14 +121,6 @@ def note_models(listing: Listing, models: Mapping[str, int], error: dict[str, An
         "error": error,
     }
     _write(listing["id"], {**listing, **changed, "at": instant(timezone.now())})
-
-
-def allowed_addresses(base_url: str, *, allow_private: bool) -> tuple[str, ...]:
-    """What may be called for a participant: the entries of the environment and, where an owner
-    allowed it and the environment does not forbid it, its own address."""
-    own = private_entry(base_url) if allow_private and base_url else ""
-    is_open = own and settings.PRIVATE_ADDRESSES != "nobody"
-    return (*settings.PROVIDER_ALLOW, own) if is_open else tuple(settings.PROVIDER_ALLOW)
 
 
 def why_not_allowed_by(actor: Actor) -> str:

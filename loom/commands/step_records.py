@@ -364,8 +364,18 @@ def _write_view_event(
     writer.flush()
 
 
-# Changing the position of a workspace, outside of a line, and what it has seen: a turn begins, goes
-# back, or ends.
+# Changing a workspace outside of a line: a turn begins, goes back, or ends; an answer comes later.
+
+
+def answered(workspace: Workspace, seq: int, *, turn: str) -> None:
+    """Writes the event that the answer of a step came later, in a turn (its uid) or ("") outside of
+    one. Needs a transaction in which the workspace is locked."""
+    workspace.revision += 1
+    workspace.save(update_fields=["revision"])
+    writer = streams.lock(workspace, actor=workspace.participant.uid)
+    said = {"step": seq, **({"turn": turn} if turn else {})}
+    writer.append("view.changed", {**said, "revision": workspace.revision})
+    writer.flush()
 
 
 def set_position_now(workspace: Workspace, node: Node, *, actor: Participant) -> None:

@@ -11,11 +11,11 @@ from django.db.models import F
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.commands import money
+from loom.commands import money, step_records
 from loom.commands.context import Context, Reply
 from loom.commands.execute import execute
-from loom.commands.money import open_sealed, seal
-from loom.commands.participants import allowed_addresses, demand_callable
+from loom.commands.money import allowed_addresses, open_sealed, seal
+from loom.commands.participants import demand_callable
 from loom.commands.registry import Args, Change, Secret, Written, action, command
 from loom.commands.view import counted
 from loom.events import streams
@@ -24,8 +24,7 @@ from loom.models import Grove, Participant, Purse, SearchService, Step, WebSearc
 from loom.queries.usage import left_of, today
 from loom.rules.errors import CommandError
 from loom.rules.permissions import WEB_SEARCH
-from loom.rules.prices import NANO, dollars
-from loom.rules.provider_kinds import SEARCH_SERVICES, search_service
+from loom.rules.providers import NANO, SEARCH_SERVICES, dollars, search_service
 
 MOST_HOSTS = 20
 MAX_QUERY = 400  # characters: what the shortest of the services takes
@@ -75,6 +74,15 @@ def search(context: Context, args: Search) -> Reply:
         )
         _send(made.uid)
     return Reply(f"✓ searching the web for {excerpt(args.query)}", running=True)
+
+
+def unusable(actor: Actor) -> frozenset[str]:
+    """The verbs that nobody can use in the actor's grove for now, whatever they may: `search`
+    where no service is set. One query; none for who may not search anyway."""
+    if WEB_SEARCH not in actor.permissions:
+        return frozenset()
+    is_set = SearchService.objects.filter(grove=actor.grove).exists()
+    return frozenset() if is_set else frozenset({"search"})
 
 
 def _send(uid: str) -> None:
@@ -170,11 +178,16 @@ def _error(code: str, message: str, hint: str, *, retryable: bool = False) -> di
 
 
 def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> None:
-    """Gives the step of a search its answer or its error, once, and lets a turn that waits go on.
-    What failed costs nothing."""
+    """Gives the step of a search its answer or its error, once, writes the event of it, and lets a
+    turn that waits go on. What failed costs nothing."""
+    going = WebSearch.objects.filter(uid=uid, ended_at=None)
     with transaction.atomic():
-        rows = WebSearch.objects.select_for_update(of=("self",)).select_related("payer")
-        row = rows.filter(uid=uid, ended_at=None).first()
+        found = going.select_related("workspace").first()
+        if found is None:
+            return
+        # Locked in the order in which lines lock them: the workspace, then money, then the stream.
+        workspace = step_records.locked(found.workspace)
+        row = going.select_for_update(of=("self",)).select_related("payer").first()
         if row is None:
             return
         step = Step.objects.filter(workspace=row.workspace_id, seq=row.seq)
@@ -190,6 +203,7 @@ def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> N
             row.spent = 0
         row.status, row.error, row.ended_at = "failed" if error else "done", error, timezone.now()
         row.save(update_fields=["status", "error", "spent", "ended_at"])
+        step_records.answered(workspace, row.seq, turn=row.turn_uid)
         if row.turn_uid:
             streams.enqueue("agents.tasks.run_turn", [row.turn_uid], queue="continue")
 

@@ -316,10 +316,14 @@ def _linked(context: Context, link: Seen) -> Source | None:
     return source_of(far) if may_reach(context.actor, far.tree_id, here=context.tree) else None
 
 
+def _parents(context: Context, number: int) -> dict[int, int]:
+    return parents_of(context.workspace, number, held(context))
+
+
 def demand_depth(context: Context, parent: int) -> None:
     """LIMIT_EXCEEDED where a window that is opened from the window `parent` (0: from none) would
     lie deeper than the budget of the turn allows, or than MOST_DEEP."""
-    depth = 1 + depth_in(parents_of(context.workspace, held(context)), parent) if parent else 0
+    depth = 1 + depth_in(_parents(context, parent), parent) if parent else 0
     turn = turns().filter(uid=context.turn).first() if context.turn else None
     most = budget_of(turn).depth if turn is not None else MOST_DEEP
     if depth > most:

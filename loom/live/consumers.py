@@ -5,7 +5,6 @@ import asyncio
 import logging
 import secrets
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -14,7 +13,7 @@ from django.urls import re_path
 
 from loom.live import frames, reads
 from loom.live.feed import Feed, Socket, Wire
-from loom.live.reads import Guest, Threads, Unwelcome, welcome
+from loom.live.reads import Guest, PerLoop, Threads, Unwelcome, welcome
 from loom.live.rooms import Member, rooms
 
 log = logging.getLogger("heddle.live")
@@ -123,15 +122,7 @@ class Hub:
         await threads.close()
 
 
-_hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
-
-
-def hub() -> Hub:
-    """The hub of the running loop: one in each process, as a process has one loop."""
-    loop = asyncio.get_running_loop()
-    if loop not in _hubs:
-        _hubs[loop] = Hub()
-    return _hubs[loop]
+hub = PerLoop(Hub)
 
 
 async def lifespan(scope: dict[str, Any], receive: Any, send: Any) -> None:

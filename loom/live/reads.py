@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast
 from urllib.parse import parse_qs
+from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from django.contrib.auth import get_user
@@ -71,6 +72,21 @@ class Threads:
         # They are closed from another thread than their own.
         connection.inc_thread_sharing()
         self._connections.append(connections[DEFAULT_DB_ALIAS])
+
+
+class PerLoop(Generic[T]):
+    """Returns the one object of the running event loop, made by `make` when it is first asked for.
+    A process has one loop, so this is one object in each process."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._made: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
+
+    def __call__(self) -> T:
+        loop = asyncio.get_running_loop()
+        if loop not in self._made:
+            self._made[loop] = self._make()
+        return self._made[loop]
 
 
 # What sockets read from the database. Synchronous; each call a few short queries.

@@ -10,19 +10,25 @@ import logging
 import secrets
 from collections import deque
 from typing import Any, Protocol
-from weakref import WeakKeyDictionary
 
 from pycrdt import Decoder, create_awareness_message, create_update_message, write_var_uint
 
 from loom.commands import document_log
 from loom.events import streams
 from loom.live import reads
-from loom.live.carets import Awareness, entries_of
 from loom.live.frames import Pace
-from loom.live.reads import Guest, Threads, Unwelcome
+from loom.live.reads import Guest, PerLoop, Threads, Unwelcome
 from loom.models import Document
 from loom.queries.documents import heads, updates_after
-from loom.rules.shared_text import EMPTY, MOST_UPDATE, HostileError, SharedText, joined
+from loom.rules.shared_text import (
+    EMPTY,
+    MOST_UPDATE,
+    Awareness,
+    HostileError,
+    SharedText,
+    entries_of,
+    joined,
+)
 
 log = logging.getLogger("heddle.rooms")
 
@@ -453,12 +459,4 @@ class Rooms:
         await threads.close()
 
 
-_of_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Rooms] = WeakKeyDictionary()
-
-
-def rooms() -> Rooms:
-    """The rooms of the running loop: one set in each process."""
-    loop = asyncio.get_running_loop()
-    if loop not in _of_loop:
-        _of_loop[loop] = Rooms()
-    return _of_loop[loop]
+rooms = PerLoop(Rooms)

@@ -129,7 +129,7 @@ class Generation(PublicIdentity):
     after = models.BigIntegerField(null=True)
     tokens = models.IntegerField(null=True)
     temperature = models.FloatField(null=True)
-    settings = models.JSONField(default=dict)  # samplers, as loom.rules.provider_kinds names them
+    settings = models.JSONField(default=dict)  # samplers, as loom.rules.providers names them
     status = models.CharField(max_length=12, default="queued")
     stop_asked = models.BooleanField(default=False)
     discard = models.BooleanField(default=False)  # undone: its node is pruned when it comes

@@ -10,7 +10,7 @@ from django.utils.crypto import salted_hmac
 from loom.models.base import PublicIdentity
 from loom.rules.options import Preferences, read_preferences
 from loom.rules.permissions import Scope
-from loom.rules.provider_kinds import DEFAULT_CONTEXT
+from loom.rules.providers import DEFAULT_CONTEXT
 
 
 class User(AbstractUser):
@@ -164,7 +164,7 @@ class Participant(PublicIdentity):
 
 
 class SearchService(models.Model):
-    """The service by which a grove searches the web: its kind (`loom.rules.provider_kinds`), its
+    """The service by which a grove searches the web: its kind (`loom.rules.providers`), its
     address where the kind has none of its own, its key, and what one search costs."""
 
     grove = models.OneToOneField(Grove, models.CASCADE, related_name="search_service")

@@ -161,6 +161,11 @@ class Window(models.Model):
                 name="window_visible",
             ),
             models.Index(fields=["workspace", "kind", "number"], name="window_kind"),
+            models.Index(
+                fields=["workspace", "turn_uid"],
+                condition=models.Q(parent_number__gt=0),
+                name="window_nested",
+            ),
             models.Index(fields=["step"], name="window_step"),
             models.Index(fields=["item"], name="window_item"),
         ]

@@ -1,9 +1,11 @@
 """Nodes as the API shows them (docs/model.md §14.3, 8): many at once, or one for its event."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from pydantic_core import to_json
 
 from loom.access import Actor, trees_for
 from loom.models import Node, Step, Tree
@@ -332,3 +334,123 @@ def messages_of(steps: Iterable[Step]) -> dict[int, str]:
 def message_of(step: Step) -> str:
     """What one step answered."""
     return messages_of([step])[step.pk]
+
+
+# Nodes as JSON text, written without the values in between.
+
+
+_NODE = (
+    '{"id":"%s","tree":"%s","kind":"%s",%s,"text":%s,"content":%s,"author":%s,'
+    '"parent":%s,"slot":"%s","depth":%d,"versions":%s,%s,"sources":%s,"created_at":"%s",%s,%s,'
+    '"bookmarks":%s,"tags":%s,"hash":"%s","proof":{%s,"content":%s,"created_at":"%s",'
+    '"kind":"%s","parent":%s},"counts":{"children":%d,"annotations":%d,"links":%d,"versions":%d}}'
+)
+_PLAIN = (
+    '"form":""',
+    '"edited_from":null',
+    '"finish":"complete","generation":null,"call":null,"summary":""',
+    '"author":"%s","call":null,"configuration":null,"edited_from":null',
+)
+_TRUTH = ("false", "true")
+
+
+def nodes_json(
+    actor: Actor, tree: Tree, rows: Sequence[NodeRow], hidden: set[int] | None = None
+) -> tuple[Iterator[str], dict[str, str]]:
+    """The body of each node, and the selected version by slot, both by local id.
+
+    `hidden` as in facts_of.
+    """
+    facts = facts_of(tree.pk, rows, hidden)
+    hanging = hanging_at(actor, rows)
+    versions = {facts.local_ids[row.slot_id]: row.local_id for row in rows}
+    return _written(rows, tree.uid, facts, hanging), versions
+
+
+def _written(rows: Sequence[NodeRow], tree: str, facts: Facts, hanging: Hanging) -> Iterator[str]:
+    authors: dict[str, str] = {}
+    flags_of = {flags: _flags_json(flags) for flags in {row.flags for row in rows}}
+    marked = facts.sources.keys() | facts.bookmarks.keys() | facts.tags.keys()
+    local_ids, below, links = facts.local_ids, hanging.below, hanging.links
+    for row in rows:
+        # Taken apart at once: reading fields one by one is what costs here.
+        key, local_id, slot, above, depth, kind, text, who, _, _, at, upon, digest, bits, _ = row
+        if who not in authors:
+            authors[who] = _json({"id": who, "name": row.author_name, "kind": row.author_kind})
+        written = _json(text)
+        form, edited, ending, proof, content = _rest_json(row, facts, written)
+        sources, bookmarks, tags = _marks_json(facts, key) if key in marked else ("[]", "[]", "[]")
+        versions = facts.versions.get(slot)
+        parent = "null" if above is None else f'"{local_ids[above]}"'
+        selected = f'["{local_id}"]' if versions is None else _json(versions)
+        flags = flags_of[bits] % _TRUTH[slot in facts.hidden]
+        head = (local_id, tree, kind, form, written, content, authors[who], parent)
+        place = (local_ids[slot], depth, selected, edited, sources, at, flags, ending)
+        proven = (
+            bookmarks,
+            tags,
+            digest,
+            proof,
+            content,
+            at,
+            kind,
+            f'"{upon}"' if upon else "null",
+        )
+        yield _NODE % (
+            *head,
+            *place,
+            *proven,
+            below.get((slot, "text"), 0),
+            below.get((slot, "annotation"), 0),
+            links.get(key, 0),
+            1 if versions is None else len(versions),
+        )
+
+
+def _marks_json(facts: Facts, key: int) -> tuple[str, str, str]:
+    """Sources, bookmarks and tags of a node that has some."""
+    found = facts.sources.get(key), facts.bookmarks.get(key), facts.tags.get(key)
+    sources, bookmarks, tags = (_json(many or []) for many in found)
+    return sources, bookmarks, tags
+
+
+def _json(value: Any) -> str:
+    return to_json(value).decode()
+
+
+def _flags_json(bits: int) -> str:
+    """The flags, with a place left for `hidden`."""
+    is_pruned = _TRUTH[bits & (PRUNED | VERSION_PRUNED) != 0]
+    return (
+        f'"pruned":{is_pruned},"excluded":{_TRUTH[bits & EXCLUDED != 0]},"hidden":%s,'
+        f'"sandbox":{_TRUTH[bits & SANDBOX != 0]},"resolved":{_TRUTH[bits & RESOLVED != 0]}'
+    )
+
+
+def _rest_json(row: NodeRow, facts: Facts, written: str) -> tuple[str, str, str, str, str]:
+    """Form, what it was edited from, how it ended, the rest of its proof, and its content."""
+    if row.rest is None:
+        form, origin, end, proven = _PLAIN
+        return form, origin, end, proven % row.author_uid, _one_block(written)
+    more = row.more
+    edited, edited_hash = facts.edited.get(more.edited_from_id or 0, (None, None))
+    ending = {
+        "finish": more.finish,
+        "generation": more.generation_uid or None,
+        "call": more.call_uid or None,
+        "summary": more.summary,
+    }
+    proof = {
+        "author": more.proof_author or row.author_uid,
+        "call": more.call_uid or None,
+        "configuration": more.configuration or None,
+        "edited_from": edited_hash,
+    }
+    parts = {"form": more.form}, {"edited_from": edited}, ending, proof
+    form, origin, end, proven = (_json(part)[1:-1] for part in parts)
+    content = _one_block(written) if more.blocks is None else _json(row.content)
+    return form, origin, end, proven, content
+
+
+def _one_block(written: str) -> str:
+    return f'[{{"type":"text","text":{written}}}]'

@@ -1,4 +1,4 @@
-"""The tree as an outline: what is below a slot, as far as a reader unfolds it."""
+"""The tree as an outline (what is below a slot, as far as a reader unfolds it), and its size."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from django.db.models import F
 
 from loom.access import Actor, may_reach
 from loom.grammar.lines import excerpt
-from loom.models import Node, Tree, Workspace
+from loom.models import Node, Stream, Tree, Workspace
 from loom.queries import lookup
 from loom.queries.lookup import selected_versions
 from loom.queries.node_bodies import counted_below
@@ -316,3 +316,108 @@ def _without(lines: list[Line], slots: set[int]) -> list[Line]:
         made.append(line._replace(shown=0) if is_folded else line)
         place = _end_of(lines, place) if is_folded else place + 1
     return made
+
+
+# The size of a tree: its nodes, branches and depth.
+
+
+# A slot is visible when neither it nor one above is pruned. `hidden` are the slots below pruned
+# ones: none in most trees, and then this is a single pass over the tree.
+_SIZE = """
+    WITH RECURSIVE hidden(slot) AS (
+        SELECT id FROM loom_node WHERE tree_id = %s AND pruned
+        UNION
+        SELECT n.id FROM hidden
+        JOIN loom_node n ON n.parent_slot_id = hidden.slot AND n.kind = 'text'
+            AND n.slot_id = n.id AND NOT n.pruned
+        WHERE {walked}
+    ), seen AS (
+        SELECT id, parent_slot_id, depth FROM loom_node
+        WHERE tree_id = %s AND id = slot_id AND kind = 'text'
+            AND id NOT IN (SELECT slot FROM hidden)
+    )
+    SELECT COUNT(*) - COUNT(DISTINCT parent_slot_id), COALESCE(MAX(depth), 0) FROM seen
+"""
+
+
+class Size(NamedTuple):
+    """`nodes` counts all kinds, all versions, pruned ones and the root; `branches` the visible
+    leaves; `depth` is that of the deepest visible text, the root has 0."""
+
+    nodes: int
+    branches: int
+    depth: int
+
+
+def size_of(actor: Actor, tree: Tree) -> Size:
+    """The size of the tree, as its stream stores it; one query, however large the tree is."""
+    return stored_size(tree, Stream.objects.get(name=f"tree:{tree.uid}"))
+
+
+def stored_size(tree: Tree, stream: Stream) -> Size:
+    """The size of the tree as its stream stores it; measured where that has none."""
+    if (
+        stream.leaves is None or stream.deepest is None
+    ):  # grown by an import that is not done, or before this was kept
+        return Size(stream.items, *measured(tree.pk))
+    return Size(stream.items, stream.leaves, stream.deepest)
+
+
+def measured(tree_id: int) -> tuple[int, int]:
+    """The branches and the depth of a tree, by one pass over it. Every text but the root is below a
+    text, so the leaves are the texts minus those that are a text's parent."""
+    leaves, depth = fetch(_SIZE.format(walked=walked("hidden.slot")), [tree_id] * 2)[0]
+    return leaves, depth
+
+
+# The part of a tree that goes or comes when a slot is pruned or restored: what is visible from the
+# slot down, in order of depth.
+_PART = """
+    WITH RECURSIVE part(slot, parent, depth) AS (
+        SELECT id, parent_slot_id, depth FROM loom_node WHERE id = %s
+        UNION ALL
+        SELECT n.id, n.parent_slot_id, n.depth FROM part
+        JOIN loom_node n ON n.parent_slot_id = part.slot AND n.kind = 'text'
+            AND n.slot_id = n.id AND NOT n.pruned AND n.depth > part.depth
+        WHERE {walked}
+    ) SELECT slot, parent, depth FROM part
+"""
+_DEEP = """
+    SELECT id, depth FROM loom_node
+    WHERE tree_id = %s AND kind = 'text' AND slot_id = id AND NOT pruned
+        AND (depth, id) < (%s, %s) AND depth > %s
+    ORDER BY depth DESC, id DESC LIMIT 500
+"""
+
+
+def size_after(size: tuple[int, int], slot: Node, *, pruned: bool) -> tuple[int, int]:
+    """The branches and the depth of a tree of this size after the flag of a text slot was set.
+    Reads what is below the slot, and what lies as deep as the deepest part that went."""
+    leaves, deepest = size
+    if slot.kind != "text" or slot.parent_slot_id is None or lookup.is_below_pruned(slot):
+        return size
+    part = fetch(_PART.format(walked=walked("part.slot")), [slot.pk])
+    inner = len(part) - len({parent for key, parent, _ in part if key != slot.pk})
+    beside = lookup.slots_below(slot.parent_slot_id).exclude(pk=slot.pk).values_list("pk")[:1]
+    change = inner - (0 if beside else 1)
+    depth = max(depth for _, _, depth in part)
+    if not pruned:
+        return leaves + change, max(deepest, depth)
+    if depth == deepest:
+        deepest = _deepest_beside(slot, deepest, {key for key, _, _ in part})
+    return leaves - change, deepest
+
+
+def _deepest_beside(slot: Node, deepest: int, gone: set[int]) -> int:
+    """The depth of the deepest visible text that is not in `gone`; at least the parent's."""
+    least, last = slot.depth - 1, 0
+    deepest += 1
+    while True:
+        rows = fetch(_DEEP, [slot.tree_id, deepest, last, least])
+        others = {key: depth for key, depth in rows if key not in gone}
+        seen = others.keys() - lookup.below_pruned(slot.tree_id, others)
+        if seen:
+            return max(int(others[key]) for key in seen)
+        if not rows:
+            return least
+        last, deepest = rows[-1]

@@ -30,7 +30,7 @@ from loom.queries.lookup import (
 from loom.queries.node_context import NEAR, Around, Spot
 from loom.queries.node_rows import NodeRow, fetch, in_utc, listed
 from loom.rules.identity import LAST_PLACE, place_asked
-from loom.rules.provider_kinds import samplers_written
+from loom.rules.providers import samplers_written
 
 MOST_LOOKED_AT = 8  # nodes, to find a first text
 MOST_STEPS = 40  # of the only way down from the root, for a reader who has not been there yet

@@ -17,10 +17,9 @@ from loom.access import Actor, linked_to
 from loom.models import Document, Generation, Grove, Node, Participant, Purse, Tree, Workspace
 from loom.queries.lookup import path_ids, path_of
 from loom.queries.node_rows import fetch, listed
-from loom.rules import prices as table
+from loom.rules import providers as table
 from loom.rules.options import value_of
-from loom.rules.prices import NANO, Prices
-from loom.rules.provider_kinds import LOCAL, LOCAL_WINDOW, RESERVE
+from loom.rules.providers import LOCAL, LOCAL_WINDOW, NANO, RESERVE, Prices
 
 # The vocabularies that litellm ships as files, so that nothing is loaded over the network.
 _FILES = "litellm/litellm_core_utils/tokenizers"

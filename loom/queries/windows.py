@@ -5,13 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 
 from loom.access import Actor
 from loom.grammar.tokens import quote
 from loom.models import Document, Grove, Node, Revision, Tree, Turn, Window, Workspace
 from loom.queries import lookup
 from loom.queries.documents import title_key
+from loom.queries.node_rows import fetch, listed, walked
 from loom.rules import documents, identity
 from loom.rules.windows import (
     MOST_NODES,
@@ -126,14 +127,31 @@ def settings_of(workspace: Workspace) -> dict[str, Any]:
     return {**own, "truncation": workspace.tree.truncation, **workspace.settings}
 
 
-def parents_of(workspace: Workspace, also: Iterable[Window] = ()) -> dict[int, int]:
-    """From which window each one that is not closed was opened, by their numbers; `also` some that
-    are not stored yet."""
-    rows = Window.objects.filter(workspace=workspace.pk, is_closed=False, parent_number__gt=0)
-    return {
-        **dict(rows.values_list("number", "parent_number")),
-        **{one.number: one.parent_number for one in also if one.parent_number},
-    }
+def parents_of(workspace: Workspace, number: int, also: Iterable[Window] = ()) -> dict[int, int]:
+    """From which window the one with that number was opened, and that one, and so on up to one
+    that is closed, by their numbers; `also` windows that are not stored yet. One query, which
+    reads only these rows."""
+    opened = {one.number: one.parent_number for one in also if one.parent_number}
+    seeds = f"""w.workspace_id = %s AND w.number IN ({listed({number, *opened.values()})})
+        AND w.parent_number > 0 AND NOT w.is_closed"""
+    rows = fetch(_led_from(seeds, "NOT w.is_closed"), [workspace.pk])
+    return {**{row[1]: row[2] for row in rows}, **opened}
+
+
+def _led_from(seeds: str, kept: str) -> str:
+    """SQL for the windows `w` of a condition and those above them of the other one: participant,
+    number, parent, is visible, is closed, turn. UNION: each is read once."""
+    return f"""WITH RECURSIVE up(workspace, number, parent, is_visible, is_closed, turn) AS (
+            SELECT {_READ} FROM loom_window w WHERE {seeds}
+            UNION
+            SELECT {_READ} FROM up JOIN loom_window w
+                ON w.workspace_id = up.workspace AND w.number = up.parent
+            WHERE {walked("up.number")} AND w.parent_number > 0 AND ({kept})
+        ) SELECT v.participant_id, up.number, up.parent, up.is_visible, up.is_closed, up.turn
+        FROM up JOIN loom_workspace v ON v.id = up.workspace"""
+
+
+_READ = "w.workspace_id, w.number, w.parent_number, w.is_visible, w.is_closed, w.turn_uid"
 
 
 def depth_in(parents: Mapping[int, int], number: int) -> int:
@@ -146,15 +164,9 @@ def depth_in(parents: Mapping[int, int], number: int) -> int:
 
 def depths_of(turns: Sequence[Turn]) -> dict[int, int]:
     """How deep windows lie at most, by the row ids of turns of one tree: those that the agent of a
-    turn that goes on sees now, those that a turn that has ended opened. One query."""
-    uids = [turn.uid for turn in turns]
-    rows = Window.objects.filter(parent_number__gt=0, workspace__tree=turns[0].tree_id)
-    rows = rows.filter(workspace__participant__in={turn.participant_id for turn in turns})
-    rows = rows.filter(Q(is_closed=False) | Q(turn_uid__in=uids))
-    named = rows.values_list(
-        "workspace__participant", "number", "parent_number", "is_visible", "is_closed", "turn_uid"
-    )
-    found = list(named)
+    turn that goes on sees now, those that a turn that has ended opened. One query, which reads
+    these windows and those above them."""
+    found = _nested(turns)
     depths = {}
     for turn in turns:
         own = [row[1:] for row in found if row[0] == turn.participant_id]
@@ -166,6 +178,21 @@ def depths_of(turns: Sequence[Turn]) -> dict[int, int]:
             seen = [number for number, _, _, _, uid in own if uid == turn.uid]
         depths[turn.pk] = max((depth_in(parents, number) for number in seen), default=0)
     return depths
+
+
+def _nested(turns: Sequence[Turn]) -> list[tuple[Any, ...]]:
+    """(participant, number, parent, is visible, is closed, turn) of windows that were opened from
+    another one: those that the agents of the turns see, and those that the turns opened; with
+    those above them."""
+    uids = [turn.uid for turn in turns]
+    agents = listed({turn.participant_id for turn in turns})
+    views = f"SELECT id FROM loom_workspace WHERE tree_id = %s AND participant_id IN ({agents})"
+    of = f"w.workspace_id IN ({views}) AND w.parent_number > 0"
+    own = f"w.turn_uid IN ({', '.join(['%s'] * len(uids))})"
+    # Two halves, each with an index of its own.
+    seeds = f"{of} AND w.is_visible UNION SELECT {_READ} FROM loom_window w WHERE {of} AND {own}"
+    tree = turns[0].tree_id
+    return fetch(_led_from(seeds, f"NOT w.is_closed OR {own}"), [tree, tree, *uids, *uids])
 
 
 # -- what a window is called

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, get_args
 from loom.rules import budgets, windows
 from loom.rules.errors import CommandError
 from loom.rules.names import TAG_COLOURS
-from loom.rules.provider_kinds import RESERVE
+from loom.rules.providers import RESERVE
 
 Kind = Literal["integer", "number", "string", "boolean", "object"]
 DAILY_USD: Final = 1.0

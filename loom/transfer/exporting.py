@@ -13,14 +13,7 @@ from loom.queries import lookup
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import looks_like_id
 from loom.rules.node_text import IMAGE_SIGN, hashes_in
-from loom.transfer import (
-    archive_writer,
-    book_writers,
-    chat_writers,
-    heddle_writer,
-    loom_writers,
-    text_export,
-)
+from loom.transfer import archive_writer, book_writers, format_writers, heddle_writer, text_export
 from loom.transfer.selection import IDS_AT_ONCE, Selection, Wanted, batched, nodes_of, select
 
 Scope = Literal["tree", "path", "both"]
@@ -138,7 +131,7 @@ _TABLE = (
         "json",
         _JSON,
         "both",
-        loom_writers.pyloom,
+        format_writers.pyloom,
         "models times bookmarks tags excluded",
     ),
     Format(
@@ -147,7 +140,7 @@ _TABLE = (
         "json",
         _JSON,
         "both",
-        loom_writers.loomsidian,
+        format_writers.loomsidian,
         "times bookmarks excluded",
     ),
     Format(
@@ -156,7 +149,7 @@ _TABLE = (
         "json",
         _JSON,
         "both",
-        loom_writers.exoloom,
+        format_writers.exoloom,
         "authors times bookmarks pruned excluded description",
         "authors",
     ),
@@ -166,7 +159,7 @@ _TABLE = (
         "json",
         _JSON,
         "both",
-        loom_writers.miniloom,
+        format_writers.miniloom,
         "models times excluded",
     ),
     Format(
@@ -175,7 +168,7 @@ _TABLE = (
         "jsonl",
         _LINES,
         "path",
-        chat_writers.sillytavern,
+        format_writers.sillytavern,
         "authors times excluded swipes",
         "authors",
     ),
@@ -185,7 +178,7 @@ _TABLE = (
         "jsonl",
         _LINES,
         "both",
-        chat_writers.jsonl,
+        format_writers.jsonl,
         "authors context",
         "authors",
     ),
@@ -195,7 +188,7 @@ _TABLE = (
         "jsonl",
         _LINES,
         "both",
-        chat_writers.preferences,
+        format_writers.preferences,
         "pruned context",
     ),
 )

@@ -22,7 +22,7 @@ from loom.models import Node, Tree, Workspace
 from loom.queries import lookup
 from loom.queries.trees import head_of
 from loom.rules.errors import CommandError
-from loom.transfer import loom_writers
+from loom.transfer import format_writers
 from loom.transfer.selection import IDS_AT_ONCE, Wanted, batched, select
 
 MOST = 64 * 1024 * 1024  # bytes of a file that is read
@@ -155,7 +155,7 @@ class LiveFile:
     def _content(self) -> bytes:
         wanted = Wanted(self.actor, self.tree, self.workspace, images=True)
         if self.kind == "loomsidian":
-            return b"".join(loom_writers.loomsidian(wanted))
+            return b"".join(format_writers.loomsidian(wanted))
         end = lookup.visible_at_or_above(self._position(), self.workspace)
         gap = _GAP if self.tree.mode == "dialogue" else ""
         path = select(Wanted(self.actor, self.tree, self.workspace, end, images=True))
@@ -217,7 +217,7 @@ class LiveFile:
         """Takes the notes: by id the text and the id of the note above ("": none)."""
         rows = Node.objects.filter(tree=self.tree, kind="text").order_by("id")
         known = {
-            loom_writers.note_id(self.tree.uid, local_id): local_id
+            format_writers.note_id(self.tree.uid, local_id): local_id
             for local_id in rows.values_list("local_id", flat=True).iterator(chunk_size=5000)
         }
         root = lookup.root_of(self.tree)

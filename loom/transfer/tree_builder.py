@@ -29,7 +29,7 @@ from loom.queries.node_rows import (
     NodeRow,
     Rest,
 )
-from loom.queries.trees import measured
+from loom.queries.outline import measured
 from loom.rules import identity
 from loom.transfer import records
 from loom.transfer.authors import HIDDEN, Addressing, Authors, Ledger

@@ -25,7 +25,7 @@ from loom.queries.node_rows import NodeRow, writers_of
 from loom.queries.path_page import Asked, Candidate, Way, candidates_of, rests_of
 from loom.rules.errors import CommandError
 from loom.rules.identity import Pieces
-from loom.rules.provider_kinds import samplers_written
+from loom.rules.providers import samplers_written
 from loom.web.display import Who
 from loom.web.node_parts import age_of, broken_reason, painted
 from loom.web.requests import PersonRequest, person, text_of

@@ -17,7 +17,7 @@ from loom.models import Grove, Participant, User
 from loom.rules import options
 from loom.rules.names import TAG_COLOURS
 from loom.rules.permissions import LOOM
-from loom.rules.provider_kinds import LOCAL, samplers_of
+from loom.rules.providers import LOCAL, samplers_of
 from loom.web.pages import script_catalogue
 
 SHOWN_WORDS = (

@@ -23,10 +23,8 @@ from loom.models import Participant
 from loom.rules import budgets
 from loom.rules.errors import CommandError
 from loom.rules.permissions import NEEDS, PRESETS, Permission, preset_of
-from loom.rules.prices import NAMES as PRICE_NAMES
-from loom.rules.prices import listed, source
 from loom.rules.provider_addresses import private_entry, why_refused
-from loom.rules.provider_kinds import (
+from loom.rules.providers import (
     CHECKS,
     DEFAULT_CONTEXT,
     KINDS,
@@ -34,8 +32,11 @@ from loom.rules.provider_kinds import (
     WAYS,
     Kind,
     kind_of,
+    listed,
+    source,
     usual_limits,
 )
+from loom.rules.providers import NAMES as PRICE_NAMES
 from loom.web.display import cast_of
 from loom.web.groves import frame
 from loom.web.node_parts import age_of

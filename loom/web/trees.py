@@ -25,12 +25,12 @@ from loom.grammar.refs import Ref
 from loom.models import Node, Tree
 from loom.queries.links import portals_of
 from loom.queries.node_context import Kept, kept_of
+from loom.queries.outline import size_of
 from loom.queries.path_page import Way, way_of
-from loom.queries.trees import size_of
 from loom.rules.budgets import PRESETS
 from loom.rules.errors import CommandError
 from loom.rules.identity import of_tree
-from loom.rules.provider_kinds import SAMPLERS
+from loom.rules.providers import SAMPLERS
 from loom.transfer import exporting
 from loom.transfer.exporting import FORMATS, Format, Loss
 from loom.transfer.selection import Wanted

@@ -64,7 +64,7 @@ def test_the_first_round_is_the_path_the_workspace_and_the_closing_line() -> Non
     assert node == "[a7x2] Ada (human) · 2026-11-21 02:07Z\nWho is Marie?"
     assert workspace == (
         "---WORKSPACE revision 118\n"
-        f"---STATUS\nPROMPT {prompt} | PATH 0k | {used}/49k\n"
+        f"---STATUS\nPROMPT {prompt} | PATH {sizes['PATH']} | {used}/49k\n"
         "steps 6/100 · depth 2/10 · items 9/50 · 0:21/5:00\n---STATUS_END\n"
         '---LOOM\nTree: "Marie Character Study" (dialogue mode)\n'
         "47 nodes · 6 branches · depth: 12\n"

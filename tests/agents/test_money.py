@@ -10,7 +10,7 @@ from loom.commands.execute import Request, execute_line
 from loom.models import Call, Generation, Grove, Participant, Purse, Tree
 from loom.queries.usage import left_of, today
 from loom.rules.errors import CommandError
-from loom.rules.prices import NANO
+from loom.rules.providers import NANO
 from tests.agents.conftest import Running, Say, again, run
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import cuts, fails, never_ends, says, stalls, tokens

@@ -5,7 +5,7 @@ import pytest
 from loom.access import Actor
 from loom.commands.execute import Request, execute_line
 from loom.models import Participant, Tree
-from loom.rules.prices import counts_of
+from loom.rules.providers import counts_of
 from tests.agents.conftest import Running, Say, again, run
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, fails, holds, says

@@ -1,7 +1,9 @@
 """A database that takes no writes for a while, or a machine that stands still, ends nothing."""
 
+import asyncio
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 
@@ -15,6 +17,7 @@ from agents.tasks import sweep
 from loom.commands import generation_lifecycle
 from loom.models import Generation
 from tests.agents.conftest import Running, Say, again
+from tests.patience import PATIENCE_S
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, holds
 
@@ -143,8 +146,7 @@ def test_a_database_that_is_held_ends_no_running_generation(
 ) -> None:
     """Held by a stranger for several leases, while the sweeper looks and a text grows."""
     if HELD_S < 30:
-        for module in (persistence, persistence, persistence):
-            monkeypatch.setattr(module, "LEASE_S", 2)
+        monkeypatch.setattr(persistence, "LEASE_S", 2)
         monkeypatch.setattr(persistence, "STALL_S", 0.5)
         monkeypatch.setattr(tasks, "EVERY_S", 0.5)
     provider.script(holds("It was ", HOLD, "night."))
@@ -154,7 +156,8 @@ def test_a_database_that_is_held_ends_no_running_generation(
     sweeping.start()
     while not again(row).shown:
         time.sleep(0.05)
-    stranger = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
+    name = connection.settings_dict["NAME"]
+    stranger = sqlite3.connect(name, isolation_level=None, timeout=PATIENCE_S)
     stranger.execute("BEGIN IMMEDIATE")
     time.sleep(HELD_S)
     until = again(row).leased_until
@@ -169,3 +172,51 @@ def test_a_database_that_is_held_ends_no_running_generation(
     sweeping.stopping.set()
     sweeping.join()
     assert (ended.finish, ended.shown) == ("complete", "It was night.")
+
+
+class OneLane:
+    """A broker of which one answer breaks off as no library says; the next names a lane, and
+    then there is none."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def blpop(self, names: list[str], **_: float) -> tuple[str, str] | None:
+        self.asked += 1
+        await asyncio.sleep(0)
+        if self.asked == 1:
+            raise RuntimeError("unable to perform operation; the handler is closed")
+        return (names[0], "lane") if self.asked == 2 else None
+
+
+def test_no_error_ends_the_wait_for_what_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else nothing that is asked would begin until somebody starts the worker again."""
+    begun: list[str] = []
+
+    async def begin(lane: str) -> None:
+        begun.append(lane)
+
+    broker = OneLane()
+    monkeypatch.setattr(tasks, "AGAIN_S", 0)
+    monkeypatch.setattr("agents.tasks.Redis.from_url", lambda *_, **__: broker)
+    monkeypatch.setattr(tasks, "begin", begin)
+    monkeypatch.setattr(tasks, "_ending", begun)  # the worker ends with the first lane
+    asyncio.run(tasks._receive())
+    assert begun == ["lane"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_error_ends_the_sweeper(monkeypatch: pytest.MonkeyPatch) -> None:
+    swept = threading.Semaphore(0)
+
+    def sweep() -> int:
+        swept.release()
+        raise KeyError("a fault that nobody thought of")
+
+    monkeypatch.setattr(tasks, "EVERY_S", 0.01)
+    monkeypatch.setattr(tasks, "sweep", sweep)
+    sweeper = tasks.Sweeper()
+    sweeper.start()
+    assert all(swept.acquire(timeout=60) for _ in range(3))
+    sweeper.stopping.set()
+    sweeper.join()

@@ -99,9 +99,7 @@ Human active at [{a}], depth:1
 ---WORKSPACE_END"""
     said = texts(two)
     sizes = said[4][1].split("\n")[2]
-    assert (
-        re.fullmatch(r"PROMPT \d\.\dk \| PATH 0\.\dk? \| \d\.\dk/49k", sizes) or "PATH 0k" in sizes
-    )
+    assert re.fullmatch(r"PROMPT \d\.\dk \| PATH \d\d \| REQUEST \d\d \| \d\.\dk/49k", sizes)
     assert said == [
         *path,
         ("user", workspace.format(revision=revision - 2, status=sizes, steps=0, memory="")),

@@ -17,6 +17,7 @@ from loom.api.waiting import of_search, still_open
 from loom.commands import web_search
 from loom.commands.execute import Request, execute_line
 from loom.commands.web_search import NewService
+from loom.live.frames import changed_by
 from loom.models import Event, Participant, Purse, Step, Tree, Turn, WebSearch, Window
 from loom.queries.usage import left_of, today
 from loom.rules.errors import CommandError
@@ -231,6 +232,21 @@ def test_no_answer_and_a_private_address_fail_in_words(
     step = found(actor, tree, 'search "q"')
     assert step.outcome == "REJECTED" and "127.0.0.1" in step.message
     assert not provider.seen
+
+
+def test_the_end_of_a_search_is_an_event_of_the_workspace(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, serve: Serve
+) -> None:
+    serve()
+    provider.script(answers(pages("one")), answers({}, 429))
+    steps = [found(actor, tree, 'search "q"'), found(actor, tree, 'search "q"')]
+    events = Event.objects.filter(stream__name=f"workspace:{steps[0].workspace.uid}")
+    told = [one.payload for one in events.order_by("seq") if "step" in one.payload]
+    assert [one["step"] for one in told] == [one.seq for one in steps]
+    assert [one["revision"] for one in told] == [1, 2] and "turn" not in told[0]
+    web_search.ended(WebSearch.objects.latest("id").uid, text="again")  # it has ended: no event
+    assert events.count() == len(told)
+    assert changed_by("view.changed", {"step": 1, "turn": "t"}).turns == {"t"}
 
 
 def test_over_the_api_the_answer_is_the_results_or_the_refusal(

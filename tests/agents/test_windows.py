@@ -5,17 +5,22 @@ from collections.abc import Callable
 
 import pytest
 from django.db import connection
+from django.db.models import Max
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from agents.agent_prompt import assembled, next_place
 from loom.access import Actor, acting_as
 from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
+from loom.commands.web_search import NewService, remove_service, set_service
 from loom.models import Node, Participant, Tree, Turn, User, Window
+from loom.queries.windows import _nested, depth_in, depths_of, parents_of
 from tests.agents.acting import asked, outcomes, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
+from tests.queries.plans import recorded
 from tests.two_groves import SECRET, TwoGroves
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -328,7 +333,7 @@ def test_an_augment_is_in_the_prompt_of_the_next_round(
     assert "---AUGMENTS\n● read/base\n● read/slow\nother/one\n---AUGMENT read/base\nRead" in after
     assert "Slowly.\n---AUGMENT_END\n---AUGMENTS_END" in after and "Never." not in after
     assert after.count("\n---AUGMENTS_END") == 1
-    assert "AUGMENTS 0k" in talk.sent() or "AUGMENTS 0.1k" in talk.sent()
+    assert re.search(r"AUGMENTS ([1-9]\d|0\.1k) ", talk.sent())
     said = talk.provider.seen[-1].json["messages"][-1]["content"]
     assert "✓ loaded read/slow (requires read/base)" in said
     talk.turn("Quiet.")
@@ -359,3 +364,64 @@ def test_what_was_found_is_marked_in_the_outline_with_its_ancestors(
     assert not Window.objects.filter(kind="result").exists()
     talk.turn("→ find clear\n", "Yes.")
     assert "● 1.00" not in talk.sent().partition("---WINDOWS")[0]
+
+
+def test_what_is_read_of_nested_windows_is_what_is_shown(
+    talk: Talk, actor: Actor, agent: Participant, tree: Tree
+) -> None:
+    own = node_writer.workspace_of(agent, tree)
+
+    def nested(count: int, parent: int = 0, **more: object) -> int:
+        """Windows, each opened from the one before it; the number of the last."""
+        for _ in range(count):
+            number = (Window.objects.aggregate(last=Max("number"))["last"] or 0) + 1
+            given = {"kind": "node", "parent_number": parent, "opened_at": timezone.now(), **more}
+            Window.objects.create(workspace=own, number=number, **given)
+            parent = number
+        return parent
+
+    turn = asked(actor, tree, agent, node=talk.node)
+    first = nested(1, is_visible=True)
+    hidden = nested(1, first, is_visible=False)
+    last = nested(1, hidden, is_visible=True)
+    for number in range(60):  # what was there before: hidden, closed, of earlier turns
+        nested(3, first, is_visible=False, is_closed=number % 2 == 0, turn_uid=f"earlier{number}")
+    ended = Turn(participant=agent, tree=tree, uid="earlier7", ended_at=timezone.now(), pk=-1)
+    with recorded() as queries, CaptureQueriesContext(connection) as sent:
+        assert depths_of([turn]) == {turn.pk: 2}
+        assert depths_of([ended]) == {-1: 3}
+        assert depth_in(parents_of(own, last), last) == 2
+    assert len(sent) == 3
+    queries.demand_no_faults()
+    assert len(_nested([turn])) == 2  # the first one was opened from none
+    assert len(_nested([ended])) == 2 + 3
+    assert parents_of(own, last) == {last: hidden, hidden: first}
+    more = Window(workspace=own, number=last + 1000, parent_number=last)
+    assert depth_in(parents_of(own, more.number, [more]), more.number) == 3
+    Window.objects.filter(number=hidden).update(is_closed=True)
+    assert depths_of([turn]) == {turn.pk: 1}
+
+
+def test_search_is_taught_where_a_service_is_set(
+    actor: Actor, tree: Tree, agent: Participant
+) -> None:
+    agent.permissions = [*agent.permissions, "web_search"]
+    agent.save()
+    acting = acting_as(actor, agent)
+    own = node_writer.workspace_of(agent, tree)
+
+    def taught() -> str:
+        return assembled(next_place(actor, own)).system
+
+    before = taught()
+    assert "→ search " not in before and before == taught()
+    listed = execute_line(acting, tree, Request("help"), own).reply
+    assert "→ search" not in listed and "→ find" in listed
+    asked_of = execute_line(acting, tree, Request("help search"), own).reply
+    assert "no service" in asked_of
+    set_service(actor, NewService(kind="brave", api_key="key-of-the-service"))
+    after = taught()
+    assert "→ search " in after and after == taught()
+    assert "→ search" in execute_line(acting, tree, Request("help"), own).reply
+    remove_service(actor)
+    assert taught() == before

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -12,8 +13,9 @@ from tests.browser.conftest import DESK, PHONE, Heddle, Open
 from tests.browser.test_accessible import violations
 from tests.browser.test_right_pane import tab
 from tests.browser.test_two_people import live
-from tests.providers.scripts import HOLD, holds, says
+from tests.providers.scripts import HOLD, Script, holds, says
 
+PATIENT = 30_000  # ms: the first task of a worker has to import what it runs
 SHOTS = os.environ.get("HEDDLE_SHOTS", "")
 
 
@@ -113,11 +115,33 @@ def test_what_an_agent_opens_and_hides_is_seen_while_it_does(heddle: Heddle, vis
     expect(part(page, "budget")).to_contain_text("steps 2/100")
     heddle.provider.release()
     expect(windows.get_by_role("heading", name="Hidden")).to_be_visible()
+    result = windows.locator("li", has_text=f"view {at} full").first
+    expect(result.get_by_role("button", name="Show").locator("svg.eye")).to_be_visible()
     expect(part(page, "steps")).to_contain_text("→ hide #1")
     box = page.locator("loom-workspace")
     expect(box.locator("[data-mine]")).to_be_hidden()
     box.get_by_role("checkbox", name="Look again").check()
     expect(part(page, "tasks").locator("li.checked")).to_have_count(1)
+
+
+def test_what_becomes_of_a_search_is_seen_where_it_was_not_asked_for(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Searched", "Who is Marie?")
+    listed: Any = heddle.get("groves")["results"]
+    with heddle.client() as client:
+        where = f"/api/groves/{listed[0]['id']}/web-search"
+        body = {"kind": "searxng", "base_url": f"http://{heddle.provider.entry}"}
+        assert client.put(where, json=body).is_success
+    page = live(visit(f"/trees/{tree}"))
+    panel(page)
+    expect(part(page, "steps")).to_contain_text("→ respond")
+    heddle.provider.script(Script(status=429, body=b"{}"))
+    with heddle.client() as client:
+        line = {"line": 'search "clock towers"'}
+        client.post(f"/api/trees/{tree}/commands", json=line, timeout=60)  # answered, or 202
+        expect(part(page, "steps")).to_contain_text("✗ LIMIT_EXCEEDED", timeout=PATIENT)
+        assert client.delete(where).is_success
 
 
 def test_a_turn_that_asks_for_steps_is_given_them(heddle: Heddle, visit: Open) -> None:

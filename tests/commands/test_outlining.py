@@ -161,7 +161,7 @@ def test_links_are_expanded_into_windows_that_lie_in_each_other(
     assert [one.via for one in rows] == ["supported_by"] * 3
     assert third.parent_number == seq + 1
     view = node_writer.workspace_of(actor.participant, tree)
-    assert depth_in(parents_of(view), third.number) == 1
+    assert depth_in(parents_of(view, third.number), third.number) == 1
     closed = say(f"collapse supported_by of {one}").reply
     assert f"closed #{seq} #{seq + 1} #{third.number}" in closed
     assert not Window.objects.filter(is_closed=False).exists()

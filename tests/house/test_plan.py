@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import config.env
-from config.supervisor import processes, startup
+from config.supervisor import __main__, processes
 from config.supervisor.processes import Options, StartError
 
 
@@ -123,7 +123,7 @@ def test_a_command_in_another_shell_finds_the_embedded_broker(
 ) -> None:
     monkeypatch.setenv("HEDDLE_DATA", str(tmp_path))
     assert config.env.read().redis_url == "redis://127.0.0.1:6379/0"
-    startup._configure(tmp_path / "broker", 4711, "word")
+    __main__._configure(tmp_path / "broker", 4711, "word")
     assert config.env.read().redis_url == "redis://:word@127.0.0.1:4711/0"
 
 

@@ -13,7 +13,7 @@ ROOMS = ("loom/commands/", "loom/events/", "loom/transfer/", "loom/migrations/")
 ELSEWHERE = {
     "agents/persistence.py": "a write of nothing, to see whether writes go through",
     "agents/tasks.py": "old receipts and ended sessions are deleted",
-    "loom/api/imports.py": "the row of an import, which a worker then takes",
+    "loom/api/transfer.py": "the row of an import, which a worker then takes",
     "loom/management/commands/firststart.py": "who set the installation up",
 }
 # Modules of commands that write and register nothing: what commands and workers are made of.

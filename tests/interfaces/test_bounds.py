@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from asgiref.testing import ApplicationCommunicator
 
-from config import handler
-from config.handler import BodyHandler
+from config import http
+from config.http import BodyHandler
+from tests.patience import PATIENCE_S
 
 
 async def _store(scope: Any, receive: Any, send: Any) -> None:
@@ -24,7 +25,7 @@ async def _store(scope: Any, receive: Any, send: Any) -> None:
 
 async def _ask(pieces: list[bytes], path: str = "/api/trees", length: bytes = b"") -> Any:
     async def application(scope: Any, receive: Any, send: Any) -> None:
-        await handler.bounded(_store, scope, receive, send)
+        await http.bounded(_store, scope, receive, send)
 
     headers = [(b"content-length", length)] if length else []
     scope = {"type": "http", "path": path, "headers": headers}
@@ -33,14 +34,14 @@ async def _ask(pieces: list[bytes], path: str = "/api/trees", length: bytes = b"
         await wire.send_input(
             {"type": "http.request", "body": piece, "more_body": number < len(pieces)}
         )
-    start, body = await wire.receive_output(5), await wire.receive_output(5)
+    start, body = await wire.receive_output(PATIENCE_S), await wire.receive_output(PATIENCE_S)
     return start["status"], body["body"]
 
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handler, "BODY_BYTES", 10)
-    monkeypatch.setattr(handler, "FILE_BYTES", 20)
+    monkeypatch.setattr(http, "BODY_BYTES", 10)
+    monkeypatch.setattr(http, "FILE_BYTES", 20)
 
 
 async def test_what_fits_is_handed_on() -> None:

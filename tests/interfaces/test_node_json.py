@@ -5,10 +5,9 @@ import json
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.api.streaming import nodes_json
 from loom.commands.node_writer import make_items
 from loom.models import Link, Mark, Node, Participant, Tree
-from loom.queries.node_bodies import node_bodies
+from loom.queries.node_bodies import node_bodies, nodes_json
 from loom.queries.node_rows import rows_of
 from loom.rules import identity
 from tests.queries.growing import add, chain, flag, version

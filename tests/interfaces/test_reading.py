@@ -98,9 +98,8 @@ def test_a_deep_path_is_read_in_pieces(
     flag(nodes[2], pruned=True)
     whole = _get(api(owner), tree, f"path?node={nodes[-1].local_id}")
     assert [one["hidden"] for one in whole["nodes"]] == [False] * 4 + [True] * 4
-    for module in ("streaming", "nodes"):
-        monkeypatch.setattr(f"loom.api.{module}.DEEP", 3)
-    monkeypatch.setattr("loom.api.streaming._BATCH", 3)
+    monkeypatch.setattr("loom.api.nodes.DEEP", 3)
+    monkeypatch.setattr("loom.api.nodes._BATCH", 3)
     address = f"path?node={nodes[-1].local_id}"
     assert _get(api(owner), tree, address) == whole
     answer = api(owner).get(

@@ -10,8 +10,9 @@ from loom.access import Actor
 from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
 from loom.models import Node, Tree
-from loom.queries import trees
-from loom.queries.trees import measured, size_of, tree_body
+from loom.queries import outline
+from loom.queries.outline import measured, size_of
+from loom.queries.trees import tree_body
 from loom.rules.errors import CommandError
 from tests.queries.growing import add, chain, flag, version
 
@@ -126,7 +127,7 @@ def test_pruning_reads_what_goes_and_not_the_tree(
     def never(tree_id: int) -> tuple[int, int]:
         raise AssertionError("the whole tree was measured")
 
-    monkeypatch.setattr(trees, "measured", never)
+    monkeypatch.setattr(outline, "measured", never)
     for line in (f"prune {c.local_id}", f"prune {a.local_id}", f"restore {a.local_id}", "undo"):
         execute_line(actor, tree, Request(line))
     assert size_of(actor, tree) == (5, 1, 0)

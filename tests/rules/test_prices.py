@@ -5,7 +5,8 @@ from subprocess import run
 
 import pytest
 
-from loom.rules.prices import Counts, Prices, caches_from, counts_of, dollars, listed
+from loom.rules.providers import Counts, Prices, caches_from, counts_of, dollars, listed
+from tests.patience import PATIENCE_S
 
 
 def test_what_is_cached_and_kept_has_its_own_price() -> None:
@@ -61,7 +62,7 @@ def test_the_listed_prices_are_those_of_litellm_which_is_not_imported() -> None:
     script = """
 import os, sys
 from dataclasses import astuple
-from loom.rules.prices import listed
+from loom.rules.providers import listed
 found = {ref: astuple(listed(ref, "")) for ref in sys.argv[1:]}
 assert "litellm" not in sys.modules
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
@@ -75,7 +76,7 @@ print(len(found))
 """
     refs = ("openai:gpt-4o", "anthropic:claude-sonnet-4-5", "mistral:mistral-large-latest")
     command = [sys.executable, "-c", script, *refs]
-    done = run(command, check=False, capture_output=True, text=True, timeout=120)
+    done = run(command, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.stdout == "3\n", done.stderr
 
 

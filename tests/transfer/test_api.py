@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 
 from loom import tasks
 from loom.access import Actor
-from loom.api import imports
+from loom.api import transfer
 from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
 from loom.models import Import, Tree, User
@@ -100,7 +100,7 @@ def test_what_is_no_file_is_refused(
         (client.generic("POST", "/api/import", "--x", "multipart/form-data; boundary=y"), 400),
         (client.generic("POST", "/api/import", "", "multipart/form-data"), 400),
     ]
-    monkeypatch.setattr(imports, "MAX_FILE", 10)
+    monkeypatch.setattr(transfer, "MAX_FILE", 10)
     answers.append((sent(client), 413))
     for answer, status in answers:
         assert answer.status_code == status, answer.json()

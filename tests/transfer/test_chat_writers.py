@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from loom.access import Actor
 from loom.commands.execute import Request, execute_line
 from loom.models import Participant, Tree
-from loom.transfer import chat_writers
+from loom.transfer import format_writers
 from tests.transfer.planting import Plant, paths, plant, plants, wanted
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +33,7 @@ def lines(writer: Any, *given: Any, **more: Any) -> list[Any]:
 
 def test_a_line_for_every_leaf(actor: Actor, muse: Participant) -> None:
     tree, _ = plant(actor, muse, TALK, mode="dialogue", system_context="Be brief.")
-    found = lines(chat_writers.jsonl, actor, tree, authors=False)
+    found = lines(format_writers.jsonl, actor, tree, authors=False)
     told = [[(one["role"], one["content"]) for one in line["messages"]] for line in found]
     head = [("system", "Be brief."), ("user", "Tell me.")]
     assert told == [
@@ -47,16 +47,16 @@ def test_a_line_for_every_leaf(actor: Actor, muse: Participant) -> None:
 
 def test_names_are_written_only_if_asked_for(actor: Actor, muse: Participant) -> None:
     tree, _ = plant(actor, muse, TALK, mode="dialogue")
-    [*_, last] = lines(chat_writers.jsonl, actor, tree, authors=True)
+    [*_, last] = lines(format_writers.jsonl, actor, tree, authors=True)
     assert [one["name"] for one in last["messages"]] == ["Owner", "Muse"]
 
 
 def test_excluded_texts_train_nobody(actor: Actor, muse: Participant) -> None:
     tree, made = plant(actor, muse, TALK, mode="dialogue")
     execute_line(actor, tree, Request(f"exclude {made[1].local_id}"))
-    for writer in (chat_writers.jsonl, chat_writers.preferences):
+    for writer in (format_writers.jsonl, format_writers.preferences):
         assert "Once." not in json.dumps(lines(writer, actor, tree))
-    said = lines(chat_writers.sillytavern, actor, tree, made[4])[1:]
+    said = lines(format_writers.sillytavern, actor, tree, made[4])[1:]
     assert [one["mes"] for one in said if one["is_system"]] == ["Once."]
 
 
@@ -67,7 +67,7 @@ def test_a_buffer_is_read_back_as_its_text(
 ) -> None:
     tree, _ = plant(actor, muse, texts)
     leaves = {path for path in paths(tree) if not is_begun(path, tree)}
-    found = lines(chat_writers.jsonl, actor, tree)
+    found = lines(format_writers.jsonl, actor, tree)
     told = sorted("".join(one["content"] for one in line["messages"]) for line in found)
     kept = {"".join(path) for path in leaves}
     assert set(told) == kept
@@ -96,7 +96,7 @@ def is_begun(path: tuple[str, ...], tree: Tree) -> bool:
 def pairs(actor: Actor, tree: Tree) -> list[tuple[str, str, str]]:
     """(the last message before, chosen, rejected) of each line."""
     made = []
-    for line in lines(chat_writers.preferences, actor, tree):
+    for line in lines(format_writers.preferences, actor, tree):
         assert set(line) == {"input", "preferred_output", "non_preferred_output"}
         [good], [bad] = line["preferred_output"], line["non_preferred_output"]
         assert good["role"] == bad["role"] == "assistant"
@@ -124,7 +124,7 @@ def test_pruning_rejects(actor: Actor, muse: Participant) -> None:
 
 def test_of_a_path_its_texts_are_preferred(actor: Actor, muse: Participant) -> None:
     tree, made = plant(actor, muse, TALK, mode="dialogue")
-    found = chat_writers.preferences(wanted(actor, tree, made[4]))
+    found = format_writers.preferences(wanted(actor, tree, made[4]))
     told = [json.loads(line) for line in found]
     assert [one["preferred_output"][0]["content"] for one in told] == ["Once.", "It rained."]
     assert [one["non_preferred_output"][0]["content"] for one in told] == ["Never.", "It snowed."]
@@ -148,7 +148,7 @@ def test_a_buffer_s_pairs_go_on_with_one_text(actor: Actor, muse: Participant) -
 
 def test_a_path_is_a_chat_with_its_swipes(actor: Actor, muse: Participant) -> None:
     tree, made = plant(actor, muse, TALK, mode="dialogue")
-    head, *said = lines(chat_writers.sillytavern, actor, tree, made[5])
+    head, *said = lines(format_writers.sillytavern, actor, tree, made[5])
     assert (head["user_name"], head["character_name"]) == ("Owner", "Muse")
     assert head["chat_metadata"]["integrity"] == tree.uid
     assert [one["mes"] for one in said] == ["Tell me.", "Once.", "Go on.", "It snowed."]
@@ -166,5 +166,5 @@ def test_a_path_is_a_chat_with_its_swipes(actor: Actor, muse: Participant) -> No
 def test_a_pruned_text_is_no_swipe(actor: Actor, muse: Participant) -> None:
     tree, made = plant(actor, muse, TALK, mode="dialogue")
     execute_line(actor, tree, Request(f"prune {made[2].local_id}"))
-    said = lines(chat_writers.sillytavern, actor, tree, made[1])[1:]
+    said = lines(format_writers.sillytavern, actor, tree, made[1])[1:]
     assert said[1]["swipes"] == ["Once."]

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from loom.access import Actor
 from loom.commands.execute import Request, execute_line
 from loom.models import Mark, Participant
-from loom.transfer import loom_writers
+from loom.transfer import format_writers
 from tests.transfer.conftest import Bring, tree_of
 from tests.transfer.planting import Plant, paths, plant, plants, wanted
 
@@ -34,7 +34,7 @@ def test_pyloom_reads_back_what_was_written(
     texts: list[Plant], actor: Actor, muse: Participant, bring: Bring
 ) -> None:
     tree, _ = plant(actor, muse, texts)
-    again = tree_of(bring(b"".join(loom_writers.pyloom(wanted(actor, tree)))))
+    again = tree_of(bring(b"".join(format_writers.pyloom(wanted(actor, tree)))))
     assert paths(again) == paths(tree)
     by = {(one.text, one.author.kind) for one in tree.nodes.select_related("author")}
     assert {(one.text, one.author.kind) for one in again.nodes.select_related("author")} == by
@@ -46,7 +46,7 @@ def test_pyloom_keeps_models_times_tags_and_bookmarks(
     tree, made = plant(actor, muse, TEXTS)
     execute_line(actor, tree, Request(f'bookmark {made[1].local_id} "the fog"'))
     execute_line(actor, tree, Request(f"tag {made[2].local_id} #old"))
-    again = tree_of(bring(b"".join(loom_writers.pyloom(wanted(actor, tree)))))
+    again = tree_of(bring(b"".join(format_writers.pyloom(wanted(actor, tree)))))
     fog = again.nodes.get(text=" upon 🌫️")
     assert fog.author.name == "Muse (imported)"
     assert fog.created_at == made[1].created_at.replace(microsecond=0)
@@ -72,14 +72,14 @@ def from_loomsidian(file: Any) -> list[tuple[str, ...]]:
 @given(texts=plants())
 def test_loomsidian_holds_every_path(texts: list[Plant], actor: Actor, muse: Participant) -> None:
     tree, _ = plant(actor, muse, texts)
-    assert from_loomsidian(written(loom_writers.loomsidian, actor, tree)) == paths(tree)
+    assert from_loomsidian(written(format_writers.loomsidian, actor, tree)) == paths(tree)
 
 
 def test_loomsidian_has_the_fields_of_the_plugin(actor: Actor, muse: Participant) -> None:
     tree, made = plant(actor, muse, TEXTS)
     execute_line(actor, tree, Request(f"bookmark {made[2].local_id}"))
     execute_line(actor, tree, Request(f"switch to {made[3].local_id}"))
-    file = written(loom_writers.loomsidian, actor, tree)
+    file = written(format_writers.loomsidian, actor, tree)
     assert set(file) == {"current", "hoisted", "searchTerm", "nodes", "generating"}
     assert [one["text"] for one in file["nodes"].values()] == [
         "Once", " upon 🌫️", ' a "time"', "\r\ne\u0301", " there"
@@ -99,7 +99,7 @@ def test_loomsidian_has_the_fields_of_the_plugin(actor: Actor, muse: Participant
 @given(texts=plants())
 def test_exoloom_holds_every_path(texts: list[Plant], actor: Actor, muse: Participant) -> None:
     tree, _ = plant(actor, muse, texts)
-    file = written(loom_writers.exoloom, actor, tree)
+    file = written(format_writers.exoloom, actor, tree)
     nodes = {int(name): one for name, one in file["tree"]["nodes"].items()}
 
     def path(name: int) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ def test_exoloom_hides_what_is_pruned(actor: Actor, muse: Participant) -> None:
     tree, made = plant(actor, muse, TEXTS)
     execute_line(actor, tree, Request(f"prune {made[1].local_id}"))
     execute_line(actor, tree, Request(f"bookmark {made[2].local_id}"))
-    file = written(loom_writers.exoloom, actor, tree)
+    file = written(format_writers.exoloom, actor, tree)
     nodes = file["tree"]["nodes"]
     [pruned] = file["lens"]["prunedNodes"]
     [marked] = file["lens"]["bookmarks"]
@@ -126,7 +126,7 @@ def test_exoloom_hides_what_is_pruned(actor: Actor, muse: Participant) -> None:
     assert nodes[str(marked["nodeId"])]["content"] == " there"
     kinds = [(one["authorType"], one["authorName"]) for one in nodes.values()][1:3]
     assert kinds == [("USER", "Owner"), ("LLM", "Muse")]
-    assert "Muse" not in json.dumps(written(loom_writers.exoloom, actor, tree, authors=False))
+    assert "Muse" not in json.dumps(written(format_writers.exoloom, actor, tree, authors=False))
 
 
 # MiniLoom: a node is a patch of its parent's whole text, counted in UTF-16.
@@ -151,7 +151,7 @@ def test_miniloom_holds_every_whole_text(
     texts: list[Plant], actor: Actor, muse: Participant
 ) -> None:
     tree, _ = plant(actor, muse, texts)
-    nodes = written(loom_writers.miniloom, actor, tree)["loomTree"]["nodeStore"]
+    nodes = written(format_writers.miniloom, actor, tree)["loomTree"]["nodeStore"]
 
     def whole(name: str | None) -> str:
         return patched(whole(nodes[name]["parent"]), nodes[name]["patch"]) if name else ""
@@ -166,7 +166,7 @@ def test_miniloom_holds_every_whole_text(
 def test_miniloom_begins_where_the_reader_is(actor: Actor, muse: Participant) -> None:
     tree, made = plant(actor, muse, TEXTS)
     execute_line(actor, tree, Request(f"switch to {made[1].local_id}"))
-    file = written(loom_writers.miniloom, actor, tree)
+    file = written(format_writers.miniloom, actor, tree)
     assert file["focus"] == file["loomTree"]["nodeStore"][file["focus"]["id"]]
     assert (file["focus"]["type"], file["focus"]["model"]) == ("gen", "Muse")
 
@@ -176,15 +176,15 @@ def test_messages_are_apart_where_texts_are_joined(
     name: str, actor: Actor, muse: Participant
 ) -> None:
     tree, _ = plant(actor, muse, [(-1, False, "Hello?"), (0, True, "Yes.")], mode="dialogue")
-    file = json.dumps(written(getattr(loom_writers, name), actor, tree), ensure_ascii=False)
+    file = json.dumps(written(getattr(format_writers, name), actor, tree), ensure_ascii=False)
     assert r"\n\nYes." in file and r"\n\nHello?" not in file
 
 
 def test_of_a_path_nothing_beside_it_is_written(actor: Actor, muse: Participant) -> None:
     tree, made = plant(actor, muse, TEXTS)
-    file = written(loom_writers.loomsidian, actor, tree, made[3])
+    file = written(format_writers.loomsidian, actor, tree, made[3])
     assert [one["text"] for one in file["nodes"].values()] == ["Once", " upon 🌫️", ' a "time"']
-    names = written(loom_writers.loomsidian, actor, tree)["nodes"]
+    names = written(format_writers.loomsidian, actor, tree)["nodes"]
     assert file["nodes"].keys() < names.keys()
 
 
@@ -194,8 +194,8 @@ def test_the_reader_s_versions_are_written_and_nothing_hidden(
     tree, made = plant(actor, muse, TEXTS)
     execute_line(actor, tree, Request(f'edit {made[2].local_id} " here" as:version'))
     execute_line(actor, tree, Request(f"prune {made[1].local_id}"))
-    file = written(loom_writers.loomsidian, actor, tree)
+    file = written(format_writers.loomsidian, actor, tree)
     assert [one["text"] for one in file["nodes"].values()] == ["Once", " here"]
     execute_line(actor, tree, Request(f"switch to {made[2].local_id}"))
-    file = written(loom_writers.loomsidian, actor, tree)
+    file = written(format_writers.loomsidian, actor, tree)
     assert [one["text"] for one in file["nodes"].values()] == ["Once", " there"]

@@ -11,7 +11,7 @@ from django.contrib.staticfiles import finders
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from config.handler import Fresh
+from config.http import Fresh
 from loom.web import display
 from tests.house.sources import ROOT
 

@@ -31,6 +31,17 @@ function changed({ kind, text }) {
   return text.length <= 3 * AROUND ? text : `${text.slice(0, AROUND)} … ${text.slice(-AROUND)}`;
 }
 
+/** An eye, drawn: not every machine has a font with one. */
+function eye() {
+  const drawing = document.createElementNS(SVG, "svg");
+  for (const [name, value] of [["class", "eye"], ["viewBox", "0 0 20 14"], ["aria-hidden", "true"], ["focusable", "false"]]) drawing.setAttribute(name, value);
+  const lines = document.createElementNS(SVG, "path");
+  lines.setAttribute("d", "M1 7c4.5-7.5 13.5-7.5 18 0-4.5 7.5-13.5 7.5-18 0zM10 4.2a2.8 2.8 0 1 1 0 5.6 2.8 2.8 0 0 1 0-5.6z");
+  drawing.append(lines);
+  return drawing;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
 const SOON_MS = 200;
 const CHANGES = 3; // of a document, that its window shows
 const AROUND = 60; // characters on each side of a change
@@ -227,19 +238,19 @@ export class LoomWindows extends HTMLElement {
   /** @param {Shown} one */
   buttons(one) {
     const isOwn = this.workspace === this.own;
-    const button = (/** @type {string} */ line, /** @type {string} */ words, values = {}) => {
-      const made = make("button", { type: "button", className: "quiet", textContent: words, ...values });
+    const button = (/** @type {string} */ line, /** @type {string} */ words, values = {}, hasEye = false) => {
+      const made = make("button", { type: "button", className: "quiet", ...values }, ...(hasEye ? [eye(), " "] : []), words);
       made.dataset.line = line;
       return made;
     };
     const made = [];
     if (one.visible) {
       if (!one.keep) made.push(button(`open #${one.number} keep`, t("Pin")));
-      made.push(button(`hide #${one.number}`, one.kind === "result" ? `👁 ${t("Hide")}` : t("Hide"), { ariaPressed: "true" }));
+      made.push(button(`hide #${one.number}`, t("Hide"), { ariaPressed: "true" }, one.kind === "result"));
     } else if (one.kind === "stash") {
       made.push(button(`recall ${quoted(one.label)}`, t("Recall")));
     } else {
-      made.push(button(`show #${one.number}`, one.kind === "result" ? `👁 ${t("Show")}` : t("Show"), { ariaPressed: "false" }));
+      made.push(button(`show #${one.number}`, t("Show"), { ariaPressed: "false" }, one.kind === "result"));
     }
     if (isOwn && one.open) {
       const take = button("", this.page?.settings.mode === "buffer" ? t("Into the text") : t("Into the composer"));

@@ -23,7 +23,7 @@ const LAST = 10; // steps
 const ORDER = ["WINDOWS", "AUGMENTS", "OUTLINE", "TODOS"];
 
 export class LoomWorkspace extends HTMLElement {
-  views = new TurnViews(() => this.heard());
+  views = new TurnViews(() => this.heard(), { changed: (kind) => kind !== "draft.saved" && this.heard() });
   draws = new Newest();
 
   connectedCallback() {

@@ -235,6 +235,8 @@ export function onTheme(changed, signal) {
 
 // Words on the map, from near: first words beside the dots, and how many a folded run holds.
 
+const LOWER = 15; // pixels
+
 /** Labels where there is room to the right.
  * @param {Sight} sight @param {number} beside pixels from a dot's middle @param {boolean} [only] only those of the path */
 export function labels({ pen, scene, camera, facts, ink, frame }, beside, only = false) {
@@ -259,7 +261,9 @@ export function labels({ pen, scene, camera, facts, ink, frame }, beside, only =
       const words = name ?? facts.labelOf(slot);
       if (!words) return;
       const shown = clipped(pen, words, room);
-      const [left, middle] = [ax + beside, camera.toY(y[place])];
+      // Words that would lie on a neighbour's dot stand below the row.
+      const isOver = isPath && next !== undefined && pen.measureText(shown).width > camera.toX(x[next]) - ax - 2 * beside;
+      const [left, middle] = [ax + beside, camera.toY(y[place]) + (isOver ? LOWER : 0)];
       if (isPath) {
         free = left + pen.measureText(shown).width;
         pen.strokeStyle = ink.panel;

@@ -5,6 +5,8 @@
 
 /** @typedef {{top: number, bottom: number}} Extent in pixels, downwards */
 
+const MOST_BELOW = 0.6; // of the room, for what hangs below a text
+
 /** How far to scroll so that something is seen: the least way where all of it fits. Otherwise its
  * start comes to the top, unless that is in the upper half already.
  * @param {Extent} what @param {Extent} room */
@@ -81,6 +83,26 @@ export class InView {
   refill() {
     const { scrollTop, scrollHeight, clientHeight } = this.thread;
     if (scrollTop < this.at && scrollTop >= scrollHeight - clientHeight - 1) this.hold(this.at);
+  }
+
+  /** From the last line of the text to the end of what hangs below, but not more than a writer
+   * would give for the text above it. @param {number} least of the room
+   * @param {boolean} [isText] the text alone, to its end @returns {Extent} */
+  fromCaret(least, isText = false) {
+    this.measure();
+    const { top, bottom } = this.room;
+    const text = /** @type {Element} */ (this.path.querySelector(".book, .stretch"));
+    const ghost = text.querySelector(".ghost")?.getClientRects()[0];
+    const end = ghost ? ghost.bottom : text.getBoundingClientRect().bottom;
+    const line = parseFloat(getComputedStyle(text).lineHeight) || 0;
+    if (isText) return { top: end - line, bottom: end + line };
+    const below = Math.max(this.natural(), end + least * (bottom - top));
+    return { top: end - line, bottom: Math.min(below, end + MOST_BELOW * (bottom - top)) };
+  }
+
+  /** Where what is drawn ends, without the room that is held below it. */
+  natural() {
+    return this.path.lastElementChild?.getBoundingClientRect().bottom ?? 0;
   }
 
   /** Whether the reader went on from a place, rather than that the page ends above it now.

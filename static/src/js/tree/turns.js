@@ -66,9 +66,11 @@ export class TurnViews {
   /** @type {Map<string, LiveSocket>} sockets by workspace */
   sockets = new Map();
 
-  /** @param {(drawn: Drawn) => void} heard called with what was drawn @param {{open?: (url: string) => WebSocket}} [options] */
-  constructor(heard, options = {}) {
+  /** @param {(drawn: Drawn) => void} heard called with what was drawn
+   * @param {{open?: (url: string) => WebSocket, changed?: (kind: string) => void}} [options] `changed` is called with the kind of each event */
+  constructor(heard, { changed = () => {}, ...options } = {}) {
     this.heard = heard;
+    this.changed = changed;
     this.options = { ...options, query: `&drawn=${document.documentElement.lang}` };
   }
 
@@ -92,7 +94,10 @@ export class TurnViews {
     const socket = new LiveSocket(`/ws/workspaces/${view}`, () => since, this.options);
     socket.addEventListener("frame", (frame) => {
       const { detail } = /** @type {CustomEvent} */ (frame);
-      if (detail.type === "event") since = Math.max(since, detail.event.seq);
+      if (detail.type === "event") {
+        since = Math.max(since, detail.event.seq);
+        this.changed(detail.event.kind);
+      }
       if (detail.type === "drawn") this.heard(detail);
     });
     socket.start();

@@ -1,11 +1,17 @@
-"""The kinds of providers that a form offers, the samplers that a request to one may carry, and what
-a probe of an endpoint looks for. Pure."""
+"""What is known of providers and their models: the kinds that a form offers, samplers, limits,
+what a probe looks for, and what tokens cost. Pure.
+"""
 
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import metadata
+from math import ceil
+from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from loom.rules.errors import CommandError
 
@@ -283,3 +289,199 @@ def samplers_of(model_ref: str, found: Mapping[str, bool]) -> frozenset[str]:
         return frozenset(taken | {"stop"} | ({"grammar"} if found.get("grammar") else set()))
     documented = _DOCUMENTED.get(model_ref.partition(":")[0], frozenset({"stop"}))
     return documented | ({"grammar"} if found.get("grammar") else frozenset())
+
+
+# Prices by model, and what a call costs. Money is counted in whole billionths of a dollar, rounded
+# up, so that sums are exact.
+
+NANO = 1_000_000_000  # a dollar
+NAMES = ("input", "output", "cached", "written")
+MOST = 100_000  # USD per million tokens
+# The file behind `litellm.model_cost`. Importing litellm itself costs 3 s and 160 MB.
+_LIST = "litellm/model_prices_and_context_window_backup.json"
+_COSTS = (
+    "input_cost_per_token",
+    "output_cost_per_token",
+    "cache_read_input_token_cost",
+    "cache_creation_input_token_cost",
+)
+# Where each provider is called: its prices hold there, and not at another address.
+HOSTS = {
+    "anthropic": "api.anthropic.com",
+    "cerebras": "api.cerebras.ai",
+    "deepseek": "api.deepseek.com",
+    "fireworks_ai": "api.fireworks.ai",
+    "gemini": "generativelanguage.googleapis.com",
+    "groq": "api.groq.com",
+    "mistral": "api.mistral.ai",
+    "moonshot": "api.moonshot.ai",
+    "openai": "api.openai.com",
+    "openrouter": "openrouter.ai",
+    "together_ai": "api.together.xyz",
+    "xai": "api.x.ai",
+}
+# From how many tokens a provider caches the beginning of a prompt (read 2026-11-21).
+CACHES_FROM = {
+    "anthropic": 1024,
+    "deepseek": 1024,
+    "gemini": 2048,
+    "groq": 1024,
+    "moonshot": 1024,
+    "openai": 1024,
+    "xai": 1024,
+}
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Tokens of one answer: read (all of them), of these read from the provider's cache and
+    kept in it, and written."""
+
+    read: int = 0
+    wrote: int = 0
+    cached: int = 0
+    kept: int = 0
+
+
+@dataclass(frozen=True)
+class Prices:
+    """USD per million tokens: read, written by the model, read from the provider's cache,
+    kept in it (None: as `input`)."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    written: float | None = None
+
+    def reading(self, tokens: int) -> int:
+        """What it costs to send so many tokens, at the dearer of the two ways to send them."""
+        return _nano(tokens, max(self.input, self.written or 0))
+
+    def writing(self, tokens: int) -> int:
+        """What it costs to be answered so many."""
+        return _nano(tokens, self.output)
+
+    def of(self, counts: Counts) -> int:
+        """What an answer came to."""
+        cached = min(counts.cached, counts.read)
+        kept = min(counts.kept, counts.read - cached)
+        own_cached = self.input if self.cached is None else self.cached
+        own_written = self.input if self.written is None else self.written
+        return (
+            _nano(counts.read - cached - kept, self.input)
+            + _nano(cached, own_cached)
+            + _nano(kept, own_written)
+            + _nano(counts.wrote, self.output)
+        )
+
+    @property
+    def caching_pays(self) -> bool:
+        """Whether reading from the cache is cheaper than sending again."""
+        return self.cached is not None and self.cached < self.input
+
+    def body(self) -> dict[str, float]:
+        """The prices that are known, by name."""
+        return {name: price for name, price in asdict(self).items() if price is not None}
+
+
+def _nano(tokens: int, price: float) -> int:
+    # A USD per million tokens is 1,000 billionths a token.
+    return ceil(round(tokens * price * 1000, 3))
+
+
+def prices_from(body: Mapping[str, Any] | None) -> Prices | None:
+    """The prices a `body` holds; None where there are none."""
+    if not body or "input" not in body or "output" not in body:
+        return None
+    return Prices(**{name: float(body[name]) for name in NAMES if body.get(name) is not None})
+
+
+def broken_prices(body: Any) -> str:
+    """Why an owner's prices cannot be kept; "" where they can. {} takes them back."""
+    if not isinstance(body, dict) or not set(body) <= {*NAMES, "caches_from"}:
+        return f"prices holds {', '.join(NAMES)} and caches_from."
+    if body and not {"input", "output"} <= set(body):
+        return "prices holds both input and output, or nothing."
+    for name, value in body.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 <= value <= MOST:
+            return f"prices: {name} is from 0 to {MOST:,}."
+    return ""
+
+
+@cache
+def source() -> str:
+    """Where the listed prices come from."""
+    return f"the price list in litellm {metadata.version('litellm')}"
+
+
+@cache
+def _table() -> dict[str, Prices]:
+    """The listed prices by `provider:model`. Reading the file takes 40 ms once."""
+    file = metadata.distribution("litellm").locate_file(_LIST)
+    found = {}
+    for name, known in sorted(json.loads(Path(str(file)).read_text("utf-8")).items()):
+        provider = known.get("litellm_provider")
+        if provider not in HOSTS or known.get("mode") not in ("chat", "completion", "responses"):
+            continue
+        costs = [known.get(one) for one in _COSTS]
+        read, wrote, cached, kept = (one if one is None else round(one * 1e6, 6) for one in costs)
+        if read is not None and wrote is not None:
+            model = name.removeprefix(f"{provider}/")
+            found[f"{provider}:{model}"] = Prices(read, wrote, cached, kept)
+    return found
+
+
+def listed(model_ref: str, base_url: str) -> Prices | None:
+    """The listed prices of a model; None where it is not listed, or is called elsewhere than
+    at its provider, where other prices hold."""
+    provider, model = _named(model_ref)
+    if provider not in HOSTS or (base_url and urlsplit(base_url).hostname != HOSTS[provider]):
+        return None
+    return _table().get(f"{provider}:{model}")
+
+
+def caches_from(model_ref: str) -> int | None:
+    """From how many tokens on the model's provider caches a prompt's beginning; None where
+    that is not known."""
+    return CACHES_FROM.get(_named(model_ref)[0])
+
+
+def _named(model_ref: str) -> tuple[str, str]:
+    """(provider, model); after `litellm:` comes the provider's name with a slash."""
+    provider, _, model = model_ref.partition(":")
+    if provider == "litellm":
+        provider, _, model = model.partition("/")
+    return provider, model
+
+
+def counts_of(usage: Mapping[str, Any]) -> Counts:
+    """The tokens of a provider's usage, in either of the two usual ways to report them: the
+    prompt with what came from the cache, or beside it."""
+    details = usage.get("prompt_tokens_details")
+    cached = _first(usage, "cached_tokens", "cache_read_input_tokens")
+    if not cached and isinstance(details, Mapping):
+        cached = _first(details, "cached_tokens")
+    kept = _first(usage, "cache_creation_input_tokens")
+    read = _first(usage, "prompt_tokens")
+    if "prompt_tokens" not in usage and "input_tokens" in usage:
+        read = _first(usage, "input_tokens") + cached + kept
+    return Counts(read, _first(usage, "completion_tokens", "output_tokens"), cached, kept)
+
+
+def _first(usage: Mapping[str, Any], *names: str) -> int:
+    values = (usage.get(name) for name in names)
+    return next((one for one in values if isinstance(one, int) and one > 0), 0)
+
+
+def dollars(nano: int) -> str:
+    """An amount as it is read: cents and below with two figures that count."""
+    usd = nano / NANO
+    if usd == 0 or abs(usd) >= 0.995:
+        return f"${usd:,.2f}"
+    if abs(usd) < 0.000001:
+        return "under $0.000001"
+    for digits in range(2, 7):
+        if round(abs(usd), digits) >= 10 ** -(digits - 1):
+            return f"${usd:.{digits}f}"
+    return f"${usd:.6f}"
