@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, Literal
 
@@ -455,6 +456,7 @@ class Teaching:
         return {one.form.partition(" ")[0] for one in self.commands}
 
 
+@lru_cache(maxsize=64)
 def instructions(teaching: Teaching, *, brief: bool = False) -> str:
     """The section. With `brief` the one for a model that can read little."""
     if brief:

@@ -37,6 +37,11 @@ class Part:
     role: str
     text: str
 
+    @cached_property
+    def size(self) -> int:
+        """About how many tokens it has. Parts of a path are counted in request after request."""
+        return count(self.text)
+
 
 @dataclass(frozen=True)
 class Portion:
@@ -71,6 +76,8 @@ def count_small(text: str) -> int:
 
 def total(parts: Sequence[Part], counted: Counted) -> int:
     """About how many tokens the parts have together."""
+    if counted is count:
+        return sum([part.size for part in parts])
     return sum(counted(part.text) for part in parts)
 
 
@@ -191,6 +198,11 @@ class Stop:
     is_own: bool = False
     is_imported: bool = False
     summary: str = ""
+
+    @cached_property
+    def size(self) -> int:
+        """About how many tokens its text has."""
+        return count(self.text)
 
     @cached_property
     def part(self) -> Part:

@@ -121,7 +121,7 @@ def version_above(node: Node, workspace: Workspace | None) -> Node | None:
     return selected_version(node.parent_slot_id, workspace)
 
 
-def slots_below(slot_id: int, *, pruned: bool = False) -> QuerySet[Node]:
+def slots_below(slot_id: int | Given, *, pruned: bool = False) -> QuerySet[Node]:
     """First versions of the text slots below a slot in the order of siblings; pruned ones only if
     asked for."""
     below = rows().filter(parent_slot=slot_id, kind="text", slot_id=F("id"))
@@ -221,10 +221,9 @@ def selected_versions(
     chosen = _choices(wanted, workspace)
     selected: dict[int, tuple[int, str]] = {}
     decided: set[int] = set()
-    found = Node.objects.filter(slot__in=wanted).order_by("id")
-    for node, local_id, slot, gone in found.values_list(
-        "id", "local_id", "slot_id", "version_pruned"
-    ):
+    sql = f"""SELECT id, local_id, slot_id, version_pruned FROM loom_node
+        WHERE slot_id IN ({listed(wanted)}) ORDER BY id"""
+    for node, local_id, slot, gone in fetch(sql):
         if slot in decided or (gone and slot in selected):
             continue
         selected[slot] = (node, local_id)
@@ -234,10 +233,11 @@ def selected_versions(
 
 
 def _choices(slots: set[int], workspace: Workspace | None) -> dict[int, int]:
-    if workspace is None:
+    if workspace is None or not workspace.pk:
         return {}
-    found = VersionChoice.objects.filter(workspace=workspace, slot__in=slots)
-    return dict(found.values_list("slot_id", "node_id"))
+    sql = f"""SELECT slot_id, node_id FROM loom_versionchoice
+        WHERE workspace_id = %s AND slot_id IN ({listed(slots)})"""
+    return dict(fetch(sql, [workspace.pk]))
 
 
 # Hidden slots: those below a pruned one. Computed, never stored.

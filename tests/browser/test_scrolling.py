@@ -169,6 +169,20 @@ def test_a_move_to_what_is_seen_moves_nothing(heddle: Heddle, visit: Open) -> No
     assert top(row) == pytest.approx(seen, abs=1)
 
 
+def test_what_becomes_shorter_after_it_was_drawn_moves_nothing(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Shrinks", LONG, "Two.", "Three.", "Four.")
+    page = settled(visit(f"/trees/{tree}"))
+    main = page.locator("main")
+    main.evaluate("main => { main.scrollTop = main.scrollHeight; }")
+    three = page.locator("article.node").nth(2)
+    expect(three).to_be_in_viewport()
+    place = top(three)
+    page.locator("article.node").last.evaluate("node => { node.style.display = 'none'; }")
+    drawn = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    page.evaluate(drawn)
+    assert top(three) == pytest.approx(place, abs=1)
+
+
 def test_a_long_buffer_opens_at_its_end_and_its_editor_moves_nothing(
     heddle: Heddle, visit: Open
 ) -> None:

@@ -116,7 +116,7 @@ ONCE = {
     r"^Together$": "Total",
     r"\bas at first\b": "Reset",
     r"\bLetters of the text\b": "Typeface",
-    r"\bas the system is\b": "System",
+    r"\bas the system( is)?$|\bas the system is\b": "System",
     r"\bName here\b": "Name",
     r"\bOpenAI[’'`]s shape\b": "OpenAI-compatible",
     r"\banew\b": "Refresh, Try again",

@@ -14,8 +14,9 @@ const MOST = 700; // characters of a card; a longer text is cut there
 const keyOf = (/** @type {Element} */ card) => card.getAttribute("data-generation") || card.getAttribute("data-id") || "";
 
 export class Wheel {
-  /** @param {HTMLElement} host @param {TreePage} page @param {BufferEditor} editor @param {AbortSignal} signal */
+  /** @param {import("../elements/loom-buffer.js").LoomBuffer} host @param {TreePage} page @param {BufferEditor} editor @param {AbortSignal} signal */
   constructor(host, page, editor, signal) {
+    this.host = host;
     this.page = page;
     this.editor = editor;
     this.weave = /** @type {import("../elements/loom-weave.js").LoomWeave | null} */ (document.querySelector("loom-weave"));
@@ -51,7 +52,16 @@ export class Wheel {
     return this.count;
   }
 
+  /** Whether the candidates are those of the text that is shown: on a move one is drawn before the other. */
+  get isHere() {
+    const point = this.weave?.querySelector("[data-weave]")?.getAttribute("data-point") ?? "";
+    const { store } = this.page;
+    const slot = store?.slotOf(point) ?? null;
+    return point === this.host.shown || (slot !== null && slot === store?.slotOf(this.host.shown ?? ""));
+  }
+
   cards() {
+    if (!this.isHere) return [];
     return [...(this.weave?.querySelectorAll(".card:not(.failed)") ?? [])];
   }
 
@@ -76,11 +86,14 @@ export class Wheel {
   show() {
     const cards = this.cards();
     const card = this.card();
-    this.bar.hidden = cards.length === 0;
+    if (this.bar.hidden !== (cards.length === 0)) this.host.still(() => (this.bar.hidden = cards.length === 0));
     if (this.count) this.setCount(card ? `${cards.indexOf(card) + 1} / ${cards.length}` : "");
     for (const one of cards) one.classList.toggle("picked", one === card);
     const text = card ? this.textOf(card) : "";
     const tail = this.editor.tail;
+    // What was shown stays until the text is drawn of which it is a part by then.
+    if (!this.isHere && this.shownAt === this.host.shown + tail) return;
+    this.shownAt = this.host.shown + tail;
     const goesOn = text.startsWith(tail) && text.length > tail.length;
     this.editor.haunt(card && goesOn ? { text: text.slice(tail.length), colour: Number(card.getAttribute("data-who")) } : null);
     this.showKeys();

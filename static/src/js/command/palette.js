@@ -35,7 +35,7 @@ function doing(words, soft, run) {
 }
 
 function themes() {
-  const names = { light: t("Theme: light"), dark: t("Theme: dark"), system: t("Theme: as the system") };
+  const names = { light: t("Theme: light"), dark: t("Theme: dark"), system: t("Theme: system") };
   return Object.entries(names).map(([theme, words]) => ({ texts: [words, "appearance colours"], choice: doing(words, "", () => wear(theme)) }));
 }
 
@@ -65,7 +65,8 @@ function always() {
 export async function atFirst(page, visited) {
   const { trees } = await always();
   const others = trees.filter((one) => one.uid !== page.settings.tree).slice(0, FEW).map(leading(t("Recent trees")));
-  const nodes = visited.map((id) => ({
+  const root = page.store?.ids[0]; // has no text to know it by
+  const nodes = visited.filter((id) => id !== root).map((id) => ({
     choice: /** @type {Choice} */ ({ group: t("Recent nodes"), go: id, parts: [{ kind: "id", text: id }, { kind: "excerpt", text: page.excerpts.of(id) }] }),
   }));
   return [...nodes, ...others, ...actions(page)].map((one) => one.choice);

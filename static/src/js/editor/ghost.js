@@ -6,7 +6,7 @@ import { Decoration, EditorView, keymap, WidgetType } from "@codemirror/view";
 import { nextWord } from "./runs.js";
 
 /** @typedef {{text: string, colour: number}} Ghost */
-/** @typedef {{take: () => void, pick: (step: number) => void, isComing: () => boolean}} Wheel */
+/** @typedef {{take: () => void, pick: (step: number) => void, isComing: () => boolean, still: (deed: () => void) => void}} Wheel */
 
 /** @type {import("@codemirror/state").StateEffectType<Ghost | null>} */
 export const haunt = StateEffect.define();
@@ -62,13 +62,13 @@ export function reached(view) {
 }
 
 /** The keys at a ghost. @param {Wheel} wheel */
-export function ghostKeys({ take, pick, isComing }) {
+export function ghostKeys({ take, pick, isComing, still }) {
   const at = (/** @type {(view: EditorView, ghost: Ghost) => void} */ run) => (/** @type {EditorView} */ view) => {
     const now = reached(view);
     if (now) run(view, now);
     return now !== null;
   };
-  const hide = at((view) => view.dispatch({ effects: haunt.of(null) }));
+  const hide = at((view) => still(() => view.dispatch({ effects: haunt.of(null) })));
   const takeWord = at((view, now) => {
     const word = nextWord(now.text);
     const end = view.state.doc.length;

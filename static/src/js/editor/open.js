@@ -18,8 +18,8 @@ import { formatted, setReading, writing } from "./writing.js";
  * `reached`: whether the caret is at the ghost may be another; `isComing`: a candidate is;
  * `follow`: go to this node; `undo`, `redo`: where nothing that was typed is left for it; `untake`: undo, with so much typed
  * that is left: whether that meant something else;
- * `continue`, `save`: the keys for it; `take`, `pick`: at a ghost.
- * @typedef {{typed: () => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, untake: (depth: number) => boolean, undo: () => void, redo: () => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void, pasted: (pasted: import("./writing.js").Pasted) => void, isComing: () => boolean, reached: () => void}} Heard
+ * `continue`, `save`: the keys for it; `take`, `pick`: at a ghost; `still`: changes what is drawn while what is read stays.
+ * @typedef {{typed: () => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, untake: (depth: number) => boolean, undo: () => void, redo: () => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void, pasted: (pasted: import("./writing.js").Pasted) => void, isComing: () => boolean, reached: () => void, still: (deed: () => void) => void}} Heard
  * @typedef {{parent: Element, nonce: string, me: string, cast: import("./paint.js").Cast, label: string, asks: string, heard: Heard, leaves: Leaf[], tail: string}} Settings
  * @typedef {{place: number, id: string, slot: string, text: string, from: number}} Stretch
  */
@@ -68,6 +68,7 @@ export class BufferEditor {
   /** @param {Settings} settings */
   constructor({ parent, nonce, me, cast, label, asks, heard, leaves, tail }) {
     const doc = leaves.map((leaf) => leaf.text).join("") + tail;
+    this.still = heard.still;
     const run = (/** @type {() => void} */ deed) => () => (deed(), true);
     const state = EditorState.create({
       doc,
@@ -312,16 +313,10 @@ export class BufferEditor {
     this.still(() => this.view.dispatch({ effects: haunt.of(now) }));
   }
 
-  /** Keeps the line of the caret where it is while what follows it changes: an editor that was
-   * scrolled to its end follows its end otherwise. @param {() => void} deed */
-  still(deed) {
-    const thread = this.view.dom.closest("main");
-    const at = thread?.scrollTop ?? 0;
-    deed();
-    const back = () => {
-      if (thread && thread.scrollTop > at) thread.scrollTop = at;
-    };
-    this.view.requestMeasure({ read: () => null, write: () => queueMicrotask(back) });
+  /** Makes the lines as high as they are drawn, where that was still estimated. */
+  measure() {
+    this.view.requestMeasure();
+    this.view.elementAtHeight(0); // reads the layout, so that it is measured now
   }
 
   /** Scrolls so that a place of the text is this far below the top of what scrolls.

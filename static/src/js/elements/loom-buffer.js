@@ -56,7 +56,7 @@ export class LoomBuffer extends HTMLElement {
       const isAhead = this.ahead?.position === position;
       const [module, leaves] = await (isAhead ? this.ahead?.all : Promise.all([editorModule(), this.leaves?.path(position)])) ?? [];
       if (!this.isConnected || !module) return;
-      this.mount(module.BufferEditor, leaves ?? []);
+      this.mount(module.BufferEditor, leaves ?? [], position);
       if (page.position !== position) this.moved();
     } catch (error) {
       // Without the editor there is still the text, and the composer below it.
@@ -65,20 +65,21 @@ export class LoomBuffer extends HTMLElement {
     }
   }
 
-  /** The editor takes the text's place. @param {typeof import("../editor/open.js").BufferEditor} Editor @param {import("../editor/document-state.js").Leaf[]} leaves */
-  mount(Editor, leaves) {
+  /** The editor takes the text's place.
+   * @param {typeof import("../editor/open.js").BufferEditor} Editor @param {import("../editor/document-state.js").Leaf[]} leaves @param {string} position */
+  mount(Editor, leaves, position) {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
     const { signal } = /** @type {AbortController} */ (this.stop);
     const editor = (this.editor = takePlace(this, page, Editor, leaves));
     this.bar = new EditBar(this, editor);
     this.writing = new Writing(this, editor, signal);
     this.saving = new Saving(this, page, editor);
+    this.shown = position;
     this.wheel = new Wheel(this, page, editor, signal);
     this.shadows = new Shadows(this, page, signal);
     this.takes = new Takes(page);
     this.restore();
     editor.cutPast();
-    this.shown = page.position;
     page.addEventListener("taken", (event) => this.taken(/** @type {CustomEvent} */ (event).detail), { signal });
     page.addEventListener("awaited", () => (this.awaited = editor.step()), { signal });
     page.addEventListener("moved", () => this.moved(), { signal });
@@ -215,6 +216,13 @@ export class LoomBuffer extends HTMLElement {
     this.soon(0);
   }
 
+  /** Changes the text while the lines that are read stay where they are. @param {() => void} deed */
+  still(deed) {
+    const view = /** @type {import("./loom-path.js").LoomPath | null} */ (this.closest("loom-path"))?.view;
+    if (view && this.editor) view.keep(deed);
+    else deed();
+  }
+
   /** Shows the path again soon; many events make one change. @param {number} [wait] */
   soon(wait = SOON_MS) {
     clearTimeout(this.syncing);
@@ -247,18 +255,21 @@ export class LoomBuffer extends HTMLElement {
       this.tailThen = undefined;
       this.place = place;
       if (typed) page.drafts.write(place, page.drafts.of(place) + typed);
-      if (!isElsewhere) editor.update(now, null);
-      else {
+      const turn = () =>
         editor.turn(from, nameOf(place), () => {
           editor.update(now, page.drafts.of(place));
           this.restore();
         });
-        page.whereabouts.share(editor.tail);
-      }
+      const draw = () => {
+        this.shown = position;
+        if (isElsewhere) turn();
+        else editor.update(now, null);
+        this.wheel?.show();
+      };
+      this.still(draw);
+      if (isElsewhere) page.whereabouts.share(editor.tail);
       this.tell();
-      this.wheel?.show();
       this.writing?.soon();
-      this.shown = position;
       page.emit("text");
     } catch (error) {
       if (!(error instanceof Refused)) throw error;

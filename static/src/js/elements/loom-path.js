@@ -11,9 +11,7 @@ import { countSiblings, isReworded, makeOwn, morph, morphOne, parsed } from "../
 
 const keyOf = (/** @type {Element} */ child) => child.getAttribute("data-id") ?? "";
 
-// How much of the room candidates below a text are given: when they come, and at most.
-const LEAST_BELOW = 0.4;
-const MOST_BELOW = 0.6;
+const LEAST_BELOW = 0.4; // of the room, for candidates when they come
 
 export class LoomPath extends HTMLElement {
   /** the position that is drawn, and the one that will be shown when it is */
@@ -47,7 +45,7 @@ export class LoomPath extends HTMLElement {
     this.page.addEventListener("said", (event) => this.expect(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("text", () => this.show(), { signal });
     for (const name of ["waiting", "answered"]) this.page.outbox.addEventListener(name, () => this.markUnsent(), { signal });
-    this.view = new InView(/** @type {HTMLElement} */ (this.closest("main")), this);
+    this.view = new InView(/** @type {HTMLElement} */ (this.closest("main")), this, () => this.book()?.editor?.measure());
     this.mark();
     this.open();
   }
@@ -66,6 +64,11 @@ export class LoomPath extends HTMLElement {
   /** Where an editor holds the text, only what hangs below it is drawn here. */
   get what() {
     return this.stretch().hidden ? "weave" : "path";
+  }
+
+  /** The buffer, once its text is in an editor. */
+  book() {
+    return /** @type {import("./loom-buffer.js").LoomBuffer | null} */ (this.querySelector("loom-buffer[data-on]"));
   }
 
   stretch() {
@@ -181,33 +184,24 @@ export class LoomPath extends HTMLElement {
     });
   }
 
-  /** Shows the current node and what hangs below it, once all of that is drawn. */
+  /** Shows the current node and what hangs below it, once all of that is drawn. To a writer whose
+   * caret is in the text, its end is enough: a candidate that is taken moves nothing. */
   show() {
     const { page, view } = this;
     if (!page || !view || this.showing !== page.position || this.drawn !== page.position) return;
-    const book = /** @type {import("./loom-buffer.js").LoomBuffer | null} */ (this.querySelector("loom-buffer[data-on]"));
+    const book = this.book();
     if (book && book.shown !== page.position) return;
     this.showing = "";
     const last = this.nodes().at(-1);
-    if (page.settings.mode === "buffer") view.bring(this.fromCaret(0));
-    else view.bring({ top: (last ?? this).getBoundingClientRect().top, bottom: this.natural() });
+    if (page.settings.mode === "buffer") this.bringEnd(0, book?.contains(document.activeElement));
+    else view.bring({ top: (last ?? this).getBoundingClientRect().top, bottom: view.natural() });
   }
 
-  /** From the last line of the text to the end of what hangs below, but not more than a writer
-   * would give for the text above it. @param {number} least of the room @returns {import("../tree/in-view.js").Extent} */
-  fromCaret(least) {
-    const { top, bottom } = /** @type {InView} */ (this.view).room;
-    const text = this.querySelector(".book") ?? this.stretch();
-    const ghost = text.querySelector(".ghost")?.getClientRects()[0];
-    const end = ghost ? ghost.bottom : text.getBoundingClientRect().bottom;
-    const line = parseFloat(getComputedStyle(text).lineHeight) || 0;
-    const below = Math.max(this.natural(), end + least * (bottom - top));
-    return { top: end - line, bottom: Math.min(below, end + MOST_BELOW * (bottom - top)) };
-  }
-
-  /** Where what is drawn ends, without the room that is held below it. */
-  natural() {
-    return this.lastElementChild?.getBoundingClientRect().bottom ?? 0;
+  /** Brings the end of a buffer's text into view. @param {number} least @param {boolean} [isText] */
+  bringEnd(least, isText) {
+    this.book()?.wheel?.show();
+    const { view } = this;
+    view?.bring(view.fromCaret(least, isText));
   }
 
   /** The reader has asked for generations: they are shown when they are drawn, or now where the
@@ -228,7 +222,7 @@ export class LoomPath extends HTMLElement {
     if (!cards.some((card) => expected.generations.includes(card.getAttribute("data-generation") ?? card.getAttribute("data-id") ?? ""))) return;
     this.expected = undefined;
     if (view.isLeft(expected.at)) return;
-    if (this.page?.settings.mode === "buffer") return view.bring(this.fromCaret(LEAST_BELOW));
+    if (this.page?.settings.mode === "buffer") return this.bringEnd(LEAST_BELOW);
     const { top, bottom } = weave.getBoundingClientRect();
     view.bring({ top, bottom: Math.max(bottom, top + LEAST_BELOW * (view.room.bottom - view.room.top)) });
   }

@@ -68,7 +68,7 @@ export class TreePage extends EventTarget {
       this.emit("state", /** @type {CustomEvent} */ (event).detail);
     });
     this.socket.start();
-    this.outbox.resume();
+    this.resume();
     this.drafts.addEventListener("refused", (event) => this.emit("refused", /** @type {CustomEvent} */ (event).detail));
     if (this.can.write) follow(this.drafts, this.ended.signal);
     this.loadStore();
@@ -78,6 +78,15 @@ export class TreePage extends EventTarget {
   stop() {
     this.socket.stop();
     this.ended.abort();
+  }
+
+  /** Sends what an earlier page could not send, and follows it as that page would have done. */
+  resume() {
+    const left = this.outbox.left();
+    this.outbox.resume().forEach(async (sent, place) => {
+      const answer = await sent;
+      if (answer?.position && !answer.position.startsWith("tree:")) this.follow(answer.position, left[place].at);
+    });
   }
 
   /** Asks for the shape of the tree, and again later where that did not come. */
