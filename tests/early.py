@@ -20,6 +20,8 @@ if "HEDDLE_TEST_DATA" not in os.environ:
 
 _worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
 os.environ["HEDDLE_DATA"] = str(Path(os.environ["HEDDLE_TEST_DATA"]) / _worker)
+# Where collected static files would be: WhiteNoise warns of each start without it.
+(Path(os.environ["HEDDLE_DATA"]) / "static").mkdir(parents=True, exist_ok=True)
 os.environ["HEDDLE_ORIGINS"] = "http://testserver,http://127.0.0.1,http://localhost"
 
 if "REDIS_URL" not in os.environ:

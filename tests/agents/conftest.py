@@ -14,6 +14,7 @@ from loom.access import Actor
 from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Grove, Participant, Tree
 from tests.agents.acting import run_lane
+from tests.patience import PATIENCE_S
 from tests.providers.scripted import ScriptedProvider
 
 
@@ -114,6 +115,6 @@ class Running:
 
     def ended(self) -> Generation:
         """Its row, once it has ended."""
-        self._thread.join(15)
+        self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive(), "the generation did not end"
         return again(self._generation)

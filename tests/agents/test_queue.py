@@ -18,6 +18,7 @@ from loom.models import Generation, Grove, Lane, Participant, Tree, User
 from loom.queries.path_page import candidates_of
 from tests.agents.conftest import Running, Say, again, run
 from tests.kills.heddle import until
+from tests.patience import PATIENCE_S
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, fails, holds, says, tokens
 
@@ -206,9 +207,7 @@ def test_a_worker_begins_what_is_handed_over(
 ) -> None:
     provider.default = tokens(3)
     asked = ask("continue n:2")
-    until(
-        lambda: {again(one).status for one in asked} == {"done"}, seconds=15, what="both have ended"
-    )
+    until(lambda: {again(one).status for one in asked} == {"done"}, what="both have ended")
     assert len(provider.seen) == 2
 
 
@@ -233,7 +232,7 @@ def test_a_worker_that_ends_begins_nothing_more(
     listening = tasks.begin_what_is_handed_over()
     monkeypatch.setattr(tasks, "_ending", ["worker stopped"])
     asked = ask()[0]
-    listening.result(15)
+    listening.result(PATIENCE_S)
     assert (again(asked).status, handed()) == ("queued", [asked.lane])
 
 

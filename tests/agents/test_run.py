@@ -16,6 +16,7 @@ from loom.commands.execute import Request, execute_line
 from loom.events import streams
 from loom.models import Call, Event, Participant, Tree
 from tests.agents.conftest import Say, again, run
+from tests.patience import PATIENCE_S
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import (
     Script,
@@ -280,7 +281,7 @@ def test_a_call_began_before_its_first_text_however_late_its_row_is(
         heard.set()
 
     def late(*given: Any) -> Call:
-        assert heard.wait(10)
+        assert heard.wait(PATIENCE_S)
         return create_call(*given)
 
     monkeypatch.setattr(Attempt, "_note", noted)

@@ -17,6 +17,7 @@ from agents.tasks import sweep
 from loom.commands import generation_lifecycle
 from loom.models import Generation
 from tests.agents.conftest import Running, Say, again
+from tests.patience import PATIENCE_S
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, holds
 
@@ -155,7 +156,8 @@ def test_a_database_that_is_held_ends_no_running_generation(
     sweeping.start()
     while not again(row).shown:
         time.sleep(0.05)
-    stranger = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
+    name = connection.settings_dict["NAME"]
+    stranger = sqlite3.connect(name, isolation_level=None, timeout=PATIENCE_S)
     stranger.execute("BEGIN IMMEDIATE")
     time.sleep(HELD_S)
     until = again(row).leased_until

@@ -1,6 +1,7 @@
 """Turns without progress, or whose time is over: they hold nothing, and keep what they have."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.utils import timezone
@@ -9,11 +10,12 @@ from agents import generations, tasks
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
-from loom.models import Generation, Node, Participant, Tree, Turn
+from loom.models import Call, Generation, Node, Participant, Tree, Turn
 from loom.queries.workspaces import turns as rows
 from loom.rules.errors import CommandError
 from tests.agents.acting import asked, run_queued, went
-from tests.agents.conftest import Running
+from tests.agents.conftest import Running, again
+from tests.kills.heddle import until
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, never_ends, says
 
@@ -86,13 +88,22 @@ def test_a_turn_that_cannot_even_be_finished_ends_without_an_answer(
 
 
 def test_a_stream_ends_with_the_time_of_its_turn_and_what_came_is_kept(
-    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     provider.script(says("One and", HOLD, " more."))
     turn = asked(actor, tree, agent, input="Begin.", budget="quick")
-    Turn.objects.filter(pk=turn.pk).update(created_at=timezone.now() - timedelta(seconds=58))
     run_turn(turn.uid)
-    Running(Generation.objects.get(turn=turn)).ended()
+    row = Generation.objects.get(turn=turn)
+    running = Running(row)
+    until(lambda: again(row).text, what="the first text")
+    later = SimpleNamespace(now=lambda: timezone.now() + timedelta(seconds=61))
+    monkeypatch.setattr(generations, "timezone", later)
+    running.ended()
+    Turn.objects.filter(pk=turn.pk).update(created_at=timezone.now() - timedelta(seconds=61))
     turn = went(turn)
     assert (turn.status, turn.finish) == ("interrupted", "interrupted:time")
     assert turn.node is not None
@@ -122,4 +133,4 @@ def test_a_silent_provider_is_not_waited_for_longer_because_it_is_tried_again(
     provider.default = says(HOLD, "late")
     turn = went(asked(actor, tree, agent, input="Begin."))
     assert (turn.status, turn.error["reason"] if turn.error else "") == ("failed", "timeout")
-    assert len(provider.seen) == 1
+    assert Call.objects.count() == 1

@@ -10,6 +10,7 @@ from channels.layers import get_channel_layer
 from agents.providers.transport import the_loop
 from loom.events.streams import group_of, name_of
 from loom.models import Tree
+from tests.patience import PATIENCE_S
 
 
 class Watcher:
@@ -57,14 +58,14 @@ class Watcher:
         """The pieces of running answers, in order."""
         return [one for one in self.messages if one["type"] == "delta"]
 
-    def wait_for(self, count: int, timeout: float = 10) -> list[dict[str, Any]]:
+    def wait_for(self, count: int, timeout: float = PATIENCE_S) -> list[dict[str, Any]]:
         """The deltas, once there are `count` of them."""
         with self._came:
             if not self._came.wait_for(lambda: len(self.deltas) >= count, timeout):
                 raise AssertionError(f"{len(self.deltas)} of {count} deltas came")
             return self.deltas
 
-    def wait_for_text(self, text: str, timeout: float = 10) -> None:
+    def wait_for_text(self, text: str, timeout: float = PATIENCE_S) -> None:
         """Waits until the deltas together are `text`."""
         with self._came:
             if not self._came.wait_for(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser.house import Cookies, Heddle, give, opened
 from tests.skips import chromium
@@ -14,6 +14,8 @@ __all__ = ["DESK", "PHONE", "Cookies", "Heddle", "Open"]
 
 DESK = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
+MOST_MS = 60_000  # a wait for a condition or an action; it only guards against hanging
+expect.set_options(timeout=MOST_MS)
 HOUSE = ("The house stood empty.", " She hadn't visited\n\nsince,", " and the gate was new.")
 
 
@@ -68,6 +70,7 @@ def visit(heddle: Heddle, chrome: Browser) -> Iterator[Open]:
             bypass_csp=bypass_csp,
             reduced_motion="reduce",
         )
+        context.set_default_timeout(MOST_MS)
         contexts.append(context)
         if not anonymous:
             give(context, who or heddle.owner, heddle.url)

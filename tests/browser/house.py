@@ -13,6 +13,7 @@ import httpx
 from playwright.sync_api import Browser, BrowserContext
 
 from tests.house.processes import ROOT, server
+from tests.patience import PATIENCE_S
 from tests.providers.scripted import ScriptedProvider
 
 Cookies = list[dict[str, str]]
@@ -31,7 +32,7 @@ class Heddle:
         """The API as the owner (or somebody) may use it."""
         jar = {one["name"]: one["value"] for one in cookies or self.owner}
         headers = {"X-CSRFToken": jar.get("csrftoken", ""), "Origin": self.url}
-        return httpx.Client(base_url=self.url, cookies=jar, headers=headers, timeout=30)
+        return httpx.Client(base_url=self.url, cookies=jar, headers=headers, timeout=PATIENCE_S)
 
     def post(self, path: str, body: object) -> dict[str, object]:
         """The answer to a POST by the owner, which must succeed."""

@@ -17,6 +17,9 @@ pytestmark = pytest.mark.skipif(not AXE.exists(), reason="axe-core: run npm ci")
 looks = pytest.mark.parametrize(
     ("theme", "size"), [("light", DESK), ("dark", DESK), ("light", PHONE), ("dark", PHONE)]
 )
+# Returns when every animation has ended, but those without an end.
+STILL = """() => Promise.allSettled(document.getAnimations()
+    .filter(one => one.effect.getTiming().iterations !== Infinity).map(one => one.finished))"""
 
 
 def violations(page: Page) -> list[str]:
@@ -83,7 +86,7 @@ def test_the_tree_page(
         page.get_by_role("tab", name=tab, include_hidden=True).evaluate("tab => tab.click()")
     for pane in ("map", "side"):
         page.evaluate("pane => document.querySelector(`[data-pane=${pane}]`).click()", pane)
-        page.wait_for_timeout(300)
+        page.evaluate(STILL)
         assert violations(page) == []
 
 

@@ -145,9 +145,7 @@ def test_an_edit_kept_from_before_somebodys_version_says_so(
         assert client.post(f"/api/trees/{house}/commands", json=line).is_success
     page.goto(f"{heddle.url}/trees/{house}")
     opened(page)
-    expect(page.locator(".book-said")).to_contain_text(
-        "Somebody saved another version", timeout=20_000
-    )
+    expect(page.locator(".book-said")).to_contain_text("Somebody saved another version")
     assert nodes_of(page)[0] == "The! house stood empty."
     page.get_by_role("button", name="Discard").click()
     expect(page.locator(".book")).to_contain_text("Hers.")

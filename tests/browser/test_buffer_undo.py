@@ -183,5 +183,5 @@ def test_undo_right_after_accepting_what_is_coming_takes_that_back(
     expect(page.locator(".card.taken")).to_have_count(0)
     for _ in range(3):
         heddle.provider.release()
-    expect(page.locator(".card[data-id]")).to_have_count(3, timeout=30_000)
+    expect(page.locator(".card[data-id]")).to_have_count(3)
     texts(page, "The door was open.", " And then?", "")

@@ -115,7 +115,7 @@ def test_the_list_shows_who_has_a_tree_open_and_narrows_by_tag(
     live(visit(f"/trees/{tree}", who=ada))
     page = visit("/?tag=visited")
     row = page.locator(f"a[data-tree='{tree}']")
-    expect(row.locator(".face")).to_have_attribute("title", "ada is here now", timeout=20_000)
+    expect(row.locator(".face")).to_have_attribute("title", "ada is here now")
     expect(page.locator(".tree-row")).to_have_count(1)
     page.get_by_role("link", name="#visited Show all trees").click()
     expect(page.locator(".tree-row").nth(1)).to_be_visible()

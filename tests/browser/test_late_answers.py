@@ -13,8 +13,7 @@ from playwright.sync_api import APIResponse, Page, Route, expect
 from tests.browser.conftest import Cookies, Heddle, Open
 from tests.browser.test_right_pane import tab
 from tests.browser.test_two_people import live
-
-PATIENCE = 30  # seconds
+from tests.patience import PATIENCE_S
 
 
 @dataclass
@@ -40,7 +39,7 @@ class Held:
 
     def wait(self) -> None:
         """Returns when it is held."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + PATIENCE_S
         while not self.kept:
             assert time.monotonic() < end, f"{self.address} was not asked for"
             self.page.wait_for_timeout(20)

@@ -24,9 +24,9 @@ def test_what_is_written_offline_is_kept_and_sent_when_there_is_a_connection(
     pale = "(one) => getComputedStyle(one).color"
     assert unsent.evaluate(pale) != page.locator("article.node .text").evaluate(pale)
     page.context.set_offline(False)
-    expect(page.locator(".stretch")).to_contain_text("Written in a tunnel.", timeout=30_000)
-    expect(unsent).to_have_count(0, timeout=30_000)
-    expect(page.locator(".dot")).to_have_attribute("data-state", "live", timeout=30_000)
+    expect(page.locator(".stretch")).to_contain_text("Written in a tunnel.")
+    expect(unsent).to_have_count(0)
+    expect(page.locator(".dot")).to_have_attribute("data-state", "live")
 
 
 def test_a_page_opened_offline_says_so_and_opens_when_it_can(heddle: Heddle, visit: Open) -> None:
@@ -37,7 +37,7 @@ def test_a_page_opened_offline_says_so_and_opens_when_it_can(heddle: Heddle, vis
     expect(page.get_by_role("heading", name="Offline")).to_be_visible()
     expect(page.locator("body")).to_have_css("font-family", "Inter, system-ui, sans-serif")
     page.context.set_offline(False)
-    expect(page.get_by_role("heading", name="Heddle 0.1.0")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", name="Heddle 0.1.0")).to_be_visible()
 
 
 def away(page: Page) -> None:
@@ -79,8 +79,8 @@ def test_what_could_not_be_sent_says_offline_before_the_socket_does(
     expect(page.locator("[data-live]")).to_have_text("offline · 1 not sent yet, kept here")
     expect(page.locator(".dot")).to_have_attribute("data-state", "offline")
     page.unroute("**/commands")
-    expect(page.locator(".stretch")).to_contain_text("Two.", timeout=30_000)
-    expect(page.locator("[data-live]")).to_have_text("live", timeout=30_000)
+    expect(page.locator(".stretch")).to_contain_text("Two.")
+    expect(page.locator("[data-live]")).to_have_text("live")
 
 
 @pytest.mark.parametrize("mode", ["dialogue", "buffer"])
@@ -119,7 +119,7 @@ def test_a_tree_opened_lately_is_read_after_a_reload_while_the_server_is_away(
     page.goto(f"{heddle.url}/trees/{tree}")
     page.context.set_offline(False)
     live(page)
-    expect(page.locator("body.loom")).to_contain_text("And rain.", timeout=30_000)
+    expect(page.locator("body.loom")).to_contain_text("And rain.")
 
 
 def test_nobody_reads_a_tree_after_its_reader_signed_out(

@@ -77,17 +77,17 @@ def test_a_reader_may_not(say: Say, muse: Participant, reader: User) -> None:
 def taken(say: Say, muse: Participant) -> Generation:
     """A generation that a worker with the lease "me" runs."""
     uid = say("continue from root").body["generations"][0]
-    row = generation_lifecycle.take(uid, lease="me", seconds=15)
+    row = generation_lifecycle.take(uid, lease="me", seconds=900)
     assert row is not None
     return row
 
 
 def test_one_worker_takes_it_and_only_an_expired_lease_is_taken_over(taken: Generation) -> None:
-    assert generation_lifecycle.take(taken.uid, lease="other", seconds=15) is None
+    assert generation_lifecycle.take(taken.uid, lease="other", seconds=900) is None
     Generation.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
-    assert generation_lifecycle.take(taken.uid, lease="other", seconds=15) is not None
+    assert generation_lifecycle.take(taken.uid, lease="other", seconds=900) is not None
     assert (
-        generation_lifecycle.progress(taken.uid, lease="me", text="a", chunk=1, seconds=15)
+        generation_lifecycle.progress(taken.uid, lease="me", text="a", chunk=1, seconds=900)
         == "lost"
     )
 
@@ -111,11 +111,11 @@ def test_it_lands_once_as_a_node_below_its_point(taken: Generation, tree: Tree) 
 
 def test_a_stop_is_told_to_the_worker_and_keeps_the_text(taken: Generation) -> None:
     assert (
-        generation_lifecycle.progress(taken.uid, lease="me", text="a", chunk=1, seconds=15) == "go"
+        generation_lifecycle.progress(taken.uid, lease="me", text="a", chunk=1, seconds=900) == "go"
     )
     generation_lifecycle.ask_stop(taken)
     assert (
-        generation_lifecycle.progress(taken.uid, lease="me", text="ab", chunk=2, seconds=15)
+        generation_lifecycle.progress(taken.uid, lease="me", text="ab", chunk=2, seconds=900)
         == "stop"
     )
     node = generation_lifecycle.end_generation(

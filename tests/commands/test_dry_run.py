@@ -15,6 +15,9 @@ from loom.models import Tree
 from loom.rules.errors import CommandError
 from tests.interfaces.matrix import LINES, filled
 from tests.interfaces.world import counted, world  # noqa: F401 (a fixture)
+from tests.patience import PATIENCE_S
+
+READS_ITS_WRITES = ['write doc:"More" new "a"']
 
 commands.load()
 
@@ -63,20 +66,28 @@ def test_a_dry_run_waits_for_no_lock(
         connections.close_all()
 
     holding = threading.Thread(target=hold)
-    with connection.cursor() as cursor:
-        sqlite = connection.vendor == "sqlite"
-        cursor.execute("PRAGMA busy_timeout = 100" if sqlite else "SET lock_timeout = '100ms'")
     holding.start()
     try:
-        assert is_held.wait(10)
-        for line in (filled(one, world) for many in LINES.values() for one in many):
-            _said(actor, tree, Request(line, dry_run=True))
+        assert is_held.wait(PATIENCE_S)
+        sqlite = connection.vendor == "sqlite"
+        if sqlite:
+            monkeypatch.setitem(connection.settings_dict["OPTIONS"], "timeout", 0.1)
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA busy_timeout = 100" if sqlite else "SET lock_timeout = '100ms'")
         monkeypatch.setattr(streams, "PATIENCE_S", 0.0)
+        waited = [
+            line
+            for line in (filled(one, world) for many in LINES.values() for one in many)
+            if "is busy" in str(_said(actor, tree, Request(line, dry_run=True)))
+        ]
+        # What has to read what it wrote is run under the lock and rolled back: on SQLite it waits
+        # for whoever writes, on PostgreSQL for its own stream, which nobody holds here.
+        assert waited == (READS_ITS_WRITES if sqlite else [])
         # PostgreSQL waits as long as it must; only this test sets a limit.
         with pytest.raises(CommandError if sqlite else OperationalError) as busy:
             execute_line(actor, tree, Request('respond root "x"'))
         assert not sqlite or getattr(busy.value, "code", "") == "UNAVAILABLE"
     finally:
         is_over.set()
-        holding.join(10)
+        holding.join(PATIENCE_S)
         connection.close()

@@ -81,7 +81,6 @@ def test_a_reply_has_so_many_commands() -> None:
     assert last is not None and "next reply" in last.hint
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     "line",
     [

@@ -1,7 +1,7 @@
 """The limits of the web process, seen from a client over real connections."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 import uvicorn
 
 from config import http
+from tests.patience import PATIENCE_S, pass_time
 
 OK = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -41,32 +42,59 @@ async def _serving() -> AsyncIterator[int]:
         await task
 
 
-async def _answer(port: int, *pieces: bytes, pause: float = 0.0) -> bytes:
+async def _answer(port: int, *pieces: bytes) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         for piece in pieces:
             writer.write(piece)
-            await asyncio.sleep(pause)
-        return await asyncio.wait_for(reader.read(400), 5)
+        return await asyncio.wait_for(reader.read(400), PATIENCE_S)
     finally:
         writer.close()
 
 
+async def _until(look: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not look():  # noqa: ASYNC110 (what is looked at has no event)
+            await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def protocols(monkeypatch: pytest.MonkeyPatch) -> list[http.Limited]:
+    """The connections that the server has accepted."""
+    made, accept = [], http.Limited.connection_made
+
+    def accepted(self: http.Limited, transport: Any) -> None:
+        accept(self, transport)
+        made.append(self)
+
+    monkeypatch.setattr(http.Limited, "connection_made", accepted)
+    return made
+
+
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "])
 async def test_headers_that_never_come_end_the_connection(
-    sent: bytes, monkeypatch: pytest.MonkeyPatch
+    sent: bytes, protocols: list[http.Limited]
 ) -> None:
-    monkeypatch.setattr(http, "HEADERS_S", 0.2)
     async with _serving() as port:
-        assert await _answer(port, sent) == b""  # closed, not only silent
+        answer = asyncio.create_task(_answer(port, sent))
+        await _until(lambda: bool(protocols))
+        pass_time(http.HEADERS_S + 1)
+        assert await answer == b""  # closed, not only silent
         assert b"200 OK" in await _answer(port, OK)
 
 
-async def test_a_body_may_take_longer_than_headers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "HEADERS_S", 0.2)
+async def test_a_body_may_take_longer_than_headers(protocols: list[http.Limited]) -> None:
     head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n"
     async with _serving() as port:
-        assert b"200 OK" in await _answer(port, head, b"a", b"b", pause=0.3)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(head)
+        await _until(lambda: bool(protocols) and protocols[0].cycle is not None)
+        for piece in (b"a", b"b"):
+            pass_time(http.HEADERS_S + 1)
+            await asyncio.sleep(0)  # what is due happens
+            writer.write(piece)
+        assert b"200 OK" in await asyncio.wait_for(reader.read(400), PATIENCE_S)
+        writer.close()
 
 
 async def test_headers_without_end_are_refused() -> None:
@@ -77,16 +105,18 @@ async def test_headers_without_end_are_refused() -> None:
             assert b"400" in await _answer(port, sent)
 
 
-async def test_too_many_connections_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_too_many_connections_are_closed(
+    monkeypatch: pytest.MonkeyPatch, protocols: list[http.Limited]
+) -> None:
     monkeypatch.setattr(http, "CONNECTIONS", 3)
     async with _serving() as port:
         held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
-        await asyncio.sleep(0.05)
+        await _until(lambda: len(protocols) == 3)
         assert await _answer(port, b"") == b""
         for _, writer in held:
             writer.close()
-        await asyncio.sleep(0.05)
-        assert b"200 OK" in await _answer(port, OK)
+        while b"200 OK" not in await _answer(port, OK):  # it has not seen the end of them yet
+            pass
 
 
 async def test_one_address_takes_not_all_connections(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,12 +13,12 @@ import pytest
 import yaml
 
 from tests.house.processes import ROOT, Server
+from tests.patience import PATIENCE_S
 
 README = (ROOT / "README.md").read_text()
 # Settings that the program gives its own processes; nobody sets them by hand.
 INTERNAL = {"HEDDLE_DEBUG", "HEDDLE_LOCAL_MODEL_URL", "HEDDLE_STARTED_IN"}
 PYTHON = ".venv/bin/python "
-PATIENCE_S = 120
 
 
 def _lines() -> list[str]:
@@ -59,7 +59,9 @@ class Started:
         words = shlex.split(line.replace("$KEY", self.key))
         headers = [words[n + 1] for n, word in enumerate(words) if word == "-H"]
         url = words[-1].replace("http://127.0.0.1:8000", self.url)
-        return httpx.get(url, headers=dict(one.split(": ", 1) for one in headers), timeout=30)
+        return httpx.get(
+            url, headers=dict(one.split(": ", 1) for one in headers), timeout=PATIENCE_S
+        )
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +75,7 @@ def started(running: Server) -> Started:
         f"{heddle.url}/api/trees",
         json={"title": "Marie", "mode": "dialogue"},
         headers={"Authorization": f"Bearer {heddle.key}"},
-        timeout=30,
+        timeout=PATIENCE_S,
     )
     assert made.status_code == 201, made.text
     (heddle.data / "line.txt").write_text("→ respond\nShe put her hand on the latch.\n←\n")
@@ -103,7 +105,7 @@ def test_the_addresses_it_names_answer(started: Started) -> None:
     addresses = re.findall(r"`(/api/[a-z/]+)`", README)
     assert addresses
     for address in addresses:
-        assert httpx.get(started.url + address, timeout=30).status_code == 200, address
+        assert httpx.get(started.url + address, timeout=PATIENCE_S).status_code == 200, address
 
 
 @pytest.mark.kill

@@ -9,6 +9,7 @@ from asgiref.testing import ApplicationCommunicator
 
 from config import http
 from config.http import BodyHandler
+from tests.patience import PATIENCE_S
 
 
 async def _store(scope: Any, receive: Any, send: Any) -> None:
@@ -33,7 +34,7 @@ async def _ask(pieces: list[bytes], path: str = "/api/trees", length: bytes = b"
         await wire.send_input(
             {"type": "http.request", "body": piece, "more_body": number < len(pieces)}
         )
-    start, body = await wire.receive_output(5), await wire.receive_output(5)
+    start, body = await wire.receive_output(PATIENCE_S), await wire.receive_output(PATIENCE_S)
     return start["status"], body["body"]
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from loom.api import waiting
 from loom.commands import generation_lifecycle
 from loom.commands.execute import Request, execute_line
 from loom.models import Generation, Participant, Tree, User
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MANY = 80
@@ -64,10 +66,10 @@ async def _begun(made: tuple[Any, bytes]) -> ApplicationCommunicator:
 
 
 async def _answer(wire: ApplicationCommunicator) -> tuple[int, dict[str, Any]]:
-    start, body = await wire.receive_output(20), await wire.receive_output(20)
+    start, body = await wire.receive_output(PATIENCE_S), await wire.receive_output(PATIENCE_S)
     headers = dict(start["headers"])
     assert int(headers[b"Content-Length"]) == len(body["body"])
-    await wire.wait(5)
+    await wire.wait(PATIENCE_S)
     return start["status"], json.loads(body["body"])
 
 
@@ -102,10 +104,14 @@ def _goes_on(running: Generation) -> bool:
     return said == "go" and not Generation.objects.filter(ended_at__isnull=False).exists()
 
 
-async def _until_waiting(many: int) -> None:
-    async with asyncio.timeout(60):
-        while len(waiting.the_watch().waiting) < many:  # noqa: ASYNC110 (nothing says so)
+async def _until(look: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not look():  # noqa: ASYNC110 (nothing says so)
             await asyncio.sleep(0.02)
+
+
+async def _until_waiting(many: int) -> None:
+    await _until(lambda: len(waiting.the_watch().waiting) >= many)
 
 
 async def test_eighty_that_wait_hold_no_thread_ask_one_query_and_end_nothing(
@@ -125,7 +131,7 @@ async def test_eighty_that_wait_hold_no_thread_ask_one_query_and_end_nothing(
     wires = [await _begun(_request(tree, *who, "continue from root", 60)) for _ in range(MANY)]
     await _until_waiting(MANY)
     asked.clear()
-    await asyncio.sleep(0.3)
+    await _until(lambda: len(asked) > 2)
     assert _pooled() <= max(before, THREADS)
     assert asked and set(asked) == {MANY}  # all of them in one query
     assert await sync_to_async(_goes_on)(running)
@@ -161,7 +167,7 @@ async def test_who_leaves_is_forgotten(owner: User, tree: Tree, muse: Participan
     wire = await _begun(_request(tree, *who, "continue from root", 60))
     await _until_waiting(1)
     await wire.send_input({"type": "http.disconnect"})
-    await wire.wait(5)
+    await wire.wait(PATIENCE_S)
     assert not waiting.the_watch().waiting
     assert await wire.receive_nothing()
 
@@ -169,13 +175,16 @@ async def test_who_leaves_is_forgotten(owner: User, tree: Tree, muse: Participan
 async def test_a_database_that_is_away_ends_no_wait(
     owner: User, tree: Tree, muse: Participant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    tried: list[int] = []
+
     def away(uids: list[str]) -> set[str]:
+        tried.append(len(uids))
         raise RuntimeError("away")
 
     with monkeypatch.context() as broken:
         broken.setattr(waiting, "still_open", away)
         ended = asyncio.create_task(waiting.the_watch().ended(frozenset({"none"}), 60))
-        await asyncio.sleep(0.25)
+        await _until(lambda: len(tried) > 2)
         assert not ended.done()
     assert await ended
 

@@ -75,7 +75,7 @@ class Chaos:
             self.score.repeated += told.repeated
         self._house.wait()
         began = time.monotonic()
-        until(self._all_ended, seconds=ENDED_S, what="every generation's end")
+        until(self._all_ended, seconds=ENDED_S, what="every generation's end", tell=self._tell)
         self.score.slowest_s = max(self.score.slowest_s, time.monotonic() - began)
         self._check()
 
@@ -98,6 +98,14 @@ class Chaos:
     def _all_ended(self) -> bool:
         kinds = Counter(event["kind"] for event in self._events())
         return kinds["generation.started"] == kinds["generation.ended"]
+
+    def _tell(self) -> str:
+        """The generations that have not ended, and the house."""
+        rows = self._house.rows(
+            "SELECT uid, status, lease, leased_until, tries, lane, note FROM loom_generation "
+            "WHERE status IN ('queued', 'running') OR ended_at IS NULL"
+        )
+        return "\n".join(["not ended:", *map(str, rows), self._house.tell()])
 
     def _check(self) -> None:
         events = self._events()

@@ -10,7 +10,7 @@ import pytest
 
 from config.supervisor.processes import free_port
 from tests.databases import copy_started_data
-from tests.kills.heddle import START_S, Heddle, until
+from tests.kills.heddle import Heddle, until
 from tests.providers.scripted import ScriptedProvider
 
 
@@ -41,7 +41,7 @@ def owner_key(heddle: Heddle) -> str:
 @pytest.fixture
 def client(heddle: Heddle, owner_key: str) -> Iterator[httpx.Client]:
     """A client of the owner; whatever an earlier test killed is well again."""
-    until(heddle.is_well, seconds=START_S, what="every process is well")
+    until(heddle.is_well, what="every process is well")
     with heddle.client(owner_key) as made:
         yield made
 

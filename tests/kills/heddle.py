@@ -12,9 +12,9 @@ from typing import Any
 import httpx
 
 from tests.kills.children import children_of
+from tests.patience import LOOK_S, PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
-START_S = 90
 
 
 class Heddle:
@@ -53,10 +53,10 @@ class Heddle:
         raise AssertionError("Heddle did not start:\n" + "\n".join(self.printed))
 
     def stop(self) -> None:
-        """Stops everything as a person would; fails when it takes more than ten seconds."""
+        """Stops everything as a person would."""
         if self._process is not None:
             self._process.send_signal(signal.SIGTERM)
-            self._process.wait(timeout=10)
+            self._process.wait(timeout=PATIENCE_S)
 
     def manage(self, *words: str) -> str:
         """What a management command prints."""
@@ -72,7 +72,7 @@ class Heddle:
 
     def is_well(self) -> bool:
         """Whether every process says that it is well."""
-        return httpx.get(f"{self.url}/healthz", timeout=5).status_code == 200
+        return httpx.get(f"{self.url}/healthz", timeout=PATIENCE_S).status_code == 200
 
     def make_key(self) -> str:
         """A fresh API key of the owner."""
@@ -81,7 +81,7 @@ class Heddle:
     def client(self, key: str = "") -> httpx.Client:
         """A client with this API key, else with a fresh one of the owner."""
         headers = {"Authorization": f"Bearer {key or self.make_key()}"}
-        return httpx.Client(base_url=f"{self.url}/api", headers=headers, timeout=30)
+        return httpx.Client(base_url=f"{self.url}/api", headers=headers, timeout=PATIENCE_S)
 
     def pids(self, word: str) -> list[int]:
         """The supervisor's children whose command line holds `word`."""
@@ -96,15 +96,32 @@ class Heddle:
             os.kill(pid, signal.SIGKILL)
 
 
-def until(look: Callable[[], Any], *, seconds: float, what: str) -> Any:
-    """Looks again and again until the answer is true; fails with `what` after `seconds`."""
-    end = time.monotonic() + seconds
+def until(
+    look: Callable[[], Any],
+    *,
+    what: str,
+    seconds: float = PATIENCE_S,
+    tell: Callable[[], str] = str,
+) -> Any:
+    """Looks again and again until the answer is true, and returns it. Fails after `seconds` with
+    `what`, what it saw last, and what `tell` says about the world then."""
+    end, seen = time.monotonic() + seconds, ""
     while time.monotonic() < end:
         try:
             found = look()
-        except httpx.TransportError:  # the server is being restarted
-            found = None
+            seen = repr(found)
+        except httpx.TransportError as error:  # the server is being restarted
+            found, seen = None, repr(error)
         if found:
             return found
-        time.sleep(0.1)
-    raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(LOOK_S)
+    raise AssertionError(f"not within {seconds:g} s: {what}; seen last: {seen}\n{tell()}")
+
+
+def tails(logs: Path, lines: int = 25) -> str:
+    """The last lines of each log in a folder, so that a failure can be understood afterwards."""
+    found = []
+    for file in sorted(logs.glob("*.log")):
+        last = file.read_text(errors="replace").splitlines()[-lines:]
+        found += [f"--- the end of {file.name}", *last] if last else []
+    return "\n".join(found)

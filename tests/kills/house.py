@@ -1,18 +1,23 @@
 """A Heddle whose processes are killed and started again at once: no supervisor waits between."""
 
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import httpx
+import psycopg
 
 from config.supervisor import __main__, processes
 from config.supervisor.__main__ import prepare
 from config.supervisor.processes import Child, Keeper, Options, free_port
 from tests.databases import copy_started_data
-from tests.kills.heddle import ROOT, START_S, until
+from tests.kills.heddle import ROOT, tails, until
 from tests.kills.postgres import Postgres
+from tests.patience import PATIENCE_S
 
 
 class House:
@@ -80,13 +85,30 @@ class House:
 
     def wait(self) -> None:
         """Waits until every process says that it is well."""
-        until(self._is_well, seconds=START_S, what="every process is well")
+        until(self._is_well, what="every process is well", tell=self.tell)
+
+    def tell(self) -> str:
+        """Which processes run, and the last lines of their logs."""
+        running = ", ".join(
+            f"{child.name} {'runs' if child.is_running else 'does not run'}"
+            for child in self._keeper.children
+        )
+        return f"{running}\n{tails(self.options.logs)}"
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """What a query finds in the database, beside the processes."""
+        if self._postgres is not None:
+            with psycopg.connect(self._postgres.url) as reader:
+                return reader.execute(query).fetchall()
+        address = f"file:{self.options.data / 'heddle.sqlite3'}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE_S)) as reader:
+            return list(reader.execute(query))
 
     def _is_well(self) -> bool:
         for child in self._keeper.children:
             if not child.is_running:  # it could not start while something else was away
                 self._keeper.start(child)
-        return httpx.get(f"{self.options.url}/healthz", timeout=5).status_code == 200
+        return httpx.get(f"{self.options.url}/healthz", timeout=PATIENCE_S).status_code == 200
 
     def client(self) -> httpx.Client:
         """A client with an API key of the owner, made while everything is well."""
@@ -95,4 +117,4 @@ class House:
             cwd=ROOT, env=self._env, capture_output=True, text=True, check=True,
         )  # fmt: skip
         headers = {"Authorization": f"Bearer {made.stdout.strip().splitlines()[-1]}"}
-        return httpx.Client(base_url=f"{self.options.url}/api", headers=headers, timeout=30)
+        return httpx.Client(base_url=f"{self.options.url}/api", headers=headers, timeout=PATIENCE_S)

@@ -8,6 +8,8 @@ from typing import Any
 
 import httpx
 
+from tests.patience import PATIENCE_S
+
 ASKED_AT_ONCE = 3
 ASKS_EVERY = 5  # lines
 
@@ -38,7 +40,7 @@ class Person(threading.Thread):
     def finish(self) -> Told:
         """Stops after the line that is on its way; what was acknowledged."""
         self._stopping.set()
-        self.join(120)
+        self.join(3 * PATIENCE_S)
         assert not self.is_alive(), "a line is still on its way"
         if self.error is not None:
             raise self.error

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from config.supervisor.processes import free_port
 from tests.kills.children import children_of
-
-START_S = 60
+from tests.patience import PATIENCE_S
 
 
 def binaries() -> Path | None:
@@ -50,7 +49,7 @@ class Postgres:
 
     def start(self) -> None:
         """Starts the server; after a kill again and again until its memory is free."""
-        end = time.monotonic() + START_S
+        end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             self._process = self._spawn()
             while self._process.poll() is None:
@@ -103,7 +102,7 @@ class Postgres:
         """Stops the server at once."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGQUIT)
-            self._process.wait(timeout=20)
+            self._process.wait(timeout=PATIENCE_S)
 
 
 def is_able() -> bool:

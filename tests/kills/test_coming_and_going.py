@@ -12,6 +12,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from tests.kills.heddle import Heddle, until
 from tests.kills.test_kills import USING, ended, generation, say
+from tests.patience import PATIENCE_S
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, cuts, holds
 
@@ -41,11 +42,11 @@ class Page:
     def hear_until(self, uid: str, text: str = "", kind: str = "") -> None:
         """Hears frames until the candidate's text is `text`, or an event of `kind` came."""
         assert self._line is not None
-        end = time.monotonic() + 90
+        end = time.monotonic() + PATIENCE_S
         while (self.texts.get(uid, "") != text) if text else (kind not in self.kinds.values()):
             if time.monotonic() > end:
                 raise AssertionError(f"heard {self.texts} and {self.kinds}")
-            self._take(json.loads(self._line.recv(timeout=30)))
+            self._take(json.loads(self._line.recv(timeout=PATIENCE_S)))
 
     def _take(self, frame: dict[str, Any]) -> None:
         if frame["type"] == "delta":
@@ -75,7 +76,7 @@ def test_who_reloads_and_who_comes_second_see_the_same_text_go_on(
         provider.release()
         for page in (first, second):
             page.hear_until(uid, kind="generation.ended")
-    row = until(lambda: ended(client, uid), seconds=20, what="the end")
+    row = until(lambda: ended(client, uid), what="the end")
     assert (row["status"], row["text"]) == ("done", "One, two, three.")
 
 
@@ -87,13 +88,13 @@ def test_a_laptop_that_was_closed_is_told_what_it_missed(
         uid = say(client, tree, f"continue from root {USING}")["generations"][0]
         laptop.hear_until(uid, "One, ")
     provider.release()
-    until(lambda: ended(client, uid), seconds=20, what="the end, with nobody looking")
+    until(lambda: ended(client, uid), what="the end, with nobody looking")
     say(client, tree, 'respond root "written meanwhile"')
     with laptop:
         laptop.hear_until(uid, kind="generation.ended")
         head = client.get(f"/trees/{tree}/events").json()["head"]
         while laptop.seq < head:
-            laptop._take(json.loads(laptop._line.recv(timeout=30)))  # type: ignore[union-attr]
+            laptop._take(json.loads(laptop._line.recv(timeout=PATIENCE_S)))  # type: ignore[union-attr]
     assert list(laptop.kinds) == list(range(1, head + 1))
     assert list(laptop.kinds.values()).count("generation.ended") == 1
 

@@ -31,10 +31,10 @@ def test_a_killed_web_server_has_every_draft_it_acknowledged(
 
     writer = threading.Thread(target=write)
     writer.start()
-    until(lambda: len(acknowledged) > 20, seconds=60, what="twenty keys")
+    until(lambda: len(acknowledged) > 20, what="twenty keys")
     heddle.kill("uvicorn")
     before = len(acknowledged)
-    until(lambda: len(acknowledged) > before + 5, seconds=60, what="keys after the kill")
+    until(lambda: len(acknowledged) > before + 5, what="keys after the kill")
     stop.set()
     writer.join()
     (draft,) = client.get(home).json()["results"]

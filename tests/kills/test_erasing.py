@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from tests.kills.heddle import Heddle, until
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.kill, pytest.mark.xdist_group("heddle")]
 NODES = 12_000
@@ -16,7 +17,7 @@ NODES = 12_000
 
 def _count(heddle: Heddle, what: str) -> int:
     address = f"file:{heddle.data / 'heddle.sqlite3'}?mode=ro"
-    with closing(sqlite3.connect(address, uri=True, timeout=20)) as reader:
+    with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE_S)) as reader:
         return int(reader.execute(what).fetchone()[0])
 
 
@@ -31,7 +32,7 @@ def _import(client: httpx.Client) -> str:
         assert state["status"] != "failed", state
         return state["tree"] if state["status"] == "done" else None
 
-    return str(until(ready, seconds=60, what="the import"))
+    return str(until(ready, what="the import"))
 
 
 def test_erasing_goes_on_after_the_worker_was_killed(heddle: Heddle, client: httpx.Client) -> None:
@@ -42,12 +43,12 @@ def test_erasing_goes_on_after_the_worker_was_killed(heddle: Heddle, client: htt
     client.patch(f"/trees/{tree}", json={"archived": True})
     assert client.request("DELETE", f"/trees/{tree}", json={"title": title}).status_code == 200
     assert client.get(f"/trees/{tree}").status_code == 404
-    until(lambda: _count(heddle, left) < NODES, seconds=30, what="the first nodes gone")
+    until(lambda: _count(heddle, left) < NODES, what="the first nodes gone")
     heddle.kill("celery")
     assert _count(heddle, left) > 0
     assert client.get(f"/trees/{tree}").status_code == 404
     gone = f"SELECT COUNT(*) = 0 FROM loom_tree WHERE uid = '{tree}'"
-    until(lambda: _count(heddle, gone), seconds=60, what="the rest gone")
+    until(lambda: _count(heddle, gone), what="the rest gone")
     assert _count(heddle, left) == 0
     grove = client.get("/groves").json()["results"][0]["id"]
     events = client.get(f"/groves/{grove}/events").json()["events"]

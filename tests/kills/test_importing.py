@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from tests.kills.heddle import Heddle, until
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.kill, pytest.mark.xdist_group("heddle")]
 NODES = 20_000
@@ -19,7 +20,7 @@ TREES = "SELECT COUNT(DISTINCT tree_id) FROM loom_node WHERE text LIKE 'killed t
 
 def _count(heddle: Heddle, what: str) -> int:
     address = f"file:{heddle.data / 'heddle.sqlite3'}?mode=ro"
-    with closing(sqlite3.connect(address, uri=True, timeout=20)) as reader:
+    with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE_S)) as reader:
         return int(reader.execute(what).fetchone()[0])
 
 
@@ -28,7 +29,7 @@ def test_an_import_is_whole_or_not_there(heddle: Heddle, client: httpx.Client) -
     children = [{"text": f"killed text {one} " * 20, "children": []} for one in range(NODES)]
     file = json.dumps({"text": "top", "children": children}).encode()
     uid = client.post("/import", files={"file": ("killed.json", file)}).json()["id"]
-    until(lambda: _count(heddle, HALF), seconds=60, what="the first nodes")
+    until(lambda: _count(heddle, HALF), what="the first nodes")
     heddle.kill("celery")
     state = client.get(f"/imports/{uid}").json()
     assert (state["status"], state["tree"]) == ("running", None)
@@ -40,8 +41,8 @@ def test_an_import_is_whole_or_not_there(heddle: Heddle, client: httpx.Client) -
         assert found["status"] != "failed", found
         return dict(found) if found["status"] == "done" else None
 
-    tree = until(done, seconds=120, what="the whole tree")["tree"]
+    tree = until(done, what="the whole tree")["tree"]
     assert client.get("/trees").json()["count"] == before + 1
     assert client.get(f"/trees/{tree}").json()["node_count"] == NODES + 2
-    until(lambda: _count(heddle, TREES) == 1, seconds=60, what="the half tree gone")
+    until(lambda: _count(heddle, TREES) == 1, what="the half tree gone")
     assert _count(heddle, HALF) == NODES

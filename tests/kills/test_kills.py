@@ -35,11 +35,9 @@ def test_a_killed_worker_leaves_the_text_that_was_shown(
 ) -> None:
     provider.script(tokens(400, rate=20))
     uid = say(client, tree, f"continue from root {USING}")["generations"][0]
-    shown = until(
-        lambda: generation(client, uid)["text"], seconds=15, what="some text of the generation"
-    )
+    shown = until(lambda: generation(client, uid)["text"], what="some text of the generation")
     heddle.kill("celery")
-    row = until(lambda: ended(client, uid), seconds=20, what="the generation's end")
+    row = until(lambda: ended(client, uid), what="the generation's end")
     assert row["status"] == "interrupted"
     assert row["text"].startswith(shown)
     node = client.get(f"/trees/{tree}/nodes/{row['node']}").json()
@@ -53,7 +51,7 @@ def test_what_was_queued_when_the_worker_died_is_done_by_the_next(
     heddle.kill("celery")
     provider.script(says("It ", "lives."))
     uid = say(client, tree, f"continue from root {USING}")["generations"][0]
-    row = until(lambda: ended(client, uid), seconds=40, what="the generation's end")
+    row = until(lambda: ended(client, uid), what="the generation's end")
     assert (row["status"], row["text"]) == ("done", "It lives.")
 
 
@@ -83,10 +81,10 @@ def test_a_killed_web_server_loses_no_acknowledged_text_and_doubles_none(
     writer.start()
     for _ in range(2):
         before = len(acknowledged)
-        until(lambda: len(acknowledged) >= before + 10, seconds=60, what="ten more texts")  # noqa: B023
+        until(lambda: len(acknowledged) >= before + 10, what="ten more texts")  # noqa: B023
         heddle.kill("uvicorn")
     before = len(acknowledged)
-    until(lambda: len(acknowledged) >= before + 10, seconds=60, what="texts after the last kill")
+    until(lambda: len(acknowledged) >= before + 10, what="texts after the last kill")
     stop.set()
     writer.join()
     nodes = client.get(f"/trees/{tree}/nodes", params={"limit": 1000}).json()["results"]
@@ -103,12 +101,12 @@ def test_a_killed_broker_is_noticed_and_the_generation_still_ends(
 ) -> None:
     provider.script(holds("Before. ", "\x00hold", "After."))
     uid = say(client, tree, f"continue from root {USING}")["generations"][0]
-    until(lambda: generation(client, uid)["text"], seconds=15, what="some text")
+    until(lambda: generation(client, uid)["text"], what="some text")
     heddle.kill("valkey")
     provider.release()
-    row = until(lambda: ended(client, uid), seconds=30, what="the generation's end")
+    row = until(lambda: ended(client, uid), what="the generation's end")
     assert (row["status"], row["text"]) == ("done", "Before. After.")
     provider.script(says("Again."))
     again = say(client, tree, f"continue from root {USING}")["generations"][0]
-    row = until(lambda: ended(client, again), seconds=60, what="the next generation's end")
+    row = until(lambda: ended(client, again), what="the next generation's end")
     assert row["text"] == "Again."

@@ -16,7 +16,7 @@ from tests.kills.house import House
 from tests.kills.postgres import Postgres
 from tests.providers.scripted import ScriptedProvider
 
-pytestmark = [pytest.mark.kill, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.kill]
 ROUNDS, KILLS = 2, 50  # many in one round: a start costs seconds, a kill does not
 
 Say = Callable[[str], None]

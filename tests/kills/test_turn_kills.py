@@ -18,10 +18,9 @@ from tests.kills.postgres import Postgres
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, says, stalls
 
-pytestmark = [pytest.mark.kill, pytest.mark.timeout(300), pytest.mark.xdist_group("scene")]
+pytestmark = [pytest.mark.kill, pytest.mark.xdist_group("scene")]
 postgres_only = pytest.mark.postgres
 ON_POSTGRES = os.environ.get("DATABASE_URL", "").startswith("postgres")
-ENDED_S = 20  # after everything is well again
 SAID = 'One.\n→ annotate here "a"\n→ annotate here "b"\n→ list here\n'
 # What is written on the way into or out of a state; whoever writes it waits at the gate.
 GATES = {
@@ -72,7 +71,7 @@ class Scene:
             row = dict(answer.json()) if answer.status_code == 200 else {}
             return row if row.get("ended_at") else None
 
-        return dict(until(look, seconds=ENDED_S, what="the turn's end"))
+        return dict(until(look, what="the turn's end", tell=self.house.tell))
 
     def killed(self, name: str) -> None:
         """A kill, until all is well again."""
@@ -161,7 +160,7 @@ def test_a_worker_killed_between_two_states_leaves_a_turn_that_goes_on(
     scene.provider.script(says(SAID), says("Two."))
     with scene.gate(state) as gate:
         uid = scene.asked()
-        until(lambda: _is_waiting(gate), seconds=30, what=f"a turn that leaves {state}")
+        until(lambda: _is_waiting(gate), what=f"a turn that leaves {state}")
         scene.house.kill("worker")
     scene.house.wait()
     turn = scene.ended(uid)
@@ -185,7 +184,7 @@ def test_a_worker_killed_before_a_word_came_leaves_a_round_that_is_asked_again(
     scene.provider.script(stalls(), says(SAID), says("Two."))
     seen = len(scene.provider.seen)
     uid = scene.asked()
-    scene.provider.wait_for(seen + 1, 30)
+    scene.provider.wait_for(seen + 1)
     scene.killed("worker")
     turn = scene.ended(uid)
     assert turn["status"] == "done"
@@ -202,7 +201,7 @@ def test_a_worker_killed_in_the_middle_of_a_round_leaves_its_text_with_the_reaso
 ) -> None:
     scene.provider.script(stalls('Half.\n→ annotate here "a"\nmore '))
     uid = scene.asked()
-    until(lambda: _writes(scene, uid), seconds=30, what="some text of the round")
+    until(lambda: _writes(scene, uid), what="some text of the round")
     scene.killed("worker")
     turn = scene.ended(uid)
     assert (turn["status"], turn["finish"]) == ("interrupted", "interrupted:worker lost")
@@ -223,7 +222,7 @@ def test_a_worker_killed_while_a_line_waits_for_candidates_lets_the_turn_go_on(
         found = [one["payload"]["generation"]["id"] for one in started]
         return len(found) == 2 and scene.client.get(f"/generations/{found[1]}").json()["text"]
 
-    until(candidate, seconds=30, what="a candidate that writes")
+    until(candidate, what="a candidate that writes")
     scene.killed("worker")
     turn = scene.ended(uid)
     assert turn["status"] == "done"
@@ -238,7 +237,7 @@ def test_what_else_dies_while_a_round_is_written_does_not_end_the_turn(
 ) -> None:
     scene.provider.script(says("One.\n", HOLD, *SAID.split("\n", 1)[1:]), says("Two."))
     uid = scene.asked()
-    until(lambda: _writes(scene, uid), seconds=30, what="some text of the round")
+    until(lambda: _writes(scene, uid), what="some text of the round")
     scene.killed(name)
     scene.provider.release()
     turn = scene.ended(uid)
@@ -250,7 +249,7 @@ def test_what_else_dies_while_a_round_is_written_does_not_end_the_turn(
 def test_a_database_that_is_away_for_long_leaves_the_text_that_came(scene: Scene) -> None:
     scene.provider.script(stalls("One.\n"))
     uid = scene.asked()
-    until(lambda: _writes(scene, uid), seconds=30, what="some text of the round")
+    until(lambda: _writes(scene, uid), what="some text of the round")
     scene.killed("postmaster")
     scene.client.post(f"/turns/{uid}/stop", json={})
     turn = scene.ended(uid)

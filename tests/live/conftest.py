@@ -16,11 +16,11 @@ from loom.live import consumers
 from loom.live.consumers import hub
 from loom.models import ApiKey, Tree, User
 from loom.rules.identity import digest
+from tests.patience import PATIENCE_S
 
 ORIGIN = "http://testserver"
 Wire: Any = ApplicationCommunicator  # it has no types
 Headers = list[tuple[bytes, bytes]]
-PATIENCE_S = 10.0
 
 
 def bearer(user: User, name: str = "test") -> Headers:

@@ -82,8 +82,13 @@ async def test_a_lost_delta_is_noticed_though_none_follows(
 
 
 async def test_deltas_are_merged_for_a_viewer_but_nothing_is_left_out(
-    connect: Opener, tree: Tree, owner: User, generation: Generation
+    connect: Opener,
+    tree: Tree,
+    owner: User,
+    generation: Generation,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(feed, "DELTAS_A_SECOND", 0.5)  # so that no machine is slower
     line = await connect(tree, await in_db(bearer)(owner))
     await line.until("heartbeat")
     before = len(line.frames)
@@ -258,8 +263,9 @@ def _everything() -> list[int]:
 
 
 async def test_too_many_frames_are_refused_but_the_socket_stays(
-    connect: Opener, actor: Actor, tree: Tree, owner: User
+    connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(feed, "FRAMES_A_SECOND", 0.1)  # so that no machine is slower
     line = await connect(tree, await in_db(bearer)(owner))
     await line.until("heartbeat")
     for _ in range(80):

@@ -26,9 +26,9 @@ from loom.live.rooms import rooms
 from loom.models import Document, DocumentUpdate, Membership, Participant, Revision, User
 from loom.queries.documents import newest
 from tests.live.conftest import Headers, Line, bearer, cookie
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
-PATIENCE_S = 20.0
 
 
 class Client:

@@ -8,19 +8,21 @@ from pathlib import Path
 import pytest
 from django.db import OperationalError, connection, transaction
 
+from config.sqlite3 import base
 from config.sqlite3.base import Queue
 from loom.models import User
+from tests.patience import PATIENCE_S
 
-pytestmark = [pytest.mark.sqlite, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.sqlite]
 
 
 def test_threads_enter_in_the_order_in_which_they_came(tmp_path: Path) -> None:
     queue = Queue(str(tmp_path / "db"))
     order: list[int] = []
-    assert queue.enter(60)
+    assert queue.enter(600)
 
     def write(number: int) -> None:
-        assert queue.enter(60)
+        assert queue.enter(600)
         order.append(number)
         queue.leave()
 
@@ -36,12 +38,19 @@ def test_threads_enter_in_the_order_in_which_they_came(tmp_path: Path) -> None:
     assert order == list(range(20))
 
 
+def _number_in(file: Path) -> int:
+    """What the file holds, once it is written."""
+    while not (said := file.read_text()):
+        pass
+    return int(said)
+
+
 HOG = """
 import sys, time
 from config.sqlite3.base import Queue
 queue, turns = Queue(sys.argv[1]), 0
 while True:
-    assert queue.enter(60)
+    assert queue.enter(600)
     turns += 1
     open(sys.argv[2], "w").write(str(turns))
     time.sleep(0.002)
@@ -49,34 +58,48 @@ while True:
 """
 
 
-def test_a_process_that_writes_without_end_lets_others_write(tmp_path: Path) -> None:
+def test_a_process_that_writes_without_end_lets_others_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever holds the place of the next one enters after the turn that goes on, whatever the time
+    between."""
     path, count = str(tmp_path / "db"), tmp_path / "count"
+    locked = base._locked
     root = Path(__file__).parents[2]
     hog = subprocess.Popen([sys.executable, "-c", HOG, path, str(count)], cwd=root)
     try:
         while not (count.exists() and count.read_text()):
             assert hog.poll() is None
-        queue = Queue(path)
+        queue, turns = Queue(path), []
+
+        def noted(file: int, until: float) -> bool:
+            is_locked = locked(file, until)
+            turns.append(_number_in(count))
+            return is_locked
+
+        monkeypatch.setattr(base, "_locked", noted)
         for _ in range(20):
-            before = int(count.read_text() or 0)
-            assert queue.enter(60)
-            assert int(count.read_text() or before) - before < 50
+            assert queue.enter(PATIENCE_S)
             queue.leave()
+        assert len(turns) == 40
+        for next_one, writer in zip(turns[::2], turns[1::2], strict=True):
+            assert writer - next_one <= 1
     finally:
         hog.kill()
         hog.wait()
+    monkeypatch.undo()
     # What a process held that died is free.
-    assert queue.enter(60)
+    assert queue.enter(600)
 
 
 def test_who_gives_up_leaves_the_line(tmp_path: Path) -> None:
     queue = Queue(str(tmp_path / "db"))
-    assert queue.enter(1)
+    assert queue.enter(PATIENCE_S)
     late = threading.Thread(target=lambda: queue.enter(0.05))
     late.start()
     late.join()
     queue.leave()
-    assert queue.enter(1)
+    assert queue.enter(PATIENCE_S)
     assert len(queue._line) == 1
     other = Queue(str(tmp_path / "db"))
     assert not other.enter(0.05)

@@ -1,14 +1,19 @@
 """Asking the scripted provider as the worker does, and gathering what is told."""
 
+import asyncio
+from dataclasses import replace
+
 import httpx
 
 from agents.providers.attempt import Adapter, Ask, Attempt, Delta, Finished, StreamEvent
 from agents.providers.exchange import Failure, Limits
 from agents.providers.openai import OpenAI
 from agents.providers.transport import CheckedTransport
+from tests.patience import pass_time
 from tests.providers.scripted import ScriptedProvider
 
-QUICK = Limits(connect_s=5, first_s=5, idle_s=5, total_s=10, body_bytes=1024 * 1024)
+LATER = Limits(connect_s=600, first_s=600, idle_s=600, total_s=3600)  # no machine is so slow
+SMALL = replace(LATER, body_bytes=1024 * 1024)
 
 
 def chat(provider: ScriptedProvider, **more: object) -> Ask:
@@ -25,7 +30,7 @@ def completion(provider: ScriptedProvider, prompt: str = "Once", **more: object)
 async def ask(
     provider: ScriptedProvider,
     asked: Ask,
-    limits: Limits = QUICK,
+    limits: Limits = SMALL,
     adapter: Adapter | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> tuple[list[StreamEvent], Attempt]:
@@ -52,3 +57,34 @@ def is_whole(events: list[StreamEvent]) -> bool:
     return any(isinstance(one, Finished) for one in events) and not any(
         isinstance(one, Failure) for one in events
     )
+
+
+async def ask_as_time_passes(
+    provider: ScriptedProvider,
+    asked: Ask,
+    seconds: float,
+    *,
+    after_text: bool = True,
+    limits: Limits = LATER,
+    adapter: Adapter | None = None,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> list[StreamEvent]:
+    """Everything that is told where so many seconds pass, by the loop's clock, after the first text
+    came; else as soon as the provider has the request."""
+    adapter = adapter or OpenAI()
+    attempt = Attempt(adapter, asked, adapter.body(asked))
+    transport = transport or CheckedTransport((provider.entry,))
+    told: list[StreamEvent] = []
+
+    async def gather() -> None:
+        async for event in attempt.events(transport, limits):
+            told.append(event)
+            if after_text and len(told) == 1:  # once it waits for what comes next
+                asyncio.get_running_loop().call_soon(pass_time, seconds)
+
+    gathering = asyncio.create_task(gather())
+    if not after_text:
+        await asyncio.to_thread(provider.wait_for, len(provider.seen) + 1)
+        pass_time(seconds)
+    await gathering
+    return told

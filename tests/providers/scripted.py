@@ -17,6 +17,7 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import Any
 
+from tests.patience import PATIENCE_S
 from tests.providers.messages import Messages, Prefixes
 from tests.providers.scripts import CUT, HOLD, STALL, Script, Seen, Shape, tokens
 from tests.providers.wire import Out, request_of, write_whole
@@ -63,14 +64,14 @@ class ScriptedProvider:
         self._queue.clear()
         self._loop.call_soon_threadsafe(lambda: setattr(self, "_release", asyncio.Semaphore(0)))
 
-    def wait_for(self, count: int, timeout: float = 10) -> list[Seen]:
+    def wait_for(self, count: int, timeout: float = PATIENCE_S) -> list[Seen]:
         """The requests, once `count` of them have arrived."""
         with self._arrived:
             if not self._arrived.wait_for(lambda: len(self.seen) >= count, timeout):
                 raise AssertionError(f"{len(self.seen)} of {count} requests arrived")
             return list(self.seen)
 
-    def wait_for_break(self, timeout: float = 10) -> None:
+    def wait_for_break(self, timeout: float = PATIENCE_S) -> None:
         """Waits until a reader has gone away in the middle of an answer."""
         with self._arrived:
             if not self._arrived.wait_for(lambda: self.broken_off > 0, timeout):
@@ -78,7 +79,7 @@ class ScriptedProvider:
 
     def __enter__(self) -> "ScriptedProvider":
         self._thread.start()
-        if not self._ready.wait(10):
+        if not self._ready.wait(PATIENCE_S):
             raise AssertionError("the scripted provider did not start")
         return self
 
@@ -89,7 +90,7 @@ class ScriptedProvider:
         at: TracebackType | None,
     ) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
+        self._thread.join(PATIENCE_S)
 
     # -- the server
 

@@ -4,9 +4,15 @@ import pytest
 
 from agents.providers.anthropic import Anthropic
 from agents.providers.attempt import Ask, Attempt, Finished, StreamEvent, Usage
-from agents.providers.exchange import Limits
 from tests.providers.asking import ask as asked_of
-from tests.providers.asking import chat, completion, failure_of, is_whole, text_of
+from tests.providers.asking import (
+    ask_as_time_passes,
+    chat,
+    completion,
+    failure_of,
+    is_whole,
+    text_of,
+)
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import Script, cuts, fails, nothing, raw, says, stalls, tokens
 
@@ -176,9 +182,8 @@ async def test_what_a_server_does_not_take_is_left_out(provider: ScriptedProvide
 
 async def test_silence_is_not_waited_for(provider: ScriptedProvider) -> None:
     provider.script(stalls("a"))
-    short = Limits(connect_s=5, first_s=5, idle_s=0.2, total_s=10)
-    told, _ = await asked_of(provider, chat(provider), short, Anthropic())
-    assert failure_of(told).kind == "timeout"
+    told = await ask_as_time_passes(provider, chat(provider), 601, adapter=Anthropic())
+    assert (text_of(told), failure_of(told).kind) == ("a", "timeout")
 
 
 async def test_tokens_come_one_by_one(provider: ScriptedProvider) -> None:

@@ -8,7 +8,8 @@ import pytest
 from agents.providers.attempt import Ask, Attempt, StreamEvent
 from agents.providers.exchange import Limits
 from agents.providers.registry import LiteLLM, LiteLLMTransport
-from tests.providers.asking import QUICK, ask, failure_of, is_whole, text_of
+from tests.patience import PATIENCE_S
+from tests.providers.asking import LATER, ask, ask_as_time_passes, failure_of, is_whole, text_of
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import (
     Script,
@@ -22,16 +23,18 @@ from tests.providers.scripts import (
 )
 
 KEY = "sk-of-a-test"
-SLOW = Limits(connect_s=60, first_s=60, idle_s=10, total_s=90)  # its import takes seconds
 
 
 async def litellm(
-    provider: ScriptedProvider, limits: Limits = SLOW, *, allow: bool = True
+    provider: ScriptedProvider, limits: Limits = LATER, *, allow: bool = True
 ) -> tuple[list[StreamEvent], Attempt]:
-    messages = ({"role": "user", "content": "Who is Marie?"},)
-    asked = Ask(provider.url, "openai/m", messages, None, temperature=0.5, max_tokens=9, key=KEY)
     transport = LiteLLMTransport((provider.entry,) if allow else ())
-    return await ask(provider, asked, limits, LiteLLM(), transport)
+    return await ask(provider, ask_of(provider), limits, LiteLLM(), transport)
+
+
+def ask_of(provider: ScriptedProvider) -> Ask:
+    messages = ({"role": "user", "content": "Who is Marie?"},)
+    return Ask(provider.url, "openai/m", messages, None, temperature=0.5, max_tokens=9, key=KEY)
 
 
 async def test_a_chat_is_asked_and_read(provider: ScriptedProvider) -> None:
@@ -79,7 +82,7 @@ async def test_without_a_key_of_its_own_nobody_is_asked(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-operator")
     asked = Ask(provider.url, "openai/m", ({"role": "user", "content": "x"},), None)
     transport = LiteLLMTransport((provider.entry,))
-    told, _ = await ask(provider, asked, SLOW, LiteLLM(), transport)
+    told, _ = await ask(provider, asked, LATER, LiteLLM(), transport)
     assert failure_of(told).kind == "refused"
     assert "key of its own" in failure_of(told).said
     assert provider.seen == []
@@ -97,7 +100,7 @@ async def test_what_is_not_proven_to_stay_at_its_address_is_not_asked(
 ) -> None:
     asked = Ask(provider.url, model, ({"role": "user", "content": "x"},), None, key=KEY)
     transport = LiteLLMTransport((provider.entry,))
-    told, _ = await ask(provider, asked, SLOW, LiteLLM(), transport)
+    told, _ = await ask(provider, asked, LATER, LiteLLM(), transport)
     assert failure_of(told).kind == "refused"
     assert provider.seen == []
 
@@ -142,14 +145,13 @@ async def test_no_proxy_of_the_environment_is_asked(
 async def test_silence_and_endless_talk_end_by_the_same_limits(
     provider: ScriptedProvider,
 ) -> None:
-    await litellm(provider)  # imported now
-    provider.script(stalls("a"))
-    short = Limits(connect_s=5, first_s=5, idle_s=0.5, total_s=5)
-    assert failure_of((await litellm(provider, short))[0]).kind == "timeout"
-    provider.script(never_ends(rate=50))
-    brief = Limits(connect_s=5, first_s=5, idle_s=5, total_s=1)
-    told, _ = await litellm(provider, brief)
-    assert failure_of(told).kind == "timeout" and text_of(told).startswith("on on")
+    for script, seconds in ((stalls("on "), 601), (never_ends(rate=50), 3601)):
+        provider.script(script)
+        transport = LiteLLMTransport((provider.entry,))
+        told = await ask_as_time_passes(
+            provider, ask_of(provider), seconds, adapter=LiteLLM(), transport=transport
+        )
+        assert failure_of(told).kind == "timeout" and text_of(told).startswith("on ")
     provider.wait_for_break()
 
 
@@ -157,7 +159,7 @@ async def test_text_is_the_same_as_by_the_own_adapter(provider: ScriptedProvider
     pieces = ("→ 漢 ", "👩‍🚀", " \n\n", "  end ")
     provider.script(says(*pieces), says(*pieces))
     messages = ({"role": "user", "content": "x"},)
-    own, _ = await ask(provider, Ask(provider.url, "m", messages, None), QUICK)
+    own, _ = await ask(provider, Ask(provider.url, "m", messages, None))
     theirs, _ = await litellm(provider)
     assert text_of(own) == text_of(theirs) == "".join(pieces)
 
@@ -174,6 +176,10 @@ _library()
 assert "litellm" in sys.modules
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:] + done.stdout

@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from loom.rules.providers import LITELLM_BY_HANDLER, LITELLM_BY_SDK
+from tests.patience import PATIENCE_S
 
 PROVEN = sorted(LITELLM_BY_SDK | LITELLM_BY_HANDLER)
 SECRET = "key-of-the-operator"
@@ -33,7 +34,7 @@ from agents.providers.attempt import Ask
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import redirects, says
 
-LIMITS = Limits(connect_s=60, first_s=60, idle_s=10, total_s=90)
+LIMITS = Limits(connect_s=60, first_s=60, idle_s=60, total_s=90)
 
 async def asked(name, server, base):
     opened.clear()
@@ -77,7 +78,7 @@ def rows() -> dict[str, dict[str, object]]:
         env=env,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=6 * PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

@@ -9,7 +9,15 @@ import pytest
 
 from agents.providers.attempt import Usage
 from agents.providers.exchange import Failure, Limits
-from tests.providers.asking import ask, chat, completion, failure_of, is_whole, text_of
+from tests.providers.asking import (
+    ask,
+    ask_as_time_passes,
+    chat,
+    completion,
+    failure_of,
+    is_whole,
+    text_of,
+)
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import (
     Script,
@@ -219,14 +227,14 @@ async def test_an_error_inside_a_stream_keeps_what_came(provider: ScriptedProvid
 
 async def test_the_limits_of_time_hold(provider: ScriptedProvider) -> None:
     provider.script(stalls(), stalls("a "), never_ends(rate=100))
-    first = failure_of((await ask(provider, chat(provider), Limits(first_s=0.05)))[0])
-    assert (first.kind, first.said) == ("timeout", "nothing came within 0.05 s")
-    told, _ = await ask(provider, chat(provider), Limits(idle_s=0.05))
+    first = failure_of(await ask_as_time_passes(provider, chat(provider), 601, after_text=False))
+    assert (first.kind, first.said) == ("timeout", "nothing came within 600 s")
+    told = await ask_as_time_passes(provider, chat(provider), 601)
     assert text_of(told) == "a "
-    assert failure_of(told).said == "nothing came for 0.05 s"
-    told, _ = await ask(provider, chat(provider), Limits(total_s=0.2))
+    assert failure_of(told).said == "nothing came for 600 s"
+    told = await ask_as_time_passes(provider, chat(provider), 3601)
     assert text_of(told).startswith("on ")
-    assert failure_of(told).said == "the answer did not end within 0.2 s"
+    assert failure_of(told).said == "the answer did not end within 3600 s"
 
 
 async def test_an_endless_answer_ends_at_the_limit_of_size(provider: ScriptedProvider) -> None:

@@ -6,6 +6,7 @@ from subprocess import run
 import pytest
 
 from loom.rules.providers import Counts, Prices, caches_from, counts_of, dollars, listed
+from tests.patience import PATIENCE_S
 
 
 def test_what_is_cached_and_kept_has_its_own_price() -> None:
@@ -75,7 +76,7 @@ print(len(found))
 """
     refs = ("openai:gpt-4o", "anthropic:claude-sonnet-4-5", "mistral:mistral-large-latest")
     command = [sys.executable, "-c", script, *refs]
-    done = run(command, check=False, capture_output=True, text=True, timeout=120)
+    done = run(command, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.stdout == "3\n", done.stderr
 
 

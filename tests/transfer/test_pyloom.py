@@ -244,7 +244,6 @@ def test_a_text_without_a_date_in_its_file_is_shown_with_none(
     assert "does not say when it was written" in page or tree.mode == "buffer"
 
 
-@pytest.mark.timeout(600)  # a minute on a quiet machine, and machines are not always quiet
 def _chain(deep: int) -> bytes:
     """A file in which each node hangs below the one before."""
     opening = b'{"root":{"text":"","children":['

@@ -19,6 +19,7 @@ from loom.queries.outline import outline
 from loom.queries.trees import skeleton
 from loom.transfer import heddle_writer
 from loom.transfer.selection import Wanted, select
+from tests.patience import PATIENCE_S
 from tests.web.conftest import Visitor
 
 ROOT = Path(__file__).parents[2]
@@ -132,7 +133,7 @@ def _in_the_page(columns: object) -> list[list[str]]:
         input=json.dumps(columns),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr[-3000:]

@@ -19,6 +19,7 @@ from loom.queries.trees import skeleton
 from loom.rules.errors import CommandError
 from tests.interfaces.matrix import LINES, filled
 from tests.interfaces.world import world  # noqa: F401 (a fixture)
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 commands.load()
@@ -92,7 +93,7 @@ def test_the_store_of_a_page_agrees_with_a_fresh_read_after_every_event(
         input=json.dumps({"first": first, "steps": steps}),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr[-3000:]
