@@ -1,6 +1,6 @@
 """What a loom-aware agent is sent, from rows to plain values; agents.context arranges them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
@@ -33,6 +33,7 @@ from loom.models import Node, Participant, Step, Tree, Turn, Workspace
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, window_contents, windows, workspaces
 from loom.queries.event_log import notifications_of
+from loom.queries.links import Portal, portals_of
 from loom.queries.lookup import path_of, withheld_from_models
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.outline import size_of
@@ -339,11 +340,37 @@ def _windows(place: Place) -> dict[str, Any]:
     ]
     room = place.actor.participant.context_limit * place.number("windows_share") // 100
     panes: list[Pane] = []
-    for shown in reversed(window_contents.contents_of(place.actor, place.workspace, rows)):
+    found = window_contents.contents_of(place.actor, place.workspace, rows)
+    links = _links(place, found)
+    for shown in reversed(found):
         room -= shown.tokens
         lines = shown.rows if room >= 0 else None
-        panes.insert(0, Pane(lines=lines, **window_contents.facts_of(shown)))
+        facts = window_contents.facts_of(shown)
+        panes.insert(0, Pane(lines=lines, links=links.get(shown.window.number, ()), **facts))
     return {"panes": tuple(panes)}
+
+
+def _links(
+    place: Place, found: Iterable[window_contents.Shown]
+) -> dict[int, tuple[tuple[str, str], ...]]:
+    """The links of the texts that windows show, by the number of the window. At most five queries;
+    none without such a window."""
+    items = {
+        one.window.number: one.node.pk if one.node is not None else one.window.item_id or 0
+        for one in found
+        if one.is_open and one.window.kind in windows.LENSES
+    }
+    portals = portals_of(place.actor, [*set(items.values())]) if items else {}
+    return {
+        number: tuple((one.type, _targets(place, one)) for one in portals.get(item, ()))
+        for number, item in items.items()
+    }
+
+
+def _targets(place: Place, portal: Portal) -> str:
+    if portal.only and portal.home == place.workspace.tree_id:
+        return f"[{portal.only}]"
+    return f"{portal.many:,} node{'' if portal.many == 1 else 's'}"
 
 
 @sections.todos.collector

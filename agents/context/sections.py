@@ -332,7 +332,8 @@ def _pane(pane: Pane) -> str:
         body = "\n".join(numbered(one._replace(text=text)) for one, text in rows)
     title = " · ".join(one for one in head if one)
     changed = "".join(f"\n({plain(one)})" for one in pane.changes)
-    return f"---WINDOW {title}{changed}\n{body}\n---WINDOW_END #{pane.number}"
+    links = "".join(f"\n▶ [{kind}] ──→ {to}" for kind, to in pane.links)
+    return f"---WINDOW {title}{changed}\n{body}{links}\n---WINDOW_END #{pane.number}"
 
 
 @section("TODOS", 45)

@@ -308,7 +308,8 @@ class Pane:
     """A visible window: its number, what it shows, of which `kind`, and its `lines`, None where
     there was no room for them. `span` is the first and last line of a text of `total` lines,
     whose `revision` is shown. `notes` say why and how it is there; `is_kept`: it stays after the
-    turn; `stale`: what is newer; `changes`: the last ones, the newest first."""
+    turn; `stale`: what is newer; `changes`: the last ones, the newest first; `links`: those of
+    what it shows, by type, with how many targets or the id of the only one."""
 
     number: int
     name: str
@@ -322,6 +323,7 @@ class Pane:
     stale: str = ""
     label: str = ""
     changes: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
 
     @property
     def count(self) -> int:

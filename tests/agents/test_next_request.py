@@ -370,6 +370,6 @@ def test_the_next_request_of_an_agent_takes_as_few_queries_as_it_needs(
     assert queries() <= 26
     own = node_writer.workspace_of(agent, tree)
     execute_line(acting_as(actor, agent), tree, Request(f"open {opening} keep"), own)
-    assert queries() <= 42  # a workspace that is stored, with a window and steps
+    assert queries() <= 44  # a workspace that is stored, with a window and steps
     first = _stops(next_place(actor, own, end))[0]
     assert _stops(next_place(actor, own, end))[0] is first  # what is frozen is kept
