@@ -15,7 +15,7 @@ from loom.access import Actor, acting_as
 from loom.commands import node_writer
 from loom.commands.execute import Request, execute_line
 from loom.commands.web_search import NewService, remove_service, set_service
-from loom.models import Node, Participant, Tree, Turn, User, Window
+from loom.models import Event, Node, Participant, Tree, Turn, User, Window
 from loom.queries.windows import _nested, depth_in, depths_of, parents_of
 from tests.agents.acting import asked, outcomes, went
 from tests.providers.scripted import ScriptedProvider
@@ -446,3 +446,19 @@ def test_a_window_names_the_links_of_its_text(
     assert f"▶ [supports] ──→ [{two}]\n" in assembled(next_place(actor, own)).workspace
     said = execute_line(acting, tree, Request("expand supports of #1"), own).reply
     assert said.startswith(f"✓ ▼ [supports] of [{shown}] → 1 item")
+
+
+def test_several_windows_are_hidden_by_lines_of_one_batch(talk: Talk, actor: Actor) -> None:
+    ids = []
+    for word in ("one", "two", "three"):
+        said = execute_line(actor, talk.tree, Request(f'respond {talk.node} "{word}"'))
+        ids.append(said.body["refs"][0])
+    talk.turn("".join(f"→ open {one} keep\n" for one in ids), "Seen.")
+    numbers = list(Window.objects.order_by("number").values_list("number", flat=True))
+    view = Window.objects.select_related("workspace")[0].workspace
+    turn = talk.turn("".join(f"→ hide #{one}\n" for one in numbers))
+    assert [outcome for _, outcome in outcomes(turn)] == ["ok"] * 3
+    assert not Window.objects.filter(is_visible=True).exists()
+    events = Event.objects.filter(stream__name=f"workspace:{view.uid}", kind="window.changed")
+    revisions = [one.payload["revision"] for one in events.order_by("seq")]
+    assert len(set(revisions[-3:])) == 3

@@ -167,6 +167,21 @@ def test_a_text_is_pinned_hidden_shown_and_closed(heddle: Heddle, visit: Open) -
     expect(page.locator("loom-windows")).to_contain_text("Nothing is open.")
 
 
+def test_outline_text_and_three_windows_are_seen_at_once(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("At once", "Who is Marie?", "A clockmaker.", "Of Bern.")
+    page = live(visit(f"/trees/{tree}", size={"width": 1280, "height": 800}))
+    ids = page.locator("article.node").evaluate_all("all => all.map((one) => one.dataset.id)")
+    for one in ids:
+        heddle.line(tree, f"open {one} keep")
+    tab(page, "Windows")
+    rows = page.locator("loom-windows li")
+    expect(rows).to_have_count(len(ids))
+    for at in range(3):
+        expect(rows.nth(at)).to_be_in_viewport()
+    expect(page.locator("article.node").last).to_be_in_viewport()
+    expect(page.locator(".pane.left")).to_be_in_viewport()
+
+
 def test_a_selection_is_stashed_recalled_and_put_into_the_composer(
     heddle: Heddle, visit: Open
 ) -> None:

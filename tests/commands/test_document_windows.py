@@ -6,6 +6,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor
+from loom.commands import node_writer
 from loom.models import Document, Tree, User
 from tests.commands.test_window_forms import View, other  # noqa: F401 (a fixture)
 
@@ -97,3 +98,20 @@ def test_a_long_document_is_opened_in_named_slices(view: View) -> None:
     view.say('open doc:"long" head:200')
     head = max(view.windows())
     assert view.refusal(f'write #{head} "x"').code == "REJECTED"
+
+
+def test_a_revision_leads_to_the_line_that_made_it_and_the_window_it_was_seen_in(
+    view: View,
+) -> None:
+    view.say('open doc:"notes" §motive')
+    (window,) = view.windows()
+    view.say(f"write #{window}\n## Motive\n\nShe was awake.\n←")
+    grove = f"/api/groves/{view.tree.grove.uid}/events?limit=1000"
+    events = view.client.get(grove).json()["events"]
+    made = next(one for one in events if one["kind"] == "document.changed")
+    assert made["payload"]["document"]["revision"] == 2
+    own = node_writer.workspace_of(view.actor.participant, view.tree)
+    steps = view.client.get(f"/api/steps?workspace={own.uid}").json()["results"]
+    step = next(one for one in steps if f"step:{one['seq']}" == made["origin"])
+    assert step["canonical"].startswith(f"→ write #{window}\n")
+    assert step["actor"] == view.actor.participant.uid == made["actor"]
