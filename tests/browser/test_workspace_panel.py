@@ -102,9 +102,7 @@ def test_what_an_agent_opens_and_hides_is_seen_while_it_does(heddle: Heddle, vis
     expect(part(page, "steps")).to_contain_text("Nothing was done yet.")
     heddle.provider.script(
         says(f'→ open {at} keep\n→ todo add "Look again"\n'),
-        holds("I see.\n", HOLD, "→ hide #1\n"),
-        says(f"→ view {at} full\n"),
-        says(f"→ view {at} full\n"),
+        holds("I see.\n", HOLD, f"→ hide #1\n→ view {at} full\n"),
         says("Done."),
     )
     turn(heddle, tree)

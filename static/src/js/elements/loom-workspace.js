@@ -23,7 +23,7 @@ const LAST = 10; // steps
 const ORDER = ["WINDOWS", "AUGMENTS", "OUTLINE", "TODOS"];
 
 export class LoomWorkspace extends HTMLElement {
-  views = new TurnViews(() => this.heard(), { changed: (kind) => kind !== "draft.saved" && this.heard() });
+  views = new TurnViews(() => this.heard(), { changed: (event) => isShown(event) && this.heard() });
   draws = new Newest();
 
   connectedCallback() {
@@ -255,6 +255,12 @@ export class LoomWorkspace extends HTMLElement {
     box.textContent = error instanceof Refused ? `${error.message} ${error.hint}`.trim() : "";
     return false;
   }
+}
+
+/** Whether an event changes what is shown here: a draft and a move do not.
+ * @param {{kind: string, payload: any}} event */
+function isShown({ kind, payload }) {
+  return kind !== "draft.saved" && !(kind === "view.changed" && "position" in payload);
 }
 
 /** @param {string} name @param {number} tokens @param {number} all */

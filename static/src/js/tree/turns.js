@@ -67,7 +67,7 @@ export class TurnViews {
   sockets = new Map();
 
   /** @param {(drawn: Drawn) => void} heard called with what was drawn
-   * @param {{open?: (url: string) => WebSocket, changed?: (kind: string) => void}} [options] `changed` is called with the kind of each event */
+   * @param {{open?: (url: string) => WebSocket, changed?: (event: {kind: string, payload: any}) => void}} [options] `changed` is called with each event */
   constructor(heard, { changed = () => {}, ...options } = {}) {
     this.heard = heard;
     this.changed = changed;
@@ -96,7 +96,7 @@ export class TurnViews {
       const { detail } = /** @type {CustomEvent} */ (frame);
       if (detail.type === "event") {
         since = Math.max(since, detail.event.seq);
-        this.changed(detail.event.kind);
+        this.changed(detail.event);
       }
       if (detail.type === "drawn") this.heard(detail);
     });

@@ -54,6 +54,16 @@ test("each view is listened to once, from what is drawn on, and sends its turn a
   views.watch([]);
 });
 
+test("each event of a view is passed on, drawn or not", () => {
+  const seen = [];
+  const views = new TurnViews(() => {}, { open: (url) => new FakeSocket(url), changed: (one) => seen.push(one.seq) });
+  views.watch([turn("v1", 7)]);
+  for (const seq of [8, 9]) FakeSocket.made[0].says(event(seq));
+  FakeSocket.made[0].says({ type: "drawn", seq: 9, again: true });
+  assert.deepEqual(seen, [8, 9]);
+  views.watch([]);
+});
+
 test("a view whose turn has ended is left alone", () => {
   const views = new TurnViews(() => {}, { open: (url) => new FakeSocket(url) });
   views.watch([turn("v1", 1), turn("v2", 1)]);
