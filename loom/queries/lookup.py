@@ -218,6 +218,8 @@ def selected_versions(
     The workspace's choice, else the newest not pruned, else (all are pruned) the newest.
     """
     wanted = set(slots)
+    if not wanted:
+        return {}
     chosen = _choices(wanted, workspace)
     selected: dict[int, tuple[int, str]] = {}
     decided: set[int] = set()
