@@ -17,6 +17,7 @@ from loom.commands import node_writer
 from loom.events import streams
 from loom.models import Grove, Membership, Participant, Tree, User
 from tests.databases import drop_test_database, make_test_database
+from tests.patience import PATIENCE_S
 from tests.triggers import _flush_without_triggers  # noqa: F401 (a fixture for all)
 from tests.two_groves import two_groves  # noqa: F401 (a fixture for all)
 
@@ -44,6 +45,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _quick_passwords() -> None:
     """Hashing slowly, on purpose, would take half of the whole run."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _patient_sender() -> None:
+    """A broker that a busy machine keeps from answering is not away."""
+    streams.SEND_S = PATIENCE_S
 
 
 @pytest.fixture(scope="session")

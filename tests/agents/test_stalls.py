@@ -136,7 +136,7 @@ def test_a_word_about_a_pause_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     persistence.tell_wait("x", "y", "tried again after 3 s")
 
 
-HELD_S = float(os.environ.get("HEDDLE_TEST_STALL_S", "8"))
+HELD_S = float(os.environ.get("HEDDLE_TEST_STALL_S", "4"))
 
 
 @pytest.mark.sqlite
@@ -146,7 +146,7 @@ def test_a_database_that_is_held_ends_no_running_generation(
 ) -> None:
     """Held by a stranger for several leases, while the sweeper looks and a text grows."""
     if HELD_S < 30:
-        monkeypatch.setattr(persistence, "LEASE_S", 2)
+        monkeypatch.setattr(persistence, "LEASE_S", 1)
         monkeypatch.setattr(persistence, "STALL_S", 0.5)
         monkeypatch.setattr(tasks, "EVERY_S", 0.5)
     provider.script(holds("It was ", HOLD, "night."))

