@@ -9,7 +9,7 @@ from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 from tests.browser.book import book, caret, opened, text_of
 from tests.browser.conftest import DESK, PHONE, Heddle, Open
 from tests.browser.test_two_people import live
-from tests.providers.scripts import HOLD, holds
+from tests.providers.scripts import HOLD, holds, says
 
 LONG = "The river went on below the mill, and nobody counted the boats. " * 60
 
@@ -225,3 +225,27 @@ def test_the_line_of_the_caret_stays_while_candidates_come_and_one_is_taken(
         "({editor: {view}}, at) => view.coordsAtPos(at).top", len(before)
     )
     assert start == pytest.approx(place, abs=1)
+
+
+def test_a_candidate_that_is_taken_is_not_shown_twice(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Once", "It rained. ", mode="buffer")
+    heddle.provider.script(says("And it went on raining."))
+    page = settled(opened(visit(f"/trees/{tree}")))
+    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
+    caret(page, len(text_of(page)))
+    book(page).press("Control+Enter")
+    expect(page.locator(".card[data-id]")).to_have_count(1)
+    expect(page.locator(".ghost")).to_have_text("And it went on raining.")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/weave?*", hold)
+    book(page).press("Tab")
+    expect(book(page)).to_have_text("It rained. And it went on raining.")
+    expect(page.locator(".ghost")).to_have_count(0)
+    expect(page.locator(".card")).to_have_count(1)  # those of before are not drawn away yet
+    for route in held:
+        route.continue_()
+    expect(page.locator(".card")).to_have_count(0)
