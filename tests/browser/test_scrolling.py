@@ -13,6 +13,8 @@ from tests.providers.scripts import HOLD, holds, says
 
 LONG = "The river went on below the mill, and nobody counted the boats. " * 60
 
+FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
 
 def settled(page: Page) -> Page:
     """The page, live, with its typefaces."""
@@ -178,9 +180,27 @@ def test_what_becomes_shorter_after_it_was_drawn_moves_nothing(heddle: Heddle, v
     expect(three).to_be_in_viewport()
     place = top(three)
     page.locator("article.node").last.evaluate("node => { node.style.display = 'none'; }")
-    drawn = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    page.evaluate(drawn)
+    page.evaluate(FRAMES)
     assert top(three) == pytest.approx(place, abs=1)
+
+
+def test_typefaces_that_come_late_leave_no_room_at_the_end(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Late letters", *[LONG] * 3, "The end.")
+    page = visit("/")
+    page.add_init_script(
+        """const late = new Promise((done) => (window.come = done));
+        Object.defineProperty(FontFaceSet.prototype, "ready", { get: () => late });"""
+    )
+    page.goto(f"{heddle.url}/trees/{tree}")
+    live(page)
+    end = page.locator("article.node").last
+    expect(end).to_be_in_viewport()
+    page.locator("article.node").first.evaluate("node => { node.style.display = 'none'; }")
+    page.evaluate(FRAMES)
+    page.evaluate("window.come()")
+    page.evaluate(FRAMES)
+    expect(end).to_be_in_viewport()
+    assert page.locator("loom-path").evaluate("path => path.style.minBlockSize") == ""
 
 
 def test_a_long_buffer_opens_at_its_end_and_its_editor_moves_nothing(
