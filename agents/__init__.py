@@ -1,0 +1,1 @@
+"""The app agents: model participants. It imports loom; loom never imports it."""

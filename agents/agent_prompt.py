@@ -1,10 +1,9 @@
 """What a loom-aware agent is sent, from rows to plain values; agents.context arranges them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cached_property
-from itertools import takewhile
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from django.utils import timezone
@@ -24,15 +23,17 @@ from agents.context.values import (
     View,
     count,
 )
-from agents.prompt_inputs import actions, is_there, near, said, sees, sent_of, twigs
+from agents.prompt_inputs import actions, near, said, sees, sent_of, twigs, visible_of
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer, registry, web_search
 from loom.commands.view import LISTS
 from loom.events import streams
 from loom.models import Node, Participant, Step, Tree, Turn, Workspace
+from loom.models.base import Given, Prepared
 from loom.queries import lookup, window_contents, windows, workspaces
 from loom.queries.event_log import notifications_of
+from loom.queries.links import Portal, portals_of
 from loom.queries.lookup import path_of, withheld_from_models
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.outline import size_of
@@ -43,7 +44,7 @@ from loom.rules.errors import CommandError
 from loom.rules.identity import STORED
 from loom.rules.options import budget_of as budget_in
 from loom.rules.options import number_of
-from loom.rules.permissions import GENERATE, LOOM, in_order
+from loom.rules.permissions import GENERATE, LOOM, Permission, in_order
 from loom.rules.windows import refs_named
 
 AGENTS = 20  # that INSTRUCTIONS name
@@ -57,12 +58,12 @@ def demand_turn(actor: Actor) -> None:
     access.demand(access.get_actor(actor.user, actor.grove), {GENERATE}, "asking for a turn")
 
 
-# -- one request: for whom, where, and what it was made of
+# One request: who it is for, where, and what it was made of
 
 
 @dataclass
 class Place:
-    """For whom a request is assembled, and where: the node its path leads to. The position of
+    """Who a request is assembled for, and where: the node its path leads to. The position of
     the workspace may be another node, in another tree too."""
 
     actor: Actor
@@ -127,10 +128,9 @@ def next_place(member: Actor, workspace: Workspace, node: Node | None = None) ->
             f"{agent.name} is sent text only, without sections.",
             hint="request the context of a loom-aware agent",
         )
-    current = Turn.objects.filter(participant=agent, tree=tree, ended_at__isnull=True)
-    turn = current.values_list("pk", flat=True).last()  # mostly none: the joins are read later
-    if turn is not None:
-        found = turns().get(pk=turn)
+    current = _OPEN_TURN.first(agent=agent.pk, tree=tree.pk)
+    if current is not None:  # mostly there is none: the joins are read then
+        found = turns().get(pk=current[0])
         return place_of(access.acting_in(found), found)
     actor, position = access.acting_as(member, agent), workspace.position
     if node is not None and node.pk != position.pk:
@@ -139,6 +139,15 @@ def next_place(member: Actor, workspace: Workspace, node: Node | None = None) ->
     if not access.may_reach(actor, position.tree_id, here=tree):
         position = lookup.root_of(tree)
     return Place(actor, tree, workspace, position)
+
+
+_OPEN_TURN = Prepared(
+    lambda: (
+        Turn.objects.filter(participant=Given("agent"), tree=Given("tree"), ended_at__isnull=True)
+        .order_by("-pk")
+        .values_list("pk")[:1]
+    )
+)
 
 
 def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent:
@@ -220,9 +229,16 @@ def _named(asks: Request | None) -> str:
 
 
 def _commands(actor: Actor) -> tuple[Syntax, ...]:
-    without = web_search.unusable(actor)
+    return _usable(actor.permissions, web_search.unusable(actor), len(registry.verbs()))
+
+
+@lru_cache(maxsize=64)
+def _usable(
+    permissions: frozenset[Permission], without: frozenset[str], verbs: int
+) -> tuple[Syntax, ...]:
+    """The commands for these permissions, `without` some verbs; `verbs` are how many there are."""
     listed = (one for one in registry.listed() if one.verb not in without)
-    allowed = (one for one in listed if one.permissions <= actor.permissions)
+    allowed = (one for one in listed if one.permissions <= permissions)
     return tuple(Syntax(one.group, one.syntax, one.summary.split(".")[0]) for one in allowed)
 
 
@@ -237,16 +253,18 @@ def round_of(kept: dict[str, Any]) -> Round:
 def _stops(place: Place) -> tuple[Stop, ...]:
     own = place.actor.participant
     asked = place.turn.input_node_id if place.turn else None
-    return tuple(_stop(row, own) for row in sent_of(place.read) if row.id != asked)
+    sent = sent_of(place.read)
+    reader = (own.uid, sees(own))
+    return tuple([_stop(row, own, reader) for row in sent if row.id != asked])
 
 
 KEPT = 8192  # nodes that a process keeps as they are sent
 LONG = 8192  # characters of a text, above which it is not kept
 
 
-def _stop(row: NodeRow, own: Participant) -> Stop:
+def _stop(row: NodeRow, own: Participant, reader: tuple[str, bool]) -> Stop:
     """A node as the reader is sent it: of a version of a node it is always the same."""
-    key = (row.hash, row.id, own.uid, sees(own), row.author_name, row.flags, row.rest)
+    key = (row.hash, row.id, reader, row.author_name, row.flags, row.rest)
     found = _kept.get(key)
     if found is None:
         found = _as_sent(row, own)
@@ -305,7 +323,7 @@ def _outline(place: Place) -> dict[str, Any]:
 def _path(place: Place) -> dict[str, Any]:
     is_home = place.home.pk == place.tree.pk
     rows = place.read if is_home else place.path
-    seen = [row for row in takewhile(is_there, rows) if row.depth]
+    seen = [row for row in visible_of(rows) if row.depth]
     is_prose = is_home and place.tree.mode == "buffer"
     last = place.number("path_nodes")
     return {"near": near(place.home, seen, place.now, last=last, prose=is_prose)}
@@ -314,16 +332,45 @@ def _path(place: Place) -> dict[str, Any]:
 @sections.windows.collector
 def _windows(place: Place) -> dict[str, Any]:
     """The visible windows, without results of this turn; of many the newest have their text."""
-    rows = windows.visible(place.workspace)
-    if place.turn is not None:
-        rows = rows.exclude(kind="result", turn_uid=place.turn.uid)
+    turn = place.turn.uid if place.turn is not None else None
+    rows = [
+        one
+        for one in windows.shown_in(place.workspace)
+        if one.kind != "result" or one.turn_uid != turn
+    ]
     room = place.actor.participant.context_limit * place.number("windows_share") // 100
     panes: list[Pane] = []
-    for shown in reversed(window_contents.contents_of(place.actor, place.workspace, rows)):
+    found = window_contents.contents_of(place.actor, place.workspace, rows)
+    links = _links(place, found)
+    for shown in reversed(found):
         room -= shown.tokens
         lines = shown.rows if room >= 0 else None
-        panes.insert(0, Pane(lines=lines, **window_contents.facts_of(shown)))
+        facts = window_contents.facts_of(shown)
+        panes.insert(0, Pane(lines=lines, links=links.get(shown.window.number, ()), **facts))
     return {"panes": tuple(panes)}
+
+
+def _links(
+    place: Place, found: Iterable[window_contents.Shown]
+) -> dict[int, tuple[tuple[str, str], ...]]:
+    """The links of the texts that windows show, by the number of the window. At most five queries;
+    none without such a window."""
+    items = {
+        one.window.number: one.node.pk if one.node is not None else one.window.item_id or 0
+        for one in found
+        if one.is_open and one.window.kind in windows.LENSES
+    }
+    portals = portals_of(place.actor, [*set(items.values())]) if items else {}
+    return {
+        number: tuple((one.type, _targets(place, one)) for one in portals.get(item, ()))
+        for number, item in items.items()
+    }
+
+
+def _targets(place: Place, portal: Portal) -> str:
+    if portal.only and portal.home == place.workspace.tree_id:
+        return f"[{portal.only}]"
+    return f"{portal.many:,} node{'' if portal.many == 1 else 's'}"
 
 
 @sections.todos.collector
@@ -334,10 +381,9 @@ def _todos(place: Place) -> dict[str, Any]:
 
 @sections.memory.collector
 def _memory(place: Place) -> dict[str, Any]:
-    stashes = windows.stashed(place.workspace).filter(is_visible=False)
-    labels = stashes.values_list("label", flat=True)[:STASHES]
+    labels = windows.labels_of(place.workspace, STASHES)
     done = actions(place.workspace, place.number("trace_actions"))
-    return {"actions": done, "stashed": tuple(labels)}
+    return {"actions": done, "stashed": labels}
 
 
 @sections.notifications.collector
@@ -356,7 +402,7 @@ def _loom(place: Place) -> dict[str, Any]:
         "nodes": size.nodes,
         "branches": size.branches,
         "depth": size.depth,
-        "position": tuple(row.local_id for row in place.path),
+        "position": tuple(row.local_id for row in place.path[-3:]),  # as many as it names, and one
         "permissions": tuple(in_order(place.actor.permissions)),
         "others": _others(place, timezone.now()),
     }
@@ -373,7 +419,7 @@ def _others(place: Place, now: datetime) -> tuple[tuple[str, str, int], ...]:
     lines = dict(recent.values_list("workspace_id", "at"))
     views = Workspace.objects.filter(pk__in=lines, position__tree=tree)
     where: dict[str, tuple[int, str, str, int]] = {}
-    for view in views.select_related("position", "participant"):
+    for view in views.select_related("position", "participant") if lines else ():
         who = view.participant
         if left.get(who.uid, 0.0) >= lines[view.pk].timestamp():
             continue
@@ -388,6 +434,8 @@ def _others(place: Place, now: datetime) -> tuple[tuple[str, str, int], ...]:
 
 def _on_pages(place: Place, pages: Mapping[str, str]) -> dict[str, tuple[int, str, str, int]]:
     """Where the pages of members are, by uid; what is hidden is left out."""
+    if not pages:
+        return {}
     people = Participant.objects.filter(uid__in=pages, grove=place.home.grove, kind="human")
     found = {}
     for who in people:

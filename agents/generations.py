@@ -24,7 +24,7 @@ from agents.persistence import (
 from agents.providers.attempt import Attempt, Delta, Finished, StreamEvent, wait_before_next
 from agents.providers.exchange import Failure, Limits
 from agents.providers.transport import in_reading, in_thread
-from agents.reply import Cutter, Seam
+from agents.reply import Cutter, Overlap
 from agents.subject_prompt import language
 from loom.commands import money
 from loom.commands.generation_lifecycle import CUT_OFF
@@ -46,11 +46,11 @@ class Candidate:
         index: int,
         *,
         stream: str,
-        seam: Seam | None = None,
+        overlap: Overlap | None = None,
         left_out: str = "",
     ) -> None:
         self.generation = generation
-        self._seam = seam
+        self._overlap = overlap
         self._left_out = left_out
         self.index = index
         self.uid = generation.uid
@@ -73,12 +73,12 @@ class Candidate:
     @property
     def has_text(self) -> bool:
         """Whether anything came at all."""
-        return bool(self.shown or self._waiting or (self._seam and self._seam.holds))
+        return bool(self.shown or self._waiting or (self._overlap and self._overlap.holds))
 
     @property
     def note(self) -> str:
         """What was left out of the request, and done where it meets the text it goes on with."""
-        joined = self._seam.note if self._seam else ""
+        joined = self._overlap.note if self._overlap else ""
         return " · ".join(one for one in (self._left_out, joined) if one)[:200]
 
     @property
@@ -123,7 +123,7 @@ class Candidate:
         if size > self._room:
             text = text.encode()[: self._room].decode(errors="ignore")
         self._room -= size
-        self._wait(self._seam.feed(text) if self._seam else text)
+        self._wait(self._overlap.feed(text) if self._overlap else text)
         return self._room >= 0
 
     def _wait(self, text: str) -> None:
@@ -155,8 +155,8 @@ class Candidate:
         self.is_open = False
         async with self._sending:
             self._sender.cancel()
-        if self._seam:
-            self._wait(self._seam.rest())
+        if self._overlap:
+            self._wait(self._overlap.rest())
         await self._show()
 
 
@@ -172,7 +172,7 @@ SILENT_S = 120.0  # all attempts together wait no longer for the first text
 # With less left of it, no other attempt begins. The loop's clock stands still while a callback
 # runs, so an attempt may end a little before its time.
 LEAST_S = 0.1
-OVER = 2  # times its max_tokens: a provider that pays no heed to them is cut there
+OVER = 2  # times its max_tokens: a provider that ignores them is cut there
 PRIMING_S = 15.0  # the other calls wait no longer for the first word of the first one
 
 
@@ -196,7 +196,7 @@ class Run:
                 one,
                 index,
                 stream=stream,
-                seam=held.order.seam(),
+                overlap=held.order.overlap(),
                 left_out=held.order.left_out,
             )
             for index, one in enumerate(held.generations)
@@ -317,7 +317,7 @@ class Run:
         candidate = self._candidates[event.index]
         if isinstance(event, Finished):
             candidate.is_whole, candidate.reason = True, event.reason
-            # The last one waits for the end of the answer, where the usage may stand.
+            # The last one waits for the end of the answer, which may have the usage.
             if len(self._open) > 1:
                 self._end(candidate)
         elif candidate.is_open and not candidate.add(event.text):

@@ -27,8 +27,8 @@ PURPOSES = {"turn": "reply", "continue": "continue"}
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked for: whom, where, as a round of a turn or as a candidate; and whether what
-    the asker has typed in a buffer there, and not added yet, counts as the last text. Where
+    """What is asked for: of which agent, where, as a round of a turn or as a candidate; and whether
+    what the asker has typed in a buffer there, and not added yet, counts as the last text. Where
     the node is not `is_named`, a turn is read at the position of its agent."""
 
     participant: Participant

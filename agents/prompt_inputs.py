@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, partial
-from itertools import chain, takewhile
+from itertools import chain
 
 from PIL import Image as Pillow
 
@@ -33,7 +33,7 @@ from loom.queries import lookup
 from loom.queries.documents import lore_of, newest
 from loom.queries.lookup import below_pruned, path_of, withheld_from_models
 from loom.queries.node_context import Spot, margins_of
-from loom.queries.node_rows import GONE, NodeRow, fetch, listed, rows_of
+from loom.queries.node_rows import GONE, PRUNED, NodeRow, fetch, listed, rows_of
 from loom.queries.outline import LINES, outline_left, outline_of, size_of
 from loom.rules import identity
 from loom.rules.documents import body_start
@@ -170,18 +170,22 @@ def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:
 def sent_of(path: Sequence[NodeRow]) -> list[NodeRow]:
     """The nodes of a path that are sent to models: what hangs below a pruned one is as hidden
     as that is."""
-    seen = takewhile(is_there, path)
-    return [row for row in seen if is_sent(row)]
+    return [
+        row
+        for row in visible_of(path)
+        if row.text != "" and not row.flags & GONE and row.kind == "text"
+    ]
 
 
-def is_there(row: NodeRow) -> bool:
-    """Whether a node is not pruned."""
-    return not row.pruned
+def visible_of(path: Sequence[NodeRow]) -> Sequence[NodeRow]:
+    """The nodes of a path down to the first pruned one."""
+    end = next((at for at, row in enumerate(path) if row.flags & PRUNED), None)
+    return path[:end]
 
 
 def is_sent(row: NodeRow) -> bool:
     """Whether a node of a path is sent to models at all."""
-    return row.kind == "text" and row.text != "" and not row.flags & GONE
+    return bool(sent_of([row]))
 
 
 def steering_of(asker: Actor, tree: Tree) -> Steering:

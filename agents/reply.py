@@ -171,7 +171,7 @@ _WIDE = (
 
 
 @dataclass
-class Seam:
+class Overlap:
     """One answer to a text that was handed over in one `way`. Pieces go in by `feed`, and come
     out as they are to be stored; what is not decided yet is kept inside."""
 
@@ -203,7 +203,7 @@ class Seam:
         return "" if self._may_change() else self.rest()
 
     def rest(self) -> str:
-        """What waits, as it is to stand; nothing more is held after it."""
+        """What waits, as it is to be stored; nothing more is held after it."""
         held, self._held = self._held, ""
         if self._is_joined or not held:
             return held

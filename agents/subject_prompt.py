@@ -26,7 +26,7 @@ from agents.prompt_inputs import asker_of, pieces_of, sent_of, steering_of, summ
 from agents.providers.attempt import Ask, Blocks
 from agents.providers.exchange import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
-from agents.reply import Language, Seam
+from agents.reply import Language, Overlap
 from loom import access
 from loom.access import Actor
 from loom.commands import registry, turn_lifecycle
@@ -95,7 +95,7 @@ def grammar_for(
     return grammar_of(forms, known, acts=acts)
 
 
-# What a generation reads, and whom it asks: from rows to the plain values of a request.
+# What a generation reads, and which model it asks: from rows to the plain values of a request.
 
 
 T = TypeVar("T")
@@ -106,7 +106,7 @@ CONCLUDE_S = 60
 
 @dataclass(frozen=True)
 class Order:
-    """A request to be made: for whom, of what, with which settings."""
+    """A request to be made: who it is for, of what, with which settings."""
 
     provider: Provider
     reading: Reading
@@ -126,9 +126,9 @@ class Order:
         """How a buffer is handed over; "" for anything else."""
         return self.reading.strategy or "" if self.purpose == "continue" else ""
 
-    def seam(self) -> Seam | None:
+    def overlap(self) -> Overlap | None:
         """Where an answer meets the buffer; None where it is as it comes."""
-        return Seam(self.text, self.strategy) if self.text else None
+        return Overlap(self.text, self.strategy) if self.text else None
 
     @property
     def tokens(self) -> int:

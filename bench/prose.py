@@ -2,7 +2,7 @@
 
 Starts the embedded model and has it go on with openings that stop in the middle of a sentence,
 every third before a blank and every fourth in the middle of a word. Prints for each way the
-share of answers that go on with the text itself, that repeated its end, and whose seam is
+share of answers that go on with the text itself, that repeated its end, and whose overlap is
 right. Run: python -m bench.prose [openings] [url model]
 """
 
@@ -18,7 +18,7 @@ from agents.providers.attempt import Ask, Attempt, Delta
 from agents.providers.exchange import Limits
 from agents.providers.openai import OpenAI
 from agents.providers.transport import CheckedTransport
-from agents.reply import Seam, goes_on
+from agents.reply import Overlap, goes_on
 from bench.acting import start
 from loom.rules.providers import WAYS
 
@@ -107,9 +107,9 @@ async def tried(url: str, model: str, text: str, way: str) -> Tried:
     answer = "".join(said)
     if is_prompt:
         return Tried(text, answer, answer, "")
-    seam = Seam(text, way)
-    stands = seam.feed(answer) + seam.rest()
-    return Tried(text, answer, stands, seam.note)
+    overlap = Overlap(text, way)
+    stands = overlap.feed(answer) + overlap.rest()
+    return Tried(text, answer, stands, overlap.note)
 
 
 async def measured(url: str, model: str, way: str, texts: list[str]) -> None:
@@ -129,7 +129,7 @@ async def measured(url: str, model: str, way: str, texts: list[str]) -> None:
     print(
         f"{way:15} goes on {share(sum(one.is_text for one in found), many)}  "
         f"repeated the end {share(sum('repeat' in one.note for one in found), many)}  "
-        f"seam right {share(sum(one.fits for one in found), many)}  "
+        f"overlap right {share(sum(one.fits for one in found), many)}  "
         f"median {statistics.median(times):.1f} s",
         flush=True,
     )

@@ -18,7 +18,7 @@ ORIGINS = ENV.origins or ("http://127.0.0.1:8000", "http://localhost:8000")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 ALLOWED_HOSTS = sorted({*(env.host_of(origin) for origin in ORIGINS), *LOOPBACK})
 CSRF_TRUSTED_ORIGINS = list(ORIGINS)
-CSRF_FAILURE_VIEW = "loom.web.pages.forbidden"
+CSRF_FAILURE_VIEW = "loom.web.requests.permission_denied"
 
 INSTALLED_APPS = [
     "django.contrib.auth",

@@ -86,7 +86,7 @@ urlpatterns = [
     nowhere,
 ]
 
-handler400 = "loom.web.pages.bad_request"
-handler403 = "loom.web.pages.forbidden"
-handler404 = "loom.web.pages.not_found"
-handler500 = "loom.web.pages.fault"
+handler400 = "loom.web.requests.bad_request"
+handler403 = "loom.web.requests.permission_denied"
+handler404 = "loom.web.requests.page_not_found"
+handler500 = "loom.web.requests.server_error"

@@ -57,7 +57,7 @@ from loom.rules.permissions import (
 
 @dataclass(frozen=True)
 class Actor:
-    """Somebody in one grove: who acts, for whom, and what they may do there.
+    """Somebody in one grove: who acts, who they act for, and what they may do there.
 
     `participant` acts and is the author; `person` is the member who answers for it (the
     same for people, the inviter for an agent's turn). `permissions` is the intersection.
@@ -253,7 +253,7 @@ class Visit:
 
 
 def get_visit(user: User, uid: str, named: str = "") -> Visit:
-    """Somebody at the node of that local id in a tree, or where they stand; NOT_FOUND for
+    """Somebody at the node of that local id in a tree, or at their position; NOT_FOUND for
     outsiders. One query for all of it."""
     found: Any = _IN_USE.first(user=user.pk or 0, uid=uid, named=named)
     actor = _member_of(user, found)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 
 from agents.context.sections import (
     Teaching,
@@ -30,6 +29,7 @@ from agents.context.values import (
     Portion,
     Round,
     Stop,
+    count,
     fit,
     total,
 )
@@ -61,14 +61,21 @@ def earlier_of(
     """As few steps of that many nodes as make the rest fit; as many as there are where none do.
     The last `kept` nodes are never in it."""
     found = Earlier()
-    names = {stop.author: counted(stop.author) + HEADER for stop in path}
-    sizes = [counted(stop.text) + names[stop.author] for stop in path]
+    names = {name: counted(name) + HEADER for name in {stop.author for stop in path}}
+    texts = _sizes(path, counted)
+    sizes = [size + names[stop.author] for size, stop in zip(texts, path, strict=True)]
     while counted(found.text) + sum(sizes[found.nodes :]) > room:
         nodes = found.nodes + step
         if nodes > len(path) - kept:
             return found
         found = _earlier(path[:nodes])
     return found
+
+
+def _sizes(path: Sequence[Stop], counted: Counted) -> list[int]:
+    if counted is count:
+        return [stop.size for stop in path]
+    return [counted(stop.text) for stop in path]
 
 
 def _earlier(path: Sequence[Stop]) -> Earlier:
@@ -252,15 +259,15 @@ def _made(aware: Aware, system: str, is_brief: bool, earlier: Earlier, fitted: F
     if note:
         view = replace(view, notifications=(*view.notifications, f"shortened: {note}"))
     aware = replace(aware, view=view)
-    last = _workspace(aware)
+    now = rendered(view)
+    last = _workspace(aware, now)
     begun = [Part("user", earlier.text)] if earlier.text else []
     frozen = [*begun, *fitted.parts]
     parts = [*frozen, *asked, *rounds, Part("user", last), Part("user", aware.closing)]
     sections = (*sizes, ("WORKSPACE", aware.counted(last)))
     messages = _messages(parts, len(frozen))
-    now = dict(rendered(view))
-    portions = _portions(aware, is_brief, earlier, fitted)
-    return Sent(system, messages, sections, note, is_brief, last, now, portions)
+    portions = _portions(aware, is_brief, earlier, fitted, now)
+    return Sent(system, messages, sections, note, is_brief, last, dict(now), portions)
 
 
 def _with_windows(aware: Aware, sizes: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
@@ -276,10 +283,14 @@ def _with_windows(aware: Aware, sizes: Sequence[tuple[str, int]]) -> tuple[tuple
 
 
 def _portions(
-    aware: Aware, is_brief: bool, earlier: Earlier, fitted: Fitted
+    aware: Aware,
+    is_brief: bool,
+    earlier: Earlier,
+    fitted: Fitted,
+    now: Sequence[tuple[str, str]],
 ) -> tuple[Portion, ...]:
     """The sections of a request with their texts, in the order of the request; those that are
-    empty left out."""
+    empty left out. `now`: those of its WORKSPACE message."""
 
     def of(name: str, parts: Sequence[Part], detail: str = "", note: str = "") -> Portion:
         text = JOINT.join(part.text for part in parts)
@@ -302,7 +313,7 @@ def _portions(
         ),
         *(
             of(name, [Part("user", text)], _DETAILS.get(name, ""), _shortening(aware, name))
-            for name, text in stated(rendered(aware.view), aware.stated)
+            for name, text in stated(now, aware.stated)
         ),
         of("CLOSING", [Part("user", aware.closing)]),
     ]
@@ -330,9 +341,11 @@ def _fitted(aware: Aware, room: int) -> tuple[Aware, Earlier, Fitted]:
         left = room - aware.counted(_workspace(aware)) - NOTE
         earlier, path = _path(aware, left)
         left -= aware.counted(earlier.text)
-        section = next(order, None) if total(path, aware.counted) > left else None
+        fits = total(path, aware.counted) <= left
+        section = None if fits else next(order, None)
         if section is None:
-            return aware, earlier, _cut(aware, path, left)
+            fitted = Fitted(tuple(path)) if fits and left > 0 else _cut(aware, path, left)
+            return aware, earlier, fitted
         aware = replace(aware, view=section.shrunk(aware.view))
 
 
@@ -379,9 +392,10 @@ def augments(every: Sequence[Augment]) -> str:
     return framed("AUGMENTS", "\n".join([*listed, *texts])) if every else ""
 
 
-def _workspace(aware: Aware) -> str:
-    """The last message: the current state, or what of it differs from the last statement."""
-    said = stated(rendered(aware.view), aware.stated)
+def _workspace(aware: Aware, now: Sequence[tuple[str, str]] | None = None) -> str:
+    """The last message: the current state, or what of it differs from the last statement. `now`:
+    its sections, where they are rendered already."""
+    said = stated(rendered(aware.view) if now is None else now, aware.stated)
     body = "\n".join(text for _, text in said)
     more = " · only what changed" if aware.stated else ""
     return framed("WORKSPACE", body, more=f" revision {aware.view.revision}{more}")
@@ -435,7 +449,7 @@ def _rounds(aware: Aware, *, whole: bool = False) -> list[Part]:
     """The rounds that ended: each one's text and its results. Before the first one the closing
     line of its request; with `whole` before each what its request ended with."""
     parts: list[Part] = []
-    taken = sum(aware.counted(stop.text) for stop in aware.path) if aware.rounds else 0
+    taken = sum(_sizes(aware.path, aware.counted)) if aware.rounds else 0
     for place, done in enumerate(aware.rounds):
         if whole:
             parts.append(Part("user", done.workspace))
@@ -454,26 +468,30 @@ def _messages(parts: Sequence[Part], frozen: int) -> tuple[Message, ...]:
     parts, and up to the end. The names of own texts begin the next user block. A block of
     blanks alone is left out: some providers refuse it."""
     named: list[str] = []
-    blocks: list[tuple[str, str, bool]] = []
+    runs: list[tuple[str, list[str]]] = []
+    blocks = 0
+    ends: list[int] = []  # how many blocks there are before what is not frozen
     for at, part in enumerate(parts):
         role = "user" if part.role == GAP else part.role
-        text = part.text
+        texts = [part.text]
+        if at == frozen:
+            ends.append(blocks)
         if role == "user" and named:
-            named, names = [], named
-            if isinstance(part, Asked):
-                blocks.append((role, "\n".join(names), at < frozen))
-            else:
-                text = "\n".join([*names, text])
+            said, named = "\n".join(named), []
+            texts = [said, part.text] if isinstance(part, Asked) else [f"{said}\n{part.text}"]
         if isinstance(part, Own):
             named.append(part.named)
-        if text.strip():
-            blocks.append((role, text, at < frozen))
-    marks = {sum(is_frozen for _, _, is_frozen in blocks), len(blocks)}
+        for text in texts:
+            if text and not text.isspace():
+                blocks += 1
+                if not runs or runs[-1][0] != role:
+                    runs.append((role, []))
+                runs[-1][1].append(text)
+    marks = {*ends, blocks}
     made: list[Message] = []
     before = 0
-    for role, run in groupby(blocks, key=lambda block: block[0]):
-        texts = tuple(text for _, text, _ in run)
+    for role, texts in runs:
         kept = sorted(one - before for one in marks if before < one <= before + len(texts))
-        made.append(Message(role, texts, tuple(kept)))
+        made.append(Message(role, tuple(texts), tuple(kept)))
         before += len(texts)
     return tuple(made)

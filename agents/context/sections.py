@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, Literal
 
@@ -331,7 +332,8 @@ def _pane(pane: Pane) -> str:
         body = "\n".join(numbered(one._replace(text=text)) for one, text in rows)
     title = " · ".join(one for one in head if one)
     changed = "".join(f"\n({plain(one)})" for one in pane.changes)
-    return f"---WINDOW {title}{changed}\n{body}\n---WINDOW_END #{pane.number}"
+    links = "".join(f"\n▶ [{kind}] ──→ {to}" for kind, to in pane.links)
+    return f"---WINDOW {title}{changed}\n{body}{links}\n---WINDOW_END #{pane.number}"
 
 
 @section("TODOS", 45)
@@ -455,6 +457,7 @@ class Teaching:
         return {one.form.partition(" ")[0] for one in self.commands}
 
 
+@lru_cache(maxsize=64)
 def instructions(teaching: Teaching, *, brief: bool = False) -> str:
     """The section. With `brief` the one for a model that can read little."""
     if brief:

@@ -49,7 +49,7 @@ def handed_over(system: str, text: str, way: str) -> Messages:
     """A text as the messages of a chat. Nothing but blanks cannot be begun or repeated: it
     goes plain.
 
-    A begun turn ends before the text's last blanks, which providers refuse or drop; the seam
+    A begun turn ends before the text's last blanks, which providers refuse or drop; the overlap
     knows of them.
     """
     if not text.strip() or way == PLAIN:
@@ -316,7 +316,7 @@ def _instructions(reading: Reading) -> tuple[str, ...]:
 
 
 def _parts(reading: Reading) -> list[Part]:
-    """The path's texts in order. In a dialogue the context sources of a node stand before its
+    """The path's texts in order. In a dialogue the context sources of a node come before its
     primary one, which is the node above it; what is on the path already is not repeated."""
     parts: list[Part] = []
     known = {piece.key for piece in reading.path}
@@ -380,7 +380,7 @@ _SUMMARISED: Final[dict[Of, tuple[str, str]]] = {
 
 
 def summary_messages(before: Sequence[str], text: str, *, of: Of) -> Messages:
-    """The request for a summary of `text`; `before` are the title and what stands above it."""
+    """The request for a summary of `text`; `before` are the title and what is above it."""
     context = JOINT.join(one for one in before if one)
     head = f"What comes before, for you to understand it:{JOINT}{context}{JOINT}" if context else ""
     system, name = _SUMMARISED[of]

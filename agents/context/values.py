@@ -14,7 +14,7 @@ from loom.rules.node_text import escaped, plain
 from loom.rules.windows import LARGE, WARNED, Row
 
 KEPT_AT_THE_END = 4  # nodes that truncateMiddle never leaves out
-GAP = "gap"  # the role of the part that stands for what was left out
+GAP = "gap"  # the role of the part in place of what was left out
 MARKER = "[…]"
 
 Counted = Callable[[str], int]
@@ -36,6 +36,11 @@ class Part:
 
     role: str
     text: str
+
+    @cached_property
+    def size(self) -> int:
+        """About how many tokens it has. Parts of a path are counted in request after request."""
+        return count(self.text)
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,8 @@ def count_small(text: str) -> int:
 
 def total(parts: Sequence[Part], counted: Counted) -> int:
     """About how many tokens the parts have together."""
+    if counted is count:
+        return sum([part.size for part in parts])
     return sum(counted(part.text) for part in parts)
 
 
@@ -193,6 +200,11 @@ class Stop:
     summary: str = ""
 
     @cached_property
+    def size(self) -> int:
+        """About how many tokens its text has."""
+        return count(self.text)
+
+    @cached_property
     def part(self) -> Part:
         """It as one block; the header of an own one is said in the next user block."""
         if self.is_own:
@@ -296,7 +308,8 @@ class Pane:
     """A visible window: its number, what it shows, of which `kind`, and its `lines`, None where
     there was no room for them. `span` is the first and last line of a text of `total` lines,
     whose `revision` is shown. `notes` say why and how it is there; `is_kept`: it stays after the
-    turn; `stale`: what is newer; `changes`: the last ones, the newest first."""
+    turn; `stale`: what is newer; `changes`: the last ones, the newest first; `links`: those of
+    what it shows, by type, with how many targets or the id of the only one."""
 
     number: int
     name: str
@@ -310,6 +323,7 @@ class Pane:
     stale: str = ""
     label: str = ""
     changes: tuple[str, ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
 
     @property
     def count(self) -> int:

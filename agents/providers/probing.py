@@ -26,7 +26,7 @@ from agents.providers.attempt import (
 from agents.providers.exchange import Broken, Clock, Exchange, Failure, Limits, broken_by
 from agents.providers.openai import sampler_fields
 from agents.providers.registry import Provider
-from agents.reply import Seam, goes_on
+from agents.reply import Overlap, goes_on
 from loom.rules.node_text import image_reference
 from loom.rules.providers import PROBED, SAMPLERS_BY_NAME
 from loom.transfer.images import square
@@ -137,7 +137,7 @@ async def _system(probe: Probe) -> bool:
 
 
 async def _prefill(probe: Probe) -> bool:
-    """Whether a turn that has begun is gone on with: its beginning is not said again."""
+    """Whether a turn that has begun is continued, without its beginning being repeated."""
     answer = await probe.chat(("user", "Count from one to five."), ("assistant", "One, two,"))
     return _answered(answer) and not answer.text.lstrip().lower().startswith("one")
 
@@ -165,8 +165,8 @@ async def _asked(probe: Probe, way: str) -> bool:
     """Whether a chat that is asked to go on with a sentence does, and says nothing else."""
     messages = handed_over("", OPENING, way)
     answer = await probe.send(replace(probe.ask, messages=messages, max_tokens=3 * TOKENS))
-    seam = Seam(OPENING, way)
-    return _answered(answer) and goes_on(OPENING, seam.feed(answer.text) + seam.rest())
+    overlap = Overlap(OPENING, way)
+    return _answered(answer) and goes_on(OPENING, overlap.feed(answer.text) + overlap.rest())
 
 
 async def _usage(probe: Probe) -> bool:

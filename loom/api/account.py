@@ -3,15 +3,15 @@
 from dataclasses import asdict
 
 from django.conf import settings as conf
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from loom import access
-from loom.api import bodies, responses
+from loom.api import responses
 from loom.api.auth import demand_browser, user_of
-from loom.api.bodies import read
+from loom.api.bodies import Body, Part, read
 from loom.api.schema import PAGES, operation, paged
 from loom.commands import people
 from loom.models import ApiKey, User, UserSession
@@ -19,6 +19,45 @@ from loom.queries.trees import browsers_of, grove_bodies
 from loom.rules import options
 from loom.rules.errors import CommandError
 from loom.rules.identity import instant
+from loom.rules.permissions import Scope
+
+# What is sent.
+
+
+class SettingsChanged(Part):
+    """What changes of the caller's own settings; values as `GET settings` gives them."""
+
+    name: str = Field("", max_length=people.MAX_SHOWN)
+    theme: options.Theme = "system"
+    language: str = Field("", max_length=20)
+    prose: options.Prose = "serif"
+    size: options.Size = "medium"
+    width: options.Width = "medium"
+    leading: options.Leading = "medium"
+    align: options.Align = "start"
+    nodes: options.Nodes = "full"
+    paste: options.Paste = "plain"
+    styled: bool = True
+    temperature: float | None = Field(None, ge=0, le=2)
+    edits: options.Edits = "ask"
+    verbose: bool = False
+    keys: dict[str, str] = {}
+
+
+class KeySent(Body):
+    """What an API key is called, what it may do at most (`read`: look; `write`: what a writer
+    may; `owner`: all that you may), and after how many days it ends (null: never)."""
+
+    name: str = Field(min_length=1, max_length=people.MAX_KEY_NAME)
+    scope: Scope = "owner"
+    days: int | None = Field(None, ge=1, le=people.MAX_KEY_DAYS)
+
+
+class PasswordSent(Body):
+    """The old password (empty where there is none yet) and the new one."""
+
+    old: str = Field("", max_length=1000)
+    new: str = Field(min_length=people.MIN_PASSWORD, max_length=1000)
 
 
 @operation("GET", "account me", "Who calls", answers=responses.Me)
@@ -42,14 +81,14 @@ def me(request: Request) -> Response:
     "POST",
     "account password",
     "Change the password; all other browsers are signed out",
-    body=bodies.PasswordSent,
+    body=PasswordSent,
     answers=responses.Gone,
 )
 @api_view(["POST"])
 def password(request: Request) -> Response:
     """Changes the caller's password."""
     demand_browser(request, "cannot set a password")
-    given = read(request, bodies.PasswordSent)
+    given = read(request, PasswordSent)
     people.change_password(request._request, user_of(request), old=given.old, new=given.new)
     return Response({"ok": True})
 
@@ -71,7 +110,7 @@ def _key(key: ApiKey) -> dict[str, object]:
     "POST",
     "account make_key",
     "Make an API key, shown this once",
-    body=bodies.KeySent,
+    body=KeySent,
     answers=responses.NewKey,
     status=201,
 )
@@ -81,7 +120,7 @@ def api_keys(request: Request) -> Response:
     user = user_of(request)
     if request.method == "POST":
         demand_browser(request, "cannot make another key")
-        given = read(request, bodies.KeySent)
+        given = read(request, KeySent)
         key, secret = people.make_key(user, given.name, scope=given.scope, days=given.days)
         return Response({**_key(key), "key": secret}, status=201)
     return paged(request, user.api_keys.filter(revoked_at__isnull=True), _key)
@@ -161,7 +200,7 @@ class Settings(BaseModel):
     "PATCH",
     "account change_settings",
     "Change your own settings; what is not sent stays",
-    body=bodies.SettingsChanged,
+    body=SettingsChanged,
     answers=Settings,
 )
 @api_view(["GET", "PATCH"])
@@ -169,7 +208,7 @@ def settings(request: Request) -> Response:
     """The caller's settings, changed or as they are."""
     user = user_of(request)
     if request.method == "PATCH":
-        _change(user, read(request, bodies.SettingsChanged).sent)
+        _change(user, read(request, SettingsChanged).sent)
     shown = {"name": user.display_name, "theme": user.theme, **asdict(user.likes)}
     return Response({**shown, "languages": [code for code, _ in conf.LANGUAGES]})
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from math import isfinite
-from typing import IO, Annotated, Any, Literal, TypeVar
+from typing import IO, Annotated, Any, TypeVar
 
 from django.utils.dateparse import parse_datetime
 from pydantic import (
@@ -19,13 +19,10 @@ from pydantic_core import ErrorDetails, from_json, to_json
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
-from loom.commands import groves, marks, participants, people, saved
-from loom.commands import trees as tree_commands
-from loom.rules import options
+from loom.commands import groves, marks, people, saved
 from loom.rules.errors import CommandError
 from loom.rules.options import SETTINGS
-from loom.rules.permissions import Role, Scope
-from loom.rules.providers import DEFAULT_CONTEXT
+from loom.rules.permissions import Role
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 64
@@ -179,7 +176,8 @@ def _plain(message: str) -> str:
     return message.removeprefix("Value error, ").replace("{", "(").replace("}", ")")
 
 
-# What is sent to the API: one frozen model a body.
+# Bodies of groves, and what several of them are made of. Other bodies lie beside the one view that
+# reads them.
 
 
 MAX_TEXT = 1_000_000
@@ -198,46 +196,6 @@ Instant = Annotated[
     BeforeValidator(_instant),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
-
-
-class DraftSent(Body):
-    """A draft. `seen`: the `at` of the draft as the writer saw it last, "" for none; another
-    one is CONFLICT. Left out: whatever is kept is replaced."""
-
-    kind: Literal["buffer", "edit", "note"]
-    text: str
-    seen: str | None = None
-
-
-class LineSent(Body):
-    """One command. `at`: a local id, what `here` means; `wait`: seconds until it must have
-    been answered; `key`: a repeat with the same one, within
-    HEDDLE_RECEIPT_DAYS, runs nothing twice. null is left out."""
-
-    line: str
-    dry_run: bool | None = False
-    key: str | None = Field("", max_length=64)
-    at: str | None = Field("", max_length=8)
-    wait: float | None = Field(0, ge=0, le=120)
-
-
-class TurnSent(Body):
-    """A turn for a participant. `node`: where (else at the caller's position);
-    `input`: the caller's words, which become a node first; `budget`: else the agent's own."""
-
-    model_config = ConfigDict(populate_by_name=True)
-
-    participant: str = Field(min_length=1, max_length=32)
-    node: str = Field("", max_length=8)
-    input: str = ""
-    form: Literal["continuation", "aside"] = Field("continuation", alias="as")
-    budget: Literal["", "quick", "standard", "thorough"] = ""
-
-
-class StepsSent(Body):
-    """How many steps more."""
-
-    steps: int = Field(ge=1, le=500)
 
 
 class GroveSent(Body):
@@ -267,32 +225,6 @@ GroveSettings: type[Part] = create_model(
     __doc__="Settings of a grove to change; null: back to the default.",
     **_SETTINGS,
 )
-
-
-class WorkspaceChanged(Part):
-    """Settings of a workspace, those that are named; null: as in its grove or tree."""
-
-    settings: dict[str, Any] = {}
-
-
-class SettingsChanged(Part):
-    """What changes of the caller's own settings; values as `GET settings` gives them."""
-
-    name: str = Field("", max_length=people.MAX_SHOWN)
-    theme: options.Theme = "system"
-    language: str = Field("", max_length=20)
-    prose: options.Prose = "serif"
-    size: options.Size = "medium"
-    width: options.Width = "medium"
-    leading: options.Leading = "medium"
-    align: options.Align = "start"
-    nodes: options.Nodes = "full"
-    paste: options.Paste = "plain"
-    styled: bool = True
-    temperature: float | None = Field(None, ge=0, le=2)
-    edits: options.Edits = "ask"
-    verbose: bool = False
-    keys: dict[str, str] = {}
 
 
 class TagChanged(Body):
@@ -333,22 +265,6 @@ class SavedNamed(Body):
     id: str
 
 
-class SettingsPinned(Body):
-    """Settings that hold at a node and below it; {} takes them off."""
-
-    node: str = Field(min_length=1, max_length=8)
-    settings: dict[str, Any]
-
-
-class SummariesSent(Body):
-    """Of what summaries are wanted: nodes by their ids, and with `tree` a new one of the tree.
-    `again`: also where there is one, or one has failed."""
-
-    nodes: list[Annotated[str, Field(max_length=8)]] = Field(default_factory=list, max_length=100)
-    tree: bool = False
-    again: bool = False
-
-
 class MemberNamed(Body):
     """A user by name."""
 
@@ -370,12 +286,6 @@ class InvitationSent(Body):
     expires_at: Instant | None = None
 
 
-class PublicLinkSent(Body):
-    """For how many days anybody may read the tree."""
-
-    days: float = Field(7, gt=0, le=tree_commands.MAX_DAYS)
-
-
 class LinkNamed(Body):
     """The id of an invitation or a public link."""
 
@@ -391,92 +301,3 @@ class SearchServiceSent(Body):
     api_key: str | None = Field(None, max_length=500)
     allow_private: bool = False
     price_usd: float = Field(0, ge=0, le=10)
-
-
-class ParticipantChanged(Part):
-    """What changes of a model participant, in the words of the model; `api_key` is never
-    shown again, and an empty one takes the old one away."""
-
-    name: str = Field("", min_length=1, max_length=participants.MAX_NAME)
-    model_ref: str = Field("", min_length=3, max_length=200)
-    base_url: str = Field("", max_length=500)
-    allow_private: bool = False
-    auth: Literal["bearer", "basic", "none"] = "bearer"
-    endpoint: Literal["chat", "completion"] = "chat"
-    capabilities: list[Word] = Field([], max_length=32)
-    persona: str = Field("", max_length=MAX_TEXT)
-    temperature: float | None = Field(None, ge=0, le=2)
-    max_tokens: int | None = Field(None, ge=1, le=1_000_000)
-    stop: list[Annotated[str, Field(min_length=1, max_length=1000)]] = Field([], max_length=16)
-    context_limit: int = Field(DEFAULT_CONTEXT, ge=256, le=10_000_000)
-    archetype: Literal["reader", "writer", "editor", "auditor"] = "writer"
-    authority: int = Field(0, ge=0, le=3)
-    budget: Literal["quick", "standard", "thorough"] = "standard"
-    tool_filter: list[Word] = Field([], max_length=256)
-    parallel: int = Field(12, ge=1, le=256)
-    prices: dict[str, float] = Field({}, max_length=5)
-    permissions: list[str] = Field([], max_length=32)
-    loom_aware: bool = False
-    archived: bool = False
-    api_key: str | None = Field(None, max_length=2000)
-
-
-class ParticipantSent(ParticipantChanged):
-    """A new model participant; without `grove` one of the caller's first. `template`: the name of
-    a template, or a model of the grove whose model, address and key it takes; then `model_ref` may
-    be left out."""
-
-    grove: str = ""
-    kind: Literal["model"] = "model"
-    template: str = Field("", max_length=64)
-    name: str = Field(min_length=1, max_length=participants.MAX_NAME)
-
-
-class TreeSent(Body):
-    """A new tree; without `grove` one of the caller's first. `mode` stays for good."""
-
-    title: str = Field("", max_length=tree_commands.MAX_TITLE)
-    mode: Literal["dialogue", "buffer"]
-    grove: str = ""
-    description: str = Field("", max_length=MAX_TEXT)
-    system_context: str = Field("", max_length=MAX_TEXT)
-
-
-class TreeChanged(Part):
-    """What changes of a tree; mode and grove never do. `seen`: fields as the sender has read them;
-    one that is something else by now is not overwritten (CONFLICT)."""
-
-    title: str = Field("", max_length=tree_commands.MAX_TITLE)
-    description: str = Field("", max_length=MAX_TEXT)
-    system_context: str = Field("", max_length=MAX_TEXT)
-    summary: str = Field("", max_length=MAX_TEXT)
-    truncation: Literal["truncateMiddle", "rollingWindow", "stopAtLimit"] = "truncateMiddle"
-    memory: str = Field("", max_length=MAX_TEXT)
-    author_note: str = Field("", max_length=MAX_TEXT)
-    note_depth: int = 3
-    lore_scan: int = 2000
-    lore_budget: int = 1000
-    archived: bool = False
-    seen: dict[str, str | int] = {}
-
-
-class TreeTyped(Body):
-    """The title of the tree, typed again."""
-
-    title: str
-
-
-class KeySent(Body):
-    """What an API key is called, what it may do at most (`read`: look; `write`: what a writer
-    may; `owner`: all that you may), and after how many days it ends (null: never)."""
-
-    name: str = Field(min_length=1, max_length=people.MAX_KEY_NAME)
-    scope: Scope = "owner"
-    days: int | None = Field(None, ge=1, le=people.MAX_KEY_DAYS)
-
-
-class PasswordSent(Body):
-    """The old password (empty where there is none yet) and the new one."""
-
-    old: str = Field("", max_length=1000)
-    new: str = Field(min_length=people.MIN_PASSWORD, max_length=1000)

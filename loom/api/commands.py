@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from django.db import connection
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from loom import access
 from loom.access import Actor
-from loom.api import bodies, responses
+from loom.api import responses
 from loom.api.auth import user_of
-from loom.api.bodies import read
+from loom.api.bodies import Body, read
 from loom.api.schema import operation
 from loom.api.waiting import Wait, ended_within, hold, of_search
 from loom.commands import execute, turn_lifecycle, web_search
@@ -27,6 +27,40 @@ from loom.queries.workspaces import turn_body, turns
 from loom.rules.errors import CommandError
 from loom.rules.permissions import GENERATE
 
+# What is sent.
+
+
+class LineSent(Body):
+    """One command. `at`: a local id, what `here` means; `wait`: seconds until it must have
+    been answered; `key`: a repeat with the same one, within
+    HEDDLE_RECEIPT_DAYS, runs nothing twice. null is left out."""
+
+    line: str
+    dry_run: bool | None = False
+    key: str | None = Field("", max_length=64)
+    at: str | None = Field("", max_length=8)
+    wait: float | None = Field(0, ge=0, le=120)
+
+
+class TurnSent(Body):
+    """A turn for a participant. `node`: where (else at the caller's position);
+    `input`: the caller's words, which become a node first; `budget`: else the agent's own."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    participant: str = Field(min_length=1, max_length=32)
+    node: str = Field("", max_length=8)
+    input: str = ""
+    form: Literal["continuation", "aside"] = Field("continuation", alias="as")
+    budget: Literal["", "quick", "standard", "thorough"] = ""
+
+
+class StepsSent(Body):
+    """How many steps more."""
+
+    steps: int = Field(ge=1, le=500)
+
+
 LOOK_EVERY_S = 0.1
 
 
@@ -34,7 +68,7 @@ LOOK_EVERY_S = 0.1
     "POST",
     "commands in_tree",
     "Run a line in a tree",
-    body=bodies.LineSent,
+    body=LineSent,
     answers={200: responses.Answer, 202: responses.Answer},
 )
 @api_view(["POST"])
@@ -42,7 +76,7 @@ def in_tree(request: Request, uid: str) -> Response:
     """Runs one line in the caller's own workspace, which is made on first use. 202 where
     something goes on running."""
     actor, tree = access.get_tree(user_of(request), uid)
-    given = read(request, bodies.LineSent)
+    given = read(request, LineSent)
     return _run(request, given, actor, tree, access.workspace_of(actor.participant, tree))
 
 
@@ -50,21 +84,21 @@ def in_tree(request: Request, uid: str) -> Response:
     "POST",
     "commands in_workspace",
     "Run a line in a workspace",
-    body=bodies.LineSent,
+    body=LineSent,
     answers={200: responses.Answer, 202: responses.Answer},
 )
 @api_view(["POST"])
 def in_workspace(request: Request, uid: str) -> Response:
     """Runs one line in the caller's workspace; in an agent's only what changes its view."""
     actor, workspace = access.get_workspace(user_of(request), uid)
-    given = read(request, bodies.LineSent)
+    given = read(request, LineSent)
     if workspace.participant_id != actor.participant.pk:
         actor = execute.acting_for(actor, workspace.participant, given.line)
     return _run(request, given, actor, workspace.tree, workspace)
 
 
 def _run(
-    request: Request, given: bodies.LineSent, actor: Actor, tree: Tree, workspace: Workspace
+    request: Request, given: LineSent, actor: Actor, tree: Tree, workspace: Workspace
 ) -> Response:
     is_dry = bool(given.dry_run)
     sent = execute.Request(given.line, key=given.key or "", at=given.at or "", dry_run=is_dry)
@@ -246,14 +280,14 @@ class Turn(BaseModel):
     "POST",
     "turns start",
     "Ask an agent to act",
-    body=bodies.TurnSent,
+    body=TurnSent,
     answers={202: Turn},
 )
 @api_view(["POST"])
 def turns_in_tree(request: Request, uid: str) -> Response:
     """Starts a turn of a loom-aware agent at a node; it goes on after this answer."""
     actor, tree = access.get_tree(user_of(request), uid)
-    sent = read(request, bodies.TurnSent)
+    sent = read(request, TurnSent)
     wanted = turn_lifecycle.Wanted(**sent.model_dump())
     return Response(turn_body(turn_lifecycle.start(actor, tree, wanted)), status=202)
 
@@ -270,14 +304,14 @@ def turn(request: Request, uid: str) -> Response:
     "POST",
     "turns extend",
     "Give a turn more steps",
-    body=bodies.StepsSent,
+    body=StepsSent,
     answers=Turn,
 )
 @api_view(["POST"])
 def extend(request: Request, uid: str) -> Response:
     """Grants a turn that goes on more steps than its preset has."""
     actor, found = access.get_turn(user_of(request), uid)
-    turn_lifecycle.extend(actor, found, read(request, bodies.StepsSent).steps)
+    turn_lifecycle.extend(actor, found, read(request, StepsSent).steps)
     return Response(turn_body(turns().get(pk=found.pk)))
 
 

@@ -388,9 +388,9 @@ def _text(name: str, says: str) -> OpenApiParameter:
 
 
 ASKS = (
-    _text("q", "What to look for, part of a word is enough. Without it: all that bear the tag."),
+    _text("q", "What to look for, part of a word is enough. Without it: all that have the tag."),
     OpenApiParameter("type", OpenApiTypes.STR, enum=["text", "annotation", "tree"]),
-    _text("tag", "Only what bears this tag."),
+    _text("tag", "Only what has this tag."),
     _text("author", "Only what this participant wrote: an id or a name."),
     _text("since", "Only from this day or instant on."),
     a_truth("archived", "true: only the archive; false: without it; left out: both."),

@@ -2,7 +2,7 @@
 and money: what was used, and what asking would cost."""
 
 from datetime import date
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
@@ -13,9 +13,9 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.access import Actor
-from loom.api import bodies, responses
+from loom.api import responses
 from loom.api.auth import user_of
-from loom.api.bodies import read
+from loom.api.bodies import MAX_TEXT, Part, Word, read
 from loom.api.nodes import get_node
 from loom.api.schema import PAGES, a_truth, an_id, operation, paged, truth, word
 from loom.commands import participants as verbs
@@ -24,6 +24,48 @@ from loom.models import Node, Participant, Tree, User, Workspace
 from loom.queries import usage
 from loom.queries.usage import today
 from loom.rules.errors import CommandError
+from loom.rules.providers import DEFAULT_CONTEXT
+
+# What is sent.
+
+
+class ParticipantChanged(Part):
+    """What changes of a model participant, in the words of the model; `api_key` is never
+    shown again, and an empty one takes the old one away."""
+
+    name: str = Field("", min_length=1, max_length=verbs.MAX_NAME)
+    model_ref: str = Field("", min_length=3, max_length=200)
+    base_url: str = Field("", max_length=500)
+    allow_private: bool = False
+    auth: Literal["bearer", "basic", "none"] = "bearer"
+    endpoint: Literal["chat", "completion"] = "chat"
+    capabilities: list[Word] = Field([], max_length=32)
+    persona: str = Field("", max_length=MAX_TEXT)
+    temperature: float | None = Field(None, ge=0, le=2)
+    max_tokens: int | None = Field(None, ge=1, le=1_000_000)
+    stop: list[Annotated[str, Field(min_length=1, max_length=1000)]] = Field([], max_length=16)
+    context_limit: int = Field(DEFAULT_CONTEXT, ge=256, le=10_000_000)
+    archetype: Literal["reader", "writer", "editor", "auditor"] = "writer"
+    authority: int = Field(0, ge=0, le=3)
+    budget: Literal["quick", "standard", "thorough"] = "standard"
+    tool_filter: list[Word] = Field([], max_length=256)
+    parallel: int = Field(12, ge=1, le=256)
+    prices: dict[str, float] = Field({}, max_length=5)
+    permissions: list[str] = Field([], max_length=32)
+    loom_aware: bool = False
+    archived: bool = False
+    api_key: str | None = Field(None, max_length=2000)
+
+
+class ParticipantSent(ParticipantChanged):
+    """A new model participant; without `grove` one of the caller's first. `template`: the name of
+    a template, or a model of the grove whose model, address and key it takes; then `model_ref` may
+    be left out."""
+
+    grove: str = ""
+    kind: Literal["model"] = "model"
+    template: str = Field("", max_length=64)
+    name: str = Field(min_length=1, max_length=verbs.MAX_NAME)
 
 
 def _body(one: Participant) -> dict[str, Any]:
@@ -66,7 +108,7 @@ def _actor(user: User, grove: str) -> Actor:
     "POST",
     "participants make",
     "Add a model, for owners",
-    body=bodies.ParticipantSent,
+    body=ParticipantSent,
     answers=responses.Participant,
     status=201,
 )
@@ -75,7 +117,7 @@ def participants(request: Request) -> Response:
     """People and models of a grove; owners add models."""
     user = user_of(request)
     if request.method == "POST":
-        sent = read(request, bodies.ParticipantSent).sent
+        sent = read(request, ParticipantSent).sent
         actor = _actor(user, sent.get("grove", "") or word(request, "grove"))
         access.demand_role(actor, "owner")
         return Response(_body(verbs.make_participant(actor, _changes(sent))), status=201)
@@ -129,7 +171,7 @@ def templates(request: Request) -> Response:
     "PATCH",
     "participants change",
     "Change a model, for owners",
-    body=bodies.ParticipantChanged,
+    body=ParticipantChanged,
     answers=responses.Participant,
 )
 @operation(
@@ -144,7 +186,7 @@ def participant(request: Request, uid: str) -> Response:
     access.demand_role(actor, "owner")
     if request.method == "DELETE":
         return Response(_body(verbs.archive_participant(actor, one)))
-    sent = read(request, bodies.ParticipantChanged).sent
+    sent = read(request, ParticipantChanged).sent
     return Response(_body(verbs.change_participant(actor, one, _changes(sent))))
 
 

@@ -203,7 +203,7 @@ def _store(files: "list[UploadedFile[bytes]]", path: Path) -> None:
         ) from None
 
 
-@operation("GET", "transfer state", "How an import fares", answers=ImportState)
+@operation("GET", "transfer state", "The state of an import", answers=ImportState)
 @operation("DELETE", "transfer end", "Stop an import", answers=ImportState)
 @api_view(["GET", "DELETE"])
 def state(request: Request, uid: str) -> Response:

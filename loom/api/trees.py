@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from rest_framework.decorators import api_view, parser_classes
 from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.parsers import MultiPartParser
@@ -20,7 +20,7 @@ from loom import access
 from loom.access import Actor
 from loom.api import bodies, responses
 from loom.api.auth import user_of
-from loom.api.bodies import read
+from loom.api.bodies import MAX_TEXT, Body, Part, read
 from loom.api.nodes import get_node
 from loom.api.schema import (
     MOST_ROWS,
@@ -49,6 +49,64 @@ from loom.rules import identity
 from loom.rules.errors import CommandError
 from loom.rules.node_text import IMAGE_TYPES, MOST_IMAGE_BYTES, image_reference
 from loom.transfer import images
+
+# What is sent.
+
+
+class TreeSent(Body):
+    """A new tree; without `grove` one of the caller's first. `mode` stays for good."""
+
+    title: str = Field("", max_length=tree_commands.MAX_TITLE)
+    mode: Literal["dialogue", "buffer"]
+    grove: str = ""
+    description: str = Field("", max_length=MAX_TEXT)
+    system_context: str = Field("", max_length=MAX_TEXT)
+
+
+class TreeChanged(Part):
+    """What changes of a tree; mode and grove never do. `seen`: fields as the sender has read them;
+    one that is something else by now is not overwritten (CONFLICT)."""
+
+    title: str = Field("", max_length=tree_commands.MAX_TITLE)
+    description: str = Field("", max_length=MAX_TEXT)
+    system_context: str = Field("", max_length=MAX_TEXT)
+    summary: str = Field("", max_length=MAX_TEXT)
+    truncation: Literal["truncateMiddle", "rollingWindow", "stopAtLimit"] = "truncateMiddle"
+    memory: str = Field("", max_length=MAX_TEXT)
+    author_note: str = Field("", max_length=MAX_TEXT)
+    note_depth: int = 3
+    lore_scan: int = 2000
+    lore_budget: int = 1000
+    archived: bool = False
+    seen: dict[str, str | int] = {}
+
+
+class TreeTyped(Body):
+    """The title of the tree, typed again."""
+
+    title: str
+
+
+class SettingsPinned(Body):
+    """Settings that hold at a node and below it; {} takes them off."""
+
+    node: str = Field(min_length=1, max_length=8)
+    settings: dict[str, Any]
+
+
+class SummariesSent(Body):
+    """Of what summaries are wanted: nodes by their ids, and with `tree` a new one of the tree.
+    `again`: also where there is one, or one has failed."""
+
+    nodes: list[Annotated[str, Field(max_length=8)]] = Field(default_factory=list, max_length=100)
+    tree: bool = False
+    again: bool = False
+
+
+class PublicLinkSent(Body):
+    """For how many days anybody may read the tree."""
+
+    days: float = Field(7, gt=0, le=tree_commands.MAX_DAYS)
 
 
 class PublicLink(BaseModel):
@@ -81,7 +139,7 @@ class NewPublicLink(PublicLink):
     "POST",
     "public links make",
     "Let anybody read a tree by a link that is shown this once",
-    body=bodies.PublicLinkSent,
+    body=PublicLinkSent,
     answers=NewPublicLink,
     status=201,
 )
@@ -102,7 +160,7 @@ def public_links(request: Request, uid: str) -> Response:
         tree_commands.revoke_public_link(actor, tree, read(request, bodies.LinkNamed).id)
         return Response({"ok": True})
     made, secret = tree_commands.make_public_link(
-        actor, tree, days=read(request, bodies.PublicLinkSent).days
+        actor, tree, days=read(request, PublicLinkSent).days
     )
     link = request.build_absolute_uri(f"/public/{secret}")
     return Response({**tree_commands.public_link_body(made), "link": link}, status=201)
@@ -137,7 +195,7 @@ class SettingsHere(BaseModel):
     "PUT",
     "settings pin",
     "Pin settings to a branch",
-    body=bodies.SettingsPinned,
+    body=SettingsPinned,
     answers=SettingsHere,
 )
 @api_view(["GET", "PUT"])
@@ -148,7 +206,7 @@ def settings(request: Request, uid: str) -> Response:
     named = request.query_params.get("node", "")
     if request.method == "PUT":
         access.demand_role(actor, "writer")
-        sent = read(request, bodies.SettingsPinned)
+        sent = read(request, SettingsPinned)
         saving.pin_settings(actor, tree, sent.node, sent.settings)
         named = sent.node
     node = get_node(tree, named) if named else lookup.root_of(tree)
@@ -227,16 +285,14 @@ def _lines(user: User, trees: Sequence[Tree]) -> list[dict[str, Any]]:
         *PAGES,
     ),
 )
-@operation(
-    "POST", "trees make", "Make a tree", body=bodies.TreeSent, answers=responses.Tree, status=201
-)
+@operation("POST", "trees make", "Make a tree", body=TreeSent, answers=responses.Tree, status=201)
 @api_view(["GET", "POST"])
 def trees(request: Request) -> Response:
     """Lists trees; or makes one with its empty root."""
     user = user_of(request)
     if request.method == "GET":
         return paged_at_once(request, _listed(request, user), partial(_lines, user))
-    body = read(request, bodies.TreeSent)
+    body = read(request, TreeSent)
     grove = access.get_grove(user, body.grove)[1] if body.grove else access.first_grove(user)
     actor = access.get_actor(user, grove)
     access.demand_role(actor, "writer")
@@ -260,14 +316,14 @@ def _listed(request: Request, user: User) -> "QuerySet[Tree]":
     "PATCH",
     "trees change",
     "Change or archive a tree",
-    body=bodies.TreeChanged,
+    body=TreeChanged,
     answers=responses.Tree,
 )
 @operation(
     "DELETE",
     "trees erase",
     "Erase an archived tree for good, its title typed again",
-    body=bodies.TreeTyped,
+    body=TreeTyped,
     answers=responses.Gone,
 )
 @api_view(["GET", "PATCH", "DELETE"])
@@ -276,11 +332,11 @@ def tree(request: Request, uid: str) -> Response:
     actor, found = access.get_tree(user_of(request), uid)
     if request.method == "DELETE":
         access.demand_role(actor, "owner")
-        tree_commands.erase(actor, found, read(request, bodies.TreeTyped).title)
+        tree_commands.erase(actor, found, read(request, TreeTyped).title)
         return Response({"ok": True})
     if request.method == "PATCH":
         access.demand_role(actor, "writer")
-        found = tree_commands.change_tree(actor, found, read(request, bodies.TreeChanged).sent)
+        found = tree_commands.change_tree(actor, found, read(request, TreeChanged).sent)
     return Response(_body(actor, found))
 
 
@@ -317,16 +373,16 @@ class SummariesBody(BaseModel):
     "POST",
     "summaries ask",
     "Ask for summaries",
-    body=bodies.SummariesSent,
+    body=SummariesSent,
     answers={202: SummariesBody},
 )
 @api_view(["GET", "POST"])
 def summaries(request: Request, uid: str) -> Response:
-    """Who makes the summaries of a tree and how they fare; a POST asks for those that lack."""
+    """Who makes the summaries of a tree, and their state; a POST asks for missing ones."""
     actor, tree = access.get_tree(user_of(request), uid)
     status = 200
     if request.method == "POST":
-        sent = read(request, bodies.SummariesSent)
+        sent = read(request, SummariesSent)
         if not sent.nodes and not sent.tree:
             raise CommandError(
                 "INVALID_SYNTAX", "Nothing is asked for.", hint="name nodes, or tree: true"

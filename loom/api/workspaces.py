@@ -11,9 +11,9 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.access import Actor
-from loom.api import bodies, responses
+from loom.api import responses
 from loom.api.auth import demand_scope, user_of
-from loom.api.bodies import read
+from loom.api.bodies import Body, Part, read
 from loom.api.groves import CURSOR
 from loom.api.nodes import events_of
 from loom.api.schema import MOST_ROWS, USUAL_ROWS, a_number, an_id, needed, number, operation, word
@@ -32,6 +32,23 @@ from loom.queries.windows import augments_body
 from loom.queries.workspaces import draft_body, drafts_of, status_of, tasks_of, workspace_body
 from loom.rules.errors import not_found
 from loom.rules.identity import instant, looks_like_id
+
+# What is sent.
+
+
+class DraftSent(Body):
+    """A draft. `seen`: the `at` of the draft as the writer saw it last, "" for none; another
+    one is CONFLICT. Left out: whatever is kept is replaced."""
+
+    kind: Literal["buffer", "edit", "note"]
+    text: str
+    seen: str | None = None
+
+
+class WorkspaceChanged(Part):
+    """Settings of a workspace, those that are named; null: as in its grove or tree."""
+
+    settings: dict[str, Any] = {}
 
 
 class Draft(BaseModel):
@@ -59,14 +76,14 @@ def drafts(request: Request, uid: str) -> Response:
     "PUT",
     "workspaces keep_draft",
     "Keep a draft, or end it with an empty text",
-    body=bodies.DraftSent,
+    body=DraftSent,
     answers=Draft,
 )
 @api_view(["PUT"])
 def draft(request: Request, uid: str, slot: str) -> Response:
     """The draft as it is kept now; `at` is null where it was ended."""
     actor, workspace = access.get_workspace(user_of(request), uid)
-    given = read(request, bodies.DraftSent)
+    given = read(request, DraftSent)
     wanted = slot.lower()
     node = lookup.find_node(workspace.tree, wanted) if looks_like_id(wanted) else None
     if node is None:
@@ -199,7 +216,7 @@ def _body(actor: Actor, found: Stored) -> dict[str, Any]:
     "PATCH",
     "workspaces change",
     "Change the settings of a workspace's windows",
-    body=bodies.WorkspaceChanged,
+    body=WorkspaceChanged,
     answers=Workspace,
 )
 @api_view(["GET", "PATCH"])
@@ -209,7 +226,7 @@ def workspace(request: Request, uid: str) -> Response:
     actor, found = access.get_workspace(user_of(request), uid)
     if request.method == "PATCH":
         demand_scope(request, "write")
-        sent = read(request, bodies.WorkspaceChanged)
+        sent = read(request, WorkspaceChanged)
         found = step_records.set_settings(actor, found, sent.settings)
     return Response(_body(actor, found))
 

@@ -1,6 +1,6 @@
 """What a running command is given, how its refs are looked up, and what it returns."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -294,12 +294,27 @@ def get_document(context: Context, ref: Ref) -> Document:
 
 
 def get_window(context: Context, number: int) -> Window:
-    """The open window of the workspace with that number; NOT_FOUND where there is none."""
+    """The open window of the workspace with that number. Raises what `no_window` returns."""
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, number=number)
     found = rows.select_related("item", "step").order_by()[:1]
     if not found:
-        raise not_found(f"#{number}", "→ memory windows lists what is open")
+        raise no_window(context, [number])
     return found[0]
+
+
+OPEN_ONES = "→ memory windows lists what is open"
+
+
+def no_window(context: Context, numbers: Sequence[int], hint: str = OPEN_ONES) -> CommandError:
+    """Why none of these numbers is an open window: REJECTED for those that were closed, NOT_FOUND
+    where there never was one."""
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=True, number__in=numbers)
+    closed = list(rows.order_by("number").values_list("number", flat=True))
+    if not closed:
+        return not_found(" ".join(f"#{one}" for one in numbers), hint)
+    named = " ".join(f"#{one}" for one in closed)
+    said = f"{named} {'was' if len(closed) == 1 else 'were'} closed."
+    return CommandError("REJECTED", said, hint="→ open REF opens what it showed in a new window")
 
 
 def _node_shown(context: Context, ref: Ref, *, slices: bool) -> Node:

@@ -64,7 +64,7 @@ def begin(
     lane: str, *, lease: str, seconds: int, proves_loss: Callable[[str], bool] = _always
 ) -> list[Generation]:
     """The candidates of a lane that may begin now, and those whose worker was lost; all now
-    running under `lease`. As many run at once as the lane bears. `proves_loss` says whether a
+    running under `lease`. As many run at once as the lane allows. `proves_loss` says whether a
     lease that has run out means that its worker is gone."""
     with streams.not_yet_on_disk():
         row = _locked(lane)

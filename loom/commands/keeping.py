@@ -4,7 +4,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Literal
 
 from loom.access import demand, may_reach
-from loom.commands.context import Context, Reply, get_document, get_node, get_window, tree_of
+from loom.commands.context import (
+    Context,
+    Reply,
+    get_document,
+    get_node,
+    get_window,
+    no_window,
+    tree_of,
+)
 from loom.commands.registry import Args, RefField, Written, command
 from loom.commands.windows import (
     close_window,
@@ -399,7 +407,7 @@ def _by_number(context: Context, args: Named, word: str, change: Change) -> Repl
     found = {one.number: known(context, one) for one in rows.order_by("number")}
     missing = [one for one in wanted if one not in found]
     if not found:
-        raise not_found(numbered(missing), MISSING)
+        raise no_window(context, missing, MISSING)
     reply = _each(context, (found[one] for one in wanted if one in found), word, change)
     more = f" · not found {numbered(missing)}" if missing else ""
     return Reply(f"{reply.text}{more}", items=reply.items)

@@ -24,7 +24,7 @@ from loom.rules.provider_addresses import private_entry
 from loom.rules.providers import Counts, Prices, counts_of, dollars, kind_of, prices_from
 
 USUAL_TOKENS = 1024  # reserved for an answer whose length nobody limits, and again when used up
-FEWEST_TOKENS = 32  # an answer is not begun for less
+FEWEST_TOKENS = 32  # no answer is started for less
 AROUND = 16  # tokens a provider puts around what it is sent
 MARGIN = 1.2  # other models than the one that is counted for have somewhat more tokens
 
@@ -231,7 +231,7 @@ def lose(row: Generation) -> bool:
 
 
 def used_up() -> CommandError:
-    """Why a stream was cut, or not begun again."""
+    """Why a stream was cut, or not started again."""
     return CommandError(
         "LIMIT_EXCEEDED",
         "Today's limit is used up.",

@@ -355,7 +355,7 @@ def now() -> datetime:
 
 
 class LostError(Exception):
-    """Somebody else holds the turn by now; what was begun is rolled back."""
+    """Another worker holds the turn by now; what was started is rolled back."""
 
 
 def step_at(turn: Turn, place: str) -> Step | None:

@@ -24,8 +24,6 @@ from loom.queries.workspaces import turns
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import LOOM, WRITE
 
-Apply = Callable[[Context, Op], list[Op]]
-
 
 def apply(context: Context, ops: list[Op]) -> list[Op]:
     """Does the operations in order; the list that takes them back."""
@@ -263,7 +261,7 @@ class Undo(Args):
 
 
 class UndoRef(Args):
-    """Which step, one's own or by whom; or which turn."""
+    """Which step, one's own or of which participant; or which turn."""
 
     ref: Annotated[RefField, Written("ref", refs=("step", "turn"))]
     by: Annotated[str, Written("option", key="by", value="quoted")] = ""

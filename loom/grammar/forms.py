@@ -218,11 +218,6 @@ def read_value(part: Part, token: Token) -> object:
     return word
 
 
-def is_literal(part: Part, token: Token) -> bool:
-    """Whether the value is one of the words that may be written instead of a ref."""
-    return token.raw in part.choices
-
-
 def _no_choice(part: Part, word: str) -> ParseError:
     return unread(
         f"{part.key} cannot be {short(word)}.", f"use {part.key}:" + " or ".join(part.choices)

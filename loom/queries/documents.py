@@ -66,7 +66,7 @@ def revision_of(document: Document, number: int) -> Revision:
 
 def updates_after(document_id: int, seq: int) -> Iterator[tuple[int, bytes]]:
     """The updates of the log after a seq, in order, each with its seq; from the start, the stored
-    state stands for all that it holds."""
+    state is kept in place of all that it holds."""
     if seq == 0:
         state = DocumentState.objects.filter(document=document_id).first()
         if state is not None:

@@ -31,6 +31,7 @@ from loom.models import (
     VersionChoice,
     Workspace,
 )
+from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.queries.lookup import path_ids, withheld, withheld_from_models
 from loom.queries.node_bodies import with_texts
@@ -315,15 +316,25 @@ def notifications_of(
 
 def _evicted(workspace: Workspace) -> tuple[str, ...]:
     """Which windows were hidden because others needed their room, since the last turn or visit."""
+    if not workspace.pk:  # it is not stored yet
+        return ()
+    found = _EVICTED.all(of=workspace.pk)
     since = workspace.seen_at
-    if workspace.participant.kind == "model":
+    if found and workspace.participant.kind == "model":
         turns = Turn.objects.filter(participant=workspace.participant_id, tree=workspace.tree_id)
         since = turns.aggregate(last=Max("ended_at"))["last"]
-    rows = Step.objects.filter(workspace=workspace.pk, because__endswith=EVICTED, turn_place="")
-    rows = rows.filter(at__gt=since) if since is not None else rows
-    found = rows.order_by("-seq").values_list("canonical", "because")[:NOTIFIED]
-    lines = [f"✓ hidden {said.removeprefix('→ hide ')}: {because}" for said, because in found]
+    late = [(said, because) for said, because, at in found if since is None or at > since]
+    lines = [f"✓ hidden {said.removeprefix('→ hide ')}: {because}" for said, because in late]
     return tuple(reversed(lines))
+
+
+_EVICTED = Prepared(
+    lambda: (
+        Step.objects.filter(workspace=Given("of"), because__endswith=EVICTED, turn_place="")
+        .order_by("-seq")
+        .values_list("canonical", "because", "at")[:NOTIFIED]
+    )
+)
 
 
 def _written(actor: Actor, workspace: Workspace, asked: int | None) -> tuple[str, ...]:

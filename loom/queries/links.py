@@ -199,6 +199,8 @@ class Portal:
     many: int
     only: str = ""
     """The local id of the target where there is one and it is a node."""
+    home: int = 0
+    """The row id of the tree of that node."""
 
     @property
     def shown(self) -> str:
@@ -226,7 +228,7 @@ def portals_of(
     names = _names([fars[0] for kinds in ends.values() for fars in kinds.values() if not fars[1:]])
     return {
         row_id: tuple(
-            Portal(kind, len(fars), "" if fars[1:] else names.get(fars[0], ""))
+            Portal(kind, len(fars), "" if fars[1:] else names.get(fars[0], ""), home_of(fars[0]))
             for kind, fars in kinds.items()
         )
         for row_id, kinds in ends.items()

@@ -22,34 +22,21 @@ from loom.models import (
 from loom.models.base import Given, Prepared
 from loom.queries.node_rows import NodeRow, as_row, columns, fetch, listed, walked
 
-_BELOW = """
+_COUNT_BELOW = """
     WITH RECURSIVE down(id, depth) AS (
         SELECT id, depth FROM loom_node WHERE id = %s
         UNION ALL
         SELECT n.id, n.depth FROM down
         JOIN loom_node n ON n.parent_slot_id = down.id AND n.slot_id = n.id
             AND n.depth > down.depth
-        WHERE {condition} AND {walked}
-    ) SELECT {columns} FROM down WHERE id <> %s
+        WHERE n.kind = 'text' AND NOT n.pruned AND {walked}
+    ) SELECT COUNT(*) FROM down WHERE id <> %s
 """
 
 
 def count_below(slot_id: int) -> int:
     """The number of text slots below the slot that are not hidden by a prune further down."""
-    sql = _BELOW.format(
-        condition="n.kind = 'text' AND NOT n.pruned", columns="COUNT(*)", walked=walked("down.id")
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [slot_id, slot_id])
-        return int(cursor.fetchone()[0])
-
-
-def slots_below_all(slot_id: int) -> list[int]:
-    """The ids of all slots below, of every kind, pruned ones too."""
-    sql = _BELOW.format(condition="1 = 1", columns="id", walked=walked("down.id"))
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [slot_id, slot_id])
-        return [row[0] for row in cursor.fetchall()]
+    return int(fetch(_COUNT_BELOW.format(walked=walked("down.id")), [slot_id, slot_id])[0][0])
 
 
 # Single nodes by id and by position: the selected version, and what is above and beside.
@@ -134,7 +121,7 @@ def version_above(node: Node, workspace: Workspace | None) -> Node | None:
     return selected_version(node.parent_slot_id, workspace)
 
 
-def slots_below(slot_id: int, *, pruned: bool = False) -> QuerySet[Node]:
+def slots_below(slot_id: int | Given, *, pruned: bool = False) -> QuerySet[Node]:
     """First versions of the text slots below a slot in the order of siblings; pruned ones only if
     asked for."""
     below = rows().filter(parent_slot=slot_id, kind="text", slot_id=F("id"))
@@ -234,10 +221,9 @@ def selected_versions(
     chosen = _choices(wanted, workspace)
     selected: dict[int, tuple[int, str]] = {}
     decided: set[int] = set()
-    found = Node.objects.filter(slot__in=wanted).order_by("id")
-    for node, local_id, slot, gone in found.values_list(
-        "id", "local_id", "slot_id", "version_pruned"
-    ):
+    sql = f"""SELECT id, local_id, slot_id, version_pruned FROM loom_node
+        WHERE slot_id IN ({listed(wanted)}) ORDER BY id"""
+    for node, local_id, slot, gone in fetch(sql):
         if slot in decided or (gone and slot in selected):
             continue
         selected[slot] = (node, local_id)
@@ -247,10 +233,11 @@ def selected_versions(
 
 
 def _choices(slots: set[int], workspace: Workspace | None) -> dict[int, int]:
-    if workspace is None:
+    if workspace is None or not workspace.pk:
         return {}
-    found = VersionChoice.objects.filter(workspace=workspace, slot__in=slots)
-    return dict(found.values_list("slot_id", "node_id"))
+    sql = f"""SELECT slot_id, node_id FROM loom_versionchoice
+        WHERE workspace_id = %s AND slot_id IN ({listed(slots)})"""
+    return dict(fetch(sql, [workspace.pk]))
 
 
 # Hidden slots: those below a pruned one. Computed, never stored.

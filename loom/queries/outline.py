@@ -9,6 +9,7 @@ from django.db.models import F
 from loom.access import Actor, may_reach
 from loom.grammar.lines import excerpt
 from loom.models import Node, Stream, Tree, Workspace
+from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.queries.lookup import selected_versions
 from loom.queries.node_bodies import counted_below
@@ -181,13 +182,16 @@ def _chain(above: Sequence[NodeRow], level: int) -> list[Line]:
 
 def _siblings(here: NodeRow, parent_slot: int, workspace: Workspace) -> list[NodeRow]:
     """The node with those beside it, in their order; of many the ones next to it."""
-    slots = list(lookup.slots_below(parent_slot).values_list("slot_id", flat=True))
+    slots = [slot for (slot,) in _BELOW.all(slot=parent_slot)]
     place = slots.index(here.slot_id) if here.slot_id in slots else len(slots)
     first = max(0, min(place - SIBLINGS // 2, len(slots) - SIBLINGS))
     near = [slot for slot in slots[first : first + SIBLINGS] if slot != here.slot_id]
     found = selected_versions(near, workspace)
     rows = rows_of([key for key, _ in found.values()])
     return sorted([*rows, here], key=lambda row: slots.index(row.slot_id))
+
+
+_BELOW = Prepared(lambda: lookup.slots_below(Given("slot")).values_list("slot_id"))
 
 
 # The outline as a workspace has left it.
@@ -226,7 +230,7 @@ def outline_left(
         lines = _with_way(actor, tree, workspace, lines, hit)
     opened, closed = set(state["expanded"]), set(state["collapsed"])
     rows = tree.nodes.filter(local_id__in=opened | closed, kind="text").order_by("depth", "id")
-    named = list(rows.values_list("local_id", "slot_id"))
+    named = list(rows.values_list("local_id", "slot_id")) if opened or closed else []
     for name, slot in named:
         if all(line.row.slot_id != slot for line in lines):
             lines = _with_way(actor, tree, workspace, lines, name)
@@ -351,7 +355,13 @@ class Size(NamedTuple):
 
 def size_of(actor: Actor, tree: Tree) -> Size:
     """The size of the tree, as its stream stores it; one query, however large the tree is."""
-    return stored_size(tree, Stream.objects.get(name=f"tree:{tree.uid}"))
+    stream = _STREAM.first(name=f"tree:{tree.uid}")
+    if stream is None:
+        raise Stream.DoesNotExist(f"no stream of the tree {tree.uid}")
+    return stored_size(tree, stream)
+
+
+_STREAM = Prepared(lambda: Stream.objects.filter(name=Given("name")))
 
 
 def stored_size(tree: Tree, stream: Stream) -> Size:

@@ -15,7 +15,7 @@ from django.db.models import Count, F, OuterRef, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from loom.access import Actor, Visit
+from loom.access import Visit
 from loom.models import Node, Participant, Tree, Workspace
 from loom.queries.lookup import (
     NEAREST,
@@ -107,7 +107,7 @@ class _Start:
 
 
 def way_of(visit: Visit, end: Node | None, *, most: int) -> Way:
-    """The path to `end` (None: where the visitor stands), with what is around its last `most`
+    """The path to `end` (None: the position of the visitor), with what is around its last `most`
     nodes. One query; two where the position is hidden: then it ends above what hides it.
 
     Somebody who has not moved yet is led as far down as there is only one way to go; where there
@@ -168,7 +168,7 @@ def _way(start: _Start, workspace: Workspace, most: int) -> tuple[Way, int | Non
 
 
 # The candidates below the end: those that became nodes, those that are coming, those that were
-# lost, and whom somebody asked last on the path, to offer the same again.
+# lost, and which models somebody asked last on the path, to offer the same again.
 
 
 AT_ONCE = timedelta(seconds=5)  # generations of one command are started within this time
@@ -284,8 +284,8 @@ def candidates_of(
     path: Sequence[int] = (),
 ) -> Candidates:
     """What made the slots, what is coming below the points (row ids), and what `by` asked for: what
-    they did not get there lately, and whom they asked last on the path (row ids, root first).
-    Rounds of turns are none of them: they are drawn with the turn. One query."""
+    they did not get there lately, and which models they asked last on the path (row ids, root
+    first). Rounds of turns are none of them: they are drawn with the turn. One query."""
     near = path[-NEAREST:]
     cast = "::text" if connection.vendor == "postgresql" else ""
     sql = _CANDIDATES.format(
@@ -328,13 +328,6 @@ def _asked(rows: Sequence[Candidate]) -> tuple[int | None, dict[str, Asked]]:
 def _asked_of(one: Candidate, count: int) -> Asked:
     samplers = samplers_written(one.settings) if one.settings else ""
     return Asked(count, one.tokens, one.temperature, samplers)
-
-
-def asked_on(actor: Actor, tree: Tree, path: Sequence[int]) -> tuple[int | None, dict[str, Asked]]:
-    """(where, what by participant name) of what the actor asked for last on a path (row ids, root
-    first); (None, {}) if nowhere."""
-    found = candidates_of((), (), by=actor.participant, path=path)
-    return found.asked_at, found.asked
 
 
 def rests_of(rows: Sequence[NodeRow], children: Mapping[int, int]) -> dict[int, tuple[str, int]]:

@@ -208,7 +208,7 @@ def _common(one: str, two: str) -> int:
 
 
 def messages_in(request: Body) -> list[tuple[str, str]]:
-    """What a request says, by whom: its prompt, its system text, its messages."""
+    """What a request says, by role: its prompt, its system text, its messages."""
     body = request.get("body")
     if not isinstance(body, dict):
         return []

@@ -115,7 +115,7 @@ def is_tag(label: str, name: str) -> bool:
 
 
 def bearing(tag: str, trees: Iterable[int]) -> set[int]:
-    """The items of all nodes and trees that bear a tag, in these trees."""
+    """The items of all nodes and trees that have a tag, in these trees."""
     rows = Mark.objects.filter(tree__in=list(trees), kind="tag", removed_at__isnull=True)
     if tag.isascii():  # SQLite folds only ASCII letters
         rows = rows.filter(label__iexact=tag)

@@ -16,6 +16,7 @@ from loom.models import Node, Revision, Window, Workspace
 from loom.queries import lookup
 from loom.queries.links import documents_seen
 from loom.queries.node_bodies import messages_of
+from loom.queries.node_rows import fetch, listed
 from loom.queries.outline import drawn, outline
 from loom.queries.windows import (
     GONE,
@@ -141,6 +142,8 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     """What the windows show to the actor, by number. The number of queries does not depend on
     how many there are; a branch that is live, and a tree, have some of their own."""
     found = by_number(rows)
+    if not found:
+        return []
     steps = [one.step for one in found if one.step is not None]
     touched = lookup.items_of(steps)
     items = {one.number: _items(one, touched) for one in found}
@@ -291,16 +294,19 @@ def _of_document(window: Window, read: _Read) -> Shown:
 
 
 def _nodes(keys: Iterable[int]) -> dict[int, Node]:
-    rows = lookup.rows().select_related("tree").filter(pk__in=set(keys))
+    named = set(keys)
+    rows = lookup.rows().select_related("tree").filter(pk__in=named) if named else ()
     return {node.pk: node for node in rows}
 
 
 def _revisions(slots: set[int]) -> dict[int, int]:
     """Which version of its slot each node is, from 1."""
-    versions = Node.objects.filter(slot__in=slots).order_by("id").values_list("slot_id", "id")
+    if not slots:
+        return {}
+    sql = f"SELECT slot_id, id FROM loom_node WHERE slot_id IN ({listed(slots)}) ORDER BY id"
     counted: dict[int, int] = dict.fromkeys(slots, 0)
     revisions = {}
-    for slot, key in versions if slots else ():
+    for slot, key in fetch(sql):
         counted[slot] += 1
         revisions[key] = counted[slot]
     return revisions

@@ -3,6 +3,7 @@ and the augments of a grove, which a workspace loads into the prompt of a model.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.db.models import F, QuerySet
@@ -10,6 +11,7 @@ from django.db.models import F, QuerySet
 from loom.access import Actor
 from loom.grammar.tokens import quote
 from loom.models import Document, Grove, Node, Revision, Tree, Turn, Window, Workspace
+from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.queries.documents import title_key
 from loom.queries.node_rows import fetch, listed, walked
@@ -36,6 +38,20 @@ def visible(workspace: Workspace) -> QuerySet[Window]:
     return rows.select_related("item", "step").order_by()
 
 
+_SHOWN = Prepared(
+    lambda: (
+        Window.objects.filter(workspace=Given("of"), is_visible=True)
+        .select_related("item", "step")
+        .order_by()
+    )
+)
+
+
+def shown_in(workspace: Workspace) -> list[Window]:
+    """The same, read."""
+    return _SHOWN.all(of=workspace.pk) if workspace.pk else []
+
+
 def by_number(rows: Iterable[Window]) -> list[Window]:
     """The windows in the order of their numbers."""
     return sorted(rows, key=lambda one: one.number)
@@ -45,6 +61,19 @@ def stashed(workspace: Workspace) -> QuerySet[Window]:
     """The stashes that were not dropped, by number."""
     rows = Window.objects.filter(workspace=workspace.pk, kind="stash", is_closed=False)
     return rows.select_related("item").order_by("number")
+
+
+def labels_of(workspace: Workspace, most: int) -> tuple[str, ...]:
+    """The labels of the first stashes that are hidden."""
+    found = _labels(most).all(of=workspace.pk) if workspace.pk else []
+    return tuple(label for (label,) in found)
+
+
+@cache
+def _labels(most: int) -> Prepared[tuple[str]]:
+    rows = Window.objects.filter(workspace=Given("of"), kind="stash", is_closed=False)
+    hidden = rows.filter(is_visible=False).order_by("number")
+    return Prepared(lambda: hidden.values_list("label")[:most])
 
 
 def state_of(window: Window) -> State:
@@ -318,11 +347,21 @@ def augment_of(uid: str, name: str, text: str) -> Augment:
 
 def augments_of(grove: Grove) -> list[Augment]:
     """The augments of a grove by name; one query."""
-    rows = Revision.objects.filter(
-        document__grove=grove, document__kind="augment", number=F("document__revision")
+    found = _AUGMENTS.all(grove=grove.pk)
+    return sorted((augment_of(*one) for one in found), key=lambda one: one.key)
+
+
+_AUGMENTS = Prepared(
+    lambda: (
+        Revision.objects.filter(
+            document__grove=Given("grove"),
+            document__kind="augment",
+            number=F("document__revision"),
+        )
+        .order_by()
+        .values_list("document__uid", "document__title", "content__text")[:MOST]
     )
-    found = rows.order_by().values_list("document__uid", "document__title", "content__text")
-    return sorted((augment_of(*one) for one in found[:MOST]), key=lambda one: one.key)
+)
 
 
 def in_order(chosen: Iterable[Augment], every: Sequence[Augment]) -> list[Augment]:

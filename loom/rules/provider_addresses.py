@@ -185,14 +185,6 @@ def private_entry(url: str) -> str:
     return target.entry
 
 
-def line_to_add(url: str) -> str:
-    """The setting that would allow `url`; "" where nothing can."""
-    try:
-        return f"HEDDLE_PROVIDER_ALLOW={read_url(url).entry}"
-    except BadUrl:
-        return ""
-
-
 def unwrapped(address: Address) -> Address:
     """The IPv4 address inside an IPv4-mapped IPv6 address, else the address."""
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None

@@ -136,8 +136,8 @@ class Card:
 
 @dataclass(frozen=True)
 class Weave:
-    """The continuations of one node. `more` are those past the last card; `asked` whom the
-    reader asked last on this path, `asked_here` whether here."""
+    """The continuations of one node. `more` are those past the last card; `asked` the
+    models that the reader asked last on this path, `asked_here` whether here."""
 
     point: str
     cards: tuple[Card, ...]
@@ -149,7 +149,7 @@ class Weave:
 
     @property
     def count(self) -> int:
-        """How many candidates the cards stand for."""
+        """How many candidates the cards are of."""
         return sum(1 + len(card.alike) for card in self.cards)
 
     @property
@@ -238,8 +238,8 @@ def weave_of(
     cast: dict[str, Who],
 ) -> Weave:
     """What hangs below the end of a path for the actor, from the rows that have a card and who
-    wrote their pieces: with what the actor asked for and did not get, and whom they asked last on
-    the path. One query."""
+    wrote their pieces: with what the actor asked for and did not get, and which models
+    they asked last on the path. One query."""
     end = way.here
     path = [spot.id for spot in way.path]
     versions = [one.id for one in way.around.versions[end.slot_id]]

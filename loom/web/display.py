@@ -1,16 +1,20 @@
 """How pages show participants (a name, initials and a colour each), tags, times and keys; and
 the template tags that draw them."""
 
+import gettext as gettext_files
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.template import Library
 from django.utils.dateformat import format as date_format
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import get_language, gettext, gettext_noop, to_locale
 
 from loom.access import Actor
 from loom.models import Grove, Participant, User
@@ -18,7 +22,6 @@ from loom.rules import options
 from loom.rules.names import TAG_COLOURS
 from loom.rules.permissions import LOOM
 from loom.rules.providers import LOCAL, samplers_of
-from loom.web.pages import script_catalogue
 
 SHOWN_WORDS = (
     *(gettext_noop("dialogue"), gettext_noop("buffer")),
@@ -313,3 +316,44 @@ def combo(combo: str) -> SafeString:
     caps = [(" data-mod" if cap in ("Ctrl", "Alt") else "", cap) for cap in caps_of(combo)]
     drawn = format_html_join(" ", "<kbd{}>{}</kbd>", caps)
     return format_html("{}", drawn)
+
+
+# The translations for scripts.
+
+# Plural formulas repeat after 200 in all known languages.
+COUNTED = 200
+
+
+def script_catalogue() -> dict[str, Any]:
+    """The translations by text; plural texts as lists, and under "" which form each of 0 to 199
+    takes.
+
+    Empty for English, whose texts the scripts contain.
+    """
+    language = get_language() or "en"
+    return {} if language == "en" else _catalogue(to_locale(language), tuple(settings.LOCALE_PATHS))
+
+
+@lru_cache(maxsize=64)
+def _catalogue(locale: str, folders: tuple[Path, ...]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for folder in folders:
+        try:
+            words = gettext_files.translation("djangojs", localedir=folder, languages=[locale])
+        except OSError:
+            continue
+        found = {**_entries(words), **found}
+    return found
+
+
+def _entries(words: gettext_files.NullTranslations) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    entries: dict[Any, str] = getattr(words, "_catalog", {})
+    for key, text in sorted(entries.items(), key=lambda one: str(one[0])):
+        if isinstance(key, tuple):
+            made.setdefault(key[0], []).append(text)
+        elif key:
+            made[key] = text
+    plural = getattr(words, "plural", lambda n: int(n != 1))
+    made[""] = "".join(str(plural(n)) for n in range(COUNTED))
+    return made

@@ -1,15 +1,17 @@
-"""A grove's page: its trees, the form for a new one, and the search over all of them."""
+"""A grove's page: its trees and the form for a new one; and search: over a grove, in a tree, and
+the palette.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.db.models import QuerySet
-from django.http import HttpResponse, HttpResponseRedirect
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET, require_POST
 
 from loom import access
@@ -17,17 +19,19 @@ from loom.access import Actor, visible_groves
 from loom.commands import saved
 from loom.commands import trees as tree_commands
 from loom.events.streams import present
-from loom.models import ORDINAL_BITS, Mark, Node, Stream, Tree
+from loom.models import ORDINAL_BITS, Mark, Node, Participant, Stream, Tree, Workspace
 from loom.queries import trees as tag_queries
 from loom.queries.event_log import counts_of
-from loom.queries.search import Filters, Kind, Sort, find_in_grove, parse_since
+from loom.queries.node_rows import pieces_of, rows_of, writers_of
+from loom.queries.search import Filters, Hit, Kind, Sort, find_in_grove, find_in_tree, parse_since
+from loom.queries.trees import marks_of
 from loom.rules.errors import CommandError
+from loom.rules.identity import looks_like_id
 from loom.rules.node_text import beginning
 from loom.rules.permissions import WRITE
 from loom.web.display import Who, cast_of
 from loom.web.node_parts import age_of
 from loom.web.requests import PersonRequest, person, text_of
-from loom.web.search import around
 
 WORDS = 200
 MAX_TAGS = 40
@@ -277,3 +281,144 @@ def make_tree(request: PersonRequest, uid: str) -> HttpResponse:
         messages.error(request, f"{refused.message} {refused.hint}".strip())
         return HttpResponseRedirect(f"/groves/{grove.uid}")
     return HttpResponseRedirect(f"/trees/{made.uid}")
+
+
+# Search in a tree and excerpts, the palette, and marks, for the page's scripts.
+
+
+MAX_HITS_IN_TREE = 20
+MAX_LIT = 5000
+MAX_EXCERPTS = 100
+EXCERPT = 120
+AROUND = 40
+GROVE_PAGES = (
+    ("", gettext_noop("Trees")),
+    ("/participants", gettext_noop("Participants")),
+    ("/money", gettext_noop("Money")),
+    ("/people", gettext_noop("People and invitations")),
+    ("/settings", gettext_noop("Settings of the grove")),
+)
+OWN_PAGES = (
+    ("/settings", gettext_noop("Name, theme, language, password")),
+    ("/settings/look", gettext_noop("Appearance and writing: typeface, size, line width")),
+    ("/settings/keys", gettext_noop("Keyboard shortcuts")),
+    ("/settings/access", gettext_noop("API keys and browsers")),
+    ("/guide", gettext_noop("Guide")),
+    ("/about", gettext_noop("About Heddle")),
+)
+
+
+@require_GET
+@person
+def search(request: PersonRequest, uid: str) -> HttpResponse:
+    """`{hits: [{id, text, by, colour}], lit: [id], total}`: what matches `?q=`: the best
+    20, best first, and at most 5,000 for the map to light."""
+    actor, tree = access.get_tree(request.user, uid)
+    query = request.GET.get("q", "")
+    if not query.strip():
+        return JsonResponse({"hits": [], "lit": [], "total": 0})
+    workspace = access.workspace_of(actor.participant, tree)
+    found = find_in_tree(actor, tree, workspace, query, limit=MAX_HITS_IN_TREE)
+    cast = cast_of(actor)
+    hits = [
+        {
+            "id": hit.node.local_id,
+            "text": around(hit),
+            "by": cast[hit.node.author_uid].shown,
+            "colour": cast[hit.node.author_uid].colour,
+        }
+        for hit in found.hits
+        if hit.node is not None
+    ]
+    lit = Node.objects.filter(pk__in=found.every[:MAX_LIT]).values_list("local_id", flat=True)
+    return JsonResponse({"hits": hits, "lit": list(lit), "total": found.total})
+
+
+def around(hit: Hit) -> str:
+    """The text around the first match, on one line."""
+    text = hit.node.text if hit.node is not None else ""
+    start = max(0, hit.at - AROUND)
+    words = " ".join(text[start : start + EXCERPT].split())
+    return f"…{words}" if start else words
+
+
+@require_GET
+@person
+def excerpts(request: PersonRequest, uid: str) -> HttpResponse:
+    """`{id: summary, else first words}` of the nodes `?ids=a,b`, at most 100; `by` has who wrote
+    most of those that were edited or split, as `{id: participant}`."""
+    _, tree = access.get_tree(request.user, uid)
+    ids = [
+        one for one in request.GET.get("ids", "").split(",")[:MAX_EXCERPTS] if looks_like_id(one)
+    ]
+    found = Node.objects.filter(tree=tree, local_id__in=ids)
+    words: dict[str, Any] = {
+        local_id: beginning(summary or text, EXCERPT)
+        for local_id, text, summary in found.values_list("local_id", "text", "summary")
+    }
+    edited = rows_of(list(found.filter(edited_from__isnull=False).values_list("id", flat=True)))
+    pieces = pieces_of(edited) if edited else {}
+    by = {row.local_id: writers_of(row, pieces[row.id])[0] for row in edited}
+    return JsonResponse({**words, **({"by": by} if by else {})})
+
+
+MAX_TREES = 8
+MAX_PEOPLE = 60
+
+
+@require_GET
+@person
+def palette(request: PersonRequest) -> HttpResponse:
+    """`{trees: [{words, soft, href, uid}], places: [{words, soft, href}]}`: what the command bar
+    leads to besides nodes. Trees of all groves of the person whose title or tags contain `?q=`,
+    those that they opened first; places only without `q`, because they are always the same."""
+    query = request.GET.get("q", "").strip().replace("\0", "")
+    trees = [
+        {
+            "uid": tree.uid,
+            "words": tree.title or gettext("Untitled tree"),
+            "soft": tree.grove.name,
+            "href": f"/trees/{tree.uid}",
+        }
+        for tree in _trees(request, query)
+    ]
+    return JsonResponse({"trees": trees, "places": [] if query else _places(request)})
+
+
+def _trees(request: PersonRequest, query: str) -> QuerySet[Tree]:
+    rows = access.visible_trees(request.user).filter(archived_at__isnull=True)
+    if query:
+        tagged = Mark.objects.filter(
+            kind="tag", removed_at__isnull=True, item__kind="tree", label__icontains=query
+        )
+        rows = rows.filter(Q(title__icontains=query) | Q(pk__in=tagged.values("tree_id")))
+    opened = Workspace.objects.filter(tree=OuterRef("pk"), participant__user=request.user)
+    rows = rows.annotate(is_opened=Exists(opened)).order_by("-is_opened", "-touched_at", "-id")
+    return rows.select_related("grove")[:MAX_TREES]
+
+
+def _places(request: PersonRequest) -> list[dict[str, str]]:
+    """Pages of the groves, their participants, and the person's settings."""
+    groves = list(access.visible_groves(request.user))
+    found = [
+        {"words": f"{gettext(words)}", "soft": grove.name, "href": f"/groves/{grove.uid}{path}"}
+        for grove in groves
+        for path, words in GROVE_PAGES
+    ]
+    people = Participant.objects.filter(grove__in=groves, archived_at__isnull=True)
+    for one in people.select_related("grove").order_by("id")[:MAX_PEOPLE]:
+        page = f"participants/{one.uid}" if one.kind == "model" else "people"
+        soft = one.model_ref if one.kind == "model" else one.grove.name
+        found.append({"words": one.name, "soft": soft, "href": f"/groves/{one.grove.uid}/{page}"})
+    own = gettext("Settings")
+    return found + [
+        {"words": gettext(words), "soft": own, "href": path} for path, words in OWN_PAGES
+    ]
+
+
+@require_GET
+@person
+def marks(request: PersonRequest, uid: str) -> HttpResponse:
+    """`{marks: [[id, kind, label, node]…]}`: the bookmarks and tags on nodes of the tree."""
+    actor, tree = access.get_tree(request.user, uid)
+    return JsonResponse({"marks": marks_of(actor, tree)})

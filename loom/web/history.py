@@ -144,7 +144,7 @@ class Doing:
 
 @dataclass(frozen=True)
 class NewsShown:
-    """What others did since the reader was here: by whom, and the last of it in sentences."""
+    """What others did since the reader was here: who did it, and the last of it in sentences."""
 
     age: str
     people: tuple[Doing, ...]
@@ -219,7 +219,7 @@ def unseen_mentions(request: PersonRequest) -> HttpResponse:
     return render(request, "parts/mentions.html", {"unseen": many, "is_drawn": True})
 
 
-# What was done in a tree, by whom, and what of it the reader may undo from here.
+# What was done in a tree, who did it, and what of it the reader may undo from here.
 
 
 MAX_HISTORY = 40

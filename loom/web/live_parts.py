@@ -1,11 +1,13 @@
-"""What events change on the page of a tree, read and drawn once for everybody who looks at it.
+"""What events change on the page of a tree, read and drawn once for everybody who looks at it; and
+the text of a buffer, as its editor fetches it.
 
 Sockets send it to the pages that asked for it (docs/sockets.md); each page puts in what is its
 reader's own. Only what every member may see is drawn: what leads to other groves is a mark.
 """
 
+import gzip
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -14,18 +16,21 @@ from typing import Any
 from django.http import HttpResponse
 from django.template.loader import render_to_string
 from django.utils import translation
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
+from pydantic_core import to_json
 
 from loom import access
-from loom.models import Participant, Tree
-from loom.queries.node_context import Around, Spot
-from loom.queries.node_rows import fetch
-from loom.queries.path_page import Candidate, candidates_of
+from loom.models import Node, Participant, Tree, Workspace
+from loom.queries.node_context import Around, Spot, margins_of
+from loom.queries.node_rows import fetch, pieces_of, rows_of, with_origins
+from loom.queries.path_page import Candidate, PathText, candidates_of, texts_of_path
 from loom.rules.errors import not_found
+from loom.rules.identity import Pieces, looks_like_id
 from loom.web.candidates import MAX_CARDS, Hanging, woven
 from loom.web.display import Who, cast_from, cast_of
 from loom.web.node_parts import Found, drawn_from, drawn_of, found_for
-from loom.web.requests import PersonRequest, known_node, person
+from loom.web.requests import PersonRequest, known_node, person, place_at
 from loom.web.turns import drawable
 
 MOST_NODES = 6  # drawn at once: 7 kB each. Pages count siblings, and fetch others they show
@@ -202,3 +207,100 @@ def one_node(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         raise not_found(f"[{local_id}]")
     drawn: Sequence[Any] = drawn_of(tree, [Spot(node.pk, node.slot_id)], cast_of(actor))
     return HttpResponse(drawn[0].element())
+
+
+# The text of a buffer tree for the editor: node by node, and whose each character is.
+
+MAX_IDS = 200
+SMALL = 100_000  # bytes that are sent as they are
+LEVEL = 1  # a longer text must not wait for a smaller file
+
+
+@require_GET
+@person
+def text(request: PersonRequest, uid: str) -> HttpResponse:
+    """The path to `?node=` without the root, or the nodes `?ids=a,b`, in columns: `{people, ids,
+    texts, by, slots, at, excluded}`, with `wordings` for named nodes.
+
+    `by` is the place of the author in `people`, or `[[place, length]…]` where several wrote the
+    text, in UTF-16 units. The rest is by place in `ids`: `slots` and `at` of later versions,
+    `wordings` as in a Margin. `excluded` lists places.
+    """
+    _, tree = access.get_tree(request.user, uid)
+    if "ids" in request.GET:
+        told = _named(tree, request.GET["ids"].split(","))
+    else:
+        place = place_at(request, uid)
+        told = _path(tree, place.workspace, place.node)
+    body = to_json(told)
+    answer = HttpResponse(body, content_type="application/json")
+    patch_vary_headers(answer, ["Accept-Encoding"])
+    if len(body) > SMALL and "gzip" in request.headers.get("Accept-Encoding", ""):
+        answer.content = gzip.compress(body, compresslevel=LEVEL, mtime=0)
+        answer["Content-Encoding"] = "gzip"
+    return answer
+
+
+def _path(tree: Tree, workspace: Workspace, node: Node) -> dict[str, Any]:
+    rows = texts_of_path(tree, workspace, node)
+    edited = [key for _, key, *_, is_edited in rows if is_edited]
+    origins = with_origins(edited)
+    return _columns(rows, pieces_of([origins[one] for one in edited], origins))
+
+
+def _named(tree: Tree, ids: list[str]) -> dict[str, Any]:
+    wanted = [one.lower() for one in ids[:MAX_IDS] if looks_like_id(one)]
+    keys = Node.objects.filter(tree=tree, local_id__in=wanted).values_list("id", flat=True)
+    rows = rows_of(list(keys))
+    later = {row.slot_id for row in rows if row.id != row.slot_id}
+    slots = dict(Node.objects.filter(pk__in=later).values_list("id", "local_id"))
+    found: list[PathText] = []
+    for row in rows:
+        slot, at = (slots[row.slot_id], row.at) if row.slot_id in slots else ("", "")
+        more = (row.text, row.author_uid, row.excluded, row.more.edited_from_id is not None)
+        found.append((row.depth, row.id, row.local_id, slot, at, *more))
+    margins = margins_of(tree, [Spot(row.id, row.slot_id) for row in rows])
+    wordings = {at: margins[row.id].wordings for at, row in enumerate(rows)}
+    return {**_columns(found, pieces_of(rows)), "wordings": wordings}
+
+
+def _columns(rows: Sequence[PathText], pieces: Mapping[int, Pieces]) -> dict[str, Any]:
+    people: dict[str, int] = {}
+    names, texts, by, slots, ats, left_out = [], [], [], {}, {}, []
+    for place, (_, key, name, slot, at, text, author, excluded, _) in enumerate(rows):
+        names.append(name)
+        texts.append(text)
+        whose = pieces.get(key) or ((author, 0),)
+        runs = [(people.setdefault(who, len(people)), n) for who, n in _units(text, whose)]
+        by.append(runs if len(runs) > 1 else runs[0][0])
+        if slot:
+            slots[place] = slot
+        if at:
+            ats[place] = at
+        if excluded:
+            left_out.append(place)
+    return {
+        "people": list(people),
+        "ids": names,
+        "texts": texts,
+        "by": by,
+        "slots": slots,
+        "at": ats,
+        "excluded": left_out,
+    }
+
+
+def _units(text: str, pieces: Pieces) -> list[tuple[str, int]]:
+    """Lengths as browsers count: a character outside the first plane is two. That of a text by one
+    author is left out."""
+    if len(pieces) == 1:
+        return [(pieces[0][0], 0)]
+    found, at = [], 0
+    for author, length in pieces:
+        found.append((author, _length(text[at : at + length])))
+        at += length
+    return found
+
+
+def _length(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2

@@ -284,7 +284,7 @@ def _drawn_by() -> str:
 
 @dataclass(frozen=True)
 class Reader:
-    """For whom a page is: the participant, and the user's own keys."""
+    """Who a page is for: the participant, and the user's own keys."""
 
     uid: str
     keys: Mapping[str, str]
@@ -339,7 +339,7 @@ class Drawn:
     def element(
         self, reader: Reader | None = None, *, above: str = "", portals: str = ""
     ) -> SafeString:
-        """The node's element; for one reader, with the version that stands above and the
+        """The node's element; for one reader, with the current version above it and the
         portals that lead out of the grove, or for everybody: then a script puts these."""
         classes, name, inside = self.classes, self.name, SafeString(self.inside)
         if reader is not None:

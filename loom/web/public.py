@@ -1,20 +1,32 @@
-"""A tree for anybody who has a link to it: read-only, and nothing else of its grove.
+"""Pages outside of a grove: a tree for anybody who has a link to it, read-only and nothing else of
+its grove; and about, the guide and the offline page.
 
 Also, for owners, the page where such links are created and revoked.
 """
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.templatetags.static import static
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
+from django.views.decorators.cache import cache_control, never_cache
 from django.views.decorators.http import require_GET, require_POST
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
 
 from loom import access
 from loom.access import Actor
@@ -194,3 +206,98 @@ def change(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
     except CommandError as refused:
         messages.error(request, f"{refused.message} {refused.hint}".strip())
     return HttpResponseRedirect(f"/trees/{tree.uid}/share")
+
+
+# The program itself: about, the guide, and the offline page.
+
+
+# The software that Heddle is built with, and the licence of each.
+PARTS = (
+    ("Django", "django", "BSD-3-Clause", "https://www.djangoproject.com/"),
+    ("Channels", "channels", "BSD-3-Clause", "https://channels.readthedocs.io/"),
+    (
+        "Django REST framework",
+        "djangorestframework",
+        "BSD-3-Clause",
+        "https://www.django-rest-framework.org/",
+    ),
+    ("Celery", "celery", "BSD-3-Clause", "https://docs.celeryq.dev/"),
+    ("LiteLLM", "litellm", "MIT", "https://docs.litellm.ai/"),
+    ("xllamacpp", "xllamacpp", "Apache-2.0", "https://github.com/xorbitsai/xllamacpp"),
+    ("CodeMirror", "", "MIT", "https://codemirror.net/"),
+    ("htmx", "", "0BSD", "https://htmx.org/"),
+    ("EB Garamond, Inter, JetBrains Mono", "", "OFL-1.1", "https://fontsource.org/"),
+)
+
+
+@require_GET
+@person
+def about(request: PersonRequest) -> HttpResponse:
+    """Version, licence, and the software that Heddle is built with."""
+    parts = [(name, _version(package), licence, link) for name, package, licence, link in PARTS]
+    context = {"version": settings.SPECTACULAR_SETTINGS["VERSION"], "parts": parts}
+    return render(request, "pages/house/about.html", context)
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package) if package else ""
+    except PackageNotFoundError:
+        return ""
+
+
+@require_GET
+@person
+def guide(request: PersonRequest) -> HttpResponse:
+    """The guide: docs/guide.md, with its pictures in both themes."""
+    return render(request, "pages/house/guide.html", {"guide": rendered()})
+
+
+@require_GET
+def offline(request: HttpRequest) -> HttpResponse:
+    """The page that the browser shows when it cannot reach Heddle: the same for everybody."""
+    return render(request, "pages/house/offline.html")
+
+
+@require_GET
+@cache_control(no_cache=True)
+def worker(request: HttpRequest) -> HttpResponse:
+    """The service worker that keeps the offline page. It is served at the root, because its scope
+    is the folder it is served from."""
+    built = Path(settings.BASE_DIR) / "static" / "dist" / "offline.js"
+    return HttpResponse(built.read_bytes(), content_type="text/javascript; charset=utf-8")
+
+
+# The guide as a page: the same file as on the web, with pictures for both themes.
+
+
+class _Renderer(RendererHTML):
+    """Renders each picture twice, for the style sheet to choose, and links within the program."""
+
+    def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        name = Path(str(tokens[idx].attrs["src"])).name.removesuffix("-light.png")
+        return "".join(
+            format_html(
+                '<img class="only-{}" src="{}" alt="{}" loading="lazy">',
+                theme,
+                static(f"pictures/{name}-{theme}.png"),
+                tokens[idx].content,
+            )
+            for theme in ("light", "dark")
+        )
+
+    def link_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        # The reference is a file beside the guide; in the program it is the page of the API.
+        target = str(tokens[idx].attrs["href"])
+        return str(
+            format_html('<a href="{}">', "/api/docs/" if target == "commands.md" else target)
+        )
+
+
+@lru_cache(maxsize=1)
+def rendered() -> SafeString:
+    """The guide as HTML."""
+    text = (Path(settings.BASE_DIR) / "docs" / "guide.md").read_text()
+    parser = MarkdownIt("commonmark", renderer_cls=_Renderer)
+    markup = str(parser.render(text))
+    return mark_safe(markup)  # noqa: S308  (a file of the program itself)

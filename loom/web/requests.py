@@ -1,14 +1,15 @@
-"""Who may enter, what is shown to others, form fields as text, and what position a page shows."""
+"""Who may enter, what is shown to others, form fields as text, what position a page shows, and the
+pages for errors."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec
 from urllib.parse import quote
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.utils import translation
 from django.utils.translation import gettext, gettext_noop
@@ -178,7 +179,7 @@ def visit_of(request: PersonRequest, uid: str) -> tuple[Visit, Node | None]:
 
 
 def place_at(request: PersonRequest, uid: str) -> Place:
-    """Where the reader of a tree stands: at `?node=`, else at the position of their workspace."""
+    """The position of the reader of a tree: `?node=`, else that of their workspace."""
     visit, named = visit_of(request, uid)
     if named is not None:
         return Place(visit.actor, visit.tree, visit.workspace, named)
@@ -186,7 +187,7 @@ def place_at(request: PersonRequest, uid: str) -> Place:
 
 
 def place_of(actor: Actor, tree: Tree, workspace: Workspace, named: str) -> Place:
-    """The place at the node `named` (a local id), else where the workspace stands."""
+    """The place at the node `named` (a local id), else at the position of the workspace."""
     if named:
         return Place(actor, tree, workspace, node_named(tree, named))
     position = lookup.by_id(workspace.position_id)
@@ -278,3 +279,57 @@ def _not_joined(local_id: str) -> CommandError:
         f"[{local_id}] is not on this path, or too far up.",
         hint="Ask for the path without it.",
     )
+
+
+# Pages for errors outside a view: unknown addresses, bad requests, internal errors.
+
+
+def _error_page(request: HttpRequest, refused: CommandError) -> HttpResponse:
+    if request.path.startswith("/api/"):
+        return JsonResponse(refused.body, status=refused.status)
+    return refusal(request, refused)
+
+
+def bad_request(request: HttpRequest, exception: Any = None) -> HttpResponse:
+    """400: a body or header that Django itself rejected."""
+    return _error_page(
+        request,
+        CommandError(
+            "INVALID_SYNTAX", "The request could not be read.", hint="Go back and try again."
+        ),
+    )
+
+
+def permission_denied(
+    request: HttpRequest, exception: Any = None, reason: str = ""
+) -> HttpResponse:
+    """403: usually a form that was opened before signing in or out."""
+    return _error_page(
+        request,
+        CommandError(
+            "PERMISSION_DENIED",
+            "This form was opened before you signed in or out, or was sent from another site.",
+            hint="Reload the page and send it again.",
+        ),
+    )
+
+
+def page_not_found(request: HttpRequest, exception: Any = None) -> HttpResponse:
+    """404."""
+    return _error_page(
+        request,
+        CommandError(
+            "NOT_FOUND", "There is no page at this address.", hint="Go back to your trees."
+        ),
+    )
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """500: uses nothing that may be broken itself."""
+    refused = CommandError(
+        "UNAVAILABLE",
+        "Something went wrong; nothing was changed.",
+        hint="Try again. If the problem persists, contact the operator of this Heddle.",
+        status=500,
+    )
+    return _error_page(request, refused)

@@ -208,7 +208,7 @@ def _portals_out(actor: Actor, tree: Tree, nodes: Sequence[Drawn]) -> dict[str, 
 
 def _elements(actor: Actor, tree: Tree, drawn: Sequence[Drawn], above: str) -> list[SafeString]:
     """The nodes of a stretch for the reader: their own name, marks, keys and wordings. `above` is
-    the version that stands above the first."""
+    the current version above the first."""
     reader = reader_of(actor)
     out = _portals_out(actor, tree, [one for one in drawn if one.is_linked_out])
     return [

@@ -4,7 +4,7 @@ import pytest
 
 from loom.access import Actor
 from loom.models import Node, Participant, Tree
-from loom.queries.path_page import Asked, asked_on
+from loom.queries.path_page import Asked, candidates_of
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider
@@ -13,16 +13,22 @@ from tests.providers.scripts import says
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+def _last_asked(actor: Actor, path: list[int]) -> tuple[int | None, dict[str, Asked]]:
+    """Where on the path, and of whom, the actor asked for candidates last."""
+    found = candidates_of((), (), by=actor.participant, path=path)
+    return found.asked_at, found.asked
+
+
 def test_an_agent_that_acted_is_not_offered_for_candidates(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str, ask: Say
 ) -> None:
     provider.script(says("She answers."))
     path = [Node.objects.get(tree=tree, local_id=opening).pk]
     went(asked(actor, tree, agent, node=opening))
-    assert asked_on(actor, tree, path) == (None, {})
+    assert _last_asked(actor, path) == (None, {})
     for one in ask("continue n:2"):
         run(one)
-    assert asked_on(actor, tree, path) == (path[0], {"Marie": Asked(2, None, None, "")})
+    assert _last_asked(actor, path) == (path[0], {"Marie": Asked(2, None, None, "")})
 
 
 def test_who_is_asked_again_at_once_is_counted_once(
@@ -31,4 +37,4 @@ def test_who_is_asked_again_at_once_is_counted_once(
     path = [Node.objects.get(tree=tree, local_id=opening).pk]
     ask("continue n:3")
     ask("continue n:1")
-    assert asked_on(actor, tree, path) == (path[0], {"Marie": Asked(1, None, None, "")})
+    assert _last_asked(actor, path) == (path[0], {"Marie": Asked(1, None, None, "")})

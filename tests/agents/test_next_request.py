@@ -10,8 +10,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
+from agents.agent_prompt import _stops, next_place
 from agents.next_request import Wish, next_request
-from loom.access import Actor
+from loom.access import Actor, acting_as
 from loom.commands import node_writer, step_records
 from loom.commands.context import touched
 from loom.commands.drafts import Kept, save
@@ -349,3 +350,26 @@ def test_what_is_held_already_is_not_read_again(
     read = [one["sql"] for one in sent]
     assert not [one for one in read if 'FROM "loom_tree"' in one]  # the caller has it
     assert not [one for one in read if 'FROM "loom_task"' in one]  # no workspace is stored yet
+
+
+def test_the_next_request_of_an_agent_takes_as_few_queries_as_it_needs(
+    actor: Actor, tree: Tree, agent: Participant, opening: str
+) -> None:
+    node = opening
+    for number in range(12):
+        said = execute_line(actor, tree, Request(f'respond {node} "Text {number}."'))
+        node = said.body["refs"][0]
+    end = Node.objects.get(tree=tree, local_id=node)
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as sent:
+            next_request(actor, tree, Wish(agent, end, "turn"))
+        return len(sent)
+
+    queries()  # what is read once in a process
+    assert queries() <= 26
+    own = node_writer.workspace_of(agent, tree)
+    execute_line(acting_as(actor, agent), tree, Request(f"open {opening} keep"), own)
+    assert queries() <= 44  # a workspace that is stored, with a window and steps
+    first = _stops(next_place(actor, own, end))[0]
+    assert _stops(next_place(actor, own, end))[0] is first  # what is frozen is kept

@@ -105,7 +105,7 @@ def test_the_way_is_part_of_the_configuration(
     assert len(hashes) == 5
 
 
-def test_another_attempt_after_a_failure_begins_a_new_seam(
+def test_another_attempt_after_a_failure_begins_a_new_overlap(
     ask: Say, provider: ScriptedProvider, model: Participant, buffer: Tree
 ) -> None:
     able(model, "instruction")

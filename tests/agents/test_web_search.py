@@ -14,7 +14,7 @@ from agents import probes
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.api.waiting import of_search, still_open
-from loom.commands import web_search
+from loom.commands import node_writer, web_search
 from loom.commands.execute import Request, execute_line
 from loom.commands.web_search import NewService
 from loom.live.frames import changed_by
@@ -240,7 +240,8 @@ def test_the_end_of_a_search_is_an_event_of_the_workspace(
     serve()
     provider.script(answers(pages("one")), answers({}, 429))
     steps = [found(actor, tree, 'search "q"'), found(actor, tree, 'search "q"')]
-    events = Event.objects.filter(stream__name=f"workspace:{steps[0].workspace.uid}")
+    own = node_writer.workspace_of(actor.participant, tree)
+    events = Event.objects.filter(stream__name=f"workspace:{own.uid}")
     told = [one.payload for one in events.order_by("seq") if "step" in one.payload]
     assert [one["step"] for one in told] == [one.seq for one in steps]
     assert [one["revision"] for one in told] == [1, 2] and "turn" not in told[0]

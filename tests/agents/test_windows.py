@@ -425,3 +425,24 @@ def test_search_is_taught_where_a_service_is_set(
     assert "→ search" in execute_line(acting, tree, Request("help"), own).reply
     remove_service(actor)
     assert taught() == before
+
+
+def test_a_window_names_the_links_of_its_text(
+    talk: Talk, actor: Actor, agent: Participant, tree: Tree
+) -> None:
+    def say(line: str) -> str:
+        return str(execute_line(actor, tree, Request(line)).body["refs"][0])
+
+    shown, one, two = say('respond root "Shown."'), say('respond root "1"'), say('respond root "2"')
+    execute_line(actor, tree, Request(f"link {shown} to {one} as:supports"))
+    execute_line(actor, tree, Request(f"link {shown} to {two} as:supports"))
+    execute_line(actor, tree, Request(f"link {two} to {shown} as:tests"))
+    own = node_writer.workspace_of(agent, tree)
+    acting = acting_as(actor, agent)
+    execute_line(acting, tree, Request(f"open {shown} keep"), own)
+    links = f"\n1  Shown.\n▶ [supports] ──→ 2 nodes\n▶ [tested_by] ──→ [{two}]\n---WINDOW_END"
+    assert links in assembled(next_place(actor, own)).workspace
+    execute_line(actor, tree, Request(f"unlink {shown} to {one} as:supports"))
+    assert f"▶ [supports] ──→ [{two}]\n" in assembled(next_place(actor, own)).workspace
+    said = execute_line(acting, tree, Request("expand supports of #1"), own).reply
+    assert said.startswith(f"✓ ▼ [supports] of [{shown}] → 1 item")

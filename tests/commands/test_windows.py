@@ -78,7 +78,11 @@ def test_hiding_and_showing_restores_the_same_text(
     assert shown(actor, tree, api(owner)) == before
     assert say("close #2") == "✓ closed #2"
     assert shown(actor, tree, api(owner)) == []
-    assert refusal(say, "show #2").code == "NOT_FOUND"
+    for line in ("show #2", "hide #2", "close #2", "resize #2 lines:1-2", "open #2 keep"):
+        refused = refusal(say, line)
+        assert (refused.code, "#2 was closed" in refused.message) == ("REJECTED", True)
+    say(f"open {node} lines:1-2")
+    assert say("hide #11 #2") == "✓ hidden #11 · not found #2"
 
 
 def test_what_is_not_found_is_named(say: Say, node: str) -> None:

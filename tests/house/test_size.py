@@ -11,8 +11,8 @@ from tests.house.sources import ROOT, files, name_of, nodes_of, text_of
 LIMITS = {".py": 500, ".js": 400, ".mjs": 400, ".html": 100}
 FUNCTION_LIMIT = 50
 # Of loom, agents and config, without migrations and with the `__init__.py` files, 18 of which hold
-# no code. Lower it whenever files are merged: the aim is 220.
-MODULES = 223
+# no code. Lower it whenever files are merged.
+MODULES = 220
 # path: (lines allowed, reason, date)
 EXCEPTIONS: dict[str, tuple[int, str, str]] = {}
 FUNCTION_EXCEPTIONS: dict[str, tuple[int, str, str]] = {}

@@ -4,7 +4,7 @@ import json
 import re
 
 from loom.models import Grove, Tree, User
-from loom.web import pages
+from loom.web import public
 from tests.house.sources import ROOT
 from tests.web.conftest import Visitor
 from tests.web.test_settings import text
@@ -26,7 +26,7 @@ def test_the_guide_has_its_pictures_in_both_themes(owner: User, visitor: Visitor
         for theme in ("light", "dark"):
             assert f'src="/static/pictures/{name}-{theme}.png"' in page
             assert (ROOT / "docs" / "pictures" / f"{name}-{theme}.png").stat().st_size < MAX_PICTURE
-    assert "<script" not in pages.rendered()
+    assert "<script" not in public.rendered()
 
 
 def test_the_offline_page_and_its_worker_need_no_sign_in(db: None, visitor: Visitor) -> None:

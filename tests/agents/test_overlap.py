@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.context.subject_request import PLAIN
-from agents.reply import Seam
+from agents.reply import Overlap
 from loom.rules.providers import WAYS
 
 TEXT = "It was late.\n\nThe old clock struck nine, and Marie opened the"
@@ -34,9 +34,9 @@ ANSWERS = st.one_of(
 
 def joined(text: str, way: str, *pieces: str) -> tuple[str, str]:
     """(what the new node holds, the note)."""
-    seam = Seam(text, way)
-    said = "".join(seam.feed(piece) for piece in pieces)
-    return said + seam.rest(), seam.note
+    overlap = Overlap(text, way)
+    said = "".join(overlap.feed(piece) for piece in pieces)
+    return said + overlap.rest(), overlap.note
 
 
 def cut(text: str, places: list[int]) -> list[str]:
@@ -100,16 +100,16 @@ def test_what_was_done_is_told() -> None:
 
 
 def test_an_answer_that_repeats_nothing_waits_for_nothing() -> None:
-    seam = Seam(TEXT, "instruction")
-    assert seam.feed("Zebras") == " Zebras"
-    assert not seam.holds
+    overlap = Overlap(TEXT, "instruction")
+    assert overlap.feed("Zebras") == " Zebras"
+    assert not overlap.holds
 
 
 def test_a_long_text_that_is_said_again_is_shown_only_where_it_goes_on() -> None:
     text = "".join(f"Sentence number {n} stands here. " for n in range(500)).rstrip()
-    seam = Seam(text, PLAIN)
-    assert all(not seam.feed(text[at : at + 9]) for at in range(0, len(text), 9))
-    assert seam.feed(" And") + seam.feed(" so on.") == " And so on."
+    overlap = Overlap(text, PLAIN)
+    assert all(not overlap.feed(text[at : at + 9]) for at in range(0, len(text), 9))
+    assert overlap.feed(" And") + overlap.feed(" so on.") == " And so on."
 
 
 @given(TEXTS, st.sampled_from([PLAIN, *WAYS]), ANSWERS, st.lists(st.integers(0, 80), max_size=6))
