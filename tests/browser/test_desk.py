@@ -121,6 +121,20 @@ def test_focus_and_reading_modes_leave_only_the_text(visit: Open, house: str) ->
     expect(page.locator("loom-composer")).to_be_visible()
 
 
+def test_what_was_refused_is_not_said_of_the_next_request(visit: Open, house: str) -> None:
+    page = opened(visit(f"/trees/{house}"))
+    count = page.get_by_role("spinbutton", name="Candidates", exact=True)
+    count.fill("99")
+    caret(page, len(text_of(page)))
+    book(page).press("Control+Enter")
+    refused = page.locator("loom-composer [data-answer]")
+    expect(refused).to_contain_text("at most")
+    count.fill("1")
+    book(page).press("Control+Enter")
+    expect(page.locator(".card")).to_have_count(1)
+    expect(refused).to_be_hidden()
+
+
 def test_how_the_text_is_set_is_ones_own(visit: Open, house: str) -> None:
     page = visit("/settings/look")
     page.get_by_label("Line height").select_option("loose")

@@ -98,8 +98,13 @@ def test_what_a_path_was_asked_is_offered_there_and_not_applied(
     expect(page.locator('[name="n"]')).to_have_value("2")
     expect(page.locator("[data-offer]")).to_be_hidden()
     set_options(page, tokens="50")
-    heddle.provider.script(says("Otherwise."), says("Or so."))
-    page.get_by_role("button", name="More like these").click()
+    heddle.provider.script(holds(HOLD, "Otherwise."), holds(HOLD, "Or so."))
+    more = page.get_by_role("button", name="More like these")
+    more.click()
+    expect(page.get_by_role("button", name="Stop all")).to_be_visible()
+    expect(more).to_be_focused()  # and is no other button under the same words
+    for _ in range(2):
+        heddle.provider.release()
     expect(page.locator(".card[data-id]")).to_have_count(3)
     for seen in heddle.provider.seen[-2:]:
         assert (seen.json["max_tokens"], seen.json["temperature"]) == (120, 0.7)

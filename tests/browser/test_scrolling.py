@@ -9,9 +9,11 @@ from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 from tests.browser.book import book, caret, opened, text_of
 from tests.browser.conftest import DESK, PHONE, Heddle, Open
 from tests.browser.test_two_people import live
-from tests.providers.scripts import HOLD, holds
+from tests.providers.scripts import HOLD, holds, says
 
 LONG = "The river went on below the mill, and nobody counted the boats. " * 60
+
+FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def settled(page: Page) -> Page:
@@ -178,9 +180,27 @@ def test_what_becomes_shorter_after_it_was_drawn_moves_nothing(heddle: Heddle, v
     expect(three).to_be_in_viewport()
     place = top(three)
     page.locator("article.node").last.evaluate("node => { node.style.display = 'none'; }")
-    drawn = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    page.evaluate(drawn)
+    page.evaluate(FRAMES)
     assert top(three) == pytest.approx(place, abs=1)
+
+
+def test_typefaces_that_come_late_leave_no_room_at_the_end(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Late letters", *[LONG] * 3, "The end.")
+    page = visit("/")
+    page.add_init_script(
+        """const late = new Promise((done) => (window.come = done));
+        Object.defineProperty(FontFaceSet.prototype, "ready", { get: () => late });"""
+    )
+    page.goto(f"{heddle.url}/trees/{tree}")
+    live(page)
+    end = page.locator("article.node").last
+    expect(end).to_be_in_viewport()
+    page.locator("article.node").first.evaluate("node => { node.style.display = 'none'; }")
+    page.evaluate(FRAMES)
+    page.evaluate("window.come()")
+    page.evaluate(FRAMES)
+    expect(end).to_be_in_viewport()
+    assert page.locator("loom-path").evaluate("path => path.style.minBlockSize") == ""
 
 
 def test_a_long_buffer_opens_at_its_end_and_its_editor_moves_nothing(
@@ -225,3 +245,27 @@ def test_the_line_of_the_caret_stays_while_candidates_come_and_one_is_taken(
         "({editor: {view}}, at) => view.coordsAtPos(at).top", len(before)
     )
     assert start == pytest.approx(place, abs=1)
+
+
+def test_a_candidate_that_is_taken_is_not_shown_twice(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Once", "It rained. ", mode="buffer")
+    heddle.provider.script(says("And it went on raining."))
+    page = settled(opened(visit(f"/trees/{tree}")))
+    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
+    caret(page, len(text_of(page)))
+    book(page).press("Control+Enter")
+    expect(page.locator(".card[data-id]")).to_have_count(1)
+    expect(page.locator(".ghost")).to_have_text("And it went on raining.")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/weave?*", hold)
+    book(page).press("Tab")
+    expect(book(page)).to_have_text("It rained. And it went on raining.")
+    expect(page.locator(".ghost")).to_have_count(0)
+    expect(page.locator(".card")).to_have_count(1)  # those of before are not drawn away yet
+    for route in held:
+        route.continue_()
+    expect(page.locator(".card")).to_have_count(0)

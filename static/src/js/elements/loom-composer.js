@@ -155,6 +155,7 @@ export class LoomComposer extends HTMLElement {
 
   /** Asks everybody chosen, each for as many as he gives. @param {string} at */
   async askFor(at) {
+    this.answer(""); // of what was asked before
     const lines = continueLines(this.asks?.read() ?? {});
     this.page?.emit("asking", lines);
     await Promise.all(lines.map((line) => this.page?.say(line, { at, quiet: true })));

@@ -175,12 +175,14 @@ export class LoomPath extends HTMLElement {
   open() {
     this.drawn = this.showing = this.page?.position ?? "";
     this.show();
-    const { thread } = /** @type {InView} */ (this.view);
-    const [place, at] = [this.drawn, thread.scrollTop];
+    const view = /** @type {InView} */ (this.view);
+    const [place, at] = [this.drawn, view.thread.scrollTop];
     document.fonts.ready.then(() => {
-      if (this.drawn !== place || this.page?.position !== place || thread.scrollTop !== at) return;
-      this.showing = place;
-      this.show();
+      if (this.drawn === place && this.page?.position === place && view.thread.scrollTop === at) {
+        this.showing = place;
+        this.show();
+      }
+      view.settle();
     });
   }
 

@@ -18,6 +18,8 @@ export function wayTo({ top, bottom }, room) {
 }
 
 export class InView {
+  /** whether what is drawn has its typefaces: what was shown before is shown again with them */
+  isSet = false;
   /** @type {{element: Element, share: number} | undefined} what is at the top, and how much of it is above that */
   read;
 
@@ -78,11 +80,17 @@ export class InView {
     this.hold(thread.scrollTop + box.top + read.share * box.height - thread.getBoundingClientRect().top);
   }
 
+  /** From now on, what is read stays where it is. */
+  settle() {
+    this.isSet = true;
+    this.at = this.thread.scrollTop;
+  }
+
   /** What is drawn became shorter, and the page ends above what was read: room takes its place
    * before anybody sees it. */
   refill() {
     const { scrollTop, scrollHeight, clientHeight } = this.thread;
-    if (scrollTop < this.at && scrollTop >= scrollHeight - clientHeight - 1) this.hold(this.at);
+    if (this.isSet && scrollTop < this.at && scrollTop >= scrollHeight - clientHeight - 1) this.hold(this.at);
   }
 
   /** From the last line of the text to the end of what hangs below, but not more than a writer
