@@ -141,13 +141,18 @@ HEADINGS = {
 }
 
 
+WITHOUT_NODE = "Open the tree without it."
+
+
 def refusal(request: HttpRequest, refused: CommandError) -> HttpResponse:
     """The page that says what happened, why, and what to do."""
+    names_node = "node" in request.GET and refused.hint == WITHOUT_NODE
     context = {
         "heading": gettext(HEADINGS.get(refused.status, gettext_noop("That did not work"))),
         "message": refused.message,
         "hint": refused.hint,
         "code": refused.code,
+        "without_node": request.path if names_node else "",
     }
     template = "parts/refusal.html" if is_part(request) else "pages/refusal.html"
     return render(request, template, context, status=refused.status)
@@ -207,12 +212,12 @@ def node_named(tree: Tree, local_id: str) -> Node:
     node = known_node(tree, local_id)
     for _ in range(8):  # a reply hangs below a note: a few steps lead to the text
         if node is None:
-            raise not_found(f"[{local_id}]", "Open the tree without it.")
+            raise not_found(f"[{local_id}]", WITHOUT_NODE)
         if node.kind == "text" or node.parent_slot is None:
             return node
         node = lookup.newest_version(node.parent_slot)
         node = lookup.rows().get(pk=node.pk)
-    raise not_found(f"[{local_id}]", "Open the tree without it.")
+    raise not_found(f"[{local_id}]", WITHOUT_NODE)
 
 
 def known_node(tree: Tree, local_id: str) -> Node | None:

@@ -333,3 +333,14 @@ def test_forms_of_another_site_are_refused(owner: User, tree: Tree) -> None:
     assert answer.status_code == 403
     assert "Reload the page" in answer.content.decode()
     assert Node.objects.filter(tree=tree).count() == 1
+
+
+def test_a_node_that_is_not_there_leads_to_the_tree_without_it(
+    owner: User, tree: Tree, visitor: Visitor, outsider: User
+) -> None:
+    answer = visitor(owner).get(f"/trees/{tree.uid}?node=zzz9")
+    assert answer.status_code == 404
+    assert f'href="/trees/{tree.uid}"' in answer.content.decode()
+    answer = visitor(outsider).get(f"/trees/{tree.uid}?node=zzz9")
+    assert answer.status_code == 404
+    assert f'href="/trees/{tree.uid}"' not in answer.content.decode()
