@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agents.context.sections import (
-    Teaching,
     framed,
     in_brief,
     instructions,
@@ -29,6 +28,7 @@ from agents.context.values import (
     Portion,
     Round,
     Stop,
+    Teaching,
     count,
     fit,
     total,
