@@ -93,18 +93,9 @@ class OpenAI:
     def outgoing(self, ask: Ask, body: Body) -> Outgoing:
         """The request with its key."""
         path = "completions" if ask.messages is None else "chat/completions"
-        headers = {
-            "content-type": "application/json",
-            "accept": "text/event-stream, application/json",
-            "accept-encoding": "identity",
-            "user-agent": "heddle",
-        }
-        if ask.key:
-            headers["authorization"] = ask.authorization
-        # Characters of other scripts go as they are: fewer bytes, and legible in the record.
+        headers = {"authorization": ask.authorization} if ask.key else {}
         whole = in_each_part(body, partial(_filled, ask.images)) if ask.images else body
-        sent = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
-        return Outgoing(f"{ask.base_url.rstrip('/')}/{path}", headers, sent.encode())
+        return Outgoing.of_json(f"{ask.base_url.rstrip('/')}/{path}", headers, whole)
 
     async def events(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
         """Text, ends and usage as they come; a failure comes last. May raise Broken."""
