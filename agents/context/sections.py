@@ -37,7 +37,7 @@ class Section:
     collect: Collector | None = None
 
     def shrunk(self, view: View) -> View:
-        """The values without what the section can do without; its name is added where that is any."""
+        """The values without what it can do without; its name is added where that is anything."""
         assert self.shrink is not None
         less = self.shrink(view)
         return less if less == view else replace(less, shortened=(*view.shortened, self.name))
