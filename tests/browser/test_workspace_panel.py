@@ -82,6 +82,7 @@ def test_tasks_are_clicked_and_augments_loaded_by_keyboard_alone(
     expect(slow).to_contain_text("loaded")
     expect(rows.filter(has_text="needed by panel/slow")).to_contain_text("panel/base")
     expect(box.get_by_role("button", name="Unload panel/slow")).to_be_focused()
+    expect(box.get_by_role("button", name="Load panel/base")).to_have_count(0)
     expect(part(page, "sizes")).to_contain_text("Augments")
     box.get_by_role("button", name="Pin panel/slow").click()
     expect(slow).to_contain_text("pinned")

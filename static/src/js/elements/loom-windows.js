@@ -19,6 +19,9 @@ const around = (lines) => (lines.length ? [make("span", { className: "soft aroun
 /** A text as the path draws it. @param {string} markup */
 const drawnText = (markup) => make("div", { className: "text window-text" }, parsed(markup));
 
+/** The beginning of a text, by which a folded one is known. @param {string} text */
+const beginning = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN).trimEnd()}…` : text);
+
 /** What was added and removed, marked. @param {string} text */
 function difference(text) {
   const lines = text.split("\n").map((line) => make(line.startsWith("+") ? "ins" : line.startsWith("-") ? "del" : "span", { textContent: line }));
@@ -47,6 +50,7 @@ const CHANGES = 3; // of a document, that its window shows
 const AROUND = 60; // characters on each side of a change
 const WORDS = 6; // of a stash, that name it
 const LONG = 600; // characters of a text that folds
+const SHOWN = 80; // characters of a folded text
 const LONGEST_LABEL = 60;
 
 export class LoomWindows extends HTMLElement {
@@ -139,7 +143,7 @@ export class LoomWindows extends HTMLElement {
     const marks = [one.document ? t("revision {number}", { number: one.revision ?? 0 }) : "", one.keep && one.visible ? t("pinned") : "", one.label && one.kind !== "stash" ? one.label : "", one.current ? t("stale, now [{id}]", { id: one.current }) : ""];
     head.append(make("span", { className: "soft", textContent: marks.filter(Boolean).join(" · ") }));
     const text = one.as === "diff" ? difference(one.text) : this.text(one, markup);
-    const body = one.visible && one.text.length <= LONG ? text : make("details", {}, make("summary", { textContent: one.text.slice(0, 80) || t("empty") }), text);
+    const body = one.visible && one.text.length <= LONG ? text : make("details", {}, make("summary", { textContent: beginning(one.text) || t("empty") }), text);
     const row = make("li", { className: one.visible ? "" : "hidden-window" }, head, this.buttons(one), ...this.changes(one), one.open ? body : make("p", { className: "soft", textContent: one.text }));
     row.dataset.number = String(one.number);
     const grip = make("button", { type: "button", className: "quiet grip", textContent: "⠿", draggable: true, title: t("Drag to move, or press the arrow keys") });
