@@ -44,6 +44,8 @@ def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
     actor, grove = access.get_grove(request.user, uid)
     if request.method == "POST":
         access.demand_role(actor, "owner")
+        if "web-search" in request.POST:
+            return _set_search_service(request, actor)
         try:
             groves.change_grove(actor, name=text_of(request, "name"), settings=_given(request))
             messages.success(request, gettext("Saved."))
@@ -98,13 +100,8 @@ def _search_service(request: PersonRequest, actor: Actor, *, is_typed: bool) -> 
     }
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@person
-def set_search_service(request: PersonRequest, uid: str) -> HttpResponse:
+def _set_search_service(request: PersonRequest, actor: Actor) -> HttpResponse:
     """Sets or removes the service that searches the web, and shows the settings again."""
-    actor, grove = access.get_grove(request.user, uid, role="owner")
-    if request.method != "POST":  # the address of a form that was refused
-        return HttpResponseRedirect(f"/groves/{grove.uid}/settings")
     try:
         if request.POST.get("remove"):
             web_search.remove_service(actor)
@@ -112,7 +109,7 @@ def set_search_service(request: PersonRequest, uid: str) -> HttpResponse:
         else:
             given = web_search.NewService(
                 kind=word_of(request, "kind"),
-                base_url=_search_address(request, grove),
+                base_url=_search_address(request, actor.grove),
                 api_key=word_of(request, "api_key") or None,
                 allow_private="allow_private" in request.POST,
                 price_usd=number_of(request, "price") if word_of(request, "price") else 0,
@@ -121,7 +118,7 @@ def set_search_service(request: PersonRequest, uid: str) -> HttpResponse:
             messages.success(request, gettext('Saved. → search "words" searches the web now.'))
     except CommandError as refused:
         return _settings(request, actor, refused)
-    return HttpResponseRedirect(f"/groves/{grove.uid}/settings")
+    return HttpResponseRedirect(f"/groves/{actor.grove.uid}/settings")
 
 
 def _search_address(request: PersonRequest, grove: Grove) -> str:

@@ -68,9 +68,9 @@ export class LoomWindows extends HTMLElement {
     const { signal } = this.stop;
     this.list = /** @type {HTMLSelectElement} */ (this.querySelector("select"));
     this.list.addEventListener("change", () => this.choose(), { signal });
-    this.form = /** @type {HTMLFormElement} */ (this.querySelector("form[data-open]"));
+    this.form = /** @type {HTMLFormElement | null} */ (this.querySelector("form[data-open]"));
     this.addEventListener("submit", (event) => this.sent(event), { signal });
-    this.form.addEventListener("focusin", () => void this.titles(), { signal });
+    this.form?.addEventListener("focusin", () => void this.titles(), { signal });
     // A button that is pressed leaves the selection where it is.
     this.addEventListener("mousedown", (event) => /** @type {Element} */ (event.target).closest("[data-do]") && event.preventDefault(), { signal });
     this.addEventListener("click", (event) => this.clicked(event), { signal });
@@ -311,7 +311,7 @@ export class LoomWindows extends HTMLElement {
   /** Opens what was typed. @param {Event} event */
   async sent(event) {
     event.preventDefault();
-    if (event.target !== this.form) return;
+    if (!this.form || event.target !== this.form) return;
     const field = /** @type {HTMLInputElement} */ (this.form.elements.namedItem("what"));
     const line = openingOf(field.value, await this.titles());
     const refs = await this.run(line);
