@@ -330,6 +330,9 @@ def test_the_best_hits_are_opened_with_lines_around(view: View, lamps: list[str]
     )
     assert view.say('find "lamp" open').splitlines()[1:] == said[1:]  # twice is once
     assert view.say('open "lamp" max:2 context:0').splitlines()[0].startswith("✓ opened 2 of 6")
+    view.say("close all")
+    view.say('find "lamp" open max:1 context:5')
+    assert [one["lines"] for one in view.windows().values()] == [[1, 11]]
 
 
 def test_finding_opens_nothing_by_itself(view: View, lamps: list[str]) -> None:
