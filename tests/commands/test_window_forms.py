@@ -400,5 +400,6 @@ def test_a_report_lists_what_is_wrong_with_a_view(
     assert [one["windows"] for one in found["OverlappingLenses"]] == [[first, second]]
     assert [one["windows"] for one in found["StaleLens"]] == [[first], [second]]
     assert [one["items"] for one in found["OrphanEvidence"]] == [[node, two]]
+    assert found["OrphanEvidence"][0]["says"] == f"{two} is pruned; it is evidence for {node}."
     assert [one["items"] for one in found["CircularThinking"]] == [[one, two, three]]
     assert view.client.get(f"/api/trees/{tree.uid}/verify?what=else").status_code == 400
