@@ -147,6 +147,14 @@ def smaller(raw: bytes, side: int) -> bytes:
     return out.getvalue()
 
 
+def as_png(raw: bytes) -> bytes:
+    """A PNG of an image that is kept: of its first frame. Raises what Pillow raises."""
+    with Pillow.open(io.BytesIO(raw), formats=tuple(IMAGE_TYPES)) as image:
+        out = io.BytesIO()
+        image.convert("RGBA").save(out, "PNG")
+    return out.getvalue()
+
+
 def square(colour: str) -> bytes:
     """A small PNG of one colour."""
     out = io.BytesIO()

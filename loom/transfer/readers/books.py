@@ -178,9 +178,13 @@ class _Docx:
             levels = {lvl.get(f"{_W}ilvl"): _value(lvl, "numFmt") for lvl in one.iter(f"{_W}lvl")}
             formats[one.get(f"{_W}abstractNumId")] = levels
         self._lists: dict[str, dict[str | None, str]] = {}
+        self._starts: dict[tuple[str, int], int] = {}  # first numbers that are not 1
         for one in self._each_of("word/numbering.xml", f"{_W}num"):
             number = one.get(f"{_W}numId") or ""
             self._lists[number] = formats.get(_value(one, "abstractNumId"), {})
+            for level in one.iter(f"{_W}lvlOverride"):
+                if first := _value(level, "startOverride"):
+                    self._starts[number, int(level.get(f"{_W}ilvl", "0"))] = int(first)
         self._counts: dict[tuple[str, int], int] = {}
         self._notes: list[str] = []  # ids of the footnotes, in their order
 
@@ -252,7 +256,8 @@ class _Docx:
             return ""
         for other in [one for one in self._counts if one[0] == number and one[1] > level]:
             del self._counts[other]
-        self._counts[number, level] = count = self._counts.get((number, level), 0) + 1
+        before = self._counts.get((number, level), self._starts.get((number, level), 1) - 1)
+        self._counts[number, level] = count = before + 1
         form = self._lists.get(number, {}).get(f"{level}", "")
         is_bullet = form in ("bullet", "none") or number.startswith("list bullet")
         return "    " * level + ("- " if is_bullet else f"{count}. ")
@@ -276,6 +281,10 @@ class _Docx:
                 if (own := found.find(f"{_W}{tag}")) is not None
                 and own.get(f"{_W}val", "") not in _OFF
             }
+            fonts = found.find(f"{_W}rFonts")
+            face = "" if fonts is None else fonts.get(f"{_W}ascii", "")
+            if "Mono" in face or face.startswith(("Courier", "Consolas")):
+                styles.add("code")
             styles |= {_RUN_NAMES.get(self._style(found.find(f"{_W}rStyle")), "")} - {""}
         for one in run:
             name = str(one.tag).removeprefix(_W)
