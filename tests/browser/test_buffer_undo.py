@@ -185,3 +185,18 @@ def test_undo_right_after_accepting_what_is_coming_takes_that_back(
         heddle.provider.release()
     expect(page.locator(".card[data-id]")).to_have_count(3)
     texts(page, "The door was open.", " And then?", "")
+
+
+def test_a_key_with_nothing_left_to_undo_or_redo_is_answered_for_all_to_see(
+    visit: Open, house: str
+) -> None:
+    page = opened(visit(f"/trees/{house}"))
+    before = text_of(page)
+    caret(page, len(before))
+    book(page).press("Control+z")
+    toast = page.locator("loom-toast .toast")
+    expect(toast).to_have_text("There is nothing to undo in this text.")
+    book(page).press("Control+y")
+    expect(toast).to_have_text("There is nothing to redo in this text.")
+    expect(toast).to_be_visible()
+    assert text_of(page) == before

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PHONE, Cookies, Heddle, Open
+from tests.browser.conftest import DESK, PHONE, Cookies, Heddle, Open
 from tests.browser.test_accessible import violations
 from tests.browser.test_two_people import live
 from tests.providers.scripts import fails, says
@@ -321,3 +321,26 @@ def test_the_page_of_an_agent_shows_what_it_is_taught(heddle: Heddle, visit: Ope
     page.locator(".taught select").select_option("buffer")
     expect(page.locator(".taught pre")).to_contain_text("︱")
     heddle.archive(agent)
+
+
+@pytest.mark.parametrize("size", [DESK, {"width": 1200, "height": 800}, PHONE])
+def test_the_tabs_stand_in_one_row_in_which_the_chosen_one_is_seen(
+    heddle: Heddle, visit: Open, size: dict[str, int]
+) -> None:
+    tree = heddle.tree("One row", "Who is Marie?")
+    page = live(visit(f"/trees/{tree}", size=size))
+    if size == PHONE:
+        page.get_by_role("button", name="Details").click()
+    tabs = page.locator(".right [role=tab]")
+    tops = tabs.evaluate_all("tabs => tabs.map(one => one.getBoundingClientRect().top)")
+    assert len(tops) == 6
+    assert len(set(tops)) == 1
+    row = page.locator(".right loom-tabs")
+    if size == DESK:
+        assert row.evaluate("row => row.scrollWidth <= row.clientWidth")
+    tabs.first.press("ArrowLeft")  # to the last one
+    last = page.get_by_role("tab", name="Participants")
+    expect(last).to_be_focused()
+    expect(last).to_be_in_viewport(ratio=1)
+    edge = "one => one.getBoundingClientRect().right"
+    assert last.evaluate(edge) <= row.evaluate(edge)

@@ -269,3 +269,64 @@ def test_a_candidate_that_is_taken_is_not_shown_twice(heddle: Heddle, visit: Ope
     for route in held:
         route.continue_()
     expect(page.locator(".card")).to_have_count(0)
+
+
+NARROWER = ({"width": 1130, "height": 900}, {"width": 700, "height": 900}, PHONE, DESK)
+
+
+@pytest.mark.parametrize("at_caret", [False, True], ids=["the-top-line", "the-line-of-the-caret"])
+def test_the_line_that_is_read_stays_when_the_window_becomes_narrower(
+    heddle: Heddle, visit: Open, at_caret: bool
+) -> None:
+    paragraph = "The river went on below the mill, and nobody counted the boats. " * 9
+    tree = heddle.tree("Narrower", *[f"{paragraph}\n\n"] * 20, mode="buffer")
+    page = settled(opened(visit(f"/trees/{tree}")))
+    page.locator("main").evaluate("main => main.scrollTop = 2000")
+    page.evaluate(FRAMES)
+    # A character of the first line that is seen, or of one in the middle of the window.
+    at: int = page.locator("loom-buffer").evaluate(
+        """({editor: {view}}, down) => {
+            const { top } = document.querySelector("main").getBoundingClientRect();
+            const { left } = view.contentDOM.getBoundingClientRect();
+            return view.posAtCoords({ x: left + 1, y: top + down }, false);
+        }""",
+        400 if at_caret else 1,
+    )
+    if at_caret:
+        caret(page, at)
+    else:
+        page.locator("main").evaluate("main => main.scrollTop += 1")
+    line = "({editor: {view}}, at) => view.coordsAtPos(at, 1)?.top ?? null"
+    buffer = page.locator("loom-buffer")
+    page.wait_for_function("() => document.querySelector('loom-path').view.noting === 0")
+    place = buffer.evaluate(line, at)
+    for size in NARROWER:
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.evaluate(FRAMES)
+        assert buffer.evaluate(line, at) == pytest.approx(place, abs=1.5), size
+
+
+def test_the_line_of_a_turn_that_is_read_stays_when_a_pane_becomes_wider(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Wider pane", *[LONG] * 4)
+    page = settled(visit(f"/trees/{tree}"))
+    page.locator("main").evaluate("main => main.scrollTop = 900")
+    page.wait_for_function("() => document.querySelector('loom-path').view.noting === 0")
+    page.evaluate(
+        """() => {
+            const main = document.querySelector("main").getBoundingClientRect();
+            const { left } = document.querySelector("article .text").getBoundingClientRect();
+            const { offsetNode, offset } = document.caretPositionFromPoint(left + 1, main.top + 1);
+            window.read = document.createRange();
+            window.read.setStart(offsetNode, offset);
+            window.read.setEnd(offsetNode, offset + 1);
+        }"""
+    )
+    place = page.evaluate("() => window.read.getClientRects()[0].top")
+    divider = page.get_by_role("separator", name="Width of the details")
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowRight"):
+        divider.press(key)
+        page.evaluate(FRAMES)
+        now = page.evaluate("() => window.read.getClientRects()[0].top")
+        assert now == pytest.approx(place, abs=1.5)

@@ -2,7 +2,7 @@
 // The candidates that were taken in this tab: undo leads back to before the last one, with the
 // words that stood behind the text then, and redo takes it again.
 
-import { speak } from "../tree/feedback.js";
+import { toast } from "../elements/loom-toast.js";
 import { placeAt } from "../tree/page-drafts.js";
 import { t } from "../t.js";
 
@@ -34,7 +34,7 @@ export class Takes {
   /** Leads back to before the last taking, if the reader is where it led. */
   undo() {
     const last = this.done.at(-1);
-    if (!last || !this.isAt(last.to)) return speak(t("There is nothing to undo in this text."));
+    if (!last || !this.isAt(last.to)) return toast().show(t("There is nothing to undo in this text."));
     this.done.pop();
     this.undone.push(last);
     const place = placeAt(this.page, "buffer", last.from);
@@ -45,7 +45,7 @@ export class Takes {
   /** Takes again what was undone last, if the reader is where that led. */
   redo() {
     const last = this.undone.at(-1);
-    if (!last || !this.isAt(last.from)) return;
+    if (!last || !this.isAt(last.from)) return toast().show(t("There is nothing to redo in this text."));
     this.undone.pop();
     this.done.push(last);
     const place = placeAt(this.page, "buffer", last.from);

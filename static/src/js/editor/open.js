@@ -319,6 +319,26 @@ export class BufferEditor {
     this.view.elementAtHeight(0); // reads the layout, so that it is measured now
   }
 
+  /** The character that is read: the caret's where its line is seen in a room, else the first
+   * from a height on. @param {{top: number, bottom: number}} room @param {number} from */
+  readAt({ top, bottom }, from) {
+    const { view } = this;
+    const { head } = view.state.selection.main;
+    const caret = view.hasFocus ? view.coordsAtPos(head) : null;
+    if (caret && caret.top >= top && caret.bottom <= bottom) return head;
+    const { left, top: first } = view.contentDOM.getBoundingClientRect();
+    return view.posAtCoords({ x: left + 1, y: Math.max(from, first) + 1 }, false);
+  }
+
+  /** Where the line of a character is drawn, or would be by what is known of the lines above.
+   * @param {number} at */
+  lineOf(at) {
+    const { view } = this;
+    const place = Math.min(at, view.state.doc.length);
+    const { top, bottom } = view.lineBlockAt(place);
+    return view.coordsAtPos(place, 1) ?? { top: view.documentTop + top, bottom: view.documentTop + bottom };
+  }
+
   /** Scrolls so that a place of the text is this far below the top of what scrolls.
    * @param {number} fromEnd characters @param {number} top
    * @param {(lacks: number) => void} done told how much further it should be scrolled: the text may end before */

@@ -45,7 +45,7 @@ export class LoomPath extends HTMLElement {
     this.page.addEventListener("said", (event) => this.expect(/** @type {CustomEvent} */ (event).detail), { signal });
     this.page.addEventListener("text", () => this.show(), { signal });
     for (const name of ["waiting", "answered"]) this.page.outbox.addEventListener(name, () => this.markUnsent(), { signal });
-    this.view = new InView(/** @type {HTMLElement} */ (this.closest("main")), this, () => this.book()?.editor?.measure());
+    this.view = new InView(/** @type {HTMLElement} */ (this.closest("main")), this, () => this.book()?.editor);
     this.mark();
     this.open();
   }

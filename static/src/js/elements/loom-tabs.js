@@ -1,5 +1,8 @@
 // @ts-check
-// Tabs: arrows move between them, the panel of the chosen one is seen.
+// Tabs in one row: arrows move between them, the panel of the chosen one is seen. Where a pane is
+// too narrow for all of them the row scrolls, and the side that has more of it fades.
+
+const EDGE = 24; // pixels that fade
 
 export class LoomTabs extends HTMLElement {
   connectedCallback() {
@@ -7,10 +10,30 @@ export class LoomTabs extends HTMLElement {
     const { signal } = this.stop;
     this.addEventListener("click", (event) => this.choose(this.tabOf(event.target)), { signal });
     this.addEventListener("keydown", (event) => this.pressed(event), { signal });
+    this.addEventListener("scroll", () => this.fade(), { signal, passive: true });
+    this.size = new ResizeObserver(() => this.fade());
+    for (const one of [this, ...this.tabs()]) this.size.observe(one);
   }
 
   disconnectedCallback() {
     this.stop?.abort();
+    this.size?.disconnect();
+  }
+
+  /** Marks the sides on which there are more tabs than are seen. */
+  fade() {
+    const hidden = this.scrollWidth - this.clientWidth;
+    // Where the page runs from right to left, it begins at 0 and goes on below that.
+    const left = getComputedStyle(this).direction === "rtl" ? hidden + this.scrollLeft : this.scrollLeft;
+    this.classList.toggle("more-left", left > 1);
+    this.classList.toggle("more-right", left < hidden - 1);
+  }
+
+  /** Scrolls the row, and nothing around it, until a tab is seen whole. @param {HTMLElement} tab */
+  reveal(tab) {
+    const [row, box] = [this.getBoundingClientRect(), tab.getBoundingClientRect()];
+    if (box.left < row.left + EDGE) this.scrollLeft -= row.left + EDGE - box.left;
+    if (box.right > row.right - EDGE) this.scrollLeft += box.right - row.right + EDGE;
   }
 
   tabs() {
@@ -32,6 +55,7 @@ export class LoomTabs extends HTMLElement {
       const panel = document.getElementById(tab.getAttribute("aria-controls") ?? "");
       if (panel) panel.hidden = !on;
     }
+    this.reveal(chosen);
     this.dispatchEvent(new CustomEvent("pane", { bubbles: true, detail: chosen.id }));
   }
 

@@ -5,7 +5,16 @@
 
 /** @typedef {{top: number, bottom: number}} Extent in pixels, downwards */
 
+/**
+ * `extent`: where it is drawn now; `below`: how far that was below the top of what scrolls.
+ * @typedef {{element: Element, below: number, extent: () => Extent}} Read
+ * `readAt`: the character that is read, the caret's in a room or the first from a height on; `lineOf`: where the line of a character is.
+ * @typedef {{measure: () => void, readAt: (room: Extent, from: number) => number | null, lineOf: (at: number) => Extent}} Lines
+ */
+
 const MOST_BELOW = 0.6; // of the room, for what hangs below a text
+const NOTE_MS = 100;
+const TRIES = 4;
 
 /** How far to scroll so that something is seen: the least way where all of it fits. Otherwise its
  * start comes to the top, unless that is in the upper half already.
@@ -20,22 +29,35 @@ export function wayTo({ top, bottom }, room) {
 export class InView {
   /** whether what is drawn has its typefaces: what was shown before is shown again with them */
   isSet = false;
-  /** @type {{element: Element, share: number} | undefined} what is at the top, and how much of it is above that */
+  /** @type {Read | undefined} what is read, and where that is seen */
   read;
+  /** where it was last scrolled to by `keepRead`: what is read is the same there */
+  kept = -1;
+  noting = 0;
 
   /** @param {HTMLElement} thread what scrolls @param {HTMLElement} path what grows in it
-   * @param {() => void} measure makes what is drawn as high as it will be: an editor estimates
-   * lines at first that it measures later */
-  constructor(thread, path, measure) {
+   * @param {() => Lines | undefined} editor that of the text, once there is one: it estimates
+   * the height of lines at first that it measures later */
+  constructor(thread, path, editor) {
     this.thread = thread;
     this.path = path;
-    this.measure = measure;
+    this.editor = editor;
     this.at = thread.scrollTop;
     this.note = () => {
       this.at = thread.scrollTop;
-      this.read = this.atTop();
+      if (this.at === this.kept) return;
+      this.read = this.readNow();
+      this.noteSoon();
+    };
+    // After a scroll an editor has yet to draw the lines; and not at every key that moves the caret.
+    this.noteSoon = () => {
+      this.noting ||= setTimeout(() => {
+        this.noting = 0;
+        this.read = this.readNow();
+      }, NOTE_MS);
     };
     thread.addEventListener("scroll", this.note, { passive: true });
+    document.addEventListener("selectionchange", this.noteSoon);
     let width = thread.clientWidth;
     this.size = new ResizeObserver(() => {
       if (thread.clientWidth === width) return;
@@ -50,6 +72,8 @@ export class InView {
 
   stop() {
     this.thread.removeEventListener("scroll", this.note);
+    document.removeEventListener("selectionchange", this.noteSoon);
+    clearTimeout(this.noting);
     this.size.disconnect();
     this.drawn.disconnect();
   }
@@ -61,23 +85,46 @@ export class InView {
     return { top: top + pixels(this.thread, "scrollPaddingBlockStart"), bottom: bottom - covered };
   }
 
+  measure() {
+    this.editor()?.measure();
+  }
+
   /** The first text that is seen. */
   atTop() {
     const { top } = this.thread.getBoundingClientRect();
     const texts = this.path.querySelectorAll(":scope .stretch > [data-id], :scope .book");
-    for (const element of texts) {
-      const box = element.getBoundingClientRect();
-      if (box.bottom > top) return { element, share: box.height ? (top - box.top) / box.height : 0 };
-    }
-    return undefined;
+    return [...texts].find((element) => element.getBoundingClientRect().bottom > top);
   }
 
-  /** Lines are broken elsewhere, as the page has another width: what was read is at the top again. */
+  /** What is read: in an editor the line of the caret where that is seen, else the first line.
+   * @returns {Read | undefined} */
+  readNow() {
+    const from = this.thread.getBoundingClientRect().top;
+    const element = this.atTop();
+    if (!element || !this.thread.clientWidth) return undefined;
+    const editor = this.editor();
+    const at = editor?.readAt(this.room, from) ?? null;
+    const line = editor && at !== null ? editor.lineOf(at) : undefined;
+    if (editor && line) return { element, below: line.top - from, extent: () => editor.lineOf(/** @type {number} */ (at)) };
+    const extent = textAt(element, from);
+    return { element, below: extent().top - from, extent };
+  }
+
+  /** Lines are broken elsewhere, as the page has another width: what was read is where it was. */
   keepRead() {
     const { thread, read } = this;
-    if (!read?.element.isConnected || read.share <= 0 || !thread.clientWidth) return;
-    const box = read.element.getBoundingClientRect();
-    this.hold(thread.scrollTop + box.top + read.share * box.height - thread.getBoundingClientRect().top);
+    if (!read?.element.isConnected || !thread.clientWidth || this.at <= 0) return;
+    // A line far from what is seen is only estimated until it is shown.
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      this.measure();
+      const { top, bottom } = this.room;
+      const line = read.extent();
+      const below = Math.min(read.below, Math.max(0, bottom - top - (line.bottom - line.top)));
+      const way = line.top - thread.getBoundingClientRect().top - below;
+      if (Math.abs(way) < 1) break;
+      this.hold(Math.max(0, thread.scrollTop + way));
+    }
+    this.kept = this.at = thread.scrollTop;
   }
 
   /** From now on, what is read stays where it is. */
@@ -132,7 +179,7 @@ export class InView {
     const { thread } = this;
     this.measure();
     const at = thread.scrollTop;
-    const element = this.atTop()?.element;
+    const element = this.atTop();
     const top = element?.getBoundingClientRect().top ?? 0;
     deed();
     const moved = element?.isConnected ? element.getBoundingClientRect().top - top : at - thread.scrollTop;
@@ -168,4 +215,27 @@ export class InView {
 /** @param {Element} element @param {"marginBlockStart" | "scrollPaddingBlockStart"} name */
 function pixels(element, name) {
   return parseFloat(getComputedStyle(element)[name]) || 0;
+}
+
+/** Tells where the text is drawn that is at a height now: a character of it where there is one
+ * there, else a share of its element. @param {Element} element @param {number} height
+ * @returns {() => Extent} */
+function textAt(element, height) {
+  const box = element.getBoundingClientRect();
+  const share = box.height ? (height - box.top) / box.height : 0;
+  const text = element.querySelector(".text, .plain")?.getBoundingClientRect() ?? box;
+  const found = document.caretPositionFromPoint?.(text.left + 1, Math.max(height, text.top) + 1);
+  const node = found?.offsetNode;
+  const isText = node instanceof Text && element.contains(node) && found;
+  const range = document.createRange();
+  if (isText) {
+    range.setStart(node, Math.min(found.offset, Math.max(0, node.length - 1)));
+    range.setEnd(node, Math.min(found.offset + 1, node.length));
+  }
+  return () => {
+    const drawn = isText && node.isConnected ? range.getClientRects()[0] : undefined;
+    if (drawn) return drawn;
+    const now = element.getBoundingClientRect();
+    return { top: now.top + share * now.height, bottom: now.top + share * now.height };
+  };
 }
