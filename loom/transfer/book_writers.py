@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape as xml_escape
 from xml.sax.saxutils import quoteattr
 
 from loom.models import Image, Tree
+from loom.rules.node_text import described_image
 from loom.transfer.archive_writer import Zipped
 from loom.transfer.images import as_png, path_of
 from loom.transfer.selection import DEEPEST, Paragraph, Run, Wanted, batched, chapters, select
@@ -175,7 +176,7 @@ def _epub_run(run: Run, pictures: Pictures) -> str:
 
 
 def _missing(run: Run) -> str:
-    return _xml(f"[image: {run.text}]" if run.text else "[image]")
+    return _xml(described_image(run.text))
 
 
 def _epub_nav(title: str, names: list[str]) -> str:
@@ -375,7 +376,7 @@ class _Docx:
         image = self.pictures.find(run.image) if run.image else None
         if image is not None:
             return f"<w:r>{self._drawing(image, run.text)}</w:r>"
-        text = f"[image: {run.text}]" if run.image else run.text
+        text = described_image(run.text) if run.image else run.text
         inside = "".join(_RUN_STYLES[one] for one in _ORDER if one in run.styles)
         lines = "<w:br/>".join(
             f'<w:t xml:space="preserve">{_xml(line)}</w:t>' if line else ""

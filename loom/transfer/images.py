@@ -29,6 +29,7 @@ from loom.rules.node_text import (
     MOST_IMAGE_FRAMES,
     MOST_IMAGE_PIXELS,
     MOST_IMAGES,
+    described_image,
     image_reference,
 )
 from loom.transfer.records import Record, Report
@@ -362,7 +363,7 @@ def put_into(record: Record, actor: Actor, tree: Tree, shelf: Shelf | None, repo
             shown.append(image_reference(sha256, alt))
             report.kept["images"] += 1
         elif not record.text.strip():
-            shown.append(f"[image: {alt}]" if alt else "[image]")
+            shown.append(described_image(alt))
     if shown:
         record.text = "\n\n".join([record.text, *shown] if record.text else shown)
 

@@ -19,7 +19,7 @@ from loom.queries.lookup import path_ids
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.rules import identity
 from loom.rules.identity import place_of
-from loom.rules.node_text import IMAGE_SIGN, described
+from loom.rules.node_text import IMAGE_SIGN, described, described_image
 
 NODES_AT_ONCE = 500
 CHARACTERS_AT_ONCE = 1_000_000
@@ -455,7 +455,7 @@ def _runs(token: Token) -> Iterator[Run]:
         elif one.type == "image":
             source = str(one.attrs.get("src", ""))
             sha256 = source.removeprefix("image:") if source.startswith("image:") else ""
-            shown = one.content if sha256 else f"[image: {one.content}]"
+            shown = one.content if sha256 else described_image(one.content)
             yield Run(shown, tuple(styles), href, sha256)
         elif one.nesting == 1:
             styles.append(one.tag)

@@ -274,7 +274,7 @@ def test_a_docx_keeps_what_its_paragraphs_look_like() -> None:
         '<w:t xml:space="preserve">rained </w:t></w:r><w:r><w:rPr><w:i w:val="0"/></w:rPr><w:tab/>'
         "<w:t>on.</w:t></w:r><w:del><w:r><w:delText>gone</w:delText></w:r></w:del></w:p>"
         '<w:p><w:pPr><w:pStyle w:val="ListBullet"/></w:pPr><w:r><w:t>one</w:t></w:r></w:p>'
-        '<w:p><w:pPr><w:pStyle w:val="ListBullet"/></w:pPr><w:r><w:t>two</w:t></w:r></w:p>'
+        '<w:p><w:pPr><w:pStyle w:val="ListBullet2"/></w:pPr><w:r><w:t>two</w:t></w:r></w:p>'
         f"<w:p><w:r>{box}</w:r></w:p>"
         "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a|b</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"
         '<w:p><w:r><w:t>End</w:t></w:r><w:r><w:footnoteReference w:id="7"/></w:r></w:p>'
@@ -283,6 +283,7 @@ def test_a_docx_keeps_what_its_paragraphs_look_like() -> None:
     styles = (
         '<w:style w:styleId="berschrift2"><w:name w:val="heading 2"/></w:style>'
         '<w:style w:styleId="ListBullet"><w:name w:val="List Bullet"/></w:style>'
+        '<w:style w:styleId="ListBullet2"><w:name w:val="List Bullet 2"/></w:style>'
     )
     note = '<w:footnote w:id="7"><w:p><w:r><w:t>Or so.</w:t></w:r></w:p></w:footnote>'
     packed = io.BytesIO()
@@ -292,7 +293,7 @@ def test_a_docx_keeps_what_its_paragraphs_look_like() -> None:
         archive.writestr("word/footnotes.xml", f"<w:notes {space}>{note}</w:notes>")
     tree = tree_of(packed.getvalue(), options={"split": "whole"})
     assert tree.records[0].text == (
-        "## Nacht\n\n*It rained* \ton.\n\n- one\n- two\n\nboxed\n\n| a\\|b |\n|---|\n\n"
+        "## Nacht\n\n*It rained* \ton.\n\n- one\n    - two\n\nboxed\n\n| a\\|b |\n|---|\n\n"
         "End[^1]\n\n[^1]: Or so."
     )
 

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from lxml import etree
 
 from loom.rules.errors import CommandError
+from loom.rules.node_text import described_image
 from loom.transfer.inputs import Format, Input, Part
 from loom.transfer.readers.documents import document
 from loom.transfer.records import unreadable
@@ -251,7 +252,8 @@ class _Docx:
             number = _value(properties, "numId")
             level = min(int(_value(properties, "ilvl") or 0), 8)
         if number not in self._lists:
-            number = named if named.startswith(("list bullet", "list number")) else ""
+            by_name = re.fullmatch(r"(list (?:bullet|number))(?: ([2-5]))?", named)
+            number, level = (by_name[1], int(by_name[2] or 1) - 1) if by_name else ("", 0)
         if not number:
             return ""
         for other in [one for one in self._counts if one[0] == number and one[1] > level]:
@@ -259,7 +261,7 @@ class _Docx:
         before = self._counts.get((number, level), self._starts.get((number, level), 1) - 1)
         self._counts[number, level] = count = before + 1
         form = self._lists.get(number, {}).get(f"{level}", "")
-        is_bullet = form in ("bullet", "none") or number.startswith("list bullet")
+        is_bullet = form in ("bullet", "none") or number == "list bullet"
         return "    " * level + ("- " if is_bullet else f"{count}. ")
 
     def _runs(self, around: etree._Element, href: str) -> Iterator[_Run]:
@@ -290,7 +292,7 @@ class _Docx:
             name = str(one.tag).removeprefix(_W)
             if name in ("drawing", "pict"):
                 alt = next((p.get("descr") for p in one.iter("{*}docPr") if p.get("descr")), "")
-                text = f"[image: {alt}]" if next(one.iter("{*}blip"), None) is not None else ""
+                text = described_image(alt) if next(one.iter("{*}blip"), None) is not None else ""
             elif name == "footnoteReference":
                 self._notes.append(str(one.get(f"{_W}id")))
                 text = f"[^{len(self._notes)}]"
@@ -324,7 +326,11 @@ def _epub_text(archive: zipfile.ZipFile) -> tuple[str, str]:
     if place is None:
         raise ValueError
     package = _parsed(_member(archive, str(place)))
-    hrefs = {one.get("id"): one.get("href") for one in package.iter("{*}item")}
+    hrefs = {
+        one.get("id"): one.get("href")
+        for one in package.iter("{*}item")
+        if "nav" not in (one.get("properties") or "").split()  # its table of contents
+    }
     folder, texts, left = PurePosixPath(str(place)).parent, [], _MOST
     for one in package.iter("{*}itemref"):
         href = hrefs.get(one.get("idref"))
@@ -383,7 +389,7 @@ class _Page(HTMLParser):
         elif tag == "br":
             self._add("\n")
         elif tag == "img":
-            self._add(f"[image: {given.get('alt', '')}]")
+            self._add(described_image(given.get("alt", "")))
         elif tag == "a":
             self._href = given.get("href", "")
         elif tag in _STYLES and len(self._styles) < _DEEPEST:
