@@ -403,7 +403,8 @@ def paragraphs(text: str) -> Iterator[Paragraph]:
     while len(text) > PART:
         cut = text.rfind("\n\n", 0, PART) + 2
         if cut < 2:
-            cut = text.find("\n\n") + 2 or len(text)
+            found = text.find("\n\n")
+            cut = found + 2 if found >= 0 else len(text)
             yield Paragraph("p", [Run(text[:cut].strip("\n"))])
         else:
             yield from _parsed(text[:cut])

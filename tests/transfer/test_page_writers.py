@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from loom.access import Actor
 from loom.commands.execute import Request, execute_line
 from loom.models import Node, Participant, Tree
-from loom.transfer import archive_writer, book_writers, text_export
+from loom.transfer import archive_writer, book_writers, selection, text_export
 from tests.transfer.conftest import Bring, tree_of
 from tests.transfer.planting import Plant, call_in, paths, plant, plants, wanted
 
@@ -261,6 +261,13 @@ def test_a_long_text_is_cut_into_parts(actor: Actor, muse: Participant) -> None:
     parts = [words(one) for name, one in files.items() if name.startswith("part")]
     assert len(parts) == 3
     assert [sum(part.count(f"{n} word.") for part in parts) for n in range(3)] == [40_000] * 3
+
+
+def test_a_long_paragraph_is_one_paragraph() -> None:
+    [one] = selection.paragraphs("word " * 20_000)
+    assert one.runs[0].text == "word " * 20_000
+    first, *_, last = selection.paragraphs("word " * 20_000 + "\n\nThe end.")
+    assert (first.runs[0].text, last.runs[0].text) == ("word " * 20_000, "The end.")
 
 
 # The ZIP.

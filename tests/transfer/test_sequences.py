@@ -359,9 +359,12 @@ def test_a_page_of_a_book_keeps_what_it_looks_like() -> None:
     )
 
 
-def test_blocks_within_each_other_cost_no_more_the_deeper_they_are() -> None:
-    page = "<div>" * 50_000 + "Deep" + "</p>" * 50_000
-    assert tree_of(epub(page), options={"split": "whole"}).records[0].text == "Deep"
+@pytest.mark.parametrize("deep", ["<div></p>", "<b>", "<blockquote>"])
+def test_elements_too_far_within_each_other_are_refused(deep: str) -> None:
+    """Because each of them costs what is around it."""
+    assert tree_of(epub(deep * 1000 + "Deep"), options={"split": "whole"}).records[0].text
+    with pytest.raises(CommandError, match="damaged"):
+        tree_of(epub(deep * 50_000 + "Deep"))
 
 
 # Several files at once.

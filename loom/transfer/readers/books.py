@@ -5,11 +5,8 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from html.parser import HTMLParser
-from itertools import groupby
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 from urllib.parse import unquote
 
 from lxml import etree
@@ -17,11 +14,21 @@ from lxml import etree
 from loom.rules.errors import CommandError
 from loom.rules.node_text import described_image
 from loom.transfer.inputs import Format, Input, Part
-from loom.transfer.readers.documents import document
+from loom.transfer.readers.documents import (
+    Block,
+    Run,
+    cell_of,
+    document,
+    line_of,
+    row_of,
+    text_of_blocks,
+)
 from loom.transfer.records import unreadable
 
 _MOST = 64 * 1024 * 1024
-_DEEPEST = 200  # blocks of a page within each other
+_DEEPEST = 200  # blocks of a page within each other that are told apart
+_PIECE = 16 * 1024  # bytes of a page that are parsed at once
+_DEEPEST_OF_ALL = 5000  # elements within each other
 TextOf = Callable[[zipfile.ZipFile], tuple[str, str]]
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
@@ -83,72 +90,6 @@ def _each(file: Input, text_of: TextOf) -> Iterator[Part]:
     yield document(text, file.options.get("split", ""), title[:300])
 
 
-class _Run(NamedTuple):
-    """A piece of a paragraph; `styles` are some of strong, em, s, code; `href` is of a link."""
-
-    text: str
-    styles: frozenset[str] = frozenset()
-    href: str = ""
-
-
-class _Block(NamedTuple):
-    """A paragraph as Markdown; `kind` is p, h, li, quote, pre or row (of a table)."""
-
-    kind: str
-    text: str
-
-
-_SIGNS = (("strong", "**"), ("em", "*"), ("s", "~~"))
-_BETWEEN = {"li": "\n", "row": "\n", "quote": "\n>\n", "pre": "\n"}
-
-
-def _line(runs: Iterable[_Run]) -> str:
-    """A paragraph with its styles as Markdown. Blanks at the ends of a style stay outside of it,
-    because Markdown knows no other."""
-    made = ""
-    for (styles, href), group in groupby(runs, key=lambda one: (one.styles, one.href)):
-        text = "".join(one.text for one in group)
-        core = text.strip()
-        if not core:
-            made += text
-            continue
-        start = text.index(core)
-        sign = "".join(sign for name, sign in _SIGNS if name in styles)
-        if "code" in styles and not set(core) & {"`", "\n"}:
-            sign = "`"
-        shown = f"{sign}{core}{sign[::-1]}"
-        if href.startswith(("https://", "http://", "mailto:")) and not set(href) & set(" ()<>"):
-            shown = f"[{shown}]({href})"
-        made += text[:start] + shown + text[start + len(core) :]
-    return made
-
-
-def _row(cells: list[str], is_first: bool) -> _Block:
-    line = "".join(f"| {one} " for one in cells) + "|"
-    return _Block("row", line + ("\n" + "|---" * len(cells) + "|" if is_first else ""))
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
-
-
-def _text_of(blocks: Iterable[_Block]) -> str:
-    """The blocks as one text: items of a list, rows and lines of code stay together."""
-    made: list[str] = []
-    for kind, group in groupby(blocks, key=lambda one: one.kind):
-        texts = [one.text for one in group if one.text]
-        if not texts:
-            continue
-        if kind == "quote":
-            texts = ["> " + one.replace("\n", "\n> ") for one in texts]
-        joined = _BETWEEN.get(kind, "\n\n").join(texts)
-        if kind == "pre":
-            fence = "`" * max(3, *(len(one) + 1 for one in re.findall("`+", joined)), 3)
-            joined = f"{fence}\n{joined}\n{fence}"
-        made.append(joined)
-    return "\n\n".join(made)
-
-
 # DOCX: the paragraphs of `word/document.xml`, in order.
 
 
@@ -199,42 +140,44 @@ class _Docx:
         blocks = list(self._blocks(body))
         if self._notes:
             notes = {
-                one.get(f"{_W}id"): _text_of(self._blocks(one)).strip()
+                one.get(f"{_W}id"): text_of_blocks(self._blocks(one)).strip()
                 for one in self._each_of("word/footnotes.xml", f"{_W}footnote")
             }
             for place, uid in enumerate(self._notes, 1):
-                blocks.append(_Block("p", f"[^{place}]: {notes.get(uid, '')}"))
-        return _text_of(blocks)
+                blocks.append(Block("p", f"[^{place}]: {notes.get(uid, '')}"))
+        return text_of_blocks(blocks)
 
-    def _blocks(self, around: etree._Element) -> Iterator[_Block]:
+    def _blocks(self, around: etree._Element) -> Iterator[Block]:
         for one in around:
             if one.tag == f"{_W}p":
                 yield from self._paragraph(one)
             elif one.tag == f"{_W}tbl":
                 for place, row in enumerate(one.findall(f"{_W}tr")):
-                    cells = [_cell(_text_of(self._blocks(c))) for c in row.findall(f"{_W}tc")]
+                    cells = [
+                        cell_of(text_of_blocks(self._blocks(c))) for c in row.findall(f"{_W}tc")
+                    ]
                     if cells:
-                        yield _row(cells, place == 0)
-                yield _Block("", "")
+                        yield row_of(cells, place == 0)
+                yield Block("", "")
             elif one.tag in (f"{_W}body", *_AROUND):
                 yield from self._blocks(one)
 
-    def _paragraph(self, paragraph: etree._Element) -> Iterator[_Block]:
+    def _paragraph(self, paragraph: etree._Element) -> Iterator[Block]:
         named = self._style(paragraph.find(f"{_W}pPr/{_W}pStyle"))
         kind = _STYLE_KINDS.get(named, "p")
         level = re.fullmatch(r"(?:heading|berschrift|titre) ?([1-6])", named)
         runs = list(self._runs(paragraph, ""))
         if kind == "pre":
-            yield _Block("pre", "".join(one.text for one in runs).rstrip())
+            yield Block("pre", "".join(one.text for one in runs).rstrip())
         elif level or named == "title":
             runs = [one._replace(styles=one.styles - {"strong"}) for one in runs]
-            text = " ".join(_line(runs).split())
-            yield _Block("h", f"{'#' * int(level[1] if level else 1)} {text}" if text else "")
+            text = " ".join(line_of(runs).split())
+            yield Block("h", f"{'#' * int(level[1] if level else 1)} {text}" if text else "")
         elif kind == "hr":
-            yield _Block("p", "***")
-        elif text := _line(runs).strip("\n"):
+            yield Block("p", "***")
+        elif text := line_of(runs).strip("\n"):
             item = self._item(paragraph, named) if text.strip() else ""
-            yield _Block("li", item + text.strip()) if item else _Block(kind, text)
+            yield Block("li", item + text.strip()) if item else Block(kind, text)
         for box in paragraph.iter(f"{_W}txbxContent"):
             is_other = next(box.iterancestors("{*}Fallback"), None) is not None
             if not is_other and next(box.iterancestors(f"{_W}p"), None) is paragraph:
@@ -264,7 +207,7 @@ class _Docx:
         is_bullet = form in ("bullet", "none") or number == "list bullet"
         return "    " * level + ("- " if is_bullet else f"{count}. ")
 
-    def _runs(self, around: etree._Element, href: str) -> Iterator[_Run]:
+    def _runs(self, around: etree._Element, href: str) -> Iterator[Run]:
         for one in around:
             if one.tag == f"{_W}r":
                 yield from self._run(one, href)
@@ -273,7 +216,7 @@ class _Docx:
             elif one.tag in _AROUND:
                 yield from self._runs(one, href)
 
-    def _run(self, run: etree._Element, href: str) -> Iterator[_Run]:
+    def _run(self, run: etree._Element, href: str) -> Iterator[Run]:
         found = run.find(f"{_W}rPr")
         styles = set[str]()
         if found is not None:
@@ -298,7 +241,7 @@ class _Docx:
                 text = f"[^{len(self._notes)}]"
             else:
                 text = _CHARACTERS.get(name, (one.text or "") if name == "t" else "")
-            yield _Run(text, frozenset(styles), href)
+            yield Run(text, frozenset(styles), href)
 
 
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
@@ -336,14 +279,11 @@ def _epub_text(archive: zipfile.ZipFile) -> tuple[str, str]:
         href = hrefs.get(one.get("idref"))
         if href is None:
             continue
-        page = _Page()
         data = _member(archive, _joined(folder, unquote(str(href).partition("#")[0])))
         left -= len(data)
         if left < 0:
             raise ValueError
-        page.feed(data.decode("utf-8", "replace"))
-        page.close()
-        texts.append(page.text())
+        texts.append(_page_text(data))
     title = next((one.text for one in package.iter("{*}title")), None)
     return (title or "").strip(), "\n\n".join(one for one in texts if one)
 
@@ -367,13 +307,27 @@ _STYLES = {"b": "strong", "i": "em", "cite": "em", "del": "s", "strike": "s", "t
 _STYLES |= {name: name for name in ("strong", "em", "s", "code")}
 
 
-class _Page(HTMLParser):
-    """The text of a page of a book; scripts and styles are left out."""
+def _page_text(data: bytes) -> str:
+    """The text of a page as Markdown. libxml2 reads it: Python's own parser takes the square of the
+    time for some pages, and this one only where elements are very deep."""
+    page = _Page()
+    clean = data.decode("utf-8", "replace").replace("\0", "\ufffd")
+    parser = etree.HTMLParser(target=page, encoding="utf-8", no_network=True, huge_tree=False)
+    raw = clean.encode()
+    for start in range(0, len(raw), _PIECE):  # an error is raised after a piece only
+        parser.feed(raw[start : start + _PIECE])
+    if clean.strip():
+        parser.close()
+    return page.text()
+
+
+class _Page:
+    """Takes the elements of a page of a book as they are read; scripts and styles are left out."""
 
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.blocks: list[_Block] = []
-        self._runs: list[_Run] = []
+        self.blocks: list[Block] = []
+        self._depth = 0
+        self._runs: list[Run] = []
         self._styles: list[str] = []
         self._around: list[str] = []  # the blocks that are open
         self._lists: list[int] = []  # the next number in each open list; 0 for bullets
@@ -382,8 +336,11 @@ class _Page(HTMLParser):
         self._cells: list[str] | None = None
         self._is_first = True
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
+    def start(self, tag: str, given: dict[str, str]) -> None:
+        """Takes the start of an element. ValueError where it is too deep."""
+        self._depth += 1
+        if self._depth > _DEEPEST_OF_ALL:
+            raise ValueError
         if tag in _SILENT:
             self._silent += 1
         elif tag == "br":
@@ -400,7 +357,7 @@ class _Page(HTMLParser):
 
     def _begin(self, tag: str, given: dict[str, str]) -> None:
         if tag == "hr":
-            self.blocks.append(_Block("p", "***"))
+            self.blocks.append(Block("p", "***"))
             return
         if len(self._around) == _DEEPEST:
             return
@@ -418,13 +375,15 @@ class _Page(HTMLParser):
         elif tag == "tr":
             self._cells = []
 
-    def handle_endtag(self, tag: str) -> None:
+    def end(self, tag: str) -> None:
+        """Takes the end of an element."""
+        self._depth -= 1
         if tag in _SILENT:
             self._silent = max(0, self._silent - 1)
         elif tag == "a":
             self._href = ""
         elif tag in ("td", "th") and self._cells is not None:
-            self._cells.append(_cell(_line(self._runs)))
+            self._cells.append(cell_of(line_of(self._runs)))
             self._runs = []
         elif tag in _STYLES:
             if _STYLES[tag] in self._styles:
@@ -436,47 +395,51 @@ class _Page(HTMLParser):
             if tag in ("ul", "ol") and self._lists:
                 self._lists.pop()
             elif tag == "tr" and self._cells:
-                self.blocks.append(_row(self._cells, self._is_first))
+                self.blocks.append(row_of(self._cells, self._is_first))
                 self._is_first, self._cells = False, None
             elif tag == "table":
-                self.blocks.append(_Block("", ""))
+                self.blocks.append(Block("", ""))
 
-    def handle_data(self, data: str) -> None:
+    def data(self, data: str) -> None:
+        """Takes text."""
         if not self._silent:
             self._add(data if "pre" in self._around else re.sub(r"\s+", " ", data))
 
     def _add(self, text: str) -> None:
-        self._runs.append(_Run(text, frozenset(self._styles), self._href))
+        self._runs.append(Run(text, frozenset(self._styles), self._href))
 
     def _end(self) -> None:
         """Ends the paragraph that is open, outside of the cells of a table."""
         if self._cells is not None:
-            self._runs.append(_Run(" "))
+            self._runs.append(Run(" "))
             return
         runs, self._runs = self._runs, []
         if "pre" in self._around:
             if text := "".join(one.text for one in runs).strip("\n"):
-                self.blocks.append(_Block("pre", text))
+                self.blocks.append(Block("pre", text))
             return
-        text = "\n".join(one.strip() for one in _line(runs).split("\n")).strip()
+        text = "\n".join(one.strip() for one in line_of(runs).split("\n")).strip()
         if not text:
             return
         inner = self._around[-1] if self._around else ""
         if inner[:1] == "h" and inner[1:].isdigit():
             text = " ".join(
-                _line(one._replace(styles=one.styles - {"strong"}) for one in runs).split()
+                line_of(one._replace(styles=one.styles - {"strong"}) for one in runs).split()
             )
-            self.blocks.append(_Block("h", f"{'#' * int(inner[1:])} {text}"))
+            self.blocks.append(Block("h", f"{'#' * int(inner[1:])} {text}"))
         elif "li" in self._around:
-            self.blocks.append(_Block("li", (self._item or "    " * len(self._lists)) + text))
+            self.blocks.append(Block("li", (self._item or "    " * len(self._lists)) + text))
             self._item = ""
         else:
-            self.blocks.append(_Block("quote" if "blockquote" in self._around else "p", text))
+            self.blocks.append(Block("quote" if "blockquote" in self._around else "p", text))
+
+    def close(self) -> None:
+        """Takes the end of the page."""
 
     def text(self) -> str:
         """The page as Markdown."""
         self._end()
-        return _text_of(self.blocks).strip()
+        return text_of_blocks(self.blocks).strip()
 
 
 def each_docx(file: Input) -> Iterator[Part]:

@@ -1,8 +1,11 @@
-"""Plain text and Markdown: one path of nodes, whose texts in a row are the document."""
+"""Plain text and Markdown: one path of nodes, whose texts in a row are the document; and Markdown
+made of paragraphs."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import groupby
+from typing import NamedTuple
 
 from loom.transfer.gathering import as_text
 from loom.transfer.inputs import Input, Part, Put
@@ -90,3 +93,74 @@ def _read(title: str, pieces: Callable[[], list[str]], put: Put, report: Report)
     for number, piece in enumerate(pieces()):
         put(Record(number=number, parent=number - 1, text=as_text(piece, f"{number}")))
     return Head(title=title, current=number)
+
+
+# -- Markdown made of paragraphs and their styles
+
+
+class Run(NamedTuple):
+    """A piece of a paragraph; `styles` are some of strong, em, s, code; `href` is of a link."""
+
+    text: str
+    styles: frozenset[str] = frozenset()
+    href: str = ""
+
+
+class Block(NamedTuple):
+    """A paragraph as Markdown; `kind` is p, h, li, quote, pre or row (of a table)."""
+
+    kind: str
+    text: str
+
+
+_SIGNS = (("strong", "**"), ("em", "*"), ("s", "~~"))
+_BETWEEN = {"li": "\n", "row": "\n", "quote": "\n>\n", "pre": "\n"}
+
+
+def line_of(runs: Iterable[Run]) -> str:
+    """A paragraph with its styles as Markdown. Blanks at the ends of a style stay outside of it,
+    because Markdown knows no other."""
+    made = ""
+    for (styles, href), group in groupby(runs, key=lambda one: (one.styles, one.href)):
+        text = "".join(one.text for one in group)
+        core = text.strip()
+        if not core:
+            made += text
+            continue
+        start = text.index(core)
+        sign = "".join(sign for name, sign in _SIGNS if name in styles)
+        if "code" in styles and not set(core) & {"`", "\n"}:
+            sign = "`"
+        shown = f"{sign}{core}{sign[::-1]}"
+        if href.startswith(("https://", "http://", "mailto:")) and not set(href) & set(" ()<>"):
+            shown = f"[{shown}]({href})"
+        made += text[:start] + shown + text[start + len(core) :]
+    return made
+
+
+def row_of(cells: list[str], is_first: bool) -> Block:
+    """A row of a table; a line below the first makes it the head."""
+    line = "".join(f"| {one} " for one in cells) + "|"
+    return Block("row", line + ("\n" + "|---" * len(cells) + "|" if is_first else ""))
+
+
+def cell_of(text: str) -> str:
+    """A text in a cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def text_of_blocks(blocks: Iterable[Block]) -> str:
+    """The blocks as one text: items of a list, rows and lines of code stay together."""
+    made: list[str] = []
+    for kind, group in groupby(blocks, key=lambda one: one.kind):
+        texts = [one.text for one in group if one.text]
+        if not texts:
+            continue
+        if kind == "quote":
+            texts = ["> " + one.replace("\n", "\n> ") for one in texts]
+        joined = _BETWEEN.get(kind, "\n\n").join(texts)
+        if kind == "pre":
+            fence = "`" * max(3, *(len(one) + 1 for one in re.findall("`+", joined)), 3)
+            joined = f"{fence}\n{joined}\n{fence}"
+        made.append(joined)
+    return "\n\n".join(made)
