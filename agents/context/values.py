@@ -249,6 +249,16 @@ class LineReply:
     number: int = 0
 
 
+THRESHOLD = 4_000  # tokens of a result that are given whole wherever there is room for them
+SHARE = 10  # of what can be read: a tenth is given whole where that is more
+
+
+def threshold_of(limit: int, taken: int, chosen: int = 0) -> int:
+    """How many tokens a result may have to be given whole: as many as were `chosen`, else a
+    tenth of the limit, at least THRESHOLD; and at most half of what is still free."""
+    return min(chosen or max(THRESHOLD, limit // SHARE), max(limit - taken, 0) // 2)
+
+
 @dataclass(frozen=True)
 class Round:
     """A round that ended: what was said, the answers to its lines, and how many characters
