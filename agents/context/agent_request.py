@@ -23,6 +23,7 @@ from agents.context.values import (
     Augment,
     Aware,
     Counted,
+    Earlier,
     Fitted,
     LineReply,
     Own,
@@ -41,15 +42,6 @@ from loom.rules.node_text import escaped, frames_escaped, plain
 
 HEADER = 8  # tokens of what names an own text
 CUT = "…"
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """The section ("": nothing), how many nodes it summarises, and a note."""
-
-    text: str = ""
-    nodes: int = 0
-    note: str = ""
 
 
 def earlier_of(
@@ -338,13 +330,20 @@ def _fitted(aware: Aware, room: int) -> tuple[Aware, Earlier, Fitted]:
         fits = total(path, aware.counted) <= left
         section = None if fits else next(order, None)
         if section is None:
-            fitted = Fitted(tuple(path)) if fits and left > 0 else _cut(aware, path, left)
-            return aware, earlier, fitted
+            whole = Fitted(tuple(path)) if fits and left > 0 else None
+            return aware, earlier, whole or _cut(aware, path, left, earlier.nodes)
         aware = replace(aware, view=section.shrunk(aware.view))
 
 
-def _cut(aware: Aware, path: Sequence[Part], room: int) -> Fitted:
-    return fit(path, aware.truncation, max(room, 0), aware.counted, kept=aware.kept)
+def _cut(aware: Aware, path: Sequence[Part], room: int, told: int) -> Fitted:
+    """The path as the truncation leaves it; a buffer is cut between the nodes EARLIER left."""
+    is_prose = aware.view.mode == "buffer"
+    parts = [Part("user", one) for one in _marked(aware.path[told:])] if is_prose else path
+    fitted = fit(parts, aware.truncation, max(room, 0), aware.counted, kept=aware.kept)
+    if not is_prose:
+        return fitted
+    texts = (f"{JOINT}{one.text}{JOINT}" if one.role == GAP else one.text for one in fitted.parts)
+    return Fitted((Part("user", escaped("".join(texts))),), fitted.note)
 
 
 def _note(aware: Aware, earlier: Earlier, fitted: Fitted) -> str:
@@ -425,14 +424,16 @@ def _as_sent(aware: Aware) -> list[int]:
 
 
 def _prose(stops: Sequence[Stop]) -> list[Part]:
-    """The path of a buffer as one text, with marks where nodes meet."""
-    if not stops:
-        return []
-    marked = [
+    """The path of a buffer as one text."""
+    return [Part("user", escaped("".join(_marked(stops))))] if stops else []
+
+
+def _marked(stops: Sequence[Stop]) -> list[str]:
+    """The texts of a buffer, with marks where nodes meet."""
+    return [
         f"{OWN if stop.kind == 'model' else BOUNDARY if place else ''}{stop.text}"
         for place, stop in enumerate(stops)
     ]
-    return [Part("user", escaped("".join(marked)))]
 
 
 def _dialogue(stops: Sequence[Stop], *, begins: bool) -> list[Part]:

@@ -188,6 +188,15 @@ class Own(Part):
     named: str = ""
 
 
+@dataclass(frozen=True)
+class Earlier:
+    """The section ("": nothing), how many nodes it summarises, and a note."""
+
+    text: str = ""
+    nodes: int = 0
+    note: str = ""
+
+
 def first_sentence(text: str) -> str:
     """The first sentence on one line, cut where it has no end."""
     line = " ".join(_END.split(text.strip(), maxsplit=1)[0].split())
