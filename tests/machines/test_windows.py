@@ -14,6 +14,7 @@ from loom.models import Node, Window
 from loom.queries.window_contents import contents_of
 from loom.rules.errors import CommandError
 from tests.commands.conftest import untold
+from tests.thorough import tries
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LINES = 12
@@ -128,7 +129,7 @@ def test_any_order_of_lines_and_turns_keeps_the_laws(actor: Actor) -> None:
     run_state_machine_as_test(
         lambda: Windows(actor),  # type: ignore[arg-type]
         settings=settings(
-            max_examples=15,
+            max_examples=tries(15),
             stateful_step_count=20,
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow],
