@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from loom.access import Actor
-from loom.commands import node_writer, step_records, windows
+from loom.commands import node_writer, step_records, turn_lifecycle
 from loom.commands.execute import Request, execute_line
 from loom.models import Node, Window
 from loom.queries.window_contents import contents_of
@@ -81,7 +81,7 @@ class Windows(RuleBasedStateMachine):
         answer = " ".join(f"#{one}" for one in mentions)
         with transaction.atomic():
             view = step_records.locked(self.view)
-            windows.after_turn(view, answer, actor=self.actor.participant)
+            turn_lifecycle.hide_windows(view, answer, actor=self.actor.participant)
         for one in rows.all():
             was = before[one.number]
             if was.is_kept:
