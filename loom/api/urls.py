@@ -20,6 +20,7 @@ from loom.api import (
     trees,
     workspaces,
 )
+from loom.api.schema import SchemaOnce
 
 
 class Uid(StringConverter):
@@ -49,7 +50,8 @@ register_converter(Count, "count")
 # The schema, and the page that shows it: Swagger UI from the sidecar, no outside host.
 # JSON, unless something else is asked for.
 _schema = SpectacularAPIView.as_view(
-    renderer_classes=[JSONRenderer, OpenApiJsonRenderer, OpenApiJsonRenderer2, OpenApiYamlRenderer]
+    generator_class=SchemaOnce,
+    renderer_classes=[JSONRenderer, OpenApiJsonRenderer, OpenApiJsonRenderer2, OpenApiYamlRenderer],
 )
 _page = SpectacularSwaggerSplitView.as_view(url_name="schema")
 

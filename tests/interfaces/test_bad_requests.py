@@ -87,8 +87,9 @@ def test_a_body_over_the_bounds_is_413(
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/xml", "multipart/form-data", ""])
 def test_another_content_type_is_415(kind: str, world: World, api: Client) -> None:  # noqa: F811
+    client = api(person("owner"))
     for row in TAKING:
-        answer = _send(api(person("owner")), row, world, b'{"line": "tree"}', kind)
+        answer = _send(client, row, world, b'{"line": "tree"}', kind)
         assert (answer.status_code, answer.json()["code"]) == (415, "INVALID_SYNTAX"), row
 
 
@@ -126,11 +127,11 @@ IDS = ["x", "A" * 32, "a" * 5000, "%00", "..%2f..", "a%20b", "é", "'%20OR%201=1
 
 @pytest.mark.parametrize("wrong", IDS)
 def test_an_id_that_is_none_is_not_found(wrong: str, world: World, api: Client) -> None:  # noqa: F811
-    names = dict.fromkeys(world, wrong)
+    names, client = dict.fromkeys(world, wrong), api(person("owner"))
     for row in ROWS:
         if "{" in row.address.partition("?")[0]:
             address, body = row.filled(names)
-            answer = api(person("owner")).generic(
+            answer = client.generic(
                 row.method,
                 address,
                 json.dumps(body) if body else "",

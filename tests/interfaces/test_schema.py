@@ -12,6 +12,7 @@ from django.db import close_old_connections
 from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import settings as examples
+from rest_framework.test import APIClient
 from rest_framework.utils.encoders import JSONEncoder
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
@@ -94,6 +95,17 @@ def test_the_schema_is_one_that_others_can_read() -> None:
     names = [one["operationId"] for one in operations]
     assert len(names) == len(set(names))
     assert all(one["summary"] and one["tags"] for one in operations)
+
+
+def test_the_schema_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = APIClient()
+    assert client.get("/api/schema/").json() == MADE
+
+    def again(*_: object) -> None:
+        raise AssertionError("it was built again")
+
+    monkeypatch.setattr(SchemaGenerator, "parse", again)
+    assert client.get("/api/schema/?version=2").json() == MADE
 
 
 def test_sizes_and_content_types_are_said_as_they_are() -> None:
