@@ -4,6 +4,7 @@
 import { history, historyKeymap, standardKeymap } from "@codemirror/commands";
 import { EditorState } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
+import { directions } from "./styling.js";
 
 const LOOK = EditorView.theme({
   "&": { background: "var(--paper)", color: "var(--ink)", border: "1px solid var(--edge)", borderRadius: "var(--round)", maxBlockSize: "70vh" },
@@ -23,7 +24,7 @@ export class FieldEditor {
         EditorState.readOnly.of(readOnly),
         EditorView.cspNonce.of(nonce),
         EditorView.lineWrapping,
-        EditorView.perLineTextDirection.of(true),
+        directions,
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "true", autocapitalize: "sentences" }),
         LOOK,
         history(),

@@ -9,7 +9,7 @@ import { UndoManager } from "yjs";
 import { carets, whoIs } from "../document/carets.js";
 import { embeds } from "../document/embeds.js";
 import { DocumentRoom } from "../document/room.js";
-import { styling } from "../editor/styling.js";
+import { directions, styling } from "../editor/styling.js";
 import { Newest, part } from "../live/api.js";
 import { t, tn } from "../t.js";
 
@@ -65,7 +65,7 @@ export class LoomDocument extends HTMLElement {
         EditorView.editable.of(this.mayWrite),
         EditorView.cspNonce.of(this.dataset.nonce ?? ""),
         EditorView.lineWrapping,
-        EditorView.perLineTextDirection.of(true),
+        directions,
         EditorView.contentAttributes.of({ "aria-label": this.dataset.label ?? "", spellcheck: "true", autocapitalize: "sentences" }),
         LOOK,
         isUnbroken ? [] : styling,
