@@ -10,9 +10,8 @@ from itertools import chain
 
 from PIL import Image as Pillow
 
-from agents.context.agent_request import first_sentence
 from agents.context.subject_request import JOINT, Messages, Piece, Steering, summary_messages
-from agents.context.values import Action, Near, Twig
+from agents.context.values import Action, Near, Twig, first_sentence
 from agents.providers.attempt import Picture
 from loom import access
 from loom.access import Actor, documents_for
@@ -330,7 +329,8 @@ def _parts_of(generation: Generation) -> list[str]:
     rows = sent_of(path_of(actor, tree, None, leaf)) if leaf is not None else []
     step = max(1, len(rows) // PARTS)
     shown = [row.more.summary or first_sentence(described(row.text)) for row in rows[::step]]
-    return [*shown, f"({size_of(actor, tree).branches} branches in all)"]
+    many = size_of(actor, tree).branches
+    return [*shown, f"({many:,} branch{'' if many == 1 else 'es'} in all)"]
 
 
 # -- images: which of a path a model that sees is sent, and in what size

@@ -1,8 +1,9 @@
 """What a loom-aware agent is sent, to the byte. Pure. See docs/model.md §6.1."""
 
-import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from agents.context.sections import (
     Teaching,
@@ -37,8 +38,6 @@ from loom.grammar.lines import parts_of
 from loom.rules.node_text import escaped, frames_escaped, plain
 
 HEADER = 8  # tokens of a header
-MOST = 240  # characters of a sentence
-_END = re.compile(r"(?<=[.!?…。！？])\s|\n")
 
 
 @dataclass(frozen=True)
@@ -58,18 +57,22 @@ def earlier_of(
     step: int = STEP,
     kept: int = KEPT_AT_THE_END,
 ) -> Earlier:
-    """As few steps of that many nodes as make the rest fit; as many as there are where none do.
-    The last `kept` nodes are never in it."""
-    found = Earlier()
+    """As few steps of that many nodes as make the rest fit, as many as there are where none do.
+    The last `kept` nodes are never in it. Nothing where it would take more than half of the
+    room: what has been said last is worth more than a sentence about each node before it."""
     names = {name: counted(name) + HEADER for name in {stop.author for stop in path}}
     texts = _sizes(path, counted)
     sizes = [size + names[stop.author] for size, stop in zip(texts, path, strict=True)]
-    while counted(found.text) + sum(sizes[found.nodes :]) > room:
-        nodes = found.nodes + step
-        if nodes > len(path) - kept:
-            return found
-        found = _earlier(path[:nodes])
-    return found
+    left = list(accumulate(reversed(sizes), initial=0))[::-1]  # tokens from each node on
+
+    def fits(steps: int) -> bool:
+        return counted(_earlier(path[: steps * step]).text) + left[steps * step] <= room
+
+    if left[0] <= room:
+        return Earlier()
+    most = max((len(path) - kept) // step, 0)
+    found = _earlier(path[: bisect_left(range(most), x=True, key=fits) * step])
+    return found if counted(found.text) * 2 <= room else Earlier()
 
 
 def _sizes(path: Sequence[Stop], counted: Counted) -> list[int]:
@@ -79,18 +82,14 @@ def _sizes(path: Sequence[Stop], counted: Counted) -> list[int]:
 
 
 def _earlier(path: Sequence[Stop]) -> Earlier:
-    lines = [f"[{stop.local_id}] {stop.summary or first_sentence(stop.text)}" for stop in path]
+    if not path:
+        return Earlier()
+    lines = [f"[{stop.local_id}] {stop.summary or stop.sentence}" for stop in path]
     more = f" [{path[0].local_id}–{path[-1].local_id}] {len(path)} nodes"
     text = framed("EARLIER", frames_escaped("\n".join(lines)), more=more)
     return Earlier(
         text, len(path), f"the first {len(path):,} nodes of the path, to a sentence each"
     )
-
-
-def first_sentence(text: str) -> str:
-    """The first sentence on one line, cut where it has no end."""
-    line = " ".join(_END.split(text.strip(), maxsplit=1)[0].split())
-    return line if len(line) <= MOST else f"{line[:MOST]}…"
 
 
 # RESULTS: the answers to the lines of a round, in their order. See docs/model.md §6.4.

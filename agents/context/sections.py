@@ -37,10 +37,10 @@ class Section:
     collect: Collector | None = None
 
     def shrunk(self, view: View) -> View:
-        """The values without what the section can do without."""
+        """The values without what it can do without; its name is added where that is anything."""
         assert self.shrink is not None
-        before = view.shortened
-        return replace(self.shrink(view), shortened=(*before, self.name))
+        less = self.shrink(view)
+        return less if less == view else replace(less, shortened=(*view.shortened, self.name))
 
     def collector(self, collect: Collector) -> Collector:
         """Binds the function that reads the section's values; a decorator."""

@@ -4,6 +4,7 @@ to what a model can read (docs/model.md §6.3), and what an agent is sent around
 Counts are estimates of about four characters a token.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -176,6 +177,8 @@ def fit(
 
 
 STEP = 8  # nodes by which EARLIER grows, so that what is cached changes seldom
+MOST = 240  # characters of a sentence
+_END = re.compile(r"(?<=[.!?…。！？])\s|\n")
 
 
 @dataclass(frozen=True)
@@ -183,6 +186,12 @@ class Own(Part):
     """The reader's own text, and what names it afterwards."""
 
     named: str = ""
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence on one line, cut where it has no end."""
+    line = " ".join(_END.split(text.strip(), maxsplit=1)[0].split())
+    return line if len(line) <= MOST else f"{line[:MOST]}…"
 
 
 @dataclass(frozen=True)
@@ -203,6 +212,11 @@ class Stop:
     def size(self) -> int:
         """About how many tokens its text has."""
         return count(self.text)
+
+    @cached_property
+    def sentence(self) -> str:
+        """Its first sentence."""
+        return first_sentence(self.text)
 
     @cached_property
     def part(self) -> Part:

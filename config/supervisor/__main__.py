@@ -145,8 +145,8 @@ def _ready_answers(url: str, host: str) -> bool:
 
 
 def worker_state(options: Options, env: dict[str, str]) -> str:
-    """The worker's state in /healthz: ok or down; "" if there is none, or if the broker, through
-    which it would answer, is down."""
+    """The worker's state in /healthz: ok, slow or down; "" if there is none, or if the broker,
+    through which it would answer, is down."""
     parts = urlsplit(options.url)
     host = urlsplit(env["HEDDLE_ORIGINS"].split(",")[0].strip()).netloc
     line = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=5)

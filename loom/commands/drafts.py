@@ -35,7 +35,7 @@ class Kept:
     seen: str | None = None
 
 
-def look(actor: Actor, tree: Tree, seq: int) -> None:
+def mark_seen(actor: Actor, tree: Tree, seq: int) -> None:
     """Keeps up to which event its person has looked at a tree, and that they saw where they were
     named in it. It never goes back. An event of nobody: only they are told."""
     now = timezone.now()

@@ -57,7 +57,6 @@ def search(context: Context, args: Search) -> Reply:
             "UNAVAILABLE",
             "This grove has no service for searching the web.",
             hint='an owner adds one in the settings of the grove; find "…" searches this tree',
-            retryable=False,
         )
     _demand_words(args)
     payer, day = context.actor.person, today()

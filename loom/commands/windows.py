@@ -368,19 +368,18 @@ def close_window(context: Context, window: Window) -> None:
 
 
 def weighed(context: Context) -> str:
-    """`\n  +312 tokens · windows 1,204 tokens`: what the windows that a line has shown take of what
-    is read, or those that it has only hidden or closed (`-312`), and all visible ones; nothing
-    where it changed none."""
+    """`\n  +312 tokens · windows 1,204 tokens`: what the line has changed of what the visible
+    windows take of what is read, and what they all take now; nothing where it changed none."""
     if not context.windows:
         return ""
-    gone = [one for one in context.windows if not one.is_visible]
-    every = contents_of(context.actor, context.workspace, [*held(context), *gone])
-    sizes = [(one.window, one.tokens) for one in every]
-    fresh = [size for one, size in sizes if one in context.windows and one.is_visible]
-    left = [size for one, size in sizes if one in gone]
-    changed = sum(fresh) if fresh else -sum(left)
-    now = sum(size for one, size in sizes if one.is_visible)
-    return f"\n  {changed:+,} tokens · windows {now:,} tokens"
+    # Windows are stored with the step of the line, so the rows still say what was visible.
+    keys = [one.pk for one in context.windows if one.pk is not None]
+    rows = Window.objects.filter(pk__in=keys, is_visible=True)
+    was = contents_of(context.actor, context.workspace, rows)
+    now = contents_of(context.actor, context.workspace, held(context))
+    fresh = sum(one.tokens for one in now if one.window in context.windows)
+    changed = fresh - sum(one.tokens for one in was)
+    return f"\n  {changed:+,} tokens · windows {sum(one.tokens for one in now):,} tokens"
 
 
 # -- what a turn does to them

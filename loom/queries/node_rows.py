@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from loom.models import Call, Generation, Node, Turn
-from loom.rules.identity import Pieces, inherited, instant
+from loom.rules.identity import ORDINAL_BITS, PLACE_BITS, Pieces, inherited, instant
 
 PRUNED, EXCLUDED, SANDBOX, VERSION_PRUNED, RESOLVED = 1, 2, 4, 8, 16
 IMPORTED = 32  # only in rows: skeletons and events do not have it
@@ -186,6 +186,12 @@ def walked(slot: str) -> str:
     million rows otherwise, and scans the node table to build a Bloom filter."""
     held = f"{slot} IS NOT NULL"
     return f"likelihood({held}, 0.0001)" if connection.vendor == "sqlite" else held
+
+
+def order_sql(alias: str) -> str:
+    """SQL for the order of siblings, as `loom.models.ORDER` writes it for the index."""
+    ordinal = f"{alias}.id & {(1 << ORDINAL_BITS) - 1}"
+    return f"COALESCE({alias}.place, {ordinal} << {PLACE_BITS})"
 
 
 def listed(ids: Iterable[int]) -> str:

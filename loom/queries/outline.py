@@ -4,8 +4,6 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from django.db.models import F
-
 from loom.access import Actor, may_reach
 from loom.grammar.lines import excerpt
 from loom.models import Node, Stream, Tree, Workspace
@@ -13,7 +11,7 @@ from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.queries.lookup import selected_versions
 from loom.queries.node_bodies import counted_below
-from loom.queries.node_rows import NodeRow, fetch, rows_of, walked
+from loom.queries.node_rows import NodeRow, fetch, order_sql, rows_of, walked
 from loom.rules.identity import place_of
 
 OUTLINE_DEPTH = 2  # levels shown before anything was said
@@ -181,17 +179,32 @@ def _chain(above: Sequence[NodeRow], level: int) -> list[Line]:
 
 
 def _siblings(here: NodeRow, parent_slot: int, workspace: Workspace) -> list[NodeRow]:
-    """The node with those beside it, in their order; of many the ones next to it."""
-    slots = [slot for (slot,) in _BELOW.all(slot=parent_slot)]
-    place = slots.index(here.slot_id) if here.slot_id in slots else len(slots)
-    first = max(0, min(place - SIBLINGS // 2, len(slots) - SIBLINGS))
-    near = [slot for slot in slots[first : first + SIBLINGS] if slot != here.slot_id]
-    found = selected_versions(near, workspace)
-    rows = rows_of([key for key, _ in found.values()])
-    return sorted([*rows, here], key=lambda row: slots.index(row.slot_id))
+    """The node with those beside it, in their order; of many the ones next to it. Reads few slots,
+    however many there are."""
+    least = SIBLINGS - 1
+    found = fetch(_BESIDE, [parent_slot, *[here.slot_id] * 3, least] * 2)
+    before = [slot for slot, side in found if side < 0]  # the nearest first
+    after = [slot for slot, side in found if side > 0]
+    before = before[: max(SIBLINGS // 2, least - len(after))]
+    after = after[: least - len(before)]
+    near = selected_versions([*before, *after], workspace)
+    rows = {row.slot_id: row for row in rows_of([key for key, _ in near.values()])}
+    rows[here.slot_id] = here
+    return [rows[slot] for slot in (*reversed(before), here.slot_id, *after)]
 
 
-_BELOW = Prepared(lambda: lookup.slots_below(Given("slot")).values_list("slot_id"))
+def _side(sign: int, than: str, way: str) -> str:
+    """SQL for the visible slots on one side of a slot, the nearest first."""
+    order, own = order_sql("n"), f"(SELECT {order_sql('o')} FROM loom_node o WHERE o.id = %s)"
+    return f"""SELECT * FROM (
+        SELECT n.id, {sign} FROM loom_node n
+        WHERE n.parent_slot_id = %s AND n.kind = 'text' AND n.slot_id = n.id AND NOT n.pruned
+            AND {order} {than}= {own} AND ({order} {than} {own} OR n.id {than} %s)
+        ORDER BY {order} {way}, n.id {way} LIMIT %s
+    ) side"""
+
+
+_BESIDE = f"{_side(-1, '<', 'DESC')} UNION ALL {_side(1, '>', 'ASC')}"
 
 
 # The outline as a workspace has left it.
@@ -256,18 +269,22 @@ def _with_children(lines: list[Line], slots: list[int], workspace: Workspace) ->
     before what is below them. Four queries, however many slots."""
     if not slots:
         return lines
-    nodes = Node.objects.filter(parent_slot__in=slots, kind="text", slot_id=F("id"), pruned=False)
-    below: dict[int, list[int]] = defaultdict(list)
-    found = nodes.order_by().values_list("id", "parent_slot_id", "place")
-    for slot, above, _ in sorted(found, key=lambda row: place_of(row[0], row[2])):
-        if len(below[above]) < CHILDREN:
-            below[above].append(slot)
+    below: dict[int, list[int]] = {slot: [] for slot in slots}
+    for slot, above in fetch(" UNION ALL ".join([_FIRST] * len(slots)), slots):
+        below[above].append(slot)
     every = [slot for some in below.values() for slot in some]
     rows = {row.slot_id: row for row in rows_of([k for k, _ in _selected(every, workspace)])}
     counts = counted_below(every)
     for slot in slots:
         lines = _opened(lines, slot, [rows[one] for one in below[slot]], counts)
     return lines
+
+
+_FIRST = f"""SELECT * FROM (
+        SELECT n.id, n.parent_slot_id FROM loom_node n
+        WHERE n.parent_slot_id = %s AND n.kind = 'text' AND n.slot_id = n.id AND NOT n.pruned
+        ORDER BY {order_sql("n")}, n.id LIMIT {CHILDREN}
+    ) first"""
 
 
 def _selected(slots: Sequence[int], workspace: Workspace) -> list[tuple[int, str]]:

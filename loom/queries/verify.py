@@ -301,7 +301,12 @@ def _thought(actor: Actor, tree: Tree) -> Iterator[dict[str, Any]]:
     for one in links:
         if one.type == "evidence" and one.target_id in gone:
             items = (names[one.source_id], names[one.target_id])
-            says = f"The evidence {items[1]} of {items[0]} is pruned or erased."
+            lost = f"Evidence for {items[0]} was erased with its tree."
+            says = (
+                lost
+                if items[1] == ERASED
+                else f"{items[1]} is pruned; it is evidence for {items[0]}."
+            )
             yield _violation("OrphanEvidence", says, [], items)
     for circle in _circles([(one.source_id, one.target_id) for one in links]):
         round_ = [names[end] for end in circle]

@@ -198,7 +198,7 @@ def seen(request: PersonRequest, uid: str) -> HttpResponse:
         seq = None
     if not isinstance(seq, int) or isinstance(seq, bool) or not 0 <= seq < 2**62:
         raise CommandError("INVALID_SYNTAX", "seq is a whole number.", hint='{"seq": 12}')
-    drafts.look(actor, tree, seq)
+    drafts.mark_seen(actor, tree, seq)
     return HttpResponse(status=204)
 
 

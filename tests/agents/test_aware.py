@@ -226,6 +226,23 @@ def test_a_long_path_is_told_by_its_first_sentences_in_steps_of_eight() -> None:
     assert sent.tokens <= 5_000
 
 
+@pytest.mark.parametrize("mode", ["dialogue", "buffer"])
+def test_a_path_too_long_even_for_sentences_is_cut_by_the_truncation(mode: str) -> None:
+    path = tuple(
+        replace(ADA, local_id=f"a{n}", text=f"Sentence {n} is here. " + "more " * 40)
+        for n in range(2_000)
+    )
+    view = replace(VIEW, mode=mode)  # type: ignore[arg-type]
+    for limit in (5_000, 20_000):
+        sent = assemble(replace(AWARE, view=view, path=path, limit=limit))
+        whole = "\n".join(block for one in sent.messages for block in one.blocks)
+        assert "Sentence 1999 is here." in whole and "---EARLIER" not in whole
+        assert "---NOTIFICATIONS\nshortened: " in whole
+        assert limit * 9 // 10 < sent.tokens <= limit
+    first = dict(assemble(replace(AWARE, view=view, path=path[:300], limit=20_000)).sections)
+    assert 0 < first["EARLIER"] < 10_000 < first["PATH"] + first["EARLIER"]
+
+
 def test_what_may_not_be_cut_and_does_not_fit_is_too_long() -> None:
     path = tuple(replace(ADA, text="more " * 2_000) for _ in range(3))
     with pytest.raises(TooLong):

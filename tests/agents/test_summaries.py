@@ -160,7 +160,7 @@ def test_the_summary_of_a_tree_reads_its_parts(
     provider.script(says("A quarrel at a river."))
     run(Generation.objects.get(round=SUMMARY))
     said = provider.seen[0].json["messages"][-1]["content"]
-    assert SAID in said and "Thomas waits." in said and "1 branches" in said
+    assert SAID in said and "Thomas waits." in said and "(1 branch in all)" in said
     assert _fresh(tree).summary == "A quarrel at a river."
 
 

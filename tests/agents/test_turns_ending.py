@@ -274,6 +274,19 @@ def test_what_is_used_up_leaves_one_last_round_to_conclude(
     assert turn.node is not None and turn.node.text == "The end."
 
 
+def test_used_up_tokens_refuse_lines_and_leave_a_round_to_conclude(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider
+) -> None:
+    half = {"prompt_tokens": 60_000, "completion_tokens": 1, "total_tokens": 60_001}
+    looks, tags = says("→ view here\n", usage=half), says("→ tag here #one\n", usage=half)
+    provider.script(looks, tags, says("The end."))
+    turn = went(asked(actor, tree, agent, input="Begin.", budget="standard"))
+    assert [outcome for _, outcome in outcomes(turn)] == ["ok", "LIMIT_EXCEEDED"]
+    last = provider.seen[-1].json["messages"][-1]["content"]
+    assert "All 100,000 tokens of this turn are used." in last
+    assert turn.tokens > 120_000 and turn.node is not None and turn.node.text == "The end."
+
+
 def test_more_steps_are_asked_for_by_the_agent_and_granted_by_people(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider
 ) -> None:

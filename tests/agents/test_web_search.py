@@ -71,7 +71,7 @@ def found(actor: Actor, tree: Tree, line: str) -> Step:
 def test_without_a_service_the_line_says_what_to_do(actor: Actor, tree: Tree) -> None:
     with pytest.raises(CommandError) as refused:
         execute_line(actor, tree, Request('search "clock towers"'))
-    assert refused.value.code == "UNAVAILABLE" and not refused.value.retryable
+    assert refused.value.code == "UNAVAILABLE" and refused.value.retryable
     assert "an owner adds one" in refused.value.hint and 'find "…"' in refused.value.hint
     assert not WebSearch.objects.exists()
 

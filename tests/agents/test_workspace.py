@@ -242,6 +242,32 @@ def test_each_section_is_sent_once_and_none_of_an_earlier_turn(
     assert "How?" in section(talk.sent(), "NOTIFICATIONS")
 
 
+def test_what_is_opened_is_read_in_its_section_and_not_in_the_answer(
+    talk: Talk, notes: str
+) -> None:
+    talk.turn(f"→ open {notes} §place\n", "Seen.")  # one line that opens asks for another round
+    assert "✓ opened #" in section(talk.sent(), "RESULTS")
+    assert "A lamp stood there." not in section(talk.sent(), "RESULTS")
+    assert "A lamp stood there." in section(talk.sent(), "WINDOWS")
+    assert whole(talk).count("A lamp stood there.") == 1
+
+
+def test_a_buffer_has_the_same_sections_as_a_dialogue(
+    talk: Talk, actor: Actor, agent: Participant, provider: ScriptedProvider
+) -> None:
+    def frames(mode: str) -> list[str]:
+        tree = node_writer.make_tree(actor, title=f"A {mode}", mode=mode)
+        line = Request('respond root "The sea."')
+        node = str(execute_line(actor, tree, line).body["refs"][0])
+        one = Talk(actor, tree, agent, provider, node)
+        one.turn(f'→ todo add "Read"\n→ stash "one" "words"\n→ open {node} keep\n', "Seen.")
+        one.turn("Yes.")
+        return re.findall(r"^---([A-Z]+)\b", whole(one), re.M)
+
+    assert (buffer := frames("buffer")) == frames("dialogue")
+    assert {"INSTRUCTIONS", "STATUS", "OUTLINE", "PATH", "WINDOWS", "TODOS", "MEMORY"} <= {*buffer}
+
+
 def test_a_document_is_overwritten_only_as_it_was_seen(
     talk: Talk, notes: str, actor: Actor
 ) -> None:

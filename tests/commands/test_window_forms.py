@@ -330,6 +330,9 @@ def test_the_best_hits_are_opened_with_lines_around(view: View, lamps: list[str]
     )
     assert view.say('find "lamp" open').splitlines()[1:] == said[1:]  # twice is once
     assert view.say('open "lamp" max:2 context:0').splitlines()[0].startswith("✓ opened 2 of 6")
+    view.say("close all")
+    view.say('find "lamp" open max:1 context:5')
+    assert [one["lines"] for one in view.windows().values()] == [[1, 11]]
 
 
 def test_finding_opens_nothing_by_itself(view: View, lamps: list[str]) -> None:
@@ -397,5 +400,6 @@ def test_a_report_lists_what_is_wrong_with_a_view(
     assert [one["windows"] for one in found["OverlappingLenses"]] == [[first, second]]
     assert [one["windows"] for one in found["StaleLens"]] == [[first], [second]]
     assert [one["items"] for one in found["OrphanEvidence"]] == [[node, two]]
+    assert found["OrphanEvidence"][0]["says"] == f"{two} is pruned; it is evidence for {node}."
     assert [one["items"] for one in found["CircularThinking"]] == [[one, two, three]]
     assert view.client.get(f"/api/trees/{tree.uid}/verify?what=else").status_code == 400

@@ -1,5 +1,6 @@
 """Windows of a person: open, hide, show, close, stash, recall, memory."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -64,6 +65,43 @@ def test_two_visible_windows_never_hold_the_same_line(say: Say, node: str) -> No
     assert say("show #2") == "✓ shown #2"
     say(f"open {node}")
     assert list(Window.objects.filter(is_visible=True).values_list("first", "last")) == [(1, 20)]
+
+
+def test_the_number_of_a_closed_window_is_never_given_again(say: Say, node: str) -> None:
+    numbers = []
+    for _ in range(3):
+        numbers.append(int(say(f"open {node} lines:2-4").split("#")[1].split()[0]))
+        say(f"close #{numbers[-1]}")
+    assert numbers[0] < numbers[1] < numbers[2]
+
+
+def test_a_line_says_by_how_much_what_is_read_has_changed(
+    node: str, actor: Actor, tree: Tree, owner: User, api: Callable[..., APIClient]
+) -> None:
+    client, workspace = api(owner), node_writer.workspace_of(actor.participant, tree)
+
+    def changed(line: str) -> int:
+        """What the line says, which agrees with the status before and after it."""
+        address = f"/api/workspaces/{workspace.uid}/status"
+        before = client.get(address).json()["sections"]["WINDOWS"]
+        reply = execute_line(actor, tree, Request(line)).reply
+        after = client.get(address).json()["sections"]["WINDOWS"]
+        said = re.search(r"  ([+-][\d,]+) tokens · windows ([\d,]+) tokens", reply)
+        assert said is not None
+        assert (int(said[1]), int(said[2])) == (after - before, after)
+        return int(said[1])
+
+    opened = changed(f"open {node} lines:2-9 keep")
+    assert opened > 0
+    assert changed(f"open {node} lines:2-9") == 0  # it was open
+    assert changed("refresh #2") == 0
+    assert -opened < changed("resize #2 lines:2-4") < 0
+    assert changed("resize #2 lines:2-9") > 0
+    assert changed(f"open {node} lines:12-14") > 0
+    assert 0 < changed(f"open {node} lines:8-13") < opened  # the three become one
+    assert changed("hide #2") < 0
+    assert changed("show #2") > 0
+    assert changed("close #2") < 0
 
 
 def test_hiding_and_showing_restores_the_same_text(

@@ -119,5 +119,5 @@ def wait_for(condition: Callable[[], object], *, seconds: float = PATIENCE_S) ->
 
 
 def wait_until_well(running: Server) -> None:
-    """Returns when every process says that it is well."""
-    wait_for(lambda: running.health().get("ok"))
+    """Returns when every process says that it is well, and the worker says so now."""
+    wait_for(lambda: (found := running.health()).get("ok") and "slow" not in str(found))

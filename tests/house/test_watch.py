@@ -1,13 +1,15 @@
-"""A worker that lives but answers no ping is ended, and so started again."""
+"""A worker that lives but answers no ping is ended, and so started again; a slow one is not."""
 
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from config import urls
 from config.supervisor.__main__ import WorkerWatch
 from config.supervisor.processes import Child, Keeper
 from tests.patience import PATIENCE_S
@@ -69,6 +71,57 @@ def test_one_answer_in_between_is_enough(world: World) -> None:
 
 def test_nothing_is_ended_where_nobody_can_say(world: World) -> None:
     world.state = ""
+    for seconds in range(0, 300, 10):
+        world.look_at(seconds)
+    assert world.lives()
+
+
+class Slow:
+    """A worker whose answer comes when it is told to, and a clock that is set."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now, self.answers = 1_000.0, True
+        self.may_answer = threading.Event()
+        self.health = urls.Worker()
+        monkeypatch.setattr(urls, "PATIENCE_S", 0.05)
+        monkeypatch.setattr("config.urls.time.monotonic", lambda: self.now)
+        monkeypatch.setattr("config.urls.app.control.ping", self._ping)
+
+    def _ping(self, **_: object) -> list[str]:
+        assert self.may_answer.wait(PATIENCE_S)
+        return ["pong"] if self.answers else []
+
+    def answer(self) -> None:
+        """Answers the pings that were sent, after the page has given up."""
+        self.may_answer.set()
+        for ping in [one for one in threading.enumerate() if one.name == "ping"]:
+            ping.join(PATIENCE_S)
+        self.may_answer.clear()
+
+
+def test_a_worker_that_answers_late_is_slow_and_one_that_does_not_is_down(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slow = Slow(monkeypatch)
+    assert slow.health.state() == "down"  # nothing is known of it yet
+    slow.now += 5
+    slow.answer()
+    assert slow.health.state() == "ok"
+    slow.now += 10
+    assert slow.health.state() == "slow"
+    slow.now += 10
+    slow.answer()
+    slow.now += urls.REMEMBERED_S - 1
+    assert slow.health.state() == "slow"
+    slow.answers = False
+    slow.answer()
+    slow.now += 2
+    assert slow.health.state() == "down"
+    slow.answer()
+
+
+def test_a_worker_that_is_slow_is_not_ended(world: World) -> None:
+    world.state = "slow"
     for seconds in range(0, 300, 10):
         world.look_at(seconds)
     assert world.lives()

@@ -241,6 +241,49 @@ def test_wait_says_when_all_failed(worker: Callable[..., None], send: Send) -> N
     assert body["step"] == 1 and body["canonical"].startswith("→ continue")
 
 
+@pytest.mark.parametrize(
+    ("line", "status", "code", "retryable"),
+    [
+        ("view zz99", 404, "NOT_FOUND", False),
+        ("frobnicate the node", 400, "INVALID_SYNTAX", True),
+        ("continue n:50", 429, "LIMIT_EXCEEDED", True),
+        ("view {other}", 409, "CROSS_TREE", True),
+        ('edit {node} replace:"no such words" with:"x"', 409, "CONFLICT", True),
+        ('edit root "x"', 409, "REJECTED", False),
+        ('search "clock towers"', 503, "UNAVAILABLE", True),
+    ],
+)
+def test_each_code_has_its_status_and_says_whether_to_try_again(
+    send: Send,
+    actor: Actor,
+    owner: User,
+    tree: Tree,
+    api: Client,
+    line: str,
+    status: int,
+    code: str,
+    retryable: bool,
+) -> None:
+    second = node_writer.make_tree(actor, title="Second", mode="dialogue")
+    url = f"/api/trees/{second.uid}/commands"
+    other = api(owner).post(url, {"line": 'respond root "There."'}, format="json").json()["refs"][0]
+    node = send('respond root "Here."').json()["refs"][0]
+    answer = send(line.format(node=node, other=other))
+    body = answer.json()
+    assert (answer.status_code, body["code"], body["retryable"]) == (status, code, retryable)
+    assert body["reply"].startswith(f"✗ {code}: ") and "\n  hint: " in body["reply"]
+    agent = Participant.objects.create(
+        grove=tree.grove, kind="model", name="Watcher", permissions=["loom_aware"]
+    )
+    view = node_writer.workspace_of(agent, tree)
+    denied = api(owner).post(
+        f"/api/workspaces/{view.uid}/commands", {"line": 'respond here "x"'}, format="json"
+    )
+    body = denied.json()
+    assert (denied.status_code, body["code"]) == (403, "PERMISSION_DENIED")
+    assert body["retryable"] is False
+
+
 def test_the_registry_is_told(owner: User, api: Client) -> None:
     listed = api(owner).get("/api/commands").json()
     assert listed["count"] == len(listed["results"])

@@ -72,7 +72,8 @@ class Heddle:
 
     def is_well(self) -> bool:
         """Whether every process says that it is well."""
-        return httpx.get(f"{self.url}/healthz", timeout=PATIENCE_S).status_code == 200
+        found = httpx.get(f"{self.url}/healthz", timeout=PATIENCE_S)
+        return found.status_code == 200 and "slow" not in found.text
 
     def make_key(self) -> str:
         """A fresh API key of the owner."""

@@ -108,7 +108,8 @@ class House:
         for child in self._keeper.children:
             if not child.is_running:  # it could not start while something else was away
                 self._keeper.start(child)
-        return httpx.get(f"{self.options.url}/healthz", timeout=PATIENCE_S).status_code == 200
+        found = httpx.get(f"{self.options.url}/healthz", timeout=PATIENCE_S)
+        return found.status_code == 200 and "slow" not in found.text
 
     def client(self) -> httpx.Client:
         """A client with an API key of the owner, made while everything is well."""

@@ -186,7 +186,7 @@ def test_a_full_disk_is_reported(
     db: None, settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     client = APIClient()
-    monkeypatch.setattr(urls, "_worker", lambda: None)
+    monkeypatch.setattr(urls.worker, "state", lambda: "ok")
     answer = client.get("/healthz")
     assert (answer.status_code, answer.json()["disk"]) == (200, "ok")
     monkeypatch.setattr(urls, "LEAST_FREE_BYTES", 2**62)

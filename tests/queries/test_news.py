@@ -31,7 +31,7 @@ def test_what_others_did_since_is_counted_and_ones_own_is_not(
     hers = get_actor(writer, tree.grove)
     execute_line(hers, tree, Request('respond root "Before."'))
     assert news_of(actor, tree, place(actor, tree)) is None
-    drafts.look(actor, tree, head(tree))
+    drafts.mark_seen(actor, tree, head(tree))
     assert news_of(actor, tree, place(actor, tree)) is None
     one = execute_line(hers, tree, Request('respond root "New."')).body["refs"][0]
     execute_line(hers, tree, Request(f'annotate {one} "A note."'))
@@ -46,15 +46,15 @@ def test_what_others_did_since_is_counted_and_ones_own_is_not(
         (me, "mark.added", 1),
     }
     assert counts_of(actor, [tree]) == {tree.pk: 3}
-    drafts.look(actor, tree, head(tree))
+    drafts.mark_seen(actor, tree, head(tree))
     assert counts_of(actor, [tree]) == {}
 
 
 def test_looking_never_goes_back_nor_beyond_what_there_is(actor: Actor, tree: Tree) -> None:
     node_writer.workspace_of(actor.participant, tree)
-    drafts.look(actor, tree, 10**9)
+    drafts.mark_seen(actor, tree, 10**9)
     assert place(actor, tree).seen_seq == head(tree)
-    drafts.look(actor, tree, 0)
+    drafts.mark_seen(actor, tree, 0)
     assert place(actor, tree).seen_seq == head(tree)
 
 
@@ -86,7 +86,7 @@ def test_who_is_named_is_reached_until_they_look(
     assert not mentions_of(writer).exists()
     assert not mentions_of(reader).exists()
     node_writer.workspace_of(actor.participant, tree)
-    drafts.look(actor, tree, head(tree))
+    drafts.mark_seen(actor, tree, head(tree))
     assert not mentions_of(actor.user, unseen=True).exists()
     assert mentions_of(actor.user).count() == 1
 
@@ -128,7 +128,7 @@ def test_a_workspace_names_what_others_wrote_until_it_is_seen(
         return [one["text"] for one in body["notifications"]]
 
     assert listed() == []
-    drafts.look(actor, tree, head(tree))
+    drafts.mark_seen(actor, tree, head(tree))
     one = execute_line(hers, tree, Request('respond root "The lamp burned."')).body["refs"][0]
     note = execute_line(hers, tree, Request(f'annotate {one} "Why?"')).body["refs"][0]
     execute_line(actor, tree, Request('respond root "Mine."'))
@@ -141,5 +141,5 @@ def test_a_workspace_names_what_others_wrote_until_it_is_seen(
     for n in range(12):
         execute_line(hers, tree, Request(f'respond root "{n}"'))
     assert [line[-4:] for line in listed()] == [f' "{n}"'[-4:] for n in range(2, 12)]
-    drafts.look(actor, tree, head(tree))
+    drafts.mark_seen(actor, tree, head(tree))
     assert listed() == []

@@ -1,10 +1,20 @@
 """The tree as an outline."""
 
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from django.db import connection
+
 from loom.access import Actor
-from loom.models import Tree
+from loom.commands import node_writer
+from loom.models import Node, Tree
 from loom.queries import lookup
-from loom.queries.outline import outline
+from loom.queries import outline as outlines
+from loom.queries.node_rows import fetch
+from loom.queries.outline import CHILDREN, SIBLINGS, outline, outline_left
 from tests.queries.growing import add, chain, flag, version
+from tests.queries.plans import recorded
 
 
 def test_lines_come_in_reading_order_with_levels(actor: Actor, tree: Tree) -> None:
@@ -48,3 +58,66 @@ def test_the_number_of_lines_is_bounded_from_below(actor: Actor, tree: Tree) -> 
     assert drawn.is_cut
     assert len(drawn.lines) == 4
     assert drawn.lines[0].children == 5
+
+
+MANY = 60
+
+
+@pytest.fixture
+def crowd(actor: Actor, tree: Tree) -> tuple[Node, list[Node]]:
+    """A node deeper than the outline goes, and what is below it in order: the last to be added
+    comes first, and one that is pruned is left out."""
+    *_, parent = chain(tree, actor.participant, "a", "b", "c")
+    made = [add(tree, actor.participant, f"child {number}", parent) for number in range(MANY)]
+    Node.objects.filter(pk=made[-1].pk).update(place=0)
+    flag(made[5], pruned=True)
+    return parent, [made[-1], *made[:5], *made[6:-1]]
+
+
+@pytest.mark.parametrize("at", [0, 3, 6, 30, MANY - 7, MANY - 6, MANY - 4, MANY - 2])
+def test_beside_a_position_are_the_siblings_next_to_it(
+    actor: Actor, tree: Tree, crowd: tuple[Node, list[Node]], at: int
+) -> None:
+    _, below = crowd
+    workspace = node_writer.workspace_of(actor.participant, tree)
+    path = lookup.path_of(actor, tree, workspace, below[at])
+    lines = outline_left(actor, tree, workspace, path)
+    first = max(0, min(at - SIBLINGS // 2, len(below) - SIBLINGS))
+    near = [node.text for node in below[first : first + SIBLINGS]]
+    shown = [line.row.text for line in lines if line.row.text.startswith("child")]
+    assert shown == near and below[at].text in near
+
+
+def test_an_outline_reads_as_many_slots_as_it_shows(
+    actor: Actor, tree: Tree, crowd: tuple[Node, list[Node]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parent, below = crowd
+    workspace = node_writer.workspace_of(actor.participant, tree)
+    path = lookup.path_of(actor, tree, workspace, below[30])
+    read: list[int] = []
+
+    def counted(sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        rows = fetch(sql, params)
+        read.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(outlines, "fetch", counted)
+    with recorded() as queries:
+        lines = outline_left(actor, tree, workspace, path)
+    assert sum(line.row.text.startswith("child") for line in lines) == SIBLINGS
+    with recorded() as expanding:
+        lines = outline_left(actor, tree, workspace, path, {"expanded": [parent.local_id]})
+    texts = [line.row.text for line in lines if line.row.text.startswith("child")]
+    assert texts[:CHILDREN] == [node.text for node in below[:CHILDREN]]
+    assert read and max(read) <= max(CHILDREN, 2 * SIBLINGS)
+    queries.sent.update(expanding.sent)
+    queries.demand_no_faults()
+    beside = [sql for sql in queries.sent if "UNION ALL SELECT * FROM" in " ".join(sql.split())]
+    assert beside
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {beside[0]}", queries.sent[beside[0]])
+            plan = [row[3] for row in cursor.fetchall()]
+        ranges = [line for line in plan if "node_seen_below" in line]
+        assert ["<expr><?" in ranges[0], "<expr>>?" in ranges[1]] == [True, True], plan
+        assert not any("TEMP B-TREE" in line for line in plan), plan
