@@ -4,6 +4,7 @@
 import { history, historyKeymap, standardKeymap } from "@codemirror/commands";
 import { EditorState } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
+import { storable } from "./pasting.js";
 import { directions } from "./styling.js";
 
 const LOOK = EditorView.theme({
@@ -25,6 +26,7 @@ export class FieldEditor {
         EditorView.cspNonce.of(nonce),
         EditorView.lineWrapping,
         directions,
+        EditorView.clipboardInputFilter.of(storable),
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "true", autocapitalize: "sentences" }),
         LOOK,
         history(),

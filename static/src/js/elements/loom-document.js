@@ -9,6 +9,7 @@ import { UndoManager } from "yjs";
 import { carets, whoIs } from "../document/carets.js";
 import { embeds } from "../document/embeds.js";
 import { DocumentRoom } from "../document/room.js";
+import { storable } from "../editor/pasting.js";
 import { directions, styling } from "../editor/styling.js";
 import { Newest, part } from "../live/api.js";
 import { t, tn } from "../t.js";
@@ -66,6 +67,7 @@ export class LoomDocument extends HTMLElement {
         EditorView.cspNonce.of(this.dataset.nonce ?? ""),
         EditorView.lineWrapping,
         directions,
+        EditorView.clipboardInputFilter.of(storable),
         EditorView.contentAttributes.of({ "aria-label": this.dataset.label ?? "", spellcheck: "true", autocapitalize: "sentences" }),
         LOOK,
         isUnbroken ? [] : styling,
