@@ -20,6 +20,7 @@ from agents.context.values import (
     Round,
     Stop,
     Syntax,
+    Teaching,
     View,
     count,
 )
@@ -44,7 +45,7 @@ from loom.rules.errors import CommandError
 from loom.rules.identity import STORED
 from loom.rules.options import budget_of as budget_in
 from loom.rules.options import number_of
-from loom.rules.permissions import GENERATE, LOOM, Permission, in_order
+from loom.rules.permissions import GENERATE, LOOM, WEB_SEARCH, Permission, in_order
 from loom.rules.windows import refs_named
 
 AGENTS = 20  # that INSTRUCTIONS name
@@ -202,11 +203,11 @@ def _agents(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(name for name, _ in found), tuple(sorted({model for _, model in found}))
 
 
-def teaching_of(actor: Actor, mode: Literal["dialogue", "buffer"]) -> sections.Teaching:
+def teaching_of(actor: Actor, mode: Literal["dialogue", "buffer"]) -> Teaching:
     """What an agent that acts is taught in a tree of that mode."""
     agents, models = _agents(actor)
     lists = (*LISTS, *sorted(STORED))
-    return sections.Teaching(_commands(actor), mode, agents, models, lists)
+    return Teaching(_commands(actor), mode, agents, models, lists)
 
 
 def _request(turn: Turn | None) -> Request | None:
@@ -229,7 +230,8 @@ def _named(asks: Request | None) -> str:
 
 
 def _commands(actor: Actor) -> tuple[Syntax, ...]:
-    return _usable(actor.permissions, web_search.unusable(actor), len(registry.verbs()))
+    without = web_search.unusable(actor) if WEB_SEARCH in actor.permissions else frozenset()
+    return _usable(actor.permissions, without, len(registry.verbs()))
 
 
 @lru_cache(maxsize=64)
@@ -338,6 +340,8 @@ def _windows(place: Place) -> dict[str, Any]:
         for one in windows.shown_in(place.workspace)
         if one.kind != "result" or one.turn_uid != turn
     ]
+    if not rows:
+        return {"panes": ()}
     room = place.actor.participant.context_limit * place.number("windows_share") // 100
     panes: list[Pane] = []
     found = window_contents.contents_of(place.actor, place.workspace, rows)

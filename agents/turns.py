@@ -204,15 +204,19 @@ def _halt(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
             turn, rounds=rounds, replies=[], status="finishing", finish=HALTED
         )
     rounds[-1]["notes"].append(f"! The turn was halted: it walks in circles. {LAST}")
+    return _go_on(turn, rounds, is_concluding=True, finish=HALTED)
+
+
+def _go_on(turn: Turn, rounds: list[dict[str, Any]], **fields: Any) -> bool:
+    """The next round, with the results so far."""
     return turn_lifecycle.keep(
         turn,
         rounds=rounds,
         replies=[],
         status="assembling",
         round=turn.round + 1,
-        is_concluding=True,
         generation=None,
-        finish=HALTED,
+        **fields,
     )
 
 
@@ -237,15 +241,7 @@ def _next_round(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
     if what == "conclude":
         over = budgets.what_is_over(budget, spent)
         rounds[-1]["notes"].append(f"! {over} {LAST}")
-    return turn_lifecycle.keep(
-        turn,
-        rounds=rounds,
-        replies=[],
-        status="assembling",
-        round=turn.round + 1,
-        is_concluding=what == "conclude",
-        generation=None,
-    )
+    return _go_on(turn, rounds, is_concluding=what == "conclude")
 
 
 def prose(turn: Turn) -> str:

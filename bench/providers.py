@@ -14,8 +14,7 @@ import httpx
 
 from agents.providers.attempt import Adapter, Ask, Attempt, Delta
 from agents.providers.exchange import Limits
-from agents.providers.openai import OpenAI
-from agents.providers.registry import LiteLLM, LiteLLMTransport
+from agents.providers.registry import LiteLLM, LiteLLMTransport, OpenAI
 from agents.providers.transport import CheckedTransport
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import tokens

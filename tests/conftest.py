@@ -1,5 +1,6 @@
 """What every test may ask for: standing people, trees drawn in a line, a client each."""
 
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,16 @@ from loom.events import streams
 from loom.models import Grove, Membership, Participant, Tree, User
 from tests.databases import drop_test_database, make_test_database
 from tests.patience import PATIENCE_S
+from tests.thorough import tries
 from tests.triggers import _flush_without_triggers  # noqa: F401 (a fixture for all)
 from tests.two_groves import two_groves  # noqa: F401 (a fixture for all)
 
 # How slowly a busy machine draws examples says nothing about what is tested.
 hypothesis_settings.register_profile(
-    "heddle", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "heddle",
+    max_examples=tries(100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 hypothesis_settings.load_profile("heddle")
 
@@ -39,6 +44,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return (2 if item.path.parent.name == "machines" else 3, "")
 
     items.sort(key=place)
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests live to the end of the run: collections of garbage leave them out."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from agents.context.sections import (
-    Teaching,
     framed,
     in_brief,
     instructions,
@@ -30,6 +29,7 @@ from agents.context.values import (
     Portion,
     Round,
     Stop,
+    Teaching,
     count,
     fit,
     total,

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
-from agents.context.values import Action, Near, Pane, Syntax, Twig, View
+from agents.context.values import Action, Near, Pane, Teaching, Twig, View
 from loom.rules.node_text import frames_escaped, plain
 from loom.rules.windows import numbered
 
@@ -438,23 +438,6 @@ BY_EXAMPLE = {
     "bookmark": "Mark a text: → bookmark here",
     "help": "See all commands: → help",
 }
-
-
-@dataclass(frozen=True)
-class Teaching:
-    """What INSTRUCTIONS depend on: the commands that may be used, the mode of the tree, the
-    `lists` there are, and the `agents` and `models` that may be asked."""
-
-    commands: tuple[Syntax, ...]
-    mode: Literal["dialogue", "buffer"] = "dialogue"
-    agents: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    lists: tuple[str, ...] = ()
-
-    @property
-    def verbs(self) -> set[str]:
-        """The first words of the commands."""
-        return {one.form.partition(" ")[0] for one in self.commands}
 
 
 @lru_cache(maxsize=64)

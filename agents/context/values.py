@@ -272,6 +272,23 @@ class Syntax:
 
 
 @dataclass(frozen=True)
+class Teaching:
+    """What INSTRUCTIONS depend on: the commands that may be used, the mode of the tree, the
+    `lists` there are, and the `agents` and `models` that may be asked."""
+
+    commands: tuple[Syntax, ...]
+    mode: Literal["dialogue", "buffer"] = "dialogue"
+    agents: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+
+    @property
+    def verbs(self) -> set[str]:
+        """The first words of the commands."""
+        return {one.form.partition(" ")[0] for one in self.commands}
+
+
+@dataclass(frozen=True)
 class Twig:
     """A line of OUTLINE: a node with its first words, how deep it lies, how many
     `continuations` it has and how many of them are `shown` below it; a hit of the last search has

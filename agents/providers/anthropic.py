@@ -73,20 +73,13 @@ class Anthropic:
 
     def outgoing(self, ask: Ask, body: Body) -> Outgoing:
         """The request with its key."""
-        headers = {
-            "content-type": "application/json",
-            "accept": "text/event-stream, application/json",
-            "accept-encoding": "identity",
-            "user-agent": "heddle",
-            "anthropic-version": VERSION,
-        }
+        headers = {"anthropic-version": VERSION}
         if ask.key and ask.auth == "basic":
             headers["authorization"] = ask.authorization
         elif ask.key:
             headers["x-api-key"] = ask.key
         whole = in_each_part(body, partial(_filled, ask.images)) if ask.images else body
-        sent = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
-        return Outgoing(f"{ask.base_url.rstrip('/')}/messages", headers, sent.encode())
+        return Outgoing.of_json(f"{ask.base_url.rstrip('/')}/messages", headers, whole)
 
     async def events(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
         """Text, the end and usage as they come; a failure comes last. May raise Broken."""

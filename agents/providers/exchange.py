@@ -1,6 +1,7 @@
 """One request and its answer as it comes, with limits of size and time; failures as values."""
 
 import asyncio
+import json
 import math
 import re
 import time
@@ -219,6 +220,21 @@ class Outgoing:
     url: str
     headers: dict[str, str]
     body: bytes
+
+    @classmethod
+    def of_json(cls, url: str, headers: dict[str, str], body: dict[str, Any]) -> "Outgoing":
+        """A request of JSON with these headers besides the usual ones. Characters of other scripts
+        go as they are: fewer bytes, and legible in the record."""
+        sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        return cls(url, {**_HEADERS, **headers}, sent.encode())
+
+
+_HEADERS = {
+    "content-type": "application/json",
+    "accept": "text/event-stream, application/json",
+    "accept-encoding": "identity",
+    "user-agent": "heddle",
+}
 
 
 class Clock:

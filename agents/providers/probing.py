@@ -24,8 +24,7 @@ from agents.providers.attempt import (
     whole,
 )
 from agents.providers.exchange import Broken, Clock, Exchange, Failure, Limits, broken_by
-from agents.providers.openai import sampler_fields
-from agents.providers.registry import Provider
+from agents.providers.registry import Provider, sampler_fields
 from agents.reply import Overlap, goes_on
 from loom.rules.node_text import image_reference
 from loom.rules.providers import PROBED, SAMPLERS_BY_NAME

@@ -1,8 +1,11 @@
 """The caller's own account over the API: name, keys, browsers, settings."""
 
 from dataclasses import asdict
+from typing import Any, get_args
 
 from django.conf import settings as conf
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
 from pydantic import BaseModel, Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
@@ -12,8 +15,9 @@ from loom import access
 from loom.api import responses
 from loom.api.auth import demand_browser, user_of
 from loom.api.bodies import Body, Part, read
-from loom.api.schema import PAGES, operation, paged
+from loom.api.schema import PAGES, one_of, operation, paged
 from loom.commands import people
+from loom.commands import saved as saving
 from loom.models import ApiKey, User, UserSession
 from loom.queries.trees import browsers_of, grove_bodies
 from loom.rules import options
@@ -60,7 +64,17 @@ class PasswordSent(Body):
     new: str = Field(min_length=people.MIN_PASSWORD, max_length=1000)
 
 
-@operation("GET", "account me", "Who calls", answers=responses.Me)
+class Me(BaseModel):
+    """Who calls."""
+
+    user: str
+    name: str
+    theme: str
+    has_password: bool
+    groves: list[responses.Grove]
+
+
+@operation("GET", "account me", "Who calls", answers=Me)
 @api_view(["GET"])
 def me(request: Request) -> Response:
     """The caller and their groves."""
@@ -105,13 +119,31 @@ def _key(key: ApiKey) -> dict[str, object]:
     }
 
 
-@operation("GET", "account keys", "API keys", answers=responses.Page[responses.Key], asks=PAGES)
+class Key(BaseModel):
+    """An API key; `hint` is its end, to know it by."""
+
+    id: str
+    name: str
+    hint: str
+    scope: Scope
+    expires_at: str | None
+    created_at: str
+    last_used_at: str | None
+
+
+class NewKey(Key):
+    """The same with the key itself, which is shown this once."""
+
+    key: str
+
+
+@operation("GET", "account keys", "API keys", answers=responses.Page[Key], asks=PAGES)
 @operation(
     "POST",
     "account make_key",
     "Make an API key, shown this once",
     body=KeySent,
-    answers=responses.NewKey,
+    answers=NewKey,
     status=201,
 )
 @api_view(["GET", "POST"])
@@ -136,11 +168,21 @@ def api_key(request: Request, uid: str) -> Response:
     return Response({"ok": True})
 
 
+class Session(BaseModel):
+    """A signed-in browser; `here` is the one that asks."""
+
+    id: str
+    agent: str
+    created_at: str
+    seen_at: str
+    here: bool
+
+
 @operation(
     "GET",
     "account sessions",
     "Signed-in browsers",
-    answers=responses.Page[responses.Session],
+    answers=responses.Page[Session],
     asks=PAGES,
 )
 @api_view(["GET"])
@@ -228,3 +270,82 @@ def _change(user: User, sent: dict[str, object]) -> None:
             name=None if name is None else str(name),
             theme=None if theme is None else str(theme),
         )
+
+
+# What somebody keeps by name in a grove: searches, presets and arrangements of windows.
+
+
+class SavedOne(BaseModel):
+    """What is kept under a name; `shared`: by the grove, for everybody."""
+
+    id: str
+    kind: saving.Kind
+    name: str
+    body: dict[str, Any]
+    shared: bool
+    at: str
+
+
+class SavedSent(Body):
+    """What is kept under a name: a search (`q`, `type`, `tag`, …), a preset (`top_p`, `stop`, …),
+    or an arrangement of windows (`lines` that open them); a `shared` preset is everybody's in the
+    grove."""
+
+    kind: saving.Kind
+    name: str = Field(min_length=1, max_length=saving.MAX_NAME)
+    body: dict[str, Any]
+    shared: bool = False
+
+
+class SavedNamed(Body):
+    """What is kept, by its id."""
+
+    id: str
+
+
+class SavedRenamed(SavedNamed):
+    """What is kept, by its id, and its new name."""
+
+    name: str = Field(min_length=1, max_length=saving.MAX_NAME)
+
+
+_KIND = OpenApiParameter("kind", OpenApiTypes.STR, enum=list(get_args(saving.Kind)), required=True)
+
+
+@operation(
+    "GET",
+    "saved list",
+    "Searches, presets or arrangements of windows that you or the grove keep",
+    answers=responses.Page[SavedOne],
+    asks=(_KIND, *PAGES),
+)
+@operation(
+    "POST",
+    "saved keep",
+    "Keep a search, a preset or an arrangement of windows under a name",
+    body=SavedSent,
+    answers=SavedOne,
+    status=201,
+)
+@operation("PATCH", "saved rename", "Rename what you keep", body=SavedRenamed, answers=SavedOne)
+@operation("DELETE", "saved remove", "Remove what is kept", body=SavedNamed, answers=responses.Gone)
+@api_view(["GET", "POST", "PATCH", "DELETE"])
+def saved(request: Request, uid: str) -> Response:
+    """What the caller keeps by name, and the presets of the grove."""
+    actor, _ = access.get_grove(user_of(request), uid)
+    if request.method == "GET":
+        kind = one_of(request, "kind", get_args(saving.Kind))
+        return paged(request, saving.saved_by(actor, kind), saving.body_of)
+    if request.method == "PATCH":
+        renamed = read(request, SavedRenamed)
+        return Response(saving.body_of(saving.rename(actor, renamed.id, renamed.name)))
+    if request.method == "DELETE":
+        saving.remove(actor, read(request, SavedNamed).id)
+        return Response({"ok": True})
+    sent = read(request, SavedSent)
+    if sent.shared and sent.kind == "preset":
+        access.demand_role(actor, "writer")
+        made = saving.share_preset(actor, sent.name, sent.body)
+    else:
+        made = saving.save_own(actor, sent.kind, sent.name, sent.body)
+    return Response(saving.body_of(made), status=201)

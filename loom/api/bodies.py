@@ -13,16 +13,12 @@ from pydantic import (
     Field,
     ValidationError,
     WithJsonSchema,
-    create_model,
 )
 from pydantic_core import ErrorDetails, from_json, to_json
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
-from loom.commands import groves, marks, people, saved
 from loom.rules.errors import CommandError
-from loom.rules.options import SETTINGS
-from loom.rules.permissions import Role
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 64
@@ -176,8 +172,7 @@ def _plain(message: str) -> str:
     return message.removeprefix("Value error, ").replace("{", "(").replace("}", ")")
 
 
-# Bodies of groves, and what several of them are made of. Other bodies lie beside the one view that
-# reads them.
+# What several bodies are made of. A body lies beside the one view that reads it.
 
 
 MAX_TEXT = 1_000_000
@@ -198,106 +193,7 @@ Instant = Annotated[
 ]
 
 
-class GroveSent(Body):
-    """A new grove."""
-
-    name: str = Field(min_length=1, max_length=200)
-
-
-class GroveChanged(Part):
-    """What changes of a grove; of `settings` only those that are named."""
-
-    name: str = Field("", min_length=1, max_length=200)
-    settings: dict[str, Any] = {}
-
-
-_KINDS: dict[str, Any] = {
-    "integer": int | None,
-    "number": float | None,
-    "string": str | None,
-    "boolean": bool | None,
-    "object": dict[str, str] | None,
-}
-_SETTINGS: dict[str, Any] = {name: (_KINDS[one.kind], None) for name, one in SETTINGS.items()}
-GroveSettings: type[Part] = create_model(
-    "GroveSettings",
-    __base__=Part,
-    __doc__="Settings of a grove to change; null: back to the default.",
-    **_SETTINGS,
-)
-
-
-class TagChanged(Body):
-    """A tag, and its new name or colour (empty: no colour); what is left out stays."""
-
-    tag: str = Field(min_length=1, max_length=200)
-    name: str = Field("", max_length=marks.MAX_TAG_NAME)
-    colour: str | None = Field(None, max_length=40)
-
-
-class TagNamed(Body):
-    """A tag by its name."""
-
-    tag: str = Field(min_length=1, max_length=200)
-
-
-class SavedSent(Body):
-    """What is kept under a name: a search (`q`, `type`, `tag`, …), a preset (`top_p`, `stop`, …),
-    or an arrangement of windows (`lines` that open them); a `shared` preset is everybody's in the
-    grove."""
-
-    kind: saved.Kind
-    name: str = Field(min_length=1, max_length=saved.MAX_NAME)
-    body: dict[str, Any]
-    shared: bool = False
-
-
-class SavedRenamed(Body):
-    """What is kept, by its id, and its new name."""
-
-    id: str
-    name: str = Field(min_length=1, max_length=saved.MAX_NAME)
-
-
-class SavedNamed(Body):
-    """What is kept, by its id."""
-
-    id: str
-
-
-class MemberNamed(Body):
-    """A user by name."""
-
-    user: str = Field(min_length=1, max_length=people.MAX_NAME)
-
-
-class MemberSent(MemberNamed):
-    """A user by name, and the role."""
-
-    role: Role
-
-
-class InvitationSent(Body):
-    """Which role, for how many people, and until when (or for how many days)."""
-
-    role: Role
-    uses: int = Field(1, ge=1, le=groves.MAX_USES)
-    days: float = Field(7, gt=0, le=groves.MAX_DAYS)
-    expires_at: Instant | None = None
-
-
 class LinkNamed(Body):
     """The id of an invitation or a public link."""
 
     id: str = Field(min_length=1, max_length=32)
-
-
-class SearchServiceSent(Body):
-    """The service by which a grove searches the web. `base_url`: empty for the kind's own;
-    `api_key`: null keeps the one that is stored for this address; `price_usd`: of one search."""
-
-    kind: str = Field(min_length=1, max_length=12)
-    base_url: str = Field("", max_length=500)
-    api_key: str | None = Field(None, max_length=500)
-    allow_private: bool = False
-    price_usd: float = Field(0, ge=0, le=10)

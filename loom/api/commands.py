@@ -61,6 +61,39 @@ class StepsSent(Body):
     steps: int = Field(ge=1, le=500)
 
 
+# What is answered.
+
+
+class Answer(BaseModel):
+    """What a line that ran answers; `repeated` where its key had come before. `canonical` names
+    a long text that the line made a node of: its first words, length and SHA-256."""
+
+    ok: Literal[True]
+    reply: str
+    canonical: str
+    step: int | None
+    stream: str
+    events: list[int]
+    refs: list[str]
+    generations: list[str]
+    position: str
+    repeated: bool = False
+
+
+class CommandForm(BaseModel):
+    """One form of one command, as the registry declares it."""
+
+    verb: str
+    syntax: str
+    help: str
+    group: str
+    klass: str = Field(alias="class")
+    permissions: list[str]
+    aliases: list[str]
+    arguments: dict[str, Any]
+    allowed: bool
+
+
 LOOK_EVERY_S = 0.1
 
 
@@ -69,7 +102,7 @@ LOOK_EVERY_S = 0.1
     "commands in_tree",
     "Run a line in a tree",
     body=LineSent,
-    answers={200: responses.Answer, 202: responses.Answer},
+    answers={200: Answer, 202: Answer},
 )
 @api_view(["POST"])
 def in_tree(request: Request, uid: str) -> Response:
@@ -85,7 +118,7 @@ def in_tree(request: Request, uid: str) -> Response:
     "commands in_workspace",
     "Run a line in a workspace",
     body=LineSent,
-    answers={200: responses.Answer, 202: responses.Answer},
+    answers={200: Answer, 202: Answer},
 )
 @api_view(["POST"])
 def in_workspace(request: Request, uid: str) -> Response:
@@ -196,7 +229,7 @@ def _named(refused: CommandError, body: dict[str, Any]) -> CommandError:
     return refused
 
 
-@operation("GET", "commands list", "All commands", answers=responses.Page[responses.CommandForm])
+@operation("GET", "commands list", "All commands", answers=responses.Page[CommandForm])
 @api_view(["GET"])
 def every(request: Request) -> Response:
     """The registry: verb, syntax, help, group, class, permissions, JSON schema."""

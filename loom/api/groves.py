@@ -8,24 +8,23 @@ from django.db.models import F
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from loom import access
 from loom.access import Actor
-from loom.api import bodies, responses
+from loom.api import responses
 from loom.api.auth import demand_scope, user_of
-from loom.api.bodies import read
+from loom.api.bodies import Body, Instant, LinkNamed, Part, read
 from loom.api.nodes import events_of
 from loom.api.schema import (
-    MOST_ROWS,
     PAGES,
-    USUAL_ROWS,
     a_number,
     a_truth,
     number,
+    one_of,
     operation,
     paged,
     paged_at_once,
@@ -33,7 +32,7 @@ from loom.api.schema import (
 )
 from loom.commands import groves as verbs
 from loom.commands import marks as tag_commands
-from loom.commands import saved as saving
+from loom.commands import people
 from loom.commands import web_search as searching
 from loom.events import streams
 from loom.models import SearchService
@@ -42,12 +41,42 @@ from loom.queries.search import Filters, Hit, Kind, Sort, find_in_grove, parse_s
 from loom.queries.trees import grove_bodies, grove_body, tags_in
 from loom.rules.errors import CommandError
 from loom.rules.identity import instant
-from loom.rules.options import settings_schema, values_of
+from loom.rules.options import SETTINGS, settings_schema, values_of
+from loom.rules.permissions import Role
 from loom.rules.providers import SEARCH_SERVICES
 
 CURSOR = (
     a_number("since", "The last seq that is known."),
     a_number("limit", f"At most {MAX_EVENTS}.", least=1, most=MAX_EVENTS),
+)
+
+
+class GroveSent(Body):
+    """A new grove."""
+
+    name: str = Field(min_length=1, max_length=200)
+
+
+class GroveChanged(Part):
+    """What changes of a grove; of `settings` only those that are named."""
+
+    name: str = Field("", min_length=1, max_length=200)
+    settings: dict[str, Any] = {}
+
+
+_KINDS: dict[str, Any] = {
+    "integer": int | None,
+    "number": float | None,
+    "string": str | None,
+    "boolean": bool | None,
+    "object": dict[str, str] | None,
+}
+_SETTINGS: dict[str, Any] = {name: (_KINDS[one.kind], None) for name, one in SETTINGS.items()}
+GroveSettings: type[Part] = create_model(
+    "GroveSettings",
+    __base__=Part,
+    __doc__="Settings of a grove to change; null: back to the default.",
+    **_SETTINGS,
 )
 
 
@@ -58,7 +87,7 @@ CURSOR = (
     "POST",
     "groves make",
     "Make a grove, owned by its maker",
-    body=bodies.GroveSent,
+    body=GroveSent,
     answers=responses.Grove,
     status=201,
 )
@@ -68,7 +97,7 @@ def groves(request: Request) -> Response:
     user = user_of(request)
     if request.method == "POST":
         demand_scope(request, "owner")
-        made = verbs.make_grove(user, read(request, bodies.GroveSent).name)
+        made = verbs.make_grove(user, read(request, GroveSent).name)
         return Response(grove_body(access.get_actor(user, made)), status=201)
     rows = access.visible_groves(user)
     return paged_at_once(request, rows, lambda page: grove_bodies(access.get_actors(user, page)))
@@ -79,7 +108,7 @@ def groves(request: Request) -> Response:
     "PATCH",
     "groves change",
     "Rename a grove or change its settings",
-    body=bodies.GroveChanged,
+    body=GroveChanged,
     answers=responses.Grove,
 )
 @api_view(["GET", "PATCH"])
@@ -88,7 +117,7 @@ def grove(request: Request, uid: str) -> Response:
     actor, _ = access.get_grove(user_of(request), uid)
     if request.method == "PATCH":
         access.demand_role(actor, "owner")
-        sent = read(request, bodies.GroveChanged).sent
+        sent = read(request, GroveChanged).sent
         actor = replace(actor, grove=verbs.change_grove(actor, **sent))
     return Response(grove_body(actor))
 
@@ -105,7 +134,7 @@ class SettingsBody(BaseModel):
     "PATCH",
     "groves settings_change",
     "Change settings of a grove, for owners",
-    body=bodies.GroveSettings,
+    body=GroveSettings,
     answers=SettingsBody,
 )
 @api_view(["GET", "PATCH"])
@@ -115,9 +144,20 @@ def settings(request: Request, uid: str) -> Response:
     actor, found = access.get_grove(user_of(request), uid)
     if request.method == "PATCH":
         access.demand_role(actor, "owner")
-        sent = read(request, bodies.GroveSettings).sent
+        sent = read(request, GroveSettings).sent
         found = verbs.change_grove(actor, settings=sent)
     return Response({"values": values_of(found.settings), "schema": settings_schema()})
+
+
+class SearchServiceSent(Body):
+    """The service by which a grove searches the web. `base_url`: empty for the kind's own;
+    `api_key`: null keeps the one that is stored for this address; `price_usd`: of one search."""
+
+    kind: str = Field(min_length=1, max_length=12)
+    base_url: str = Field("", max_length=500)
+    api_key: str | None = Field(None, max_length=500)
+    allow_private: bool = False
+    price_usd: float = Field(0, ge=0, le=10)
 
 
 class SearchServiceBody(BaseModel):
@@ -137,7 +177,7 @@ class SearchServiceBody(BaseModel):
     "PUT",
     "groves web_search_set",
     "Set the service that searches the web, for owners",
-    body=bodies.SearchServiceSent,
+    body=SearchServiceSent,
     answers=SearchServiceBody,
 )
 @operation(
@@ -153,7 +193,7 @@ def web_search(request: Request, uid: str) -> Response:
     if request.method != "GET":
         access.demand_role(actor, "owner")
     if request.method == "PUT":
-        sent = read(request, bodies.SearchServiceSent)
+        sent = read(request, SearchServiceSent)
         searching.set_service(actor, searching.NewService(**sent.model_dump()))
     elif request.method == "DELETE":
         searching.remove_service(actor)
@@ -187,12 +227,24 @@ def events(request: Request, uid: str) -> Response:
 DAY = timedelta(days=1)
 
 
+class MemberNamed(Body):
+    """A user by name."""
+
+    user: str = Field(min_length=1, max_length=people.MAX_NAME)
+
+
+class MemberSent(MemberNamed):
+    """A user by name, and the role."""
+
+    role: Role
+
+
 @operation("GET", "members list", "Members", answers=responses.Page[responses.Member], asks=PAGES)
 @operation(
     "POST",
     "members add",
     "Make an existing user a member",
-    body=bodies.MemberSent,
+    body=MemberSent,
     answers=responses.Member,
     status=201,
 )
@@ -200,12 +252,10 @@ DAY = timedelta(days=1)
     "PATCH",
     "members change",
     "Give a member another role",
-    body=bodies.MemberSent,
+    body=MemberSent,
     answers=responses.Member,
 )
-@operation(
-    "DELETE", "members remove", "Remove a member", body=bodies.MemberNamed, answers=responses.Gone
-)
+@operation("DELETE", "members remove", "Remove a member", body=MemberNamed, answers=responses.Gone)
 @api_view(["GET", "POST", "PATCH", "DELETE"])
 def members(request: Request, uid: str) -> Response:
     """The members; changing them is for owners, and the last owner stays."""
@@ -215,12 +265,21 @@ def members(request: Request, uid: str) -> Response:
         return paged(request, rows, verbs.member_body)
     access.demand_role(actor, "owner")
     if request.method == "DELETE":
-        verbs.remove_member(actor, read(request, bodies.MemberNamed).user)
+        verbs.remove_member(actor, read(request, MemberNamed).user)
         return Response({"ok": True})
-    body = read(request, bodies.MemberSent)
+    body = read(request, MemberSent)
     if request.method == "PATCH":
         return Response(verbs.member_body(verbs.change_role(actor, body.user, body.role)))
     return Response(verbs.member_body(verbs.add_member(actor, body.user, body.role)), status=201)
+
+
+class InvitationSent(Body):
+    """Which role, for how many people, and until when (or for how many days)."""
+
+    role: Role
+    uses: int = Field(1, ge=1, le=verbs.MAX_USES)
+    days: float = Field(7, gt=0, le=verbs.MAX_DAYS)
+    expires_at: Instant | None = None
 
 
 @operation(
@@ -234,7 +293,7 @@ def members(request: Request, uid: str) -> Response:
     "POST",
     "invitations make",
     "Invite somebody by a link that is shown this once",
-    body=bodies.InvitationSent,
+    body=InvitationSent,
     answers=responses.NewInvitation,
     status=201,
 )
@@ -242,7 +301,7 @@ def members(request: Request, uid: str) -> Response:
     "DELETE",
     "invitations revoke",
     "Revoke an invitation",
-    body=bodies.LinkNamed,
+    body=LinkNamed,
     answers=responses.Gone,
 )
 @api_view(["GET", "POST", "DELETE"])
@@ -252,16 +311,29 @@ def invitations(request: Request, uid: str) -> Response:
     if request.method == "GET":
         return paged(request, found.invitations.order_by("id"), verbs.invitation_body)
     if request.method == "DELETE":
-        verbs.revoke_invitation(actor, read(request, bodies.LinkNamed).id)
+        verbs.revoke_invitation(actor, read(request, LinkNamed).id)
         return Response({"ok": True})
-    body = read(request, bodies.InvitationSent)
+    body = read(request, InvitationSent)
     days = (body.expires_at - timezone.now()) / DAY if body.expires_at else body.days
     made, secret = verbs.make_invitation(actor, role=body.role, days=days, uses=body.uses)
     link = request.build_absolute_uri(f"/invitations/{secret}")
     return Response({**verbs.invitation_body(made), "link": link}, status=201)
 
 
-# Tags as wholes, and what members keep by name: searches and presets.
+# Tags as wholes.
+
+
+class TagNamed(Body):
+    """A tag by its name."""
+
+    tag: str = Field(min_length=1, max_length=200)
+
+
+class TagChanged(TagNamed):
+    """A tag, and its new name or colour (empty: no colour); what is left out stays."""
+
+    name: str = Field("", max_length=tag_commands.MAX_TAG_NAME)
+    colour: str | None = Field(None, max_length=40)
 
 
 class TagOf(BaseModel):
@@ -272,30 +344,19 @@ class TagOf(BaseModel):
     items: int
 
 
-class SavedOne(BaseModel):
-    """What is kept under a name; `shared`: by the grove, for everybody."""
-
-    id: str
-    kind: saving.Kind
-    name: str
-    body: dict[str, Any]
-    shared: bool
-    at: str
-
-
 @operation("GET", "tags list", "The tags of a grove", answers=responses.Page[TagOf], asks=PAGES)
 @operation(
     "PATCH",
     "tags change",
     "Rename or colour a tag in all trees",
-    body=bodies.TagChanged,
+    body=TagChanged,
     answers=TagOf,
 )
 @operation(
     "DELETE",
     "tags remove",
     "Remove a tag from everything that has it",
-    body=bodies.TagNamed,
+    body=TagNamed,
     answers=responses.Gone,
 )
 @api_view(["GET", "PATCH", "DELETE"])
@@ -303,64 +364,15 @@ def tags(request: Request, uid: str) -> Response:
     """The tags with their colours; renaming and colouring are for writers, removing for owners."""
     actor, _ = access.get_grove(user_of(request), uid)
     if request.method == "GET":
-        found = tags_in(actor)
-        limit = number(request, "limit", default=USUAL_ROWS, least=1, most=MOST_ROWS)
-        offset = number(request, "offset", default=0)
-        return Response({"count": len(found), "results": found[offset : offset + limit]})
+        return paged_at_once(request, tags_in(actor), list)
     if request.method == "DELETE":
         access.demand_role(actor, "owner")
-        tag_commands.remove_tag(actor, read(request, bodies.TagNamed).tag)
+        tag_commands.remove_tag(actor, read(request, TagNamed).tag)
         return Response({"ok": True})
     access.demand_role(actor, "writer")
-    sent = read(request, bodies.TagChanged)
+    sent = read(request, TagChanged)
     name = tag_commands.change_tag(actor, sent.tag, name=sent.name, colour=sent.colour)
     return Response(next(one for one in tags_in(actor) if one["name"] == name))
-
-
-_KIND = OpenApiParameter("kind", OpenApiTypes.STR, enum=list(get_args(saving.Kind)), required=True)
-
-
-@operation(
-    "GET",
-    "saved list",
-    "Searches, presets or arrangements of windows that you or the grove keep",
-    answers=responses.Page[SavedOne],
-    asks=(_KIND, *PAGES),
-)
-@operation(
-    "POST",
-    "saved keep",
-    "Keep a search, a preset or an arrangement of windows under a name",
-    body=bodies.SavedSent,
-    answers=SavedOne,
-    status=201,
-)
-@operation(
-    "PATCH", "saved rename", "Rename what you keep", body=bodies.SavedRenamed, answers=SavedOne
-)
-@operation(
-    "DELETE", "saved remove", "Remove what is kept", body=bodies.SavedNamed, answers=responses.Gone
-)
-@api_view(["GET", "POST", "PATCH", "DELETE"])
-def saved(request: Request, uid: str) -> Response:
-    """What the caller keeps by name, and the presets of the grove."""
-    actor, _ = access.get_grove(user_of(request), uid)
-    if request.method == "GET":
-        kind = _one_of(request.query_params.get("kind", ""), get_args(saving.Kind), "kind")
-        return paged(request, saving.saved_by(actor, kind), saving.body_of)  # type: ignore[arg-type]
-    if request.method == "PATCH":
-        renamed = read(request, bodies.SavedRenamed)
-        return Response(saving.body_of(saving.rename(actor, renamed.id, renamed.name)))
-    if request.method == "DELETE":
-        saving.remove(actor, read(request, bodies.SavedNamed).id)
-        return Response({"ok": True})
-    sent = read(request, bodies.SavedSent)
-    if sent.shared and sent.kind == "preset":
-        access.demand_role(actor, "writer")
-        made = saving.share_preset(actor, sent.name, sent.body)
-    else:
-        made = saving.save_own(actor, sent.kind, sent.name, sent.body)
-    return Response(saving.body_of(made), status=201)
 
 
 # Search over all trees of a grove, with filters.
@@ -409,12 +421,12 @@ def search(request: Request, uid: str) -> Response:
     actor, _ = access.get_grove(user_of(request), uid)
     given = request.query_params
     only = Filters(
-        type=_one_of(given.get("type", ""), get_args(Kind), "type"),  # type: ignore[arg-type]
+        type=one_of(request, "type", get_args(Kind)),
         tag=given.get("tag", "").removeprefix("#"),
         author=_author(actor, given.get("author", "")),
         since=_since(given.get("since", "")),
         archived=truth(request, "archived") if "archived" in given else None,
-        sort=_one_of(given.get("sort", "best"), get_args(Sort), "sort"),  # type: ignore[arg-type]
+        sort=one_of(request, "sort", get_args(Sort), "best"),
     )
     limit = number(request, "limit", default=20, least=1, most=MOST)
     if "\0" in only.tag:
@@ -433,16 +445,6 @@ def _author(actor: Actor, given: str) -> str:
     named = actor.grove.participants.filter(name__iexact=given)
     one = named.order_by(F("archived_at").desc(nulls_first=True)).first()
     return one.uid if one else given
-
-
-def _one_of(value: str, allowed: tuple[str, ...], name: str) -> str:
-    if value not in allowed:
-        raise CommandError(
-            "INVALID_SYNTAX",
-            f"There is no {name} {value[:40]!r}.",
-            hint=f"{name}= " + ", ".join(one for one in allowed if one),
-        )
-    return value
 
 
 def _since(value: str) -> datetime | None:

@@ -16,14 +16,14 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from loom import access
+from loom import access, models
 from loom.access import Actor
 from loom.api import responses
 from loom.api.auth import user_of
 from loom.api.schema import a_number, a_truth, an_id, number, operation, truth, word
 from loom.commands.windows import link_type
 from loom.events import streams
-from loom.models import Node, Tree, Workspace
+from loom.models import Tree, Workspace
 from loom.queries import event_log, lookup, trees, verify
 from loom.queries.links import graph_body, graph_of
 from loom.queries.lookup import path_ids, path_of
@@ -37,12 +37,131 @@ from loom.rules.windows import MOST_DEEP
 # Reading a tree over the API: nodes, paths, the skeleton, events and verification.
 
 
+class Author(BaseModel):
+    """Who wrote something."""
+
+    id: str
+    name: str
+    kind: Literal["human", "model"]
+
+
+class Source(BaseModel):
+    """What a node was made from besides its parent: a local id, `tree:ID`, `tree:ID node:x9y3`."""
+
+    item: str
+    role: Literal["primary", "context", "instruction"]
+
+
+class Bookmark(BaseModel):
+    """Somebody's bookmark."""
+
+    label: str
+    participant: str
+
+
+class Counts(BaseModel):
+    """What hangs at a node and is seen. `descendants` only when asked for."""
+
+    children: int
+    annotations: int
+    links: int
+    versions: int
+    descendants: int | None = None
+
+
+class Proof(BaseModel):
+    """The values the hash is taken of: SHA-256 of their JSON with sorted keys, no blanks."""
+
+    author: str
+    call: str | None
+    configuration: str | None
+    content: list[dict[str, Any]]
+    created_at: str
+    edited_from: str | None
+    kind: str
+    parent: str | None
+
+
+class Node(BaseModel):
+    """One version of one slot, in full."""
+
+    id: str
+    tree: str
+    kind: Literal["text", "annotation", "thought", "claim"]
+    form: str
+    text: str
+    content: list[dict[str, Any]]
+    author: Author
+    parent: str | None
+    slot: str
+    depth: int
+    versions: list[str]
+    edited_from: str | None
+    sources: list[Source]
+    created_at: str
+    pruned: bool
+    excluded: bool
+    hidden: bool
+    sandbox: bool
+    resolved: bool
+    finish: str
+    generation: str | None
+    call: str | None
+    summary: str
+    counts: Counts
+    bookmarks: list[Bookmark]
+    tags: list[str]
+    hash: str
+    proof: Proof
+
+
+class NodeLine(BaseModel):
+    """A node without its text; `length` in code points."""
+
+    id: str
+    kind: str
+    parent: str | None
+    slot: str
+    author: str
+    pruned: bool
+    excluded: bool
+    length: int
+
+
+class NodePage(responses.Page[NodeLine]):
+    """Some nodes in order of creation; `next` is the next `after`, null at the end."""
+
+    next: int | None
+
+
+class Path(BaseModel):
+    """A path, root first; `versions` names the selected version of each slot."""
+
+    nodes: list[Node]
+    versions: dict[str, str]
+
+
+class Skeleton(BaseModel):
+    """A whole tree in columns of the same length, in order of creation."""
+
+    seq: int
+    ids: list[str]
+    parents: list[int | None]
+    slots: list[int]
+    kinds: list[str]
+    authors: list[int]
+    participants: list[Author]
+    flags: list[int]
+    lengths: list[int]
+    orders: list[tuple[int, list[int]]]
+
+
 @operation(
     "GET",
     "trees",
     "Nodes in order of creation",
     id="tree_nodes",
-    answers=responses.NodePage,
+    answers=NodePage,
     asks=(
         a_number("after", "The `next` of the page before.", default=0),
         a_number("limit", "At most 1000.", least=1, most=1000, default=trees.MAX_ROWS),
@@ -62,7 +181,7 @@ def nodes(request: Request, uid: str) -> Response:
     "trees",
     "One node",
     id="tree_node",
-    answers=responses.Node,
+    answers=Node,
     asks=(a_truth("descendants", "Counts what hangs below, too."),),
 )
 @api_view(["GET"])
@@ -79,7 +198,7 @@ def node(request: Request, uid: str, local_id: str) -> Response:
     "trees",
     "The path to a node",
     id="tree_path",
-    answers=responses.Path,
+    answers=Path,
     asks=(an_id("node", "Its end; without it the caller's position."),),
 )
 @api_view(["GET"])
@@ -97,7 +216,7 @@ def path(request: Request, uid: str) -> HttpResponse:
     "trees",
     "A whole tree in columns, without texts",
     id="tree_skeleton",
-    answers=responses.Skeleton,
+    answers=Skeleton,
 )
 @api_view(["GET"])
 def columns(request: Request, uid: str) -> HttpResponseBase:
@@ -171,12 +290,39 @@ def verification(request: Request, uid: str) -> Response:
     return Response(verify.verify_tree(actor, tree, workspace))
 
 
+class Above(BaseModel):
+    """One version that a node rests on; `call` where a model wrote it, else empty."""
+
+    id: str
+    by: str
+    at: str
+    hash: str
+    call: str
+
+
+class Provenance(BaseModel):
+    """Where a node came from. `above` goes from the root downwards, without the `left_out`
+    furthest ones; `call` as GET /api/calls/{id} gives it; `verify.said` are sentences."""
+
+    node: str
+    hash: str
+    proof: dict[str, Any]
+    finish: str
+    above: list[Above]
+    left_out: int
+    generation: str | None
+    note: str
+    ended_at: str | None
+    call: dict[str, Any] | None
+    verify: dict[str, Any]
+
+
 @operation(
     "GET",
     "trees",
     "Where a node came from",
     id="tree_node_provenance",
-    answers=responses.Provenance,
+    answers=Provenance,
 )
 @api_view(["GET"])
 def provenance(request: Request, uid: str, local_id: str) -> Response:
@@ -247,7 +393,7 @@ def events_of(request: Request, actor: Actor, stream: str) -> dict[str, Any]:
     return event_log.events_since(actor, stream, since=since, limit=limit)
 
 
-def get_node(tree: Tree, local_id: str) -> Node:
+def get_node(tree: Tree, local_id: str) -> models.Node:
     """The node of that local id, whatever its case; else NOT_FOUND."""
     found = lookup.find_node(tree, local_id.lower()) if looks_like_id(local_id) else None
     if found is None:
@@ -255,7 +401,7 @@ def get_node(tree: Tree, local_id: str) -> Node:
     return found
 
 
-def _named(request: Request, tree: Tree, name: str) -> Node | None:
+def _named(request: Request, tree: Tree, name: str) -> models.Node | None:
     given = request.query_params.get(name)
     return get_node(tree, given) if given else None
 
@@ -265,7 +411,7 @@ def _own_workspace(actor: Actor, tree: Tree) -> Workspace | None:
     return Workspace.objects.filter(participant=actor.participant, tree=tree).first()
 
 
-def position_of(tree: Tree, workspace: Workspace | None) -> Node:
+def position_of(tree: Tree, workspace: Workspace | None) -> models.Node:
     """The caller's position in this tree: the nearest node above that is not hidden."""
     if workspace is not None:
         node = lookup.rows().get(pk=workspace.position_id)
@@ -303,7 +449,7 @@ def _gzip(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def path_pieces(
-    actor: Actor, tree: Tree, workspace: Workspace | None, end: Node
+    actor: Actor, tree: Tree, workspace: Workspace | None, end: models.Node
 ) -> Iterator[bytes]:
     """`{"nodes": […], "versions": {…}}` of a path, its texts read a thousand at a time."""
     versions: dict[str, str] = {}
@@ -325,7 +471,7 @@ def path_pieces(
 
 
 def _rows(
-    actor: Actor, tree: Tree, workspace: Workspace | None, end: Node
+    actor: Actor, tree: Tree, workspace: Workspace | None, end: models.Node
 ) -> Iterator[list[NodeRow]]:
     if end.depth < DEEP:
         yield path_of(actor, tree, workspace, end)

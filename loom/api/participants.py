@@ -11,7 +11,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from loom import access
+from loom import access, models
 from loom.access import Actor
 from loom.api import responses
 from loom.api.auth import user_of
@@ -20,7 +20,7 @@ from loom.api.nodes import get_node
 from loom.api.schema import PAGES, a_truth, an_id, operation, paged, truth, word
 from loom.commands import participants as verbs
 from loom.commands.agent_templates import TEMPLATES
-from loom.models import Node, Participant, Tree, User, Workspace
+from loom.models import Node, Tree, User, Workspace
 from loom.queries import usage
 from loom.queries.usage import today
 from loom.rules.errors import CommandError
@@ -68,7 +68,43 @@ class ParticipantSent(ParticipantChanged):
     name: str = Field(min_length=1, max_length=verbs.MAX_NAME)
 
 
-def _body(one: Participant) -> dict[str, Any]:
+# What is answered.
+
+
+class Participant(BaseModel):
+    """Somebody or something that writes. `user` of people, `model_ref` of models."""
+
+    id: str
+    grove: str
+    kind: Literal["human", "model"]
+    user: str | None
+    name: str
+    model_ref: str
+    base_url: str
+    allow_private: bool
+    auth: Literal["bearer", "basic", "none"]
+    endpoint: Literal["chat", "completion"]
+    capabilities: list[str]
+    persona: str
+    temperature: float | None
+    max_tokens: int | None
+    stop: list[str]
+    context_limit: int
+    archetype: Literal["reader", "writer", "editor", "auditor"]
+    authority: int
+    budget: Literal["quick", "standard", "thorough"]
+    tool_filter: list[str]
+    parallel: int
+    prices: dict[str, float]
+    loom_aware: bool
+    permissions: list[str]
+    has_key: bool
+    probe: dict[str, Any]
+    created_at: str
+    archived_at: str | None
+
+
+def _body(one: models.Participant) -> dict[str, Any]:
     members = one.membership_set.all() if one.kind == "human" else []
     role = next((member.role for member in members), None)
     return verbs.participant_body(one, role)  # type: ignore[arg-type]
@@ -97,7 +133,7 @@ def _actor(user: User, grove: str) -> Actor:
     "GET",
     "participants list",
     "Who takes part in a grove",
-    answers=responses.Page[responses.Participant],
+    answers=responses.Page[Participant],
     asks=(
         an_id("grove", "Without it the caller's first."),
         a_truth("archived", "Those that take part no more, instead."),
@@ -109,7 +145,7 @@ def _actor(user: User, grove: str) -> Actor:
     "participants make",
     "Add a model, for owners",
     body=ParticipantSent,
-    answers=responses.Participant,
+    answers=Participant,
     status=201,
 )
 @api_view(["GET", "POST"])
@@ -131,7 +167,7 @@ def participants(request: Request) -> Response:
     "POST",
     "participants probe",
     "Find out what a model's endpoint can do, for owners",
-    answers=responses.Participant,
+    answers=Participant,
     status=202,
 )
 @api_view(["POST"])
@@ -166,17 +202,15 @@ def templates(request: Request) -> Response:
     return Response({"count": len(found), "results": found})
 
 
-@operation("GET", "participants one", "A participant", answers=responses.Participant)
+@operation("GET", "participants one", "A participant", answers=Participant)
 @operation(
     "PATCH",
     "participants change",
     "Change a model, for owners",
     body=ParticipantChanged,
-    answers=responses.Participant,
+    answers=Participant,
 )
-@operation(
-    "DELETE", "participants archive", "Archive a model, for owners", answers=responses.Participant
-)
+@operation("DELETE", "participants archive", "Archive a model, for owners", answers=Participant)
 @api_view(["GET", "PATCH", "DELETE"])
 def participant(request: Request, uid: str) -> Response:
     """A participant; owners change models, and DELETE archives one."""

@@ -1,11 +1,12 @@
-"""The shapes of what the API answers, for the OpenAPI schema; commands and queries make them."""
+"""The shapes of what several addresses of the API answer, for the OpenAPI schema; commands and
+queries make them. A shape that one module answers lies beside its views."""
 
 from typing import Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from loom.rules.errors import Code
-from loom.rules.permissions import Role, Scope
+from loom.rules.permissions import Role
 
 T = TypeVar("T")
 
@@ -47,22 +48,6 @@ class Gone(BaseModel):
     ok: Literal[True]
 
 
-class Answer(BaseModel):
-    """What a line that ran answers; `repeated` where its key had come before. `canonical` names
-    a long text that the line made a node of: its first words, length and SHA-256."""
-
-    ok: Literal[True]
-    reply: str
-    canonical: str
-    step: int | None
-    stream: str
-    events: list[int]
-    refs: list[str]
-    generations: list[str]
-    position: str
-    repeated: bool = False
-
-
 class Grove(BaseModel):
     """A grove, and what the caller is in it."""
 
@@ -74,16 +59,6 @@ class Grove(BaseModel):
     members: int
     seq: int
     created_at: str
-
-
-class Me(BaseModel):
-    """Who calls."""
-
-    user: str
-    name: str
-    theme: str
-    has_password: bool
-    groves: list[Grove]
 
 
 class Member(BaseModel):
@@ -109,39 +84,6 @@ class NewInvitation(Invitation):
     """The same with its link, which is shown this once."""
 
     link: str
-
-
-class Participant(BaseModel):
-    """Somebody or something that writes. `user` of people, `model_ref` of models."""
-
-    id: str
-    grove: str
-    kind: Literal["human", "model"]
-    user: str | None
-    name: str
-    model_ref: str
-    base_url: str
-    allow_private: bool
-    auth: Literal["bearer", "basic", "none"]
-    endpoint: Literal["chat", "completion"]
-    capabilities: list[str]
-    persona: str
-    temperature: float | None
-    max_tokens: int | None
-    stop: list[str]
-    context_limit: int
-    archetype: Literal["reader", "writer", "editor", "auditor"]
-    authority: int
-    budget: Literal["quick", "standard", "thorough"]
-    tool_filter: list[str]
-    parallel: int
-    prices: dict[str, float]
-    loom_aware: bool
-    permissions: list[str]
-    has_key: bool
-    probe: dict[str, Any]
-    created_at: str
-    archived_at: str | None
 
 
 class Place(BaseModel):
@@ -178,168 +120,7 @@ class Tree(BaseModel):
     workspace: Place | None
 
 
-class CommandForm(BaseModel):
-    """One form of one command, as the registry declares it."""
-
-    verb: str
-    syntax: str
-    help: str
-    group: str
-    klass: str = Field(alias="class")
-    permissions: list[str]
-    aliases: list[str]
-    arguments: dict[str, Any]
-    allowed: bool
-
-
-class Key(BaseModel):
-    """An API key; `hint` is its end, to know it by."""
-
-    id: str
-    name: str
-    hint: str
-    scope: Scope
-    expires_at: str | None
-    created_at: str
-    last_used_at: str | None
-
-
-class NewKey(Key):
-    """The same with the key itself, which is shown this once."""
-
-    key: str
-
-
-class Session(BaseModel):
-    """A signed-in browser; `here` is the one that asks."""
-
-    id: str
-    agent: str
-    created_at: str
-    seen_at: str
-    here: bool
-
-
-# What is answered about nodes, paths, events and links.
-
-
-class Author(BaseModel):
-    """Who wrote something."""
-
-    id: str
-    name: str
-    kind: Literal["human", "model"]
-
-
-class Source(BaseModel):
-    """What a node was made from besides its parent: a local id, `tree:ID`, `tree:ID node:x9y3`."""
-
-    item: str
-    role: Literal["primary", "context", "instruction"]
-
-
-class Bookmark(BaseModel):
-    """Somebody's bookmark."""
-
-    label: str
-    participant: str
-
-
-class Counts(BaseModel):
-    """What hangs at a node and is seen. `descendants` only when asked for."""
-
-    children: int
-    annotations: int
-    links: int
-    versions: int
-    descendants: int | None = None
-
-
-class Proof(BaseModel):
-    """The values the hash is taken of: SHA-256 of their JSON with sorted keys, no blanks."""
-
-    author: str
-    call: str | None
-    configuration: str | None
-    content: list[dict[str, Any]]
-    created_at: str
-    edited_from: str | None
-    kind: str
-    parent: str | None
-
-
-class Node(BaseModel):
-    """One version of one slot, in full."""
-
-    id: str
-    tree: str
-    kind: Literal["text", "annotation", "thought", "claim"]
-    form: str
-    text: str
-    content: list[dict[str, Any]]
-    author: Author
-    parent: str | None
-    slot: str
-    depth: int
-    versions: list[str]
-    edited_from: str | None
-    sources: list[Source]
-    created_at: str
-    pruned: bool
-    excluded: bool
-    hidden: bool
-    sandbox: bool
-    resolved: bool
-    finish: str
-    generation: str | None
-    call: str | None
-    summary: str
-    counts: Counts
-    bookmarks: list[Bookmark]
-    tags: list[str]
-    hash: str
-    proof: Proof
-
-
-class NodeLine(BaseModel):
-    """A node without its text; `length` in code points."""
-
-    id: str
-    kind: str
-    parent: str | None
-    slot: str
-    author: str
-    pruned: bool
-    excluded: bool
-    length: int
-
-
-class NodePage(Page[NodeLine]):
-    """Some nodes in order of creation; `next` is the next `after`, null at the end."""
-
-    next: int | None
-
-
-class Path(BaseModel):
-    """A path, root first; `versions` names the selected version of each slot."""
-
-    nodes: list[Node]
-    versions: dict[str, str]
-
-
-class Skeleton(BaseModel):
-    """A whole tree in columns of the same length, in order of creation."""
-
-    seq: int
-    ids: list[str]
-    parents: list[int | None]
-    slots: list[int]
-    kinds: list[str]
-    authors: list[int]
-    participants: list[Author]
-    flags: list[int]
-    lengths: list[int]
-    orders: list[tuple[int, list[int]]]
+# What is answered about events and links, and what is wrong.
 
 
 class Event(BaseModel):
@@ -365,33 +146,6 @@ class Broken(BaseModel):
 
     node: str
     reason: str
-
-
-class Above(BaseModel):
-    """One version that a node rests on; `call` where a model wrote it, else empty."""
-
-    id: str
-    by: str
-    at: str
-    hash: str
-    call: str
-
-
-class Provenance(BaseModel):
-    """Where a node came from. `above` goes from the root downwards, without the `left_out`
-    furthest ones; `call` as GET /api/calls/{id} gives it; `verify.said` are sentences."""
-
-    node: str
-    hash: str
-    proof: dict[str, Any]
-    finish: str
-    above: list[Above]
-    left_out: int
-    generation: str | None
-    note: str
-    ended_at: str | None
-    call: dict[str, Any] | None
-    verify: dict[str, Any]
 
 
 class Verification(BaseModel):

@@ -191,6 +191,18 @@ def truth(request: Request, name: str) -> bool:
     return given in ("1", "true")
 
 
+def one_of(request: Request, name: str, allowed: Sequence[str], default: str = "") -> Any:
+    """One of some words from the query. INVALID_SYNTAX for another."""
+    value = request.query_params.get(name, default)
+    if value not in allowed:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"There is no {name} {value[:40]!r}.",
+            hint=f"{name}= " + ", ".join(one for one in allowed if one),
+        )
+    return value
+
+
 # Lists in pages: `{count, results}` by `limit` and `offset`.
 
 
@@ -212,11 +224,12 @@ def paged(
 
 def paged_at_once(
     request: Request,
-    rows: "QuerySet[Any]",
-    bodies: Callable[[Sequence[Any]], list[dict[str, Any]]],
+    rows: "QuerySet[Any] | list[Any]",
+    bodies: Callable[[list[Any]], list[dict[str, Any]]],
 ) -> Response:
     """One page of the rows, as `bodies` shows all of them."""
     limit = number(request, "limit", default=USUAL_ROWS, least=1, most=MOST_ROWS)
     offset = number(request, "offset", default=0)
     page = bodies(list(rows[offset : offset + limit]))
-    return Response({"count": rows.count(), "results": page})
+    count = len(rows) if isinstance(rows, list) else rows.count()
+    return Response({"count": count, "results": page})

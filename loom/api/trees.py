@@ -23,14 +23,11 @@ from loom.api.auth import user_of
 from loom.api.bodies import MAX_TEXT, Body, Part, read
 from loom.api.nodes import get_node
 from loom.api.schema import (
-    MOST_ROWS,
     PAGES,
-    USUAL_ROWS,
     a_truth,
     an_id,
     form,
     needed,
-    number,
     operation,
     paged,
     paged_at_once,
@@ -237,10 +234,7 @@ def links(request: Request) -> Response:
     actor, tree = access.get_tree(user_of(request), needed(request, "tree"))
     named = request.query_params.get("node")
     found = links_in(actor, tree, get_node(tree, named) if named else None)
-    limit = number(request, "limit", default=USUAL_ROWS, least=1, most=MOST_ROWS)
-    offset = number(request, "offset", default=0)
-    page = found[offset : offset + limit]
-    return Response({"count": len(found), "results": link_bodies(page, tree)})
+    return paged_at_once(request, found, lambda page: link_bodies(page, tree))
 
 
 @operation(

@@ -76,7 +76,7 @@ _api: list[URLPattern | URLResolver] = [
     path("groves/<id:uid>/events", groves.events),
     path("groves/<id:uid>/search", groves.search),
     path("groves/<id:uid>/tags", groves.tags),
-    path("groves/<id:uid>/saved", groves.saved),
+    path("groves/<id:uid>/saved", account.saved),
     path("groves/<id:uid>/members", groves.members),
     path("groves/<id:uid>/invitations", groves.invitations),
     path("participants", participants.participants),

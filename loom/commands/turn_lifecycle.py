@@ -10,14 +10,7 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.commands import (
-    generation_lifecycle,
-    money,
-    node_writer,
-    step_records,
-    web_search,
-    windows,
-)
+from loom.commands import generation_lifecycle, money, node_writer, step_records, web_search
 from loom.commands.execute import execute
 from loom.commands.generation_lifecycle import started_body
 from loom.commands.money import Wish
@@ -26,14 +19,16 @@ from loom.commands.registry import Args, Change, action
 from loom.events import streams
 from loom.events.streams import Writer, enqueue, hand_over
 from loom.grammar.lines import named
-from loom.models import Generation, Node, Participant, Step, Tree, Turn
+from loom.models import Generation, Node, Participant, Step, Tree, Turn, Window, Workspace
 from loom.models.base import new_uid
 from loom.models.generations import OPEN_TURN
-from loom.queries import lookup
+from loom.queries import lookup, windows
+from loom.queries.windows import state_of
 from loom.queries.workspaces import texts_made_by, turn_body, turns
 from loom.rules import budgets
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import GENERATE, LOOM
+from loom.rules.windows import MOST_VISIBLE, mentioned
 
 # Turns: asking an agent to act, and asking it to stop. A worker runs them.
 
@@ -234,7 +229,31 @@ def end(
     seen = writer.append("turn.ended", {"turn": turn_body(turn)})
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
     step_records.set_checkpoint(workspace, seen, actor=turn.participant)
-    windows.after_turn(workspace, told, actor=turn.participant)
+    hide_windows(workspace, told, actor=turn.participant)
+
+
+def hide_windows(workspace: Workspace, told: str, *, actor: Participant) -> None:
+    """Hides what was visible for a turn that has ended, except what its words (`told`) extend.
+    Needs a transaction in which the workspace is locked."""
+    numbers = mentioned(told)
+    rows = Window.objects.filter(workspace=workspace, is_closed=False)
+    seen = list(rows.filter(is_visible=True, is_kept=False))
+    if numbers:
+        results = rows.filter(kind="result", is_visible=False, is_kept=False)
+        seen += results.filter(number__in=numbers)[:MOST_VISIBLE]
+    changed = []
+    for window in seen:
+        state = state_of(window).after_turn(is_mentioned=window.number in numbers)
+        if state != state_of(window):
+            window.is_visible, window.is_extended = state.is_visible, state.is_extended
+            changed.append(window)
+    if not changed:
+        return
+    Window.objects.bulk_update(changed, ["is_visible", "is_extended"])
+    writer = streams.lock(workspace, actor=actor.uid)
+    body = [windows.brief(one) for one in changed]
+    writer.append("window.changed", {"windows": body, "revision": workspace.revision})
+    writer.flush()
 
 
 KEPT_OF_ROUND = ("generation", "length", "dropped", "notes", "changed")

@@ -248,7 +248,7 @@ def _diff(node: Node) -> str:
 
 
 def _foot(context: Context, node: Node) -> str:
-    counts = node_context.counts_of(context.actor, node)
+    counts = node_context.counts_of(context.actor, node, links_of(context.actor, node))
     parts = [
         *node_context.places_of([node.pk], context.workspace)[node.pk],
         counted(counts.continuations, "continuation"),
@@ -484,8 +484,9 @@ def _end(context: Context, seen: Seen, gone: Collection[int]) -> str:
 
 
 def _affordances(context: Context, node: Node) -> Reply:
-    counts = node_context.counts_of(context.actor, node)
-    found = [*links_of(context.actor, node), *mentioning(context.actor, node)]
+    links = links_of(context.actor, node)
+    counts = node_context.counts_of(context.actor, node, links)
+    found = [*links, *mentioning(context.actor, node)]
     types = Counter(one.type for one in found)
     parts = [f"{name} {number}" for name, number in types.most_common()]
     derived = (

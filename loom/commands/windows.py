@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from loom.access import may_reach
 from loom.commands.context import Context, get_document
-from loom.events import streams
 from loom.grammar.refs import Ref
-from loom.models import Node, Participant, Window, Workspace
+from loom.models import Node, Window
 from loom.queries import lookup, windows
 from loom.queries.documents import text_of
 from loom.queries.event_log import EVICTED
@@ -30,10 +29,8 @@ from loom.rules.permissions import READ_DOCUMENTS
 from loom.rules.windows import (
     LARGE,
     MOST_DEEP,
-    MOST_VISIBLE,
     Lines,
     State,
-    mentioned,
     to_evict,
     total_of,
 )
@@ -380,30 +377,3 @@ def weighed(context: Context) -> str:
     fresh = sum(one.tokens for one in now if one.window in context.windows)
     changed = fresh - sum(one.tokens for one in was)
     return f"\n  {changed:+,} tokens · windows {sum(one.tokens for one in now):,} tokens"
-
-
-# -- what a turn does to them
-
-
-def after_turn(workspace: Workspace, told: str, *, actor: Participant) -> None:
-    """Hides what was visible for a turn that has ended, except what its words (`told`) extend.
-    Needs a transaction in which the workspace is locked."""
-    numbers = mentioned(told)
-    rows = Window.objects.filter(workspace=workspace, is_closed=False)
-    seen = list(rows.filter(is_visible=True, is_kept=False))
-    if numbers:
-        results = rows.filter(kind="result", is_visible=False, is_kept=False)
-        seen += results.filter(number__in=numbers)[:MOST_VISIBLE]
-    changed = []
-    for window in seen:
-        state = state_of(window).after_turn(is_mentioned=window.number in numbers)
-        if state != state_of(window):
-            window.is_visible, window.is_extended = state.is_visible, state.is_extended
-            changed.append(window)
-    if not changed:
-        return
-    Window.objects.bulk_update(changed, ["is_visible", "is_extended"])
-    writer = streams.lock(workspace, actor=actor.uid)
-    body = [windows.brief(one) for one in changed]
-    writer.append("window.changed", {"windows": body, "revision": workspace.revision})
-    writer.flush()

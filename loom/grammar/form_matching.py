@@ -89,8 +89,11 @@ def candidates(word: str, verbs: Iterable[str], aliases: Mapping[str, str]) -> t
         return ()
     far: dict[str, int] = {}
     for known, verb in [*((one, one) for one in verbs), *aliases.items()]:
-        distance = 1 if len(word) > 1 and known.startswith(word) else edits(word, known)
-        if distance <= _near_enough(known):
+        is_begun, most = len(word) > 1 and known.startswith(word), _near_enough(known)
+        if not is_begun and abs(len(word) - len(known)) > most:
+            continue  # so many edits are needed for the length alone
+        distance = 1 if is_begun else edits(word, known)
+        if distance <= most:
             far[verb] = min(distance, far.get(verb, distance))
     return tuple(sorted(far, key=lambda verb: (far[verb], verb))[:MOST])
 

@@ -44,12 +44,22 @@ def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
     actor, grove = access.get_grove(request.user, uid)
     if request.method == "POST":
         access.demand_role(actor, "owner")
+        if "web-search" in request.POST:
+            return _set_search_service(request, actor)
         try:
             groves.change_grove(actor, name=text_of(request, "name"), settings=_given(request))
             messages.success(request, gettext("Saved."))
         except CommandError as refused:
             messages.error(request, f"{refused.message} {refused.hint}".strip())
         return HttpResponseRedirect(f"/groves/{grove.uid}/settings")
+    return _settings(request, actor)
+
+
+def _settings(
+    request: PersonRequest, actor: Actor, refused: CommandError | None = None
+) -> HttpResponse:
+    """The page; with why the service that searches the web was `refused`, and what was typed."""
+    grove = actor.grove
     chosen = grove.settings.get("tag_colours", {})
     context = {
         **frame(request, actor, "settings"),
@@ -62,29 +72,36 @@ def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
         "evict": grove.settings.get("evict", ""),
         "auto_open": grove.settings.get("auto_open", False),
         "numbers": [(one, grove.settings.get(one.name, "")) for one in NUMBERS],
-        **_search_service(actor),
+        **_search_service(request, actor, is_typed=refused is not None),
+        "search_refused": refused,
     }
-    return render(request, "pages/grove_settings.html", context)
+    status = refused.status if refused else 200
+    return render(request, "pages/grove_settings.html", context, status=status)
 
 
-def _search_service(actor: Actor) -> dict[str, Any]:
-    """What the form of the service that searches the web shows; its key is never shown."""
+def _search_service(request: PersonRequest, actor: Actor, *, is_typed: bool) -> dict[str, Any]:
+    """What the form of the service that searches the web shows, that was typed or is stored; its
+    key is never shown."""
     found = SearchService.objects.filter(grove=actor.grove).first()
     kind = search_service(found.kind) if found else None
+    shown: dict[str, Any] = {"allow_private": False}
+    if is_typed:
+        shown = {name: word_of(request, name) for name in ("kind", "base_url", "price")}
+        shown["allow_private"] = "allow_private" in request.POST
+    elif found:
+        shown = {name: getattr(found, name) for name in ("kind", "base_url", "allow_private")}
+        shown["price"] = found.price / NANO if found.price else ""
     return {
         "services": SEARCH_SERVICES,
         "service": found,
         "service_title": kind.title if kind else "",
-        "service_price": found.price / NANO if found and found.price else "",
+        "shown": shown,
         "private_why": participants.why_not_allowed_by(actor),
     }
 
 
-@require_POST
-@person
-def set_search_service(request: PersonRequest, uid: str) -> HttpResponse:
+def _set_search_service(request: PersonRequest, actor: Actor) -> HttpResponse:
     """Sets or removes the service that searches the web, and shows the settings again."""
-    actor, grove = access.get_grove(request.user, uid, role="owner")
     try:
         if request.POST.get("remove"):
             web_search.remove_service(actor)
@@ -92,7 +109,7 @@ def set_search_service(request: PersonRequest, uid: str) -> HttpResponse:
         else:
             given = web_search.NewService(
                 kind=word_of(request, "kind"),
-                base_url=_search_address(request, grove),
+                base_url=_search_address(request, actor.grove),
                 api_key=word_of(request, "api_key") or None,
                 allow_private="allow_private" in request.POST,
                 price_usd=number_of(request, "price") if word_of(request, "price") else 0,
@@ -100,8 +117,8 @@ def set_search_service(request: PersonRequest, uid: str) -> HttpResponse:
             web_search.set_service(actor, given)
             messages.success(request, gettext('Saved. → search "words" searches the web now.'))
     except CommandError as refused:
-        messages.error(request, f"{refused.message} {refused.hint}".strip())
-    return HttpResponseRedirect(f"/groves/{grove.uid}/settings#web-search")
+        return _settings(request, actor, refused)
+    return HttpResponseRedirect(f"/groves/{actor.grove.uid}/settings")
 
 
 def _search_address(request: PersonRequest, grove: Grove) -> str:

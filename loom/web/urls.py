@@ -52,7 +52,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("groves/<uid:uid>", groves.grove_page),
     path("groves/<uid:uid>/rows", groves.rows),
     path("groves/<uid:uid>/settings", grove_admin.settings_page),
-    path("groves/<uid:uid>/web-search", grove_admin.set_search_service),
     path("groves/<uid:uid>/tags", grove_admin.tags_page),
     path("groves/<uid:uid>/searches", groves.save_search),
     path("groves/<uid:uid>/trees", groves.make_tree),

@@ -7,8 +7,7 @@ import pytest
 from agents.context.sections import BY_EXAMPLE
 from agents.providers.attempt import Ask
 from agents.providers.exchange import Failure
-from agents.providers.openai import OpenAI
-from agents.providers.registry import EMBEDDED, provider_of
+from agents.providers.registry import EMBEDDED, OpenAI, provider_of
 from agents.subject_prompt import grammar_for
 from loom.access import Actor
 from loom.models import Participant

@@ -17,6 +17,7 @@ from tests.agents.acting import asked, outcomes, went
 from tests.agents.hostile import texts
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
+from tests.thorough import tries
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOSTILE = texts()
@@ -115,7 +116,7 @@ SAID = [
 
 @pytest.mark.parametrize("role", ["reader", "writer"])
 @settings(
-    max_examples=10,
+    max_examples=tries(10),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

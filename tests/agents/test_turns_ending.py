@@ -19,6 +19,7 @@ from tests.agents.acting import asked, outcomes, run_queued, went
 from tests.agents.conftest import Running
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, says
+from tests.thorough import tries
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SAID = 'One.\n→ annotate here "a"\n→ annotate here "b"\n→ list here\n'
@@ -231,7 +232,7 @@ PIECES = st.sampled_from(
 
 
 @settings(
-    max_examples=12,
+    max_examples=tries(12),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

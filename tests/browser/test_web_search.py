@@ -20,9 +20,20 @@ def test_a_service_is_set_and_its_results_are_read(
     grove = listed[0]["id"]
     page = visit(f"/groves/{grove}/settings", size=size, theme=theme)
     form = page.get_by_role("form", name="Web search")
-    form.get_by_role("textbox", name="Address").fill(f"http://{heddle.provider.entry}")
+    address = form.get_by_role("textbox", name="Address")
+    address.fill("http://127.0.0.1:9")
+    form.get_by_role("spinbutton", name="Price of a search").fill("0.25")
     form.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("Saved. → search")).to_be_visible()
+    # Why it was refused is read at the form, with what was typed.
+    expect(form.get_by_role("alert")).to_contain_text("127.0.0.1:9 may not be called")
+    expect(form.get_by_role("alert")).to_be_in_viewport()
+    expect(address).to_have_value("http://127.0.0.1:9")
+    price = form.get_by_role("spinbutton", name="Price of a search")
+    expect(price).to_have_value("0.25")
+    price.fill("")
+    address.fill(f"http://{heddle.provider.entry}")
+    form.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved. → search")).to_be_in_viewport()
     expect(form.get_by_text("SearXNG answers")).to_be_visible()
     rows = [{"title": "The tower", "url": "https://example.org/tower", "content": "It is tall."}]
     heddle.provider.script(Script(body=json.dumps({"results": rows}).encode()))

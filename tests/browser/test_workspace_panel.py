@@ -82,6 +82,7 @@ def test_tasks_are_clicked_and_augments_loaded_by_keyboard_alone(
     expect(slow).to_contain_text("loaded")
     expect(rows.filter(has_text="needed by panel/slow")).to_contain_text("panel/base")
     expect(box.get_by_role("button", name="Unload panel/slow")).to_be_focused()
+    expect(box.get_by_role("button", name="Load panel/base")).to_have_count(0)
     expect(part(page, "sizes")).to_contain_text("Augments")
     box.get_by_role("button", name="Pin panel/slow").click()
     expect(slow).to_contain_text("pinned")
@@ -217,6 +218,48 @@ def test_an_arrangement_is_kept_renamed_opened_in_another_tree_and_deleted(
         expect(page.locator("loom-windows")).to_contain_text(text)
     rows.get_by_role("button", name="Delete").click()
     expect(part(page, "arrangements")).to_contain_text("Keep what is open under a name")
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_documents_searches_and_texts_of_other_trees_are_opened_without_a_command(
+    heddle: Heddle, visit: Open, size: dict[str, int]
+) -> None:
+    other = heddle.tree("Far away", "A ferry crossed.")
+    tree = heddle.tree("Opened by words", "A lamp stood there.", "It was late.")
+    name = f"Lamps of {tree}"
+    heddle.line(tree, f'write doc:"{name}" new "It is brass."')
+    page = live(visit(f"/trees/{tree}", size=size))
+    if size == PHONE:
+        page.get_by_role("button", name="Details").click()
+    tab(page, "Windows")
+    field = page.get_by_role("combobox", name="Open beside the text")
+    windows, shown = page.locator("loom-windows li"), page.locator("loom-windows")
+    field.fill(name.lower())
+    field.press("Enter")
+    expect(shown).to_contain_text("It is brass.")
+    expect(field).to_have_value("")
+    field.fill("late")
+    field.press("Enter")
+    expect(shown).to_contain_text("It was late.")
+    node = heddle.get(f"trees/{other}/nodes?limit=9")["results"][1]["id"]  # type: ignore[index]
+    field.fill(f"{heddle.url}/trees/{other}?node={node}")
+    field.press("Enter")
+    expect(shown).to_contain_text("A ferry crossed.")
+    expect(windows).to_have_count(3)
+    field.fill("no such word anywhere")
+    field.press("Enter")
+    expect(shown.get_by_role("alert")).to_contain_text("Nothing was found.")
+    field.fill('doc:"Not there"')
+    field.press("Enter")
+    expect(shown.get_by_role("alert")).to_contain_text("was not found")
+    expect(windows).to_have_count(3)
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    page.get_by_label("Whose windows").select_option(label="Watcher")
+    expect(windows).to_have_count(0)
+    field.fill(name)
+    field.press("Enter")
+    expect(shown).to_contain_text("It is brass.")
+    expect(windows).to_have_count(1)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -11,12 +11,13 @@ from loom.access import Actor
 from loom.commands import node_writer
 from loom.models import Node, Step, Tree, User
 from tests.commands.test_window_forms import View, newest
+from tests.thorough import tries
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LINE = st.text(alphabet="ab §#→\\\"'\té漢", max_size=6)
 TEXTS = st.lists(LINE, min_size=1, max_size=9).map("\n".join)
 LAWS = settings(
-    max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
+    max_examples=tries(20), deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
 )
 
 

@@ -8,6 +8,7 @@ from loom.grammar.batches import Batch, Command, Prose, Segment, prose_of, segme
 from loom.grammar.lines import read
 from loom.grammar.tokens import ParseError
 from tests.grammar.table import ALIASES, FORMS
+from tests.thorough import tries
 
 
 def parted(text: str, *, finished: bool = True) -> tuple[Segment, ...]:
@@ -192,7 +193,7 @@ replies = st.lists(PIECES | st.text(max_size=12), max_size=25).map("\n".join)
 
 
 @given(text=replies, finished=st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=tries(300))
 def test_segments_span_the_whole_reply_and_each_command_reads_as_it_stands(
     text: str, finished: bool
 ) -> None:
@@ -211,7 +212,7 @@ def test_segments_span_the_whole_reply_and_each_command_reads_as_it_stands(
 
 
 @given(text=replies)
-@settings(max_examples=200)
+@settings(max_examples=tries(200))
 def test_no_line_runs_that_does_not_begin_with_an_arrow(text: str) -> None:
     for command in commands(text):
         if command.near:
@@ -223,19 +224,19 @@ def test_no_line_runs_that_does_not_begin_with_an_arrow(text: str) -> None:
 
 
 @given(text=replies, mark=st.sampled_from(["> ", "| ", "\u200b", ". "]))
-@settings(max_examples=100)
+@settings(max_examples=tries(100))
 def test_a_reply_quoted_line_by_line_runs_nothing(text: str, mark: str) -> None:
     assert run("\n".join(mark + line for line in text.split("\n"))) == []
 
 
 @given(text=replies)
-@settings(max_examples=100)
+@settings(max_examples=tries(100))
 def test_a_reply_in_a_longer_fence_runs_nothing(text: str) -> None:
     assert run(f"`````````\n{text}\n`````````") == []
 
 
 @given(text=replies, size=st.integers(0, 400))
-@settings(max_examples=200)
+@settings(max_examples=tries(200))
 def test_what_runs_of_a_reply_cut_off_runs_of_the_whole_too(text: str, size: int) -> None:
     part = run(text[:size], finished=False)
     if "✗" in part[:-1]:  # what follows may turn out to be its block

@@ -13,6 +13,7 @@ from loom.rules.identity import STORED
 from loom.rules.permissions import LOOM, WRITE
 from tests.grammar.gbnf_reader import rules_of, strings
 from tests.grammar.table import ALIASES, ALL, FORMS
+from tests.thorough import tries
 
 KNOWN = Known(nodes=("a7x2", "b3k9"), types=tuple(STORED), agents=("Muse", 'the "other"'))
 REGISTERED = [one.form for one in registry.every()]
@@ -26,7 +27,7 @@ def lines_of(form: Form, known: Known | None = None) -> st.SearchStrategy[str]:
 @pytest.mark.parametrize("known", [None, KNOWN], ids=["unknown", "known"])
 @pytest.mark.parametrize("form", ALL, ids=lambda form: f"{form.verb}-{len(form.parts)}")
 @given(data=st.data())
-@settings(max_examples=25)
+@settings(max_examples=tries(25))
 def test_every_line_of_the_tables_is_read_as_its_form(
     form: Form, known: Known | None, data: st.DataObject
 ) -> None:
@@ -36,7 +37,7 @@ def test_every_line_of_the_tables_is_read_as_its_form(
 
 @pytest.mark.parametrize("form", REGISTERED, ids=lambda form: f"{form.verb}-{len(form.parts)}")
 @given(data=st.data())
-@settings(max_examples=40)
+@settings(max_examples=tries(40))
 def test_every_line_of_the_registry_is_read_as_its_form(form: Form, data: st.DataObject) -> None:
     line = read(data.draw(lines_of(form, KNOWN)), registry.forms(), registry.aliases())
     assert registry.find(line.verb, line.form).form == form
@@ -46,7 +47,7 @@ WHOLE = rules_of(grammar_of(REGISTERED, KNOWN))
 
 
 @given(reply=strings(WHOLE))
-@settings(max_examples=400)
+@settings(max_examples=tries(400))
 def test_in_whole_replies_every_command_is_read(reply: str) -> None:
     for segment in segments_of(reply, registry.forms(), registry.aliases(), finished=True):
         if isinstance(segment, Batch):

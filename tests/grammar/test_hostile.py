@@ -11,6 +11,7 @@ from loom.grammar.refs import Slice, parse_ref, print_ref
 from loom.grammar.slices import get
 from loom.grammar.tokens import ParseError
 from tests.grammar.table import ALIASES, FORMS
+from tests.thorough import tries
 
 PIECES = [
     *(
@@ -53,7 +54,7 @@ spaced = st.lists(st.sampled_from(PIECES), max_size=9).map(" ".join)
 
 
 @given(verb=st.sampled_from([*FORMS, *ALIASES]), rest=soup | spaced)
-@settings(max_examples=300)
+@settings(max_examples=tries(300))
 def test_a_line_is_read_or_refused_and_what_is_read_stays_itself(verb: str, rest: str) -> None:
     try:
         line = read(f"{verb} {rest}", FORMS, ALIASES)
@@ -65,7 +66,7 @@ def test_a_line_is_read_or_refused_and_what_is_read_stays_itself(verb: str, rest
 
 
 @given(text=soup)
-@settings(max_examples=200)
+@settings(max_examples=tries(200))
 def test_any_text_at_all_is_a_ref_or_refused(text: str) -> None:
     with contextlib.suppress(ParseError):
         ref = parse_ref(text)

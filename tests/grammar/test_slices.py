@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from loom.grammar.refs import Slice
 from loom.grammar.slices import get, placed, put
 from loom.grammar.tokens import ParseError
+from tests.thorough import tries
 
 DOCUMENT = """# Story
 
@@ -145,14 +146,14 @@ slices = st.one_of(
 
 
 @given(text=texts, part=slices)
-@settings(max_examples=200)
+@settings(max_examples=tries(200))
 def test_putting_what_was_got_changes_nothing(text: str, part: Slice) -> None:
     with contextlib.suppress(ParseError):
         assert put(text, part, get(text, part).text) == text
 
 
 @given(text=texts, part=slices, new=texts)
-@settings(max_examples=200)
+@settings(max_examples=tries(200))
 def test_what_is_put_is_what_is_got(text: str, part: Slice, new: str) -> None:
     with contextlib.suppress(ParseError):
         after = placed(text, part, new)
@@ -161,7 +162,7 @@ def test_what_is_put_is_what_is_got(text: str, part: Slice, new: str) -> None:
 
 
 @given(text=texts, part=slices, new=texts, newer=texts)
-@settings(max_examples=200)
+@settings(max_examples=tries(200))
 def test_the_last_of_two_puts_wins(text: str, part: Slice, new: str, newer: str) -> None:
     with contextlib.suppress(ParseError):
         first = placed(text, part, new)

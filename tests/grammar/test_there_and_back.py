@@ -19,11 +19,12 @@ from loom.grammar.refs import Ref, parse_ref, print_ref
 from loom.grammar.tokens import ParseError, quote, tokens_of, unescape
 from tests.grammar.strategies import refs, texts, values_of
 from tests.grammar.table import ALIASES, ALL, FORMS
+from tests.thorough import tries
 
 
 @pytest.mark.parametrize("form", ALL, ids=lambda form: f"{form.verb}-{len(form.parts)}")
 @given(data=st.data())
-@settings(max_examples=30)
+@settings(max_examples=tries(30))
 def test_a_printed_line_reads_as_what_was_printed(form: Form, data: st.DataObject) -> None:
     values = data.draw(values_of(form))
     because = data.draw(texts)
@@ -40,7 +41,7 @@ REGISTERED = [one.form for one in registry.every()]
 
 @pytest.mark.parametrize("form", REGISTERED, ids=lambda form: f"{form.verb}-{len(form.parts)}")
 @given(data=st.data())
-@settings(max_examples=30)
+@settings(max_examples=tries(30))
 def test_a_line_of_the_registry_reads_as_what_was_printed(form: Form, data: st.DataObject) -> None:
     values = data.draw(values_of(form))
     # `tree:a branch:b` is one ref: the branch in that tree.
@@ -54,7 +55,7 @@ def test_a_line_of_the_registry_reads_as_what_was_printed(form: Form, data: st.D
 
 
 @given(ref=refs)
-@settings(max_examples=200)
+@settings(max_examples=tries(200))
 def test_a_printed_ref_reads_as_itself(ref: Ref) -> None:
     assert parse_ref(print_ref(ref)) == ref
 

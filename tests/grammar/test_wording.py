@@ -16,6 +16,7 @@ from tests.grammar.phrasings import KNOWN, REFUSED
 from tests.grammar.phrasings_apart import APART
 from tests.grammar.phrasings_fresh import FRESH
 from tests.grammar.strategies import texts, values_of
+from tests.thorough import tries
 
 # An id without a digit is nobody's: such a line is answered NOT_FOUND (docs/model.md §4).
 NOBODY = re.compile(r"node:[a-z]+(?![\w-])")
@@ -168,7 +169,7 @@ FORMS = [form for many in registry.forms().values() for form in many]
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: f"{form.verb}-{len(form.parts)}")
 @given(data=st.data())
-@settings(max_examples=20)
+@settings(max_examples=tries(20))
 def test_every_registered_command_reads_as_it_is_printed(form: Form, data: st.DataObject) -> None:
     values = data.draw(values_of(form))
     because = data.draw(texts)
@@ -181,7 +182,7 @@ WORDS = sorted({word for phrase in PHRASES for word in phrase} | set("a7x2 b3k9 
 
 
 @given(words=st.lists(st.sampled_from(WORDS), max_size=8), text=texts)
-@settings(max_examples=300)
+@settings(max_examples=tries(300))
 def test_any_words_are_read_or_refused_and_what_is_read_stays_itself(
     words: list[str], text: str
 ) -> None:

@@ -1,6 +1,7 @@
-"""Random kills of every process under load: 100 on each database, the seed in the output.
+"""Random kills of every process under load: 24 on each database, the seed in the output.
 
-`python -m bench.kills` makes a thousand. HEDDLE_SEED repeats a run as far as chance allows.
+HEDDLE_THOROUGH=1 makes a hundred, `python -m bench.kills` a thousand. HEDDLE_SEED repeats a run
+as far as chance allows.
 """
 
 import os
@@ -15,9 +16,10 @@ from tests.kills.chaos import WHOLE, Chaos
 from tests.kills.house import House
 from tests.kills.postgres import Postgres
 from tests.providers.scripted import ScriptedProvider
+from tests.thorough import tries
 
 pytestmark = [pytest.mark.kill]
-ROUNDS, KILLS = 2, 50  # many in one round: a start costs seconds, a kill does not
+ROUNDS, KILLS = 2, tries(50)  # many in one round: a start costs seconds, a kill does not
 
 Say = Callable[[str], None]
 

@@ -34,6 +34,7 @@ from tests.agents.acting import run_lane
 from tests.conftest import join, make_user
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import cuts, fails, never_ends, tokens
+from tests.thorough import tries
 
 # Forty seconds of work, which a machine under load spreads over minutes.
 pytestmark = [pytest.mark.django_db(transaction=True)]
@@ -161,7 +162,7 @@ def test_no_day_passes_its_limit_whatever_happens(provider: ScriptedProvider) ->
     run_state_machine_as_test(
         Day,
         settings=settings(
-            max_examples=25,
+            max_examples=tries(25),
             stateful_step_count=12,
             deadline=None,
             suppress_health_check=list(HealthCheck),

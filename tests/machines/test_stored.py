@@ -16,6 +16,7 @@ from loom.models import Event, Grove, Node, Participant, Tree, User
 from loom.rules import identity
 from loom.rules.errors import CommandError
 from tests.machines.replay import replayed, stored
+from tests.thorough import tries
 
 pytestmark = pytest.mark.django_db
 
@@ -116,7 +117,7 @@ def test_whatever_two_people_say_rows_and_events_agree(
     run_state_machine_as_test(
         Here,
         settings=settings(
-            max_examples=25,
+            max_examples=tries(25),
             stateful_step_count=20,
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from loom.access import Actor
-from loom.commands import node_writer, step_records, windows
+from loom.commands import node_writer, step_records, turn_lifecycle
 from loom.commands.execute import Request, execute_line
 from loom.models import Node, Window
 from loom.queries.window_contents import contents_of
 from loom.rules.errors import CommandError
 from tests.commands.conftest import untold
+from tests.thorough import tries
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LINES = 12
@@ -80,7 +81,7 @@ class Windows(RuleBasedStateMachine):
         answer = " ".join(f"#{one}" for one in mentions)
         with transaction.atomic():
             view = step_records.locked(self.view)
-            windows.after_turn(view, answer, actor=self.actor.participant)
+            turn_lifecycle.hide_windows(view, answer, actor=self.actor.participant)
         for one in rows.all():
             was = before[one.number]
             if was.is_kept:
@@ -128,7 +129,7 @@ def test_any_order_of_lines_and_turns_keeps_the_laws(actor: Actor) -> None:
     run_state_machine_as_test(
         lambda: Windows(actor),  # type: ignore[arg-type]
         settings=settings(
-            max_examples=15,
+            max_examples=tries(15),
             stateful_step_count=20,
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow],

@@ -7,7 +7,7 @@ import httpx
 
 from agents.providers.attempt import Adapter, Ask, Attempt, Delta, Finished, StreamEvent
 from agents.providers.exchange import Failure, Limits
-from agents.providers.openai import OpenAI
+from agents.providers.registry import OpenAI
 from agents.providers.transport import CheckedTransport
 from tests.patience import pass_time
 from tests.providers.scripted import ScriptedProvider

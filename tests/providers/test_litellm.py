@@ -22,6 +22,7 @@ from tests.providers.scripts import (
     tokens,
 )
 
+pytestmark = pytest.mark.xdist_group("litellm")  # its import takes seconds in each process
 KEY = "sk-of-a-test"
 
 

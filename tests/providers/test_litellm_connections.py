@@ -14,6 +14,7 @@ import pytest
 from loom.rules.providers import LITELLM_BY_HANDLER, LITELLM_BY_SDK
 from tests.patience import PATIENCE_S
 
+pytestmark = pytest.mark.xdist_group("litellm")  # one process asks them all, and imports it
 PROVEN = sorted(LITELLM_BY_SDK | LITELLM_BY_HANDLER)
 SECRET = "key-of-the-operator"
 CHILD = r"""

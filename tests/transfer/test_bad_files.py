@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from loom.models import Import, Node, Stream, Tree
 from loom.transfer import files
+from tests.thorough import tries
 from tests.transfer.conftest import Bring, nothing_left
 
 pytestmark = pytest.mark.django_db
@@ -127,7 +128,9 @@ def test_a_huge_number_is_kept_as_it_is_written(bring: Bring) -> None:
 
 @given(cut=st.integers(0, len(GOOD) - 1))
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=tries(30),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_a_file_cut_off_anywhere_leaves_no_tree(cut: int, bring: Bring) -> None:
     nothing_left(bring(GOOD[:cut], name="wrong.json"))
@@ -135,7 +138,9 @@ def test_a_file_cut_off_anywhere_leaves_no_tree(cut: int, bring: Bring) -> None:
 
 @given(seed=st.integers(0, 2**32))
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=tries(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_a_file_with_changed_bytes_is_a_whole_tree_or_none(seed: int, bring: Bring) -> None:
     dice = random.Random(seed)

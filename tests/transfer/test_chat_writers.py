@@ -11,10 +11,11 @@ from loom.access import Actor
 from loom.commands.execute import Request, execute_line
 from loom.models import Participant, Tree
 from loom.transfer import format_writers
+from tests.thorough import tries
 from tests.transfer.planting import Plant, paths, plant, plants, wanted
 
 pytestmark = pytest.mark.django_db
-FEW = settings(max_examples=25, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=tries(25), suppress_health_check=list(HealthCheck))
 TALK: list[Plant] = [
     (-1, False, "Tell me."),
     (0, True, "Once."),

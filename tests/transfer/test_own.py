@@ -23,6 +23,7 @@ from loom.transfer import heddle_writer, importing
 from loom.transfer.exporting import FORMATS
 from loom.transfer.tree_builder import Growing
 from tests.machines.replay import Replayed, events_of, stored
+from tests.thorough import tries
 from tests.transfer.conftest import Bring, file_of, nothing_left, tree_of
 from tests.transfer.planting import paths, plant, wanted
 
@@ -286,7 +287,9 @@ def growths(draw: st.DrawFn) -> list[tuple[str, int, str]]:
 
 @given(steps=growths())
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=tries(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_out_in_and_out_again_is_the_same_file(
     steps: list[tuple[str, int, str]], bring: Bring, actor: Actor

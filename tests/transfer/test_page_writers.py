@@ -18,11 +18,12 @@ from loom.access import Actor
 from loom.commands.execute import Request, execute_line
 from loom.models import Node, Participant, Tree
 from loom.transfer import archive_writer, book_writers, text_export
+from tests.thorough import tries
 from tests.transfer.conftest import Bring, tree_of
 from tests.transfer.planting import Plant, call_in, paths, plant, plants, wanted
 
 pytestmark = pytest.mark.django_db
-FEW = settings(max_examples=25, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=tries(25), suppress_health_check=list(HealthCheck))
 EVIL = (
     "<script>alert(1)</script><img src=x onerror=alert(1)> ![x](http://e.org/a.png) \"'&</article>"
 )

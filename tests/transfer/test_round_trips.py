@@ -9,11 +9,12 @@ from loom.access import Actor
 from loom.models import Mark, Participant, Tree
 from loom.transfer import importing
 from loom.transfer.exporting import FORMATS
+from tests.thorough import tries
 from tests.transfer.conftest import Bring, tree_of
 from tests.transfer.planting import Plant, paths, plant, plants, wanted
 
 pytestmark = pytest.mark.django_db
-FEW = settings(max_examples=15, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=tries(15), suppress_health_check=list(HealthCheck))
 
 
 def again(name: str, actor: Actor, tree: Tree, bring: Bring) -> Tree:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from loom.rules.errors import CommandError
 from loom.transfer.inputs import Format
 from loom.transfer.uploads import FORMAT_NAMES
+from tests.thorough import tries
 from tests.transfer import (
     test_archive_images,
     test_chats,
@@ -255,7 +256,7 @@ def test_a_whole_file_is_a_tree(name: str) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tries(25), deadline=None)
 def test_a_file_that_is_cut_off_anywhere(name: str, data: st.DataObject) -> None:
     raw = raw_of(FILES[name])
     read(raw[: data.draw(st.integers(0, len(raw)))])
@@ -275,7 +276,7 @@ CHANGED = [name for name, given in FILES.items() if not isinstance(given, bytes)
 
 @pytest.mark.parametrize("name", CHANGED)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 def test_a_field_of_another_type(name: str, data: st.DataObject) -> None:
     content = copy.deepcopy(FILES[name])
     content = list(content) if isinstance(content, tuple) else content
@@ -293,7 +294,7 @@ BINARY = ("docx", "epub", "zip", "tapestry", "heddle zip", "images beside a chat
 
 @pytest.mark.parametrize("name", BINARY)
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(60), deadline=None)
 def test_changed_bytes_of_a_binary_file(name: str, seed: int) -> None:
     dice, raw = random.Random(seed), bytearray(FILES[name])
     for _ in range(dice.randint(1, 5)):
@@ -302,6 +303,6 @@ def test_changed_bytes_of_a_binary_file(name: str, seed: int) -> None:
 
 
 @given(raw=st.binary(max_size=200))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tries(100), deadline=None)
 def test_any_bytes(raw: bytes) -> None:
     read(raw)

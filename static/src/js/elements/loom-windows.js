@@ -8,7 +8,7 @@ import { quoted, withText } from "../tree/asking.js";
 import { make } from "../tree/forms.js";
 import { parsed } from "../tree/morph.js";
 import { pageOf } from "../tree/page.js";
-import { withRefs } from "../tree/refs.js";
+import { openingOf, withRefs } from "../tree/refs.js";
 import { t } from "../t.js";
 
 /** @typedef {{number: number, kind: "node" | "result" | "stash", visible: boolean, keep: boolean, ref: string, label: string, text: string, before: string[], after: string[], as: "diff" | "prose" | null, open: boolean, current: string | null, document: string | null, revision: number | null}} Shown */
@@ -18,6 +18,9 @@ const around = (lines) => (lines.length ? [make("span", { className: "soft aroun
 
 /** A text as the path draws it. @param {string} markup */
 const drawnText = (markup) => make("div", { className: "text window-text" }, parsed(markup));
+
+/** The beginning of a text, by which a folded one is known. @param {string} text */
+const beginning = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN).trimEnd()}…` : text);
 
 /** What was added and removed, marked. @param {string} text */
 function difference(text) {
@@ -43,15 +46,19 @@ function eye() {
 
 const SVG = "http://www.w3.org/2000/svg";
 const SOON_MS = 200;
+const TITLES_MS = 30_000; // for which the titles of documents are offered as they were
 const CHANGES = 3; // of a document, that its window shows
 const AROUND = 60; // characters on each side of a change
 const WORDS = 6; // of a stash, that name it
 const LONG = 600; // characters of a text that folds
+const SHOWN = 80; // characters of a folded text
 const LONGEST_LABEL = 60;
 
 export class LoomWindows extends HTMLElement {
   choices = new Newest();
   draws = new Newest();
+  /** @type {Promise<string[]> | undefined} */
+  offered;
 
   connectedCallback() {
     this.page = pageOf();
@@ -61,7 +68,9 @@ export class LoomWindows extends HTMLElement {
     const { signal } = this.stop;
     this.list = /** @type {HTMLSelectElement} */ (this.querySelector("select"));
     this.list.addEventListener("change", () => this.choose(), { signal });
-    this.querySelector("form")?.addEventListener("submit", (event) => event.preventDefault(), { signal });
+    this.form = /** @type {HTMLFormElement | null} */ (this.querySelector("form[data-open]"));
+    this.addEventListener("submit", (event) => this.sent(event), { signal });
+    this.form?.addEventListener("focusin", () => void this.titles(), { signal });
     // A button that is pressed leaves the selection where it is.
     this.addEventListener("mousedown", (event) => /** @type {Element} */ (event.target).closest("[data-do]") && event.preventDefault(), { signal });
     this.addEventListener("click", (event) => this.clicked(event), { signal });
@@ -100,6 +109,7 @@ export class LoomWindows extends HTMLElement {
       return void this.refuse(error);
     }
     for (const one of this.querySelectorAll("[data-own]")) /** @type {HTMLElement} */ (one).hidden = this.workspace !== this.own;
+    if (this.form) this.form.hidden = this.workspace !== this.own && !this.page?.settings.can.write;
     this.dispatchEvent(new CustomEvent("workspace", { bubbles: true, detail: this.workspace }));
     await this.draw();
   }
@@ -139,7 +149,7 @@ export class LoomWindows extends HTMLElement {
     const marks = [one.document ? t("revision {number}", { number: one.revision ?? 0 }) : "", one.keep && one.visible ? t("pinned") : "", one.label && one.kind !== "stash" ? one.label : "", one.current ? t("stale, now [{id}]", { id: one.current }) : ""];
     head.append(make("span", { className: "soft", textContent: marks.filter(Boolean).join(" · ") }));
     const text = one.as === "diff" ? difference(one.text) : this.text(one, markup);
-    const body = one.visible && one.text.length <= LONG ? text : make("details", {}, make("summary", { textContent: one.text.slice(0, 80) || t("empty") }), text);
+    const body = one.visible && one.text.length <= LONG ? text : make("details", {}, make("summary", { textContent: beginning(one.text) || t("empty") }), text);
     const row = make("li", { className: one.visible ? "" : "hidden-window" }, head, this.buttons(one), ...this.changes(one), one.open ? body : make("p", { className: "soft", textContent: one.text }));
     row.dataset.number = String(one.number);
     const grip = make("button", { type: "button", className: "quiet grip", textContent: "⠿", draggable: true, title: t("Drag to move, or press the arrow keys") });
@@ -285,14 +295,40 @@ export class LoomWindows extends HTMLElement {
     await this.run(`open ${button.dataset.openRef} keep`);
   }
 
-  /** Runs a line in the workspace that is shown. @param {string} line */
+  /** Offers the documents of the grove, by their titles. @returns {Promise<string[]>} */
+  titles() {
+    if (!this.offered) setTimeout(() => (this.offered = undefined), TITLES_MS);
+    return (this.offered ??= this.offer().catch((error) => (this.refuse(error), [])));
+  }
+
+  async offer() {
+    const { results } = await json(`/api/documents?grove=${this.page?.settings.grove}`);
+    const titles = results.map((/** @type {{title: string}} */ one) => one.title);
+    this.form?.querySelector("datalist")?.replaceChildren(...titles.map((/** @type {string} */ value) => make("option", { value })));
+    return titles;
+  }
+
+  /** Opens what was typed. @param {Event} event */
+  async sent(event) {
+    event.preventDefault();
+    if (!this.form || event.target !== this.form) return;
+    const field = /** @type {HTMLInputElement} */ (this.form.elements.namedItem("what"));
+    const line = openingOf(field.value, await this.titles());
+    const refs = await this.run(line);
+    if (!refs) return;
+    field.value = "";
+    if (line.startsWith("find ") && !refs.length) this.refuse(new Refused({ message: t("Nothing was found.") }, 0));
+  }
+
+  /** Runs a line in the workspace that is shown; what it made or found, false where it was refused.
+   * @param {string} line */
   async run(line) {
     const body = { line, key: crypto.randomUUID(), ...(this.workspace === this.own ? { at: this.page?.position } : {}) };
     try {
-      await json(`/api/workspaces/${this.workspace}/commands`, { method: "POST", body });
+      const { refs } = await json(`/api/workspaces/${this.workspace}/commands`, { method: "POST", body });
       this.refuse(null);
       await this.draw();
-      return true;
+      return refs;
     } catch (error) {
       return this.refuse(error);
     }

@@ -155,7 +155,8 @@ export class LoomWorkspace extends HTMLElement {
     const load = one.chosen ? this.button(t("Unload"), `augment unload ${name}`, { ariaLabel: t("Unload {name}", { name }) }) : this.button(t("Load"), `augment load ${name}`, { ariaLabel: t("Load {name}", { name }) });
     const pin = one.pinned ? this.button(t("Unpin"), `augment unpin ${name}`, { ariaLabel: t("Unpin {name}", { name }) }) : this.button(t("Pin"), `augment pin ${name}`, { ariaLabel: t("Pin {name}", { name }) });
     for (const [key, button] of [["load", load], ["pin", pin]]) /** @type {HTMLElement} */ (button).dataset.key = `${key} ${name}`;
-    row.append(make("span", { className: "window-do" }, load, pin));
+    const isNeeded = one.loaded && !one.chosen; // what others require is loaded already
+    row.append(make("span", { className: "window-do" }, ...(isNeeded ? [pin] : [load, pin])));
     return row;
   }
 
