@@ -43,7 +43,12 @@ def hashes_in(text: str) -> list[str]:
 
 def described(text: str) -> str:
     """The text with `[image: what it shows]` in place of its images."""
-    return images_replaced(text, lambda alt, _sha256: f"[image: {alt}]" if alt else "[image]")
+    return images_replaced(text, lambda alt, _sha256: described_image(alt))
+
+
+def described_image(alt: str) -> str:
+    """What stands in place of an image."""
+    return f"[image: {alt}]" if alt else "[image]"
 
 
 def beginning(text: str, most: int) -> str:

@@ -1,7 +1,9 @@
 """A ZIP of a tree for people and programs: its JSON, its text, what models were asked and answered,
 thoughts and evidence as Markdown."""
 
+import io
 import json
+import zipfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,12 +17,12 @@ from loom.rules.errors import CommandError
 from loom.rules.identity import instant
 from loom.rules.node_text import IMAGE_TYPES
 from loom.transfer import heddle_writer, text_export
-from loom.transfer.book_writers import Zipped
 from loom.transfer.images import bytes_of
 from loom.transfer.selection import Selection, Wanted, batched, notes_of
 
 EVIDENCE = ("supports", "refutes", "evidence")
 SHOWN = 1024 * 1024  # characters of an answer that Markdown shows
+DATE = (1980, 1, 1, 0, 0, 0)  # so that the same tree gives the same file
 _REQUEST_IDS = ("x-request-id", "request-id", "apim-request-id", "cf-ray")
 _ENDINGS = dict(IMAGE_TYPES.values())
 _README = """# {title}
@@ -35,6 +37,57 @@ A tree of Heddle, exported on {day} UTC.
 * `thoughts/`: what models noted for themselves.
 * `evidence/`: what supports and what refutes a text.
 """
+
+
+class Zipped:
+    """A ZIP file that is taken out while it is being written."""
+
+    def __init__(self) -> None:
+        self._out = _Drained()
+        self._zip = zipfile.ZipFile(self._out, "w", zipfile.ZIP_DEFLATED)
+
+    def file(self, name: str, pieces: Iterator[bytes], *, packed: bool = True) -> Iterator[bytes]:
+        """Writes one file; returns what of the archive is ready after each piece."""
+        info = zipfile.ZipInfo(name, DATE)
+        info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
+        with self._zip.open(info, "w", force_zip64=True) as out:
+            for piece in pieces:
+                out.write(piece)
+                yield self._out.taken()
+        yield self._out.taken()
+
+    def one(self, name: str, content: str | bytes, *, packed: bool = True) -> bytes:
+        """Writes one file at once. Returns what of the archive is ready."""
+        info = zipfile.ZipInfo(name, DATE)
+        info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
+        self._zip.writestr(info, content)
+        return self._out.taken()
+
+    def end(self) -> bytes:
+        """Writes the directory. Returns the rest of the archive."""
+        self._zip.close()
+        return self._out.taken()
+
+
+class _Drained(io.RawIOBase):
+    """A file that can only be written, and whose bytes are taken out in between."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        piece = bytes(data)  # type: ignore[call-overload]
+        self._pieces.append(piece)
+        return len(piece)
+
+    def taken(self) -> bytes:
+        """What was written since it was last asked."""
+        made = b"".join(self._pieces)
+        self._pieces = []
+        return made
 
 
 def archive(wanted: Wanted) -> Iterator[bytes]:

@@ -4,202 +4,27 @@ A text is read as Markdown once; from its tokens each format makes its own eleme
 begins at a bookmark with a label.
 """
 
-import io
 import uuid
-import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import replace
 from xml.sax.saxutils import escape as xml_escape
 from xml.sax.saxutils import quoteattr
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-
-from loom.queries.node_rows import NodeRow
-from loom.transfer.selection import Marked, Selection, Wanted, batched, notes_of, select
-
-CHAPTER = 300_000  # characters after which a new part of a chapter begins
-PART = 40_000  # characters that are read as Markdown at once
-_NEVER = "\ufffe\uffff"  # not in XML
-DATE = (1980, 1, 1, 0, 0, 0)  # so that the same tree gives the same file
-_MARKDOWN = MarkdownIt("commonmark", {"html": False, "breaks": True})
-_MARKDOWN.enable("strikethrough").disable(["html_block", "html_inline"])
-
-
-class Zipped:
-    """A ZIP file that is taken out while it is being written."""
-
-    def __init__(self) -> None:
-        self._out = _Drained()
-        self._zip = zipfile.ZipFile(self._out, "w", zipfile.ZIP_DEFLATED)
-
-    def file(self, name: str, pieces: Iterator[bytes], *, packed: bool = True) -> Iterator[bytes]:
-        """Writes one file; returns what of the archive is ready after each piece."""
-        info = zipfile.ZipInfo(name, DATE)
-        info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
-        with self._zip.open(info, "w", force_zip64=True) as out:
-            for piece in pieces:
-                out.write(piece)
-                yield self._out.taken()
-        yield self._out.taken()
-
-    def one(self, name: str, content: str | bytes, *, packed: bool = True) -> bytes:
-        """Writes one file at once. Returns what of the archive is ready."""
-        info = zipfile.ZipInfo(name, DATE)
-        info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
-        self._zip.writestr(info, content)
-        return self._out.taken()
-
-    def end(self) -> bytes:
-        """Writes the directory. Returns the rest of the archive."""
-        self._zip.close()
-        return self._out.taken()
-
-
-class _Drained(io.RawIOBase):
-    """A file that can only be written, and whose bytes are taken out in between."""
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: object) -> int:
-        piece = bytes(data)  # type: ignore[call-overload]
-        self._pieces.append(piece)
-        return len(piece)
-
-    def taken(self) -> bytes:
-        """What was written since it was last asked."""
-        made = b"".join(self._pieces)
-        self._pieces = []
-        return made
-
-
-# A path as chapters of paragraphs.
-
-
-@dataclass
-class Run:
-    """A piece of a paragraph with its style: any of strong, em, s, code; `href` of a link."""
-
-    text: str
-    styles: tuple[str, ...] = ()
-    href: str = ""
-
-
-@dataclass
-class Paragraph:
-    """One paragraph: `kind` is p, h1 … h6, li, quote, pre, hr, by or note."""
-
-    kind: str
-    runs: list[Run] = field(default_factory=list)
-    level: int = 0
-
-
-def chapters(wanted: Wanted, selection: Selection) -> Iterator[tuple[str, list[Paragraph]]]:
-    """(title, paragraphs) of the path: a new one at each bookmark with a label, and where a part
-    becomes long."""
-    marks = selection.marks()
-    title, texts, made, size = "", "", list[Paragraph](), 0
-    is_buffer = wanted.tree.mode == "buffer"
-    for page in selection.pages():
-        notes = notes_of(wanted.tree, [step.slot for step, _ in page]) if wanted.notes else {}
-        for step, row in page:
-            label = next(filter(None, marks.get(step.slot, Marked()).bookmarks), "")
-            if label or size > CHAPTER:
-                made += paragraphs(texts)
-                if made or title:
-                    yield title, made
-                title, texts, made, size = label, "", [], 0
-            if is_buffer and not notes.get(step.slot):
-                texts += row.text
-            else:
-                made += [*paragraphs(texts), *_said(wanted, row)]
-                made += _notes(wanted, notes.get(step.slot, []))
-                texts = ""
-            size += row.length
-    made += paragraphs(texts)
-    if made or title:
-        yield title, made
-
-
-def _said(wanted: Wanted, row: NodeRow) -> Iterator[Paragraph]:
-    if wanted.tree.mode == "dialogue" and row.text:
-        kind = "Model" if row.author_kind == "model" else "Person"
-        yield Paragraph("by", [Run(row.author_name if wanted.authors else kind)])
-    yield from paragraphs(row.text)
-
-
-def _notes(wanted: Wanted, notes: list[tuple[int, NodeRow]]) -> Iterator[Paragraph]:
-    for level, row in notes:
-        form = row.form or "note"
-        head = f"{form} · {row.author_name}: " if wanted.authors else f"{form}: "
-        yield Paragraph("note", [Run(head, ("strong",)), Run(row.text)], level)
-
-
-def paragraphs(text: str) -> Iterator[Paragraph]:
-    """The paragraphs of a Markdown text. A long one is cut at blank lines; what is still long is
-    taken as it is."""
-    while len(text) > PART:
-        cut = text.rfind("\n\n", 0, PART) + 2
-        if cut < 2:
-            cut = text.find("\n\n") + 2 or len(text)
-            yield Paragraph("p", [Run(text[:cut].strip("\n"))])
-        else:
-            yield from _parsed(text[:cut])
-        text = text[cut:]
-    yield from _parsed(text)
-
-
-def _parsed(text: str) -> Iterator[Paragraph]:
-    stack: list[str] = []
-    depth, bullet = -1, ""
-    for token in _MARKDOWN.parse(text):
-        if token.type in ("bullet_list_open", "ordered_list_open"):
-            depth += 1
-        elif token.type in ("bullet_list_close", "ordered_list_close"):
-            depth -= 1
-        elif token.type in ("blockquote_open", "list_item_open", "heading_open"):
-            stack.append({"blockquote": "quote"}.get(token.tag, token.tag))
-            bullet = (f"{token.info}. " if token.info else "• ") if token.tag == "li" else bullet
-        elif token.type in ("blockquote_close", "list_item_close", "heading_close"):
-            stack.pop()
-        elif token.type == "inline":
-            runs = [*([Run(bullet)] if bullet else []), *_runs(token)]
-            yield Paragraph(stack[-1] if stack else "p", runs, max(depth, 0))
-            bullet = ""
-        elif token.type in ("fence", "code_block"):
-            yield Paragraph("pre", [Run(token.content.rstrip("\n"), ("code",))])
-        elif token.type == "hr":
-            yield Paragraph("hr")
-
-
-def _runs(token: Token) -> Iterator[Run]:
-    styles: list[str] = []
-    href = ""
-    for one in token.children or []:
-        if one.type == "link_open":
-            href = str(one.attrs.get("href", ""))
-        elif one.type == "link_close":
-            href = ""
-        elif one.type == "image":
-            yield Run(f"[image: {one.content}]", tuple(styles), href)
-        elif one.nesting == 1:
-            styles.append(one.tag)
-        elif one.nesting == -1:
-            styles.remove(one.tag)
-        elif one.type in ("softbreak", "hardbreak"):
-            yield Run("\n", tuple(styles), href)
-        elif one.content:
-            found = (*styles, "code") if one.type == "code_inline" else tuple(styles)
-            yield Run(one.content, found, href)
+from loom.models import Image, Tree
+from loom.rules.node_text import described_image
+from loom.transfer.archive_writer import Zipped
+from loom.transfer.images import as_png, path_of
+from loom.transfer.selection import DEEPEST, Paragraph, Run, Wanted, batched, chapters, select
 
 
 def _xml(text: str) -> str:
-    """The text for XML, which has no place for most control characters."""
-    return xml_escape("".join(one if _is_xml(one) else "\ufffd" for one in text))
+    """The text for XML."""
+    return xml_escape(_clean(text))
+
+
+def _clean(text: str) -> str:
+    """The text without what has no place in XML: most control characters."""
+    return "".join(one if _is_xml(one) else "\ufffd" for one in text)
 
 
 def _is_xml(one: str) -> bool:
@@ -208,12 +33,48 @@ def _is_xml(one: str) -> bool:
     )
 
 
+class Pictures:
+    """The images of a tree that a book shows, each by its hash."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._all = {one.sha256: one for one in tree.images.all()}
+        self.shown: dict[str, Image] = {}
+
+    def find(self, sha256: str) -> Image | None:
+        """The image, which is then one of those shown; None if it is not there."""
+        image = self._all.get(sha256)
+        if image is not None and path_of(sha256).is_file():
+            self.shown[sha256] = image
+            return image
+        return None
+
+    def files(self, folder: str) -> Iterator[tuple[str, bytes]]:
+        """The name and the bytes of each that is shown."""
+        for sha256, image in self.shown.items():
+            raw = path_of(sha256).read_bytes()
+            yield f"{folder}{name_of(image)}", as_png(raw) if image.media_type == WEBP else raw
+
+
+WEBP = "image/webp"  # which older readers do not know
+
+
+def name_of(image: Image) -> str:
+    """Its name as a file in a book."""
+    return f"{image.sha256}.{type_of(image).removeprefix('image/')}"
+
+
+def type_of(image: Image) -> str:
+    """Its media type in a book."""
+    return "image/png" if image.media_type == WEBP else image.media_type
+
+
 # EPUB 3
 
 
 _EPUB_STYLE = """body { line-height: 1.5; } p { margin: 0 0 .8em; } .by { font-weight: bold;
 margin: 1.2em 0 .2em; } .note { border-left: 2px solid; padding-left: .6em; font-size: .9em; }
-pre { white-space: pre-wrap; } .li { margin-left: 1.5em; }
+pre { white-space: pre-wrap; } img { max-width: 100%; } table { border-collapse: collapse; }
+td { border: 1px solid; padding: .2em .5em; }
 """
 _CONTAINER = """<?xml version="1.0"?>
 <container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>
@@ -223,7 +84,8 @@ _CONTAINER = """<?xml version="1.0"?>
 
 def epub(wanted: Wanted) -> Iterator[bytes]:
     """The path as an EPUB."""
-    selection = select(wanted)
+    selection = select(replace(wanted, images=True))
+    pictures = Pictures(wanted.tree)
     title = " ".join(wanted.tree.title.split()) or "Untitled tree"
     out = Zipped()
     yield out.one("mimetype", "application/epub+zip", packed=False)
@@ -232,12 +94,15 @@ def epub(wanted: Wanted) -> Iterator[bytes]:
     names: list[str] = []
     for place, (name, found) in enumerate(chapters(wanted, selection), 1):
         names.append(name or (title if place == 1 else f"Part {place}"))
-        yield from out.file(f"part{place}.xhtml", _epub_part(names[-1], bool(name), found))
+        part = _epub_part(names[-1], bool(name), found, pictures)
+        yield from out.file(f"part{place}.xhtml", part)
     if not names:
         names = [title]
-        yield out.one("part1.xhtml", b"".join(_epub_part(title, False, [])))
+        yield out.one("part1.xhtml", b"".join(_epub_part(title, False, [], pictures)))
+    for file, raw in pictures.files(""):
+        yield out.one(file, raw, packed=False)
     yield out.one("nav.xhtml", _epub_nav(title, names))
-    yield out.one("book.opf", _epub_package(wanted, title, len(names)))
+    yield out.one("book.opf", _epub_package(wanted, title, len(names), pictures))
     yield out.end()
 
 
@@ -249,34 +114,69 @@ def _epub_head(title: str, more: str = "") -> str:
     )
 
 
-def _epub_part(title: str, is_named: bool, found: list[Paragraph]) -> Iterator[bytes]:
+def _epub_part(
+    title: str, is_named: bool, found: list[Paragraph], pictures: Pictures
+) -> Iterator[bytes]:
     yield _epub_head(title).encode()
     if is_named:
         yield f"<h1>{_xml(title)}</h1>\n".encode()
-    for batch in batched(found, 200):
-        yield "".join(map(_epub_paragraph, batch)).encode()
+    for batch in batched(_epub_blocks(found, pictures), 200):
+        yield "".join(batch).encode()
     yield b"</body></html>\n"
 
 
-def _epub_paragraph(one: Paragraph) -> str:
+def _epub_blocks(found: list[Paragraph], pictures: Pictures) -> Iterator[str]:
+    """The paragraphs, with lists around their items."""
+    lists: list[str] = []
+    for one in found:
+        is_item = one.kind == "li" and bool(one.sign or lists)
+        depth = one.level + 1 if is_item else 0
+        tag = "ol" if one.sign.isdecimal() else "ul"
+        while len(lists) > depth or (lists and len(lists) == depth and one.starts):
+            yield f"</li></{lists.pop()}>\n"
+        if is_item and len(lists) == depth and one.sign:
+            yield "</li>\n<li>"
+        while len(lists) < depth:
+            lists.append(tag)
+            start = f' start="{int(one.sign)}"' if tag == "ol" else ""
+            yield f"<{tag}{start}><li>"
+        yield _epub_paragraph(one, pictures)
+    while lists:
+        yield f"</li></{lists.pop()}>\n"
+
+
+def _epub_paragraph(one: Paragraph, pictures: Pictures) -> str:
+    def inside(runs: list[Run]) -> str:
+        return "".join(_epub_run(run, pictures) for run in runs)
+
     if one.kind == "hr":
         return "<hr/>\n"
-    inside = "".join(map(_epub_run, one.runs))
+    if one.kind == "table":
+        rows = ("".join(f"<td>{inside(cell)}</td>" for cell in row) for row in one.rows)
+        return "<table>" + "".join(f"<tr>{row}</tr>\n" for row in rows) + "</table>\n"
     if one.kind == "quote":
-        return f"<blockquote><p>{inside}</p></blockquote>\n"
-    if one.kind in ("li", "by", "note"):
-        return f'<p class="{one.kind}">{inside}</p>\n'
-    return f"<{one.kind}>{inside}</{one.kind}>\n"
+        return f"<blockquote><p>{inside(one.runs)}</p></blockquote>\n"
+    if one.kind in ("by", "note"):
+        return f'<p class="{one.kind}">{inside(one.runs)}</p>\n'
+    tag = "p" if one.kind == "li" else one.kind
+    return f"<{tag}>{inside(one.runs)}</{tag}>\n"
 
 
-def _epub_run(run: Run) -> str:
+def _epub_run(run: Run, pictures: Pictures) -> str:
+    if run.image:
+        image = pictures.find(run.image)
+        alt = quoteattr(_clean(run.text))
+        return f"<img src={quoteattr(name_of(image))} alt={alt}/>" if image else _missing(run)
     made = _xml(run.text)
     if "code" not in run.styles:
         made = made.replace("\n", "<br/>")
     for style in reversed(run.styles):
         made = f"<{style}>{made}</{style}>"
-    is_web = run.href.startswith(("https://", "http://", "mailto:"))
-    return f"<a href={quoteattr(run.href)}>{made}</a>" if is_web else made
+    return f"<a href={quoteattr(run.href)}>{made}</a>" if run.is_web else made
+
+
+def _missing(run: Run) -> str:
+    return _xml(described_image(run.text))
 
 
 def _epub_nav(title: str, names: list[str]) -> str:
@@ -288,11 +188,15 @@ def _epub_nav(title: str, names: list[str]) -> str:
     return f'{head}<nav epub:type="toc"><ol>\n{lines}</ol></nav></body></html>\n'
 
 
-def _epub_package(wanted: Wanted, title: str, count: int) -> str:
+def _epub_package(wanted: Wanted, title: str, count: int, pictures: Pictures) -> str:
     uid = uuid.uuid5(uuid.NAMESPACE_URL, f"heddle:{wanted.tree.uid}")
     parts = range(1, count + 1)
     kind = 'media-type="application/xhtml+xml"'
     items = "".join(f'<item id="part{n}" href="part{n}.xhtml" {kind}/>\n' for n in parts)
+    items += "".join(
+        f'<item id="i{one.sha256}" href="{name_of(one)}" media-type="{type_of(one)}"/>\n'
+        for one in pictures.shown.values()
+    )
     spine = "".join(f'<itemref idref="part{n}"/>' for n in parts)
     at = f"{wanted.tree.touched_at:%Y-%m-%dT%H:%M:%SZ}"
     return f"""<?xml version="1.0" encoding="utf-8"?>
@@ -315,18 +219,27 @@ _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml"
+_DRAWING = "http://schemas.openxmlformats.org/drawingml/2006"
+_SPACES = {
+    "w": _WORD,
+    "r": _OFFICE,
+    "wp": f"{_DRAWING}/wordprocessingDrawing",
+    "a": f"{_DRAWING}/main",
+    "pic": f"{_DRAWING}/picture",
+}
 _DOCX_FILES = {
     "[Content_Types].xml": f"""{_XML}<Types xmlns="{_PACKAGE}/content-types">
 <Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>
 <Default Extension="xml" ContentType="application/xml"/>
+<Default Extension="png" ContentType="image/png"/>
+<Default Extension="jpeg" ContentType="image/jpeg"/>
+<Default Extension="gif" ContentType="image/gif"/>
 <Override PartName="/word/document.xml" ContentType="{_TYPE}.document.main+xml"/>
 <Override PartName="/word/styles.xml" ContentType="{_TYPE}.styles+xml"/>
+<Override PartName="/word/numbering.xml" ContentType="{_TYPE}.numbering+xml"/>
 </Types>""",
     "_rels/.rels": f"""{_XML}<Relationships xmlns="{_PACKAGE}/relationships">
 <Relationship Id="r1" Type="{_OFFICE}/officeDocument" Target="word/document.xml"/>
-</Relationships>""",
-    "word/_rels/document.xml.rels": f"""{_XML}<Relationships xmlns="{_PACKAGE}/relationships">
-<Relationship Id="r1" Type="{_OFFICE}/styles" Target="styles.xml"/>
 </Relationships>""",
 }
 # style: (name, paragraph properties, run properties)
@@ -366,12 +279,15 @@ _ORDER = ("code", "strong", "em", "s")  # the order that the schema of Word dema
 
 def docx(wanted: Wanted) -> Iterator[bytes]:
     """The path as a document of Word."""
-    selection = select(wanted)
-    out = Zipped()
+    out, writer = Zipped(), _Docx(wanted)
     for name, content in _DOCX_FILES.items():
         yield out.one(name, content)
     yield out.one("word/styles.xml", _docx_styles())
-    yield from out.file("word/document.xml", _docx_document(wanted, selection))
+    yield from out.file("word/document.xml", writer.document())
+    yield out.one("word/numbering.xml", writer.numbering())
+    yield out.one("word/_rels/document.xml.rels", writer.relations())
+    for name, raw in writer.pictures.files("word/"):
+        yield out.one(name, raw, packed=False)
     yield out.end()
 
 
@@ -392,36 +308,136 @@ def _based(uid: str) -> str:
     return "" if uid == "Normal" else '<w:basedOn w:val="Normal"/>'
 
 
-def _docx_document(wanted: Wanted, selection: Selection) -> Iterator[bytes]:
-    yield f'{_XML}<w:document xmlns:w="{_WORD}"><w:body>'.encode()
-    title = " ".join(wanted.tree.title.split())
-    if title:
-        yield _docx_paragraph("Title", [Run(title)], 0).encode()
-    for name, found in chapters(wanted, selection):
-        if name:
-            yield _docx_paragraph("Heading1", [Run(name)], 0).encode()
-        for batch in batched(found, 200):
-            yield "".join(
-                _docx_paragraph(_STYLE_OF.get(one.kind, ""), _shown(one), one.level)
-                for one in batch
-            ).encode()
-    yield b"<w:sectPr/></w:body></w:document>"
+class _Docx:
+    """Writes the text, and then what it points at: images, addresses and lists."""
 
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self.pictures = Pictures(wanted.tree)
+        self._targets: dict[str, str] = {}  # relation by what it leads to
+        self._numbers: list[tuple[int, int]] = []  # (level, first number) of each numbered list
+        self._lists: dict[int, int] = {}  # the numbered list that is open, by level
+        self._drawings = 0
 
-def _shown(one: Paragraph) -> list[Run]:
-    return [Run("* * *")] if one.kind == "hr" else one.runs
+    def document(self) -> Iterator[bytes]:
+        """`word/document.xml`."""
+        spaces = "".join(f' xmlns:{name}="{uri}"' for name, uri in _SPACES.items())
+        yield f"{_XML}<w:document{spaces}><w:body>".encode()
+        title = " ".join(self._wanted.tree.title.split())
+        if title:
+            yield self._styled("Title", [Run(title)]).encode()
+        for name, found in chapters(self._wanted, select(replace(self._wanted, images=True))):
+            if name:
+                yield self._styled("Heading1", [Run(name)]).encode()
+            for batch in batched(found, 200):
+                yield "".join(map(self._paragraph, batch)).encode()
+        yield b"<w:sectPr/></w:body></w:document>"
 
+    def _paragraph(self, one: Paragraph) -> str:
+        if one.kind == "hr":
+            return self._styled("", [Run("* * *")])
+        if one.kind == "table":
+            return self._table(one.rows)
+        around = ""
+        if one.kind == "li" and one.sign:
+            place = f'<w:ilvl w:val="{one.level}"/><w:numId w:val="{self._list(one)}"/>'
+            around = f"<w:numPr>{place}</w:numPr>"
+        elif one.kind in ("li", "note"):
+            around = f'<w:ind w:left="{720 * (one.level + 1)}"/>'
+        return self._styled(_STYLE_OF.get(one.kind, ""), one.runs, around)
 
-def _docx_paragraph(style: str, runs: list[Run], level: int) -> str:
-    set_in = f'<w:ind w:left="{720 * (level + 1)}"/>' if style in ("ListParagraph", "Note") else ""
-    named = f'<w:pStyle w:val="{style}"/>' if style else ""
-    return f"<w:p><w:pPr>{named}{set_in}</w:pPr>{''.join(map(_docx_run, runs))}</w:p>"
+    def _list(self, one: Paragraph) -> int:
+        """The number of the list of an item: 1 for bullets, a new one for each numbered list."""
+        if not one.sign.isdecimal():
+            return 1
+        if one.starts or one.level not in self._lists:
+            self._numbers.append((one.level, int(one.sign)))
+            self._lists[one.level] = len(self._numbers) + 1
+        return self._lists[one.level]
 
+    def _table(self, rows: list[list[list[Run]]]) -> str:
+        sides = ("top", "left", "bottom", "right", "insideH", "insideV")
+        lines = "".join(f'<w:{one} w:val="single" w:sz="4"/>' for one in sides)
+        grid = '<w:gridCol w:w="1800"/>' * max(map(len, rows), default=1)
+        made = "".join(
+            "<w:tr>"
+            + "".join(f"<w:tc><w:tcPr/>{self._styled('', cell)}</w:tc>" for cell in row)
+            + "</w:tr>"
+            for row in rows
+        )
+        around = f'<w:tblPr><w:tblW w:w="0" w:type="auto"/><w:tblBorders>{lines}</w:tblBorders>'
+        return f"<w:tbl>{around}</w:tblPr><w:tblGrid>{grid}</w:tblGrid>{made}</w:tbl><w:p/>"
 
-def _docx_run(run: Run) -> str:
-    inside = "".join(_RUN_STYLES[one] for one in _ORDER if one in run.styles)
-    lines = "<w:br/>".join(
-        f'<w:t xml:space="preserve">{_xml(line)}</w:t>' if line else ""
-        for line in run.text.split("\n")
-    )
-    return f"<w:r><w:rPr>{inside}</w:rPr>{lines}</w:r>"
+    def _styled(self, style: str, runs: list[Run], around: str = "") -> str:
+        named = f'<w:pStyle w:val="{style}"/>' if style else ""
+        return f"<w:p><w:pPr>{named}{around}</w:pPr>{''.join(map(self._run, runs))}</w:p>"
+
+    def _run(self, run: Run) -> str:
+        image = self.pictures.find(run.image) if run.image else None
+        if image is not None:
+            return f"<w:r>{self._drawing(image, run.text)}</w:r>"
+        text = described_image(run.text) if run.image else run.text
+        inside = "".join(_RUN_STYLES[one] for one in _ORDER if one in run.styles)
+        lines = "<w:br/>".join(
+            f'<w:t xml:space="preserve">{_xml(line)}</w:t>' if line else ""
+            for line in text.split("\n")
+        )
+        made = f"<w:r><w:rPr>{inside}</w:rPr>{lines}</w:r>"
+        if not run.is_web:
+            return made
+        return f'<w:hyperlink r:id="{self._relation(run.href)}">{made}</w:hyperlink>'
+
+    def _relation(self, target: str) -> str:
+        return self._targets.setdefault(target, f"r{len(self._targets) + 3}")
+
+    def _drawing(self, image: Image, alt: str) -> str:
+        """An image in the line, at most as wide as the text; 9,525 units are a pixel."""
+        self._drawings += 1
+        wide = min(image.width * 9525, 5_486_400)
+        size = f'cx="{wide}" cy="{wide * image.height // image.width}"'
+        known = f'id="{self._drawings}" name="{self._drawings}"'
+        return (
+            f"<w:drawing><wp:inline><wp:extent {size}/>"
+            f"<wp:docPr {known} descr={quoteattr(_clean(alt))}/><a:graphic>"
+            f'<a:graphicData uri="{_SPACES["pic"]}"><pic:pic><pic:nvPicPr><pic:cNvPr {known}/>'
+            "<pic:cNvPicPr/></pic:nvPicPr><pic:blipFill>"
+            f'<a:blip r:embed="{self._relation(name_of(image))}"/>'
+            "<a:stretch><a:fillRect/></a:stretch></pic:blipFill><pic:spPr><a:xfrm>"
+            f'<a:off x="0" y="0"/><a:ext {size}/></a:xfrm><a:prstGeom prst="rect"><a:avLst/>'
+            "</a:prstGeom></pic:spPr></pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing>"
+        )
+
+    def numbering(self) -> str:
+        """`word/numbering.xml`: bullets, and one list for each that has numbers."""
+        made = ""
+        for uid, form in enumerate(("bullet", "decimal")):
+            levels = "".join(
+                f'<w:lvl w:ilvl="{level}"><w:start w:val="1"/><w:numFmt w:val="{form}"/>'
+                f'<w:lvlText w:val="{f"%{level + 1}." if uid else "•"}"/><w:pPr>'
+                f'<w:ind w:left="{720 * (level + 1)}" w:hanging="360"/></w:pPr></w:lvl>'
+                for level in range(DEEPEST + 1)
+            )
+            made += f'<w:abstractNum w:abstractNumId="{uid}">{levels}</w:abstractNum>'
+        made += '<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num>'
+        for uid, (level, first) in enumerate(self._numbers, 2):
+            start = f'<w:startOverride w:val="{first}"/></w:lvlOverride>'
+            made += (
+                f'<w:num w:numId="{uid}"><w:abstractNumId w:val="1"/>'
+                f'<w:lvlOverride w:ilvl="{level}">{start}</w:num>'
+            )
+        return f'{_XML}<w:numbering xmlns:w="{_WORD}">{made}</w:numbering>'
+
+    def relations(self) -> str:
+        """`word/_rels/document.xml.rels`."""
+        own = [("r1", "styles", "styles.xml"), ("r2", "numbering", "numbering.xml")]
+        shown = {name_of(one) for one in self.pictures.shown.values()}
+        made = ""
+        for target, uid in self._targets.items():
+            if target in shown:
+                own.append((uid, "image", target))
+                continue
+            made += f'<Relationship Id="{uid}" Type="{_OFFICE}/hyperlink" TargetMode="External"'
+            made += f" Target={quoteattr(target)}/>"
+        for uid, kind, target in own:
+            made += f'<Relationship Id="{uid}" Type="{_OFFICE}/{kind}" Target="{target}"/>'
+        return f'{_XML}<Relationships xmlns="{_PACKAGE}/relationships">{made}</Relationships>'

@@ -123,8 +123,8 @@ _TABLE = (
         "markdown", "Markdown", "md", _MD, "both", _markdown, f"{_BOOK} times calls", "notes calls"
     ),
     Format("text", "Plain text", "txt", _TEXT, "both", _text, "excluded"),
-    Format("epub", "EPUB", "epub", _EPUB, "path", book_writers.epub, _BOOK, _READABLE),
-    Format("docx", "Word", "docx", _DOCX, "path", book_writers.docx, _BOOK, _READABLE),
+    Format("epub", "EPUB", "epub", _EPUB, "path", book_writers.epub, f"{_BOOK} images", _READABLE),
+    Format("docx", "Word", "docx", _DOCX, "path", book_writers.docx, f"{_BOOK} images", _READABLE),
     Format(
         "pyloom",
         "pyloom",
@@ -218,7 +218,7 @@ def asked(
     if of_page and format.scope != "both":
         named, is_whole = (named, False) if format.scope == "path" else ("", False)
     if named and (is_whole or format.scope == "tree"):
-        hint = "leave out whole" if is_whole else "format=markdown or format=text"
+        hint = "leave out whole" if is_whole else "leave out node"
         raise CommandError(
             "INVALID_SYNTAX", "node= can't be combined with the export of a whole tree.", hint=hint
         )

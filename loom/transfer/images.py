@@ -29,6 +29,7 @@ from loom.rules.node_text import (
     MOST_IMAGE_FRAMES,
     MOST_IMAGE_PIXELS,
     MOST_IMAGES,
+    described_image,
     image_reference,
 )
 from loom.transfer.records import Record, Report
@@ -144,6 +145,14 @@ def smaller(raw: bytes, side: int) -> bytes:
     flat.paste(shown, mask=shown.getchannel("A"))
     out = io.BytesIO()
     flat.save(out, "JPEG", quality=85)
+    return out.getvalue()
+
+
+def as_png(raw: bytes) -> bytes:
+    """A PNG of an image that is kept: of its first frame. Raises what Pillow raises."""
+    with Pillow.open(io.BytesIO(raw), formats=tuple(IMAGE_TYPES)) as image:
+        out = io.BytesIO()
+        image.convert("RGBA").save(out, "PNG")
     return out.getvalue()
 
 
@@ -354,7 +363,7 @@ def put_into(record: Record, actor: Actor, tree: Tree, shelf: Shelf | None, repo
             shown.append(image_reference(sha256, alt))
             report.kept["images"] += 1
         elif not record.text.strip():
-            shown.append(f"[image: {alt}]" if alt else "[image]")
+            shown.append(described_image(alt))
     if shown:
         record.text = "\n\n".join([record.text, *shown] if record.text else shown)
 

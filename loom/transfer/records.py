@@ -216,7 +216,9 @@ class Report:
         fields = {name: n for name, n in self.kept.items() if n and " " not in name and n}
         facts = {name: n for name, n in self.kept.items() if n and (" " in name or name in FACTS)}
         beside = {name: n for name, n in fields.items() if name not in FACTS} | self.unknown
-        came = [f"{self.nodes:,} nodes in {_number(self.trees, 'tree')}."] if self.nodes else []
+        came = []
+        if self.nodes:
+            came = [f"{_number(self.nodes, 'node')} in {_number(self.trees, 'tree')}."]
         came += [f"{name.capitalize()}: {n:,}." for name, n in facts.items()]
         keys = [name for name in self.dropped if is_secret_name(name)]
         others = {name: n for name, n in self.dropped.items() if name not in keys and n}

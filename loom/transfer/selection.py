@@ -10,6 +10,8 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from django.db.models import QuerySet
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from loom.access import Actor
 from loom.models import Mark, Node, Tree, VersionChoice, Workspace
@@ -17,7 +19,7 @@ from loom.queries.lookup import path_ids
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.rules import identity
 from loom.rules.identity import place_of
-from loom.rules.node_text import IMAGE_SIGN, described
+from loom.rules.node_text import IMAGE_SIGN, described, described_image
 
 NODES_AT_ONCE = 500
 CHARACTERS_AT_ONCE = 1_000_000
@@ -312,3 +314,156 @@ def _threaded(
     for row in below.get(slot, []):
         yield level, row
         yield from _threaded(below, row.slot_id, level + 1)
+
+
+# A path as chapters of paragraphs: its texts are read as Markdown once, and each format of books
+# makes its own elements of them.
+
+
+CHAPTER = 300_000  # characters after which a new part of a chapter begins
+DEEPEST = 8  # levels of a list
+PART = 40_000  # characters that are read as Markdown at once
+_MARKDOWN = MarkdownIt("commonmark", {"html": False, "breaks": True})
+_MARKDOWN.enable(["strikethrough", "table"]).disable(["html_block", "html_inline"])
+
+
+@dataclass
+class Run:
+    """A piece of a paragraph with its style: any of strong, em, s, code; `href` of a link. With
+    an `image`, its hash, the text is what it shows."""
+
+    text: str
+    styles: tuple[str, ...] = ()
+    href: str = ""
+    image: str = ""
+
+    @property
+    def is_web(self) -> bool:
+        """Whether it leads to a page or a mailbox."""
+        return self.href.startswith(("https://", "http://", "mailto:"))
+
+
+@dataclass
+class Paragraph:
+    """One paragraph: `kind` is p, h1 … h6, li, quote, pre, hr, by, note or table. An item of a
+    list has a `sign`, "-" or its number, unless it goes on; `starts` if a list begins with it."""
+
+    kind: str
+    runs: list[Run] = field(default_factory=list)
+    level: int = 0
+    sign: str = ""
+    starts: bool = False
+    rows: list[list[list[Run]]] = field(default_factory=list)
+
+
+def chapters(wanted: Wanted, selection: Selection) -> Iterator[tuple[str, list[Paragraph]]]:
+    """(title, paragraphs) of the path: a new one at each bookmark with a label, and where a part
+    becomes long."""
+    marks = selection.marks()
+    title, texts, made, size = "", "", list[Paragraph](), 0
+    is_buffer = wanted.tree.mode == "buffer"
+    for page in selection.pages():
+        notes = notes_of(wanted.tree, [step.slot for step, _ in page]) if wanted.notes else {}
+        for step, row in page:
+            label = next(filter(None, marks.get(step.slot, Marked()).bookmarks), "")
+            if label or size > CHAPTER:
+                made += paragraphs(texts)
+                if made or title:
+                    yield title, made
+                title, texts, made, size = label, "", [], 0
+            if is_buffer and not notes.get(step.slot):
+                texts += row.text
+            else:
+                made += [*paragraphs(texts), *_said(wanted, row)]
+                made += _notes(wanted, notes.get(step.slot, []))
+                texts = ""
+            size += row.length
+    made += paragraphs(texts)
+    if made or title:
+        yield title, made
+
+
+def _said(wanted: Wanted, row: NodeRow) -> Iterator[Paragraph]:
+    if wanted.tree.mode == "dialogue" and row.text:
+        kind = "Model" if row.author_kind == "model" else "Person"
+        yield Paragraph("by", [Run(row.author_name if wanted.authors else kind)])
+    yield from paragraphs(row.text)
+
+
+def _notes(wanted: Wanted, notes: list[tuple[int, NodeRow]]) -> Iterator[Paragraph]:
+    for level, row in notes:
+        form = row.form or "note"
+        head = f"{form} · {row.author_name}: " if wanted.authors else f"{form}: "
+        yield Paragraph("note", [Run(head, ("strong",)), Run(row.text)], level)
+
+
+def paragraphs(text: str) -> Iterator[Paragraph]:
+    """The paragraphs of a Markdown text. A long one is cut at blank lines; what is still long is
+    taken as it is."""
+    while len(text) > PART:
+        cut = text.rfind("\n\n", 0, PART) + 2
+        if cut < 2:
+            found = text.find("\n\n")
+            cut = found + 2 if found >= 0 else len(text)
+            yield Paragraph("p", [Run(text[:cut].strip("\n"))])
+        else:
+            yield from _parsed(text[:cut])
+        text = text[cut:]
+    yield from _parsed(text)
+
+
+def _parsed(text: str) -> Iterator[Paragraph]:
+    stack: list[str] = []
+    depth, sign, starts = -1, "", False
+    rows: list[list[list[Run]]] | None = None
+    for token in _MARKDOWN.parse(text):
+        if token.type in ("bullet_list_open", "ordered_list_open"):
+            depth, starts = depth + 1, True
+        elif token.type in ("bullet_list_close", "ordered_list_close"):
+            depth -= 1
+        elif token.type in ("blockquote_open", "list_item_open", "heading_open"):
+            stack.append({"blockquote": "quote"}.get(token.tag, token.tag))
+            sign = (token.info or "-") if token.tag == "li" else sign
+        elif token.type in ("blockquote_close", "list_item_close", "heading_close"):
+            stack.pop()
+        elif token.type == "table_open":
+            rows = []
+        elif token.type == "tr_open" and rows is not None:
+            rows.append([])
+        elif token.type == "inline" and rows:
+            rows[-1].append(list(_runs(token)))
+        elif token.type == "table_close":
+            yield Paragraph("table", rows=rows or [])
+            rows = None
+        elif token.type == "inline":
+            kind = stack[-1] if stack else "p"
+            yield Paragraph(kind, list(_runs(token)), min(max(depth, 0), DEEPEST), sign, starts)
+            sign, starts = "", False
+        elif token.type in ("fence", "code_block"):
+            yield Paragraph("pre", [Run(token.content.rstrip("\n"), ("code",))])
+        elif token.type == "hr":
+            yield Paragraph("hr")
+
+
+def _runs(token: Token) -> Iterator[Run]:
+    styles: list[str] = []
+    href = ""
+    for one in token.children or []:
+        if one.type == "link_open":
+            href = str(one.attrs.get("href", ""))
+        elif one.type == "link_close":
+            href = ""
+        elif one.type == "image":
+            source = str(one.attrs.get("src", ""))
+            sha256 = source.removeprefix("image:") if source.startswith("image:") else ""
+            shown = one.content if sha256 else described_image(one.content)
+            yield Run(shown, tuple(styles), href, sha256)
+        elif one.nesting == 1:
+            styles.append(one.tag)
+        elif one.nesting == -1:
+            styles.remove(one.tag)
+        elif one.type in ("softbreak", "hardbreak"):
+            yield Run("\n", tuple(styles), href)
+        elif one.content:
+            found = (*styles, "code") if one.type == "code_inline" else tuple(styles)
+            yield Run(one.content, found, href)

@@ -24,7 +24,7 @@ from loom.models import ORDER, Image, Node, Tree, Workspace
 from loom.queries.lookup import path_ids, selected_versions
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.rules.errors import CommandError
-from loom.rules.node_text import IMAGE_SIGN, described, images_replaced
+from loom.rules.node_text import IMAGE_SIGN, described, described_image, images_replaced
 from loom.transfer.images import data_url
 from loom.transfer.selection import Selection, Step, Wanted, notes_of, select
 
@@ -178,7 +178,7 @@ class _Renderer(RendererHTML):
         source = str(tokens[idx].attrs.get("src", ""))
         if source.startswith("image:"):
             return escape(f"![{tokens[idx].content}]({source})")
-        return escape(f"[image: {tokens[idx].content}]")
+        return escape(described_image(tokens[idx].content))
 
 
 _MARKDOWN = MarkdownIt(
@@ -281,9 +281,9 @@ def _pictured(tree: Tree, escaped: str) -> str:
 def _image(tree: Tree, alt: str, sha256: str) -> str:
     row = Image.objects.filter(tree=tree, sha256=sha256).first()
     try:
-        return f'<img src="{data_url(row)}" alt="{alt}">' if row else f"[image: {alt}]"
+        return f'<img src="{data_url(row)}" alt="{alt}">' if row else described_image(alt)
     except CommandError:
-        return f"[image: {alt}]"
+        return described_image(alt)
 
 
 def rendered(text: str) -> str:

@@ -18,7 +18,7 @@ from loom.transfer.files import MAX_FILE, Event, Tell
 from loom.transfer.gathering import mapping_of
 from loom.transfer.images import ENDING, Shelf
 from loom.transfer.inputs import Format, Input, Part, Put, first_bytes, json_format, looks_like_json
-from loom.transfer.readers import chats, documents, looms, patches, sequences, tapestry
+from loom.transfer.readers import books, chats, documents, looms, patches, sequences, tapestry
 from loom.transfer.readers.looms import one_tree
 from loom.transfer.records import Head, Report, unreadable
 
@@ -104,7 +104,7 @@ JSON = (
 )
 TAPESTRY = Format("tapestry", "Tapestry Loom", bool, one_tree(tapestry.read_tapestry))
 TEXT = Format("text", "text", bool, documents.each_document)
-FORMATS = (*JSON, TAPESTRY, TEXT, *documents.FORMATS.values())
+FORMATS = (*JSON, TAPESTRY, TEXT, *books.FORMATS.values())
 FORMAT_NAMES = tuple(one.name for one in FORMATS)
 
 
@@ -112,10 +112,10 @@ def format_of(file: Input) -> Format:
     """The format of a file, found out by its content. Raises for one that cannot be read."""
     start = first_bytes(file)
     if start.startswith(ZIP):
-        kind = documents.kind_of(file.path)
+        kind = books.kind_of(file.path)
         if not kind:
             raise unreadable("It is a ZIP within a ZIP.", "unpack it first")
-        return documents.FORMATS[kind]
+        return books.FORMATS[kind]
     if start.startswith(tapestry.MAGIC):
         return TAPESTRY
     for first, sentence, hint in _UNREAD:
@@ -179,7 +179,7 @@ class Upload:
             )
         with path.open("rb") as opened:
             is_zip = opened.read(4) == ZIP
-        if is_zip and documents.kind_of(path) == "":
+        if is_zip and books.kind_of(path) == "":
             self._unpack(path)
         else:
             self._add(path, name)

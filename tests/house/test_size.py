@@ -12,7 +12,7 @@ LIMITS = {".py": 500, ".js": 400, ".mjs": 400, ".html": 100}
 FUNCTION_LIMIT = 50
 # Of loom, agents and config, without migrations and with the `__init__.py` files, 18 of which hold
 # no code. Lower it whenever files are merged.
-MODULES = 219
+MODULES = 220
 # path: (lines allowed, reason, date)
 EXCEPTIONS: dict[str, tuple[int, str, str]] = {}
 FUNCTION_EXCEPTIONS: dict[str, tuple[int, str, str]] = {}

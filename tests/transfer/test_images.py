@@ -26,7 +26,7 @@ from loom.management.commands import restore
 from loom.models import Grove, Image, Tree, User
 from loom.queries.node_rows import rows_of
 from loom.rules import node_text as rules
-from loom.transfer import images, importing
+from loom.transfer import book_writers, images, importing
 from loom.transfer.exporting import FORMATS
 from loom.web import markdown
 from tests.transfer.conftest import file_of, tree_of
@@ -161,9 +161,29 @@ def test_exports_hold_it_or_say_what_it_shows(name: str, actor: Actor, tree: Tre
         assert sha256.encode() in content
     elif name in ("epub", "docx"):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            assert any(b"[image: a cat]" in archive.read(one) for one in archive.namelist())
+            files = {one: archive.read(one) for one in archive.namelist()}
+        [inside] = [content for one, content in files.items() if one.endswith(".png")]
+        assert inside == raw
+        assert any(b'"a cat"' in content for content in files.values())
     elif name != "preferences":  # nothing was chosen here
         assert b"[image: a cat]" in content and sha256.encode() not in content
+
+
+@pytest.mark.parametrize("writer", [book_writers.epub, book_writers.docx])
+def test_a_book_has_webp_as_png_and_describes_what_is_gone(
+    writer: Any, actor: Actor, tree: Tree
+) -> None:
+    kept = images.keep(actor, tree, picture("WEBP")).sha256
+    gone = images.keep(actor, tree, picture(colour="green")).sha256
+    both = " ".join(rules.image_reference(one, "a cat") for one in (kept, gone))
+    images.path_of(gone).unlink()
+    local_id = execute_line(actor, tree, Request(f"respond root\n{both}")).body["refs"][0]
+    end = tree.nodes.get(local_id=local_id)
+    with zipfile.ZipFile(io.BytesIO(b"".join(writer(wanted(actor, tree, end))))) as archive:
+        files = {one: archive.read(one) for one in archive.namelist()}
+    shown = [content for one, content in files.items() if one.endswith((".png", ".webp"))]
+    assert [one[:4] for one in shown] == [b"\x89PNG"]
+    assert any(b"[image: a cat]" in content for content in files.values())
 
 
 def test_a_preview_counts_images(actor: Actor, api: Client, owner: User, tree: Tree) -> None:

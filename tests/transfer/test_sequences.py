@@ -259,6 +259,62 @@ def test_entities_of_a_docx_are_not_expanded() -> None:
         tree_of(docx(("Normal", "&a;"), extra=bomb))
 
 
+def test_a_docx_keeps_what_its_paragraphs_look_like() -> None:
+    """As programs write it: tab stops are no text, a box stands once, an item has its sign."""
+    box = (
+        "<mc:AlternateContent><mc:Choice><w:txbxContent><w:p><w:r><w:t>boxed</w:t></w:r></w:p>"
+        "</w:txbxContent></mc:Choice><mc:Fallback><w:txbxContent><w:p><w:r><w:t>boxed</w:t></w:r>"
+        "</w:p></w:txbxContent></mc:Fallback></mc:AlternateContent>"
+    )
+    body = (
+        '<w:p><w:pPr><w:pStyle w:val="berschrift2"/></w:pPr><w:r><w:rPr><w:b/></w:rPr>'
+        "<w:t>Nacht</w:t></w:r></w:p>"
+        '<w:p><w:pPr><w:tabs><w:tab w:pos="10"/></w:tabs></w:pPr><w:r><w:rPr><w:i/></w:rPr>'
+        '<w:t xml:space="preserve">It </w:t></w:r><w:r><w:rPr><w:i w:val="true"/></w:rPr>'
+        '<w:t xml:space="preserve">rained </w:t></w:r><w:r><w:rPr><w:i w:val="0"/></w:rPr><w:tab/>'
+        "<w:t>on.</w:t></w:r><w:del><w:r><w:delText>gone</w:delText></w:r></w:del></w:p>"
+        '<w:p><w:pPr><w:pStyle w:val="ListBullet"/></w:pPr><w:r><w:t>one</w:t></w:r></w:p>'
+        '<w:p><w:pPr><w:pStyle w:val="ListBullet2"/></w:pPr><w:r><w:t>two</w:t></w:r></w:p>'
+        f"<w:p><w:r>{box}</w:r></w:p>"
+        "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a|b</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"
+        '<w:p><w:r><w:t>End</w:t></w:r><w:r><w:footnoteReference w:id="7"/></w:r></w:p>'
+    )
+    space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:mc="mc"'
+    styles = (
+        '<w:style w:styleId="berschrift2"><w:name w:val="heading 2"/></w:style>'
+        '<w:style w:styleId="ListBullet"><w:name w:val="List Bullet"/></w:style>'
+        '<w:style w:styleId="ListBullet2"><w:name w:val="List Bullet 2"/></w:style>'
+    )
+    note = '<w:footnote w:id="7"><w:p><w:r><w:t>Or so.</w:t></w:r></w:p></w:footnote>'
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("word/document.xml", f"<w:d {space}><w:body>{body}</w:body></w:d>")
+        archive.writestr("word/styles.xml", f"<w:styles {space}>{styles}</w:styles>")
+        archive.writestr("word/footnotes.xml", f"<w:notes {space}>{note}</w:notes>")
+    tree = tree_of(packed.getvalue(), options={"split": "whole"})
+    assert tree.records[0].text == (
+        "## Nacht\n\n*It rained* \ton.\n\n- one\n    - two\n\nboxed\n\n| a\\|b |\n|---|\n\n"
+        "End[^1]\n\n[^1]: Or so."
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (("mimetype", "content.xml", "styles.xml"), "OpenDocument files are not read"),
+        (("xl/workbook.xml",), "Spreadsheets and presentations are not read"),
+    ],
+)
+def test_other_files_of_an_office_say_what_to_do(names: tuple[str, ...], sentence: str) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in names:
+            archive.writestr(name, "application/vnd.oasis.opendocument.text")
+    with pytest.raises(CommandError, match=sentence) as refused:
+        tree_of(packed.getvalue())
+    assert refused.value.hint.startswith("save it as")
+
+
 def epub(page: str) -> bytes:
     """A book of one page."""
     packed = io.BytesIO()
@@ -286,7 +342,29 @@ def test_an_epub_is_the_text_of_its_spine_and_no_script() -> None:
     )
     tree = tree_of(epub(page), options={"split": "whole"})
     assert (tree.format.name, tree.title) == ("epub", "A book")
-    assert tree.records[0].text == "## Night\n\nIt rained & rained.\n\n* one"
+    assert tree.records[0].text == "## Night\n\nIt **rained** & rained.\n\n- one"
+
+
+def test_a_page_of_a_book_keeps_what_it_looks_like() -> None:
+    page = (
+        '<ol start="3"><li><p>three</p><p>more</p></li><li>four<ul><li>deep</li></ul></li></ol>'
+        "<blockquote><p>One</p><p>Two</p></blockquote><pre>a\n  b ``` c</pre><hr/>"
+        "<table><tr><th>A</th><td><p>B</p><p>C</p></td></tr><tr><td>1</td></tr></table>"
+        '<p><i> so </i>it <a href="chapter2.xhtml">goes</a> <img alt="a cat" src="x"/></p>'
+    )
+    tree = tree_of(epub(page), options={"split": "whole"})
+    assert tree.records[0].text == (
+        "3. three\n    more\n4. four\n    - deep\n\n> One\n>\n> Two\n\n````\na\n  b ``` c\n````\n\n"
+        "***\n\n| A | B C |\n|---|---|\n| 1 |\n\n*so* it goes [image: a cat]"
+    )
+
+
+@pytest.mark.parametrize("deep", ["<div></p>", "<b>", "<blockquote>"])
+def test_elements_too_far_within_each_other_are_refused(deep: str) -> None:
+    """Because each of them costs what is around it."""
+    assert tree_of(epub(deep * 1000 + "Deep"), options={"split": "whole"}).records[0].text
+    with pytest.raises(CommandError, match="damaged"):
+        tree_of(epub(deep * 50_000 + "Deep"))
 
 
 # Several files at once.

@@ -1,0 +1,458 @@
+"""What is written in a DOCX or an EPUB, as Markdown. Nothing in them is run."""
+
+import lzma
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
+
+from lxml import etree
+
+from loom.rules.errors import CommandError
+from loom.rules.node_text import described_image
+from loom.transfer.inputs import Format, Input, Part
+from loom.transfer.readers.documents import (
+    Block,
+    Run,
+    cell_of,
+    document,
+    line_of,
+    row_of,
+    text_of_blocks,
+)
+from loom.transfer.records import unreadable
+
+_MOST = 64 * 1024 * 1024
+_DEEPEST = 200  # blocks of a page within each other that are told apart
+_PIECE = 16 * 1024  # bytes of a page that are parsed at once
+_DEEPEST_OF_ALL = 5000  # elements within each other
+TextOf = Callable[[zipfile.ZipFile], tuple[str, str]]
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError),
+    *(OSError, EOFError, ValueError, KeyError, IndexError, struct.error),
+)
+
+
+def kind_of(path: Path) -> str:
+    """`docx` or `epub` for such a file, "" for any other. Raises for a file of an office program
+    that is not read."""
+    try:
+        if not zipfile.is_zipfile(path):
+            return ""
+        with zipfile.ZipFile(path) as archive:
+            names = set(archive.namelist())
+    except _DAMAGED:
+        return ""
+    if "word/document.xml" in names:
+        return "docx"
+    if "META-INF/container.xml" in names:
+        return "epub"
+    if {"mimetype", "content.xml"} <= names:
+        raise unreadable("OpenDocument files are not read.", "save it as DOCX, EPUB or text")
+    if names & {"xl/workbook.xml", "ppt/presentation.xml"}:
+        raise unreadable("Spreadsheets and presentations are not read.", "save it as text")
+    return ""
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """A file of the archive. LIMIT_EXCEEDED for one that is too large."""
+    with archive.open(name) as packed:
+        data = packed.read(_MOST + 1)
+    if len(data) > _MOST:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"A file in it has more than {_MOST:,} bytes.",
+            hint="split it",
+            status=413,
+        )
+    return data
+
+
+def _parsed(data: bytes) -> etree._Element:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
+    return etree.fromstring(data, parser)
+
+
+def _each(file: Input, text_of: TextOf) -> Iterator[Part]:
+    try:
+        with zipfile.ZipFile(file.path) as archive:
+            title, text = text_of(archive)
+    except (*_DAMAGED, etree.XMLSyntaxError, AssertionError):
+        raise unreadable("The file is damaged or encrypted.", "save it again") from None
+    text = text.replace("\0", "\ufffd")
+    if not text.strip():
+        raise unreadable("The file has no text.", "images are not read")
+    yield document(text, file.options.get("split", ""), title[:300])
+
+
+# DOCX: the paragraphs of `word/document.xml`, in order.
+
+
+_STYLE_KINDS = {
+    **{"quote": "quote", "intense quote": "quote", "quotations": "quote", "block text": "quote"},
+    **{"html preformatted": "pre", "preformatted text": "pre", "code": "pre", "source code": "pre"},
+    "horizontal line": "hr",
+}
+_RUN_NAMES = {"strong": "strong", "emphasis": "em", "source text": "code", "html code": "code"}
+_OFF = ("0", "false", "off", "none")
+_AROUND = {f"{_W}{one}" for one in ("ins", "smartTag", "sdt", "sdtContent", "fldSimple", "moveTo")}
+
+
+class _Docx:
+    """Reads the body of a document: its names of styles, lists, addresses and notes."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive, self._names = archive, set(archive.namelist())
+        self._styles: dict[str | None, str] = {}
+        self._links: dict[str | None, str] = {}
+        for one in self._each_of("word/styles.xml", f"{_W}style"):
+            self._styles[one.get(f"{_W}styleId")] = _value(one, "name").lower()
+        for one in self._each_of("word/_rels/document.xml.rels", "{*}Relationship"):
+            if one.get("TargetMode") == "External":
+                self._links[one.get("Id")] = one.get("Target") or ""
+        formats: dict[str | None, dict[str | None, str]] = {}
+        for one in self._each_of("word/numbering.xml", f"{_W}abstractNum"):
+            levels = {lvl.get(f"{_W}ilvl"): _value(lvl, "numFmt") for lvl in one.iter(f"{_W}lvl")}
+            formats[one.get(f"{_W}abstractNumId")] = levels
+        self._lists: dict[str, dict[str | None, str]] = {}
+        self._starts: dict[tuple[str, int], int] = {}  # first numbers that are not 1
+        for one in self._each_of("word/numbering.xml", f"{_W}num"):
+            number = one.get(f"{_W}numId") or ""
+            self._lists[number] = formats.get(_value(one, "abstractNumId"), {})
+            for level in one.iter(f"{_W}lvlOverride"):
+                if first := _value(level, "startOverride"):
+                    self._starts[number, int(level.get(f"{_W}ilvl", "0"))] = int(first)
+        self._counts: dict[tuple[str, int], int] = {}
+        self._notes: list[str] = []  # ids of the footnotes, in their order
+
+    def _each_of(self, name: str, tag: str) -> Iterator[etree._Element]:
+        if name in self._names:
+            yield from _parsed(_member(self._archive, name)).iter(tag)
+
+    def text(self) -> str:
+        """The whole text with its footnotes at the end."""
+        body = _parsed(_member(self._archive, "word/document.xml"))
+        blocks = list(self._blocks(body))
+        if self._notes:
+            notes = {
+                one.get(f"{_W}id"): text_of_blocks(self._blocks(one)).strip()
+                for one in self._each_of("word/footnotes.xml", f"{_W}footnote")
+            }
+            for place, uid in enumerate(self._notes, 1):
+                blocks.append(Block("p", f"[^{place}]: {notes.get(uid, '')}"))
+        return text_of_blocks(blocks)
+
+    def _blocks(self, around: etree._Element) -> Iterator[Block]:
+        for one in around:
+            if one.tag == f"{_W}p":
+                yield from self._paragraph(one)
+            elif one.tag == f"{_W}tbl":
+                for place, row in enumerate(one.findall(f"{_W}tr")):
+                    cells = [
+                        cell_of(text_of_blocks(self._blocks(c))) for c in row.findall(f"{_W}tc")
+                    ]
+                    if cells:
+                        yield row_of(cells, place == 0)
+                yield Block("", "")
+            elif one.tag in (f"{_W}body", *_AROUND):
+                yield from self._blocks(one)
+
+    def _paragraph(self, paragraph: etree._Element) -> Iterator[Block]:
+        named = self._style(paragraph.find(f"{_W}pPr/{_W}pStyle"))
+        kind = _STYLE_KINDS.get(named, "p")
+        level = re.fullmatch(r"(?:heading|berschrift|titre) ?([1-6])", named)
+        runs = list(self._runs(paragraph, ""))
+        if kind == "pre":
+            yield Block("pre", "".join(one.text for one in runs).rstrip())
+        elif level or named == "title":
+            runs = [one._replace(styles=one.styles - {"strong"}) for one in runs]
+            text = " ".join(line_of(runs).split())
+            yield Block("h", f"{'#' * int(level[1] if level else 1)} {text}" if text else "")
+        elif kind == "hr":
+            yield Block("p", "***")
+        elif text := line_of(runs).strip("\n"):
+            item = self._item(paragraph, named) if text.strip() else ""
+            yield Block("li", item + text.strip()) if item else Block(kind, text)
+        for box in paragraph.iter(f"{_W}txbxContent"):
+            is_other = next(box.iterancestors("{*}Fallback"), None) is not None
+            if not is_other and next(box.iterancestors(f"{_W}p"), None) is paragraph:
+                yield from self._blocks(box)
+
+    def _style(self, one: etree._Element | None) -> str:
+        uid = "" if one is None else str(one.get(f"{_W}val", ""))
+        return self._styles.get(uid) or uid.lower()
+
+    def _item(self, paragraph: etree._Element, named: str) -> str:
+        """What stands before an item of a list; empty for what is none."""
+        properties = paragraph.find(f"{_W}pPr/{_W}numPr")
+        number, level = "", 0
+        if properties is not None:
+            number = _value(properties, "numId")
+            level = min(int(_value(properties, "ilvl") or 0), 8)
+        if number not in self._lists:
+            by_name = re.fullmatch(r"(list (?:bullet|number))(?: ([2-5]))?", named)
+            number, level = (by_name[1], int(by_name[2] or 1) - 1) if by_name else ("", 0)
+        if not number:
+            return ""
+        for other in [one for one in self._counts if one[0] == number and one[1] > level]:
+            del self._counts[other]
+        before = self._counts.get((number, level), self._starts.get((number, level), 1) - 1)
+        self._counts[number, level] = count = before + 1
+        form = self._lists.get(number, {}).get(f"{level}", "")
+        is_bullet = form in ("bullet", "none") or number == "list bullet"
+        return "    " * level + ("- " if is_bullet else f"{count}. ")
+
+    def _runs(self, around: etree._Element, href: str) -> Iterator[Run]:
+        for one in around:
+            if one.tag == f"{_W}r":
+                yield from self._run(one, href)
+            elif one.tag == f"{_W}hyperlink":
+                yield from self._runs(one, self._links.get(one.get(f"{_R}id"), ""))
+            elif one.tag in _AROUND:
+                yield from self._runs(one, href)
+
+    def _run(self, run: etree._Element, href: str) -> Iterator[Run]:
+        found = run.find(f"{_W}rPr")
+        styles = set[str]()
+        if found is not None:
+            styles = {
+                name
+                for tag, name in (("b", "strong"), ("i", "em"), ("strike", "s"))
+                if (own := found.find(f"{_W}{tag}")) is not None
+                and own.get(f"{_W}val", "") not in _OFF
+            }
+            fonts = found.find(f"{_W}rFonts")
+            face = "" if fonts is None else fonts.get(f"{_W}ascii", "")
+            if "Mono" in face or face.startswith(("Courier", "Consolas")):
+                styles.add("code")
+            styles |= {_RUN_NAMES.get(self._style(found.find(f"{_W}rStyle")), "")} - {""}
+        for one in run:
+            name = str(one.tag).removeprefix(_W)
+            if name in ("drawing", "pict"):
+                alt = next((p.get("descr") for p in one.iter("{*}docPr") if p.get("descr")), "")
+                text = described_image(alt) if next(one.iter("{*}blip"), None) is not None else ""
+            elif name == "footnoteReference":
+                self._notes.append(str(one.get(f"{_W}id")))
+                text = f"[^{len(self._notes)}]"
+            else:
+                text = _CHARACTERS.get(name, (one.text or "") if name == "t" else "")
+            yield Run(text, frozenset(styles), href)
+
+
+_CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
+
+
+def _value(around: etree._Element, name: str) -> str:
+    one = around.find(f"{_W}{name}")
+    return "" if one is None else str(one.get(f"{_W}val", ""))
+
+
+def _docx_text(archive: zipfile.ZipFile) -> tuple[str, str]:
+    title = ""
+    if "docProps/core.xml" in archive.namelist():
+        found = _parsed(_member(archive, "docProps/core.xml"))
+        title = found.findtext("{http://purl.org/dc/elements/1.1/}title") or ""
+    return title.strip(), _Docx(archive).text()
+
+
+# EPUB: the pages of the spine, in order.
+
+
+def _epub_text(archive: zipfile.ZipFile) -> tuple[str, str]:
+    container = _parsed(_member(archive, "META-INF/container.xml"))
+    place = next((one.get("full-path") for one in container.iter("{*}rootfile")), None)
+    if place is None:
+        raise ValueError
+    package = _parsed(_member(archive, str(place)))
+    hrefs = {
+        one.get("id"): one.get("href")
+        for one in package.iter("{*}item")
+        if "nav" not in (one.get("properties") or "").split()  # its table of contents
+    }
+    folder, texts, left = PurePosixPath(str(place)).parent, [], _MOST
+    for one in package.iter("{*}itemref"):
+        href = hrefs.get(one.get("idref"))
+        if href is None:
+            continue
+        data = _member(archive, _joined(folder, unquote(str(href).partition("#")[0])))
+        left -= len(data)
+        if left < 0:
+            raise ValueError
+        texts.append(_page_text(data))
+    title = next((one.text for one in package.iter("{*}title")), None)
+    return (title or "").strip(), "\n\n".join(one for one in texts if one)
+
+
+def _joined(folder: PurePosixPath, href: str) -> str:
+    parts: list[str] = []
+    for one in (folder / href).parts:
+        if one == "..":
+            parts = parts[:-1]
+        elif one != ".":
+            parts.append(one)
+    return "/".join(parts)
+
+
+_BLOCKS = frozenset(
+    """p div section article header footer blockquote ul ol li table tr figure figcaption pre hr
+    h1 h2 h3 h4 h5 h6 dl dt dd aside nav""".split()
+)
+_SILENT = frozenset(("head", "script", "style", "template"))
+_STYLES = {"b": "strong", "i": "em", "cite": "em", "del": "s", "strike": "s", "tt": "code"}
+_STYLES |= {name: name for name in ("strong", "em", "s", "code")}
+
+
+def _page_text(data: bytes) -> str:
+    """The text of a page as Markdown. libxml2 reads it: Python's own parser takes the square of the
+    time for some pages, and this one only where elements are very deep."""
+    page = _Page()
+    clean = data.decode("utf-8", "replace").replace("\0", "\ufffd")
+    parser = etree.HTMLParser(target=page, encoding="utf-8", no_network=True, huge_tree=False)
+    raw = clean.encode()
+    for start in range(0, len(raw), _PIECE):  # an error is raised after a piece only
+        parser.feed(raw[start : start + _PIECE])
+    if clean.strip():
+        parser.close()
+    return page.text()
+
+
+class _Page:
+    """Takes the elements of a page of a book as they are read; scripts and styles are left out."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self._depth = 0
+        self._runs: list[Run] = []
+        self._styles: list[str] = []
+        self._around: list[str] = []  # the blocks that are open
+        self._lists: list[int] = []  # the next number in each open list; 0 for bullets
+        self._href = self._item = ""
+        self._silent = 0
+        self._cells: list[str] | None = None
+        self._is_first = True
+
+    def start(self, tag: str, given: dict[str, str]) -> None:
+        """Takes the start of an element. ValueError where it is too deep."""
+        self._depth += 1
+        if self._depth > _DEEPEST_OF_ALL:
+            raise ValueError
+        if tag in _SILENT:
+            self._silent += 1
+        elif tag == "br":
+            self._add("\n")
+        elif tag == "img":
+            self._add(described_image(given.get("alt", "")))
+        elif tag == "a":
+            self._href = given.get("href", "")
+        elif tag in _STYLES and len(self._styles) < _DEEPEST:
+            self._styles.append(_STYLES[tag])
+        elif tag in _BLOCKS:
+            self._end()
+            self._begin(tag, given)
+
+    def _begin(self, tag: str, given: dict[str, str]) -> None:
+        if tag == "hr":
+            self.blocks.append(Block("p", "***"))
+            return
+        if len(self._around) == _DEEPEST:
+            return
+        self._around.append(tag)
+        if tag in ("ul", "ol"):
+            start = given.get("start", "1")
+            self._lists.append(0 if tag == "ul" else int(start) if start[:9].isdecimal() else 1)
+        elif tag == "li" and self._lists:
+            number = self._lists[-1]
+            indent = "    " * (min(len(self._lists), 9) - 1)
+            self._item = f"{indent}{number}. " if number else f"{indent}- "
+            self._lists[-1] += 1 if number else 0
+        elif tag == "table":
+            self._is_first = True
+        elif tag == "tr":
+            self._cells = []
+
+    def end(self, tag: str) -> None:
+        """Takes the end of an element."""
+        self._depth -= 1
+        if tag in _SILENT:
+            self._silent = max(0, self._silent - 1)
+        elif tag == "a":
+            self._href = ""
+        elif tag in ("td", "th") and self._cells is not None:
+            self._cells.append(cell_of(line_of(self._runs)))
+            self._runs = []
+        elif tag in _STYLES:
+            if _STYLES[tag] in self._styles:
+                self._styles.remove(_STYLES[tag])
+        elif tag in _BLOCKS and tag in self._around:
+            self._end()
+            while self._around.pop() != tag:
+                pass
+            if tag in ("ul", "ol") and self._lists:
+                self._lists.pop()
+            elif tag == "tr" and self._cells:
+                self.blocks.append(row_of(self._cells, self._is_first))
+                self._is_first, self._cells = False, None
+            elif tag == "table":
+                self.blocks.append(Block("", ""))
+
+    def data(self, data: str) -> None:
+        """Takes text."""
+        if not self._silent:
+            self._add(data if "pre" in self._around else re.sub(r"\s+", " ", data))
+
+    def _add(self, text: str) -> None:
+        self._runs.append(Run(text, frozenset(self._styles), self._href))
+
+    def _end(self) -> None:
+        """Ends the paragraph that is open, outside of the cells of a table."""
+        if self._cells is not None:
+            self._runs.append(Run(" "))
+            return
+        runs, self._runs = self._runs, []
+        if "pre" in self._around:
+            if text := "".join(one.text for one in runs).strip("\n"):
+                self.blocks.append(Block("pre", text))
+            return
+        text = "\n".join(one.strip() for one in line_of(runs).split("\n")).strip()
+        if not text:
+            return
+        inner = self._around[-1] if self._around else ""
+        if inner[:1] == "h" and inner[1:].isdigit():
+            text = " ".join(
+                line_of(one._replace(styles=one.styles - {"strong"}) for one in runs).split()
+            )
+            self.blocks.append(Block("h", f"{'#' * int(inner[1:])} {text}"))
+        elif "li" in self._around:
+            self.blocks.append(Block("li", (self._item or "    " * len(self._lists)) + text))
+            self._item = ""
+        else:
+            self.blocks.append(Block("quote" if "blockquote" in self._around else "p", text))
+
+    def close(self) -> None:
+        """Takes the end of the page."""
+
+    def text(self) -> str:
+        """The page as Markdown."""
+        self._end()
+        return text_of_blocks(self.blocks).strip()
+
+
+def each_docx(file: Input) -> Iterator[Part]:
+    """The one path of a DOCX."""
+    return _each(file, _docx_text)
+
+
+def each_epub(file: Input) -> Iterator[Part]:
+    """The one path of an EPUB."""
+    return _each(file, _epub_text)
+
+
+FORMATS = {
+    "docx": Format("docx", "DOCX", bool, each_docx),
+    "epub": Format("epub", "EPUB", bool, each_epub),
+}
