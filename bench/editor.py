@@ -121,7 +121,7 @@ def main(nodes: int, size: int) -> None:
         )
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(link)
-        page.get_by_role("button", name=re.compile("Sign in as")).click()
+        page.get_by_role("button", name=re.compile("Sign in")).click()
         page.wait_for_url(re.compile(r":\d+/$"))
         jar = {one["name"]: one["value"] for one in page.context.cookies()}
         headers = {"X-CSRFToken": jar["csrftoken"], "Origin": url}

@@ -19,9 +19,11 @@ from agents.context.values import (
     GAP,
     KEPT_AT_THE_END,
     STEP,
+    THRESHOLD,
     Augment,
     Aware,
     Counted,
+    Earlier,
     Fitted,
     LineReply,
     Own,
@@ -32,47 +34,41 @@ from agents.context.values import (
     Teaching,
     count,
     fit,
+    threshold_of,
     total,
 )
 from loom.grammar.lines import parts_of
 from loom.rules.node_text import escaped, frames_escaped, plain
 
-HEADER = 8  # tokens of a header
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """The section ("": nothing), how many nodes it summarises, and a note."""
-
-    text: str = ""
-    nodes: int = 0
-    note: str = ""
+HEADER = 8  # tokens of what names an own text
+CUT = "…"
 
 
 def earlier_of(
     path: Sequence[Stop],
+    sizes: Sequence[int],
     room: int,
     counted: Counted,
     *,
     step: int = STEP,
     kept: int = KEPT_AT_THE_END,
 ) -> Earlier:
-    """As few steps of that many nodes as make the rest fit, as many as there are where none do.
-    The last `kept` nodes are never in it. Nothing where it would take more than half of the
-    room: what has been said last is worth more than a sentence about each node before it."""
-    names = {name: counted(name) + HEADER for name in {stop.author for stop in path}}
-    texts = _sizes(path, counted)
-    sizes = [size + names[stop.author] for size, stop in zip(texts, path, strict=True)]
+    """As few steps of that many nodes as make the rest fit, as many as there are where none do;
+    `sizes`: the tokens of each node as it is sent. The last `kept` nodes are never in it. Nothing
+    where it would take more than half of the room: what has been said last is worth more than a
+    sentence about each node before it."""
     left = list(accumulate(reversed(sizes), initial=0))[::-1]  # tokens from each node on
-
-    def fits(steps: int) -> bool:
-        return counted(_earlier(path[: steps * step]).text) + left[steps * step] <= room
-
     if left[0] <= room:
         return Earlier()
-    most = max((len(path) - kept) // step, 0)
-    found = _earlier(path[: bisect_left(range(most), x=True, key=fits) * step])
-    return found if counted(found.text) * 2 <= room else Earlier()
+    told = list(accumulate((counted(_told(stop)) + 1 for stop in path), initial=HEADER * 2))
+
+    def fits(steps: int) -> bool:
+        return told[steps * step] + left[steps * step] <= room
+
+    steps = bisect_left(range(max((len(path) - kept) // step, 0)), x=True, key=fits)
+    if not steps or told[steps * step] * 2 > room:
+        return Earlier()
+    return _earlier(path[: steps * step])
 
 
 def _sizes(path: Sequence[Stop], counted: Counted) -> list[int]:
@@ -81,10 +77,12 @@ def _sizes(path: Sequence[Stop], counted: Counted) -> list[int]:
     return [counted(stop.text) for stop in path]
 
 
+def _told(stop: Stop) -> str:
+    return f"[{stop.local_id}] {stop.summary or stop.sentence}"
+
+
 def _earlier(path: Sequence[Stop]) -> Earlier:
-    if not path:
-        return Earlier()
-    lines = [f"[{stop.local_id}] {stop.summary or stop.sentence}" for stop in path]
+    lines = [_told(stop) for stop in path]
     more = f" [{path[0].local_id}–{path[-1].local_id}] {len(path)} nodes"
     text = framed("EARLIER", frames_escaped("\n".join(lines)), more=more)
     return Earlier(
@@ -93,17 +91,6 @@ def _earlier(path: Sequence[Stop]) -> Earlier:
 
 
 # RESULTS: the answers to the lines of a round, in their order. See docs/model.md §6.4.
-
-
-THRESHOLD = 4_000  # tokens of a result that are given whole wherever there is room for them
-SHARE = 10  # of what can be read: a tenth is given whole where that is more
-CUT = "…"
-
-
-def threshold_of(limit: int, taken: int, chosen: int = 0) -> int:
-    """How many tokens a result may have to be given whole: as many as were `chosen`, else a
-    tenth of the limit, at least THRESHOLD; and at most half of what is still free."""
-    return min(chosen or max(THRESHOLD, limit // SHARE), max(limit - taken, 0) // 2)
 
 
 def results(done: Round, counted: Counted, *, threshold: int = THRESHOLD) -> str:
@@ -343,13 +330,20 @@ def _fitted(aware: Aware, room: int) -> tuple[Aware, Earlier, Fitted]:
         fits = total(path, aware.counted) <= left
         section = None if fits else next(order, None)
         if section is None:
-            fitted = Fitted(tuple(path)) if fits and left > 0 else _cut(aware, path, left)
-            return aware, earlier, fitted
+            whole = Fitted(tuple(path)) if fits and left > 0 else None
+            return aware, earlier, whole or _cut(aware, path, left, earlier.nodes)
         aware = replace(aware, view=section.shrunk(aware.view))
 
 
-def _cut(aware: Aware, path: Sequence[Part], room: int) -> Fitted:
-    return fit(path, aware.truncation, max(room, 0), aware.counted, kept=aware.kept)
+def _cut(aware: Aware, path: Sequence[Part], room: int, told: int) -> Fitted:
+    """The path as the truncation leaves it; a buffer is cut between the nodes EARLIER left."""
+    is_prose = aware.view.mode == "buffer"
+    parts = [Part("user", one) for one in _marked(aware.path[told:])] if is_prose else path
+    fitted = fit(parts, aware.truncation, max(room, 0), aware.counted, kept=aware.kept)
+    if not is_prose:
+        return fitted
+    texts = (f"{JOINT}{one.text}{JOINT}" if one.role == GAP else one.text for one in fitted.parts)
+    return Fitted((Part("user", escaped("".join(texts))),), fitted.note)
 
 
 def _note(aware: Aware, earlier: Earlier, fitted: Fitted) -> str:
@@ -414,22 +408,32 @@ def _request(aware: Aware) -> list[Part]:
 
 def _path(aware: Aware, room: int) -> tuple[Earlier, list[Part]]:
     """EARLIER, and the path from there on."""
-    earlier = earlier_of(aware.path, room, aware.counted, step=aware.step, kept=aware.kept)
+    sizes = _as_sent(aware)
+    earlier = earlier_of(aware.path, sizes, room, aware.counted, step=aware.step, kept=aware.kept)
     stops = aware.path[earlier.nodes :]
     if aware.view.mode == "buffer":
         return earlier, _prose(stops)
     return earlier, _dialogue(stops, begins=not earlier.nodes)
 
 
+def _as_sent(aware: Aware) -> list[int]:
+    """About how many tokens each node of the path has as it is sent."""
+    if aware.view.mode == "buffer":
+        return [size + 1 for size in _sizes(aware.path, aware.counted)]  # and the mark before it
+    return [total([one.part], aware.counted) + HEADER * one.is_own for one in aware.path]
+
+
 def _prose(stops: Sequence[Stop]) -> list[Part]:
-    """The path of a buffer as one text, with marks where nodes meet."""
-    if not stops:
-        return []
-    marked = [
+    """The path of a buffer as one text."""
+    return [Part("user", escaped("".join(_marked(stops))))] if stops else []
+
+
+def _marked(stops: Sequence[Stop]) -> list[str]:
+    """The texts of a buffer, with marks where nodes meet."""
+    return [
         f"{OWN if stop.kind == 'model' else BOUNDARY if place else ''}{stop.text}"
         for place, stop in enumerate(stops)
     ]
-    return [Part("user", escaped("".join(marked)))]
 
 
 def _dialogue(stops: Sequence[Stop], *, begins: bool) -> list[Part]:

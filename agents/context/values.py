@@ -188,6 +188,15 @@ class Own(Part):
     named: str = ""
 
 
+@dataclass(frozen=True)
+class Earlier:
+    """The section ("": nothing), how many nodes it summarises, and a note."""
+
+    text: str = ""
+    nodes: int = 0
+    note: str = ""
+
+
 def first_sentence(text: str) -> str:
     """The first sentence on one line, cut where it has no end."""
     line = " ".join(_END.split(text.strip(), maxsplit=1)[0].split())
@@ -247,6 +256,16 @@ class LineReply:
     line: str
     reply: str
     number: int = 0
+
+
+THRESHOLD = 4_000  # tokens of a result that are given whole wherever there is room for them
+SHARE = 10  # of what can be read: a tenth is given whole where that is more
+
+
+def threshold_of(limit: int, taken: int, chosen: int = 0) -> int:
+    """How many tokens a result may have to be given whole: as many as were `chosen`, else a
+    tenth of the limit, at least THRESHOLD; and at most half of what is still free."""
+    return min(chosen or max(THRESHOLD, limit // SHARE), max(limit - taken, 0) // 2)
 
 
 @dataclass(frozen=True)

@@ -119,6 +119,8 @@ class Cookie(SessionAuthentication):
         """Refuses a request that another site may have made the browser send."""
         try:
             super().enforce_csrf(request)
+        except CommandError:
+            raise  # Looking for the token, Django reads the body, which may not be readable.
         except Exception as error:
             raise CommandError(
                 "PERMISSION_DENIED",

@@ -18,6 +18,7 @@ from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE
 from loom.rules.windows import MOST_DEEP
 
 MAX_NOTE = 2000
+EVIDENCE = "evidence"  # only grows: such a link is answered, never removed
 
 
 class LinkArgs(Args):
@@ -169,12 +170,13 @@ def _link(context: Context, args: LinkArgs) -> Reply:
     _demand_new(source, target, kind, shown=(shown, shown_to), note=args.note)
     made = join(context, source, target, kind, note=args.note, confidence=args.confidence)
     context.append(source, "link.added", {"link": link_body(made, item, item_to)})
+    undone: Op = {"op": "link", "link": made.pk, "removed": True, "ends": [item, item_to]}
     return Reply(
         f"✓ linked {shown} {identity.arrow(kind)} {shown_to}",
         refs=(item, item_to),
         items=(source, target),
         link_type=kind,
-        inverse=({"op": "link", "link": made.pk, "removed": True, "ends": [item, item_to]},),
+        inverse=() if kind == EVIDENCE else (undone,),
     )
 
 
@@ -253,6 +255,12 @@ def _unlink(context: Context, args: UnlinkArgs) -> Reply:
             "INVALID_SYNTAX",
             f"There are {len(found)} links between {shown} and {shown_to}.",
             hint=" or ".join(f"as:{one.type}" for one in found),
+        )
+    if found[0].type == EVIDENCE:
+        raise CommandError(
+            "REJECTED",
+            "Evidence is never removed, only answered.",
+            hint=f"→ link REF to {shown_to} as:refutes answers it",
         )
     ends = [item, item_to] if found[0].source_id == source else [item_to, item]
     inverse = set_removed(context, found[0], ends, True)

@@ -225,12 +225,13 @@ def _windows(context: Context) -> list[str]:
 def _line(shown: Shown) -> str:
     """`#4 [a7x2] lines 1–3 · keep · stale, now [k2m9] · label "scene"`."""
     one = shown.window
-    marks = [
-        marks_of(one),
-        staleness(shown),
-        f'label "{one.label}"' if one.label and one.kind != "stash" else "",
-    ]
-    return " · ".join([f"#{one.number} {shown.name}", *(mark for mark in marks if mark)])
+    marks = [marks_of(one), staleness(shown)]
+    named = " · ".join([f"#{one.number} {shown.name}", *(mark for mark in marks if mark)])
+    return named + _label(one)
+
+
+def _label(window: Window) -> str:
+    return f' · label "{window.label}"' if window.label and window.kind != "stash" else ""
 
 
 def _hidden(context: Context) -> list[str]:
@@ -238,7 +239,7 @@ def _hidden(context: Context) -> list[str]:
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, is_visible=False)
     rows = rows.exclude(kind="stash").select_related("item", "step").order_by("-number")
     seen = contents_of(context.actor, context.workspace, rows[:HIDDEN])
-    return [f"  #{one.window.number} {one.name} (hidden)" for one in seen]
+    return [f"  #{one.window.number} {one.name} (hidden){_label(one.window)}" for one in seen]
 
 
 def _used(context: Context) -> str:

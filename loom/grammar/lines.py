@@ -16,6 +16,7 @@ from loom.grammar.tokens import (
     AmbiguousError,
     MisreadError,
     ParseError,
+    Token,
     quote,
     short,
     tokens_of,
@@ -320,13 +321,14 @@ def _canonical(body: str, below: str | None, verbs: Verbs) -> Line:
     """The line as the tables write it. Raises ParseError."""
     verb, arguments = verbs.split(body)
     tokens = tokens_of(arguments)
-    failures: list[tuple[bool, int, ParseError]] = []
+    failures: list[tuple[tuple[bool, int, int], ParseError]] = []
     for number, form in enumerate(verbs.forms[verb]):
         reading = Reading(form, tokens)
         try:
             values = _with_block(reading, below, verbs)
         except ParseError as bad:
-            failures.append((bad.code != "INVALID_SYNTAX", reading.at, bad))
+            likeness = (bad.code != "INVALID_SYNTAX", reading.at, _own_words(form, tokens))
+            failures.append((likeness, bad))
             continue
         because = reading.because or ""
         canonical = write(verb, form, values, because)
@@ -419,10 +421,17 @@ def write(verb: str, form: Form, values: Mapping[str, object], because: str = ""
     return write_line(form, values, because=because)
 
 
-def _best(failures: list[tuple[bool, int, ParseError]]) -> ParseError:
-    """What to say where no form reads a line: a limit, else what was followed furthest, and of
-    several the last form, which is the common one."""
-    return max(reversed(failures), key=lambda failure: failure[:2])[2]
+def _own_words(form: Form, tokens: Sequence[Token]) -> int:
+    """How many words and options that a form must have are in a line, less those that are not."""
+    said = {token.raw.partition(":")[0].lower() for token in tokens}
+    own = [part.key if part.kind == "option" else part.lead for part in form.plan.required]
+    return sum(1 if word in said else -1 for word in own if word)
+
+
+def _best(failures: list[tuple[tuple[bool, int, int], ParseError]]) -> ParseError:
+    """What to say where no form reads a line: a limit, else what was followed furthest, else the
+    form whose words it has, and of several the last form, which is the common one."""
+    return max(reversed(failures), key=lambda failure: failure[0])[1]
 
 
 def _demand_size(line: str) -> None:

@@ -110,8 +110,8 @@ def way_of(visit: Visit, end: Node | None, *, most: int) -> Way:
     """The path to `end` (None: the position of the visitor), with what is around its last `most`
     nodes. One query; two where the position is hidden: then it ends above what hides it.
 
-    Somebody who has not moved yet is led as far down as there is only one way to go; where there
-    are several from the root on, to the first text, with at most three queries more.
+    Somebody who has not moved yet is led as far down as there is only one way to go; where that
+    ends at an empty node, to the first text, with at most four queries more.
     """
     workspace = visit.workspace
     if end is not None:
@@ -127,11 +127,17 @@ def way_of(visit: Visit, end: Node | None, *, most: int) -> Way:
     way, hidden = _way(start, workspace, most)
     if hidden is not None:
         way = _way(_Start(str(hidden)), workspace, most)[0]
-    if start.ways and way.has_root and len(way.path) == 1:
+    if start.ways and way.has_root and _is_empty(way):
         first = first_text(visit.tree)
         if first is not None:
             way = _way(_Start(str(first.slot_id)), workspace, most)[0]
     return way
+
+
+def _is_empty(way: Way) -> bool:
+    """Whether there is nothing to read at the end: the root has no text."""
+    end = way.path[-1].id
+    return len(way.path) == 1 or Node.objects.filter(pk=end, text="").exists()
 
 
 def first_text(tree: Tree) -> Node | None:

@@ -293,6 +293,8 @@ EXCERPT = 120
 AROUND = 40
 GROVE_PAGES = (
     ("", gettext_noop("Trees")),
+    ("/documents", gettext_noop("Documents")),
+    ("/tags", gettext_noop("Tags")),
     ("/participants", gettext_noop("Participants")),
     ("/money", gettext_noop("Money")),
     ("/people", gettext_noop("People and invitations")),
@@ -301,6 +303,7 @@ GROVE_PAGES = (
 OWN_PAGES = (
     ("/settings", gettext_noop("Name, theme, language, password")),
     ("/settings/look", gettext_noop("Appearance and writing: typeface, size, line width")),
+    ("/settings/look", gettext_noop("Default temperature")),
     ("/settings/keys", gettext_noop("Keyboard shortcuts")),
     ("/settings/access", gettext_noop("API keys and browsers")),
     ("/guide", gettext_noop("Guide")),

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from agents.context.agent_request import assemble, results, threshold_of
+from agents.context.agent_request import assemble, results
 from agents.context.values import (
     Aware,
     LineReply,
@@ -16,6 +16,7 @@ from agents.context.values import (
     TooLong,
     View,
     count,
+    threshold_of,
 )
 from loom.grammar.lines import parts_of
 from loom.rules.node_text import escaped
@@ -226,6 +227,20 @@ def test_a_long_path_is_told_by_its_first_sentences_in_steps_of_eight() -> None:
     assert sent.tokens <= 5_000
 
 
+@pytest.mark.parametrize("limit", [20_000, 22_001, 25_002])
+def test_nothing_else_is_shortened_where_earlier_can_make_the_path_fit(limit: int) -> None:
+    said = tuple(
+        replace(ADA, local_id=f"a{n}", text=f"Sentence {n}. " + "more " * 18) for n in range(800)
+    )
+    view = replace(VIEW, stashed=("opening",))
+    sent = assemble(replace(AWARE, view=view, path=said, limit=limit))
+    assert sent.note.startswith("the first ") and sent.note.endswith("to a sentence each")
+    assert limit * 9 // 10 < sent.tokens <= limit and "opening" in sent.workspace
+    # The nodes of a buffer have no headers that take room.
+    prose = assemble(replace(AWARE, view=replace(view, mode="buffer"), path=said, limit=24_000))
+    assert not prose.note
+
+
 @pytest.mark.parametrize("mode", ["dialogue", "buffer"])
 def test_a_path_too_long_even_for_sentences_is_cut_by_the_truncation(mode: str) -> None:
     path = tuple(
@@ -236,10 +251,12 @@ def test_a_path_too_long_even_for_sentences_is_cut_by_the_truncation(mode: str) 
     for limit in (5_000, 20_000):
         sent = assemble(replace(AWARE, view=view, path=path, limit=limit))
         whole = "\n".join(block for one in sent.messages for block in one.blocks)
-        assert "Sentence 1999 is here." in whole and "---EARLIER" not in whole
+        for kept in ("Sentence 0 is", "[…]", *(f"Sentence {n} is" for n in range(1996, 2000))):
+            assert kept in whole
+        assert "---EARLIER" not in whole and "Sentence 1000 is" not in whole
         assert "---NOTIFICATIONS\nshortened: " in whole
         assert limit * 9 // 10 < sent.tokens <= limit
-    first = dict(assemble(replace(AWARE, view=view, path=path[:300], limit=20_000)).sections)
+    first = dict(assemble(replace(AWARE, view=view, path=path[:400], limit=20_000)).sections)
     assert 0 < first["EARLIER"] < 10_000 < first["PATH"] + first["EARLIER"]
 
 

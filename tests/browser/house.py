@@ -87,7 +87,7 @@ def come_in(chrome: Browser, link: str) -> Cookies:
     context = chrome.new_context()
     page = context.new_page()
     page.goto(link)
-    page.get_by_role("button", name=re.compile("Sign in as")).click()
+    page.get_by_role("button", name=re.compile("Sign in")).click()
     page.wait_for_url(re.compile(r":\d+/$"))
     cookies = context.cookies()
     context.close()

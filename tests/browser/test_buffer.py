@@ -223,3 +223,24 @@ def test_what_a_candidate_does_and_its_stop_stand_side_by_side(
     assert state and stop and state["x"] + state["width"] <= stop["x"]
     heddle.provider.release()
     expect(page.locator(".card[data-id]")).to_have_count(1)
+
+
+def test_each_line_of_a_buffer_runs_the_way_of_its_own_letters(heddle: Heddle, visit: Open) -> None:
+    text = "The house stood empty.\nשלום עולם.\nAnd then?\n"
+    page = visit(f"/trees/{heddle.tree('Both ways', text, mode='buffer')}")
+    page = opened(page)
+    lines = page.locator(".book .cm-line")
+    sides = [
+        lines.nth(number).evaluate("one => getComputedStyle(one).direction") for number in (0, 1, 2)
+    ]
+    assert sides == ["ltr", "rtl", "ltr"]
+    ends = """({editor: {view}}, at) => {
+        const line = view.contentDOM.getBoundingClientRect();
+        return Math.abs(view.coordsAtPos(at, 1).left - line.right) < 4;
+    }"""
+    buffer = page.locator("loom-buffer")
+    assert buffer.evaluate(ends, text.index("ש"))
+    assert not buffer.evaluate(ends, 0)
+    caret(page, len(text_of(page)))
+    book(page).press_sequentially("עוד")
+    expect(lines.last).to_have_css("direction", "rtl")

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Heddle, Open
 from tests.browser.test_two_people import live
-from tests.providers.scripts import says, tokens
+from tests.providers.scripts import says, stalls, tokens
 
 SEEN = """() => {
   const style = getComputedStyle(document.activeElement);
@@ -107,3 +107,25 @@ def test_what_models_write_is_read_out_once_it_is_whole(heddle: Heddle, visit: O
     spoken = page.locator("[data-spoken]")
     expect(spoken).to_contain_text("1 continuation from")
     expect(spoken).to_contain_text("Candidate 1 is complete. word1 word2")
+
+
+def test_a_screen_reader_hears_what_stopped_and_headings_without_their_buttons(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Heard", "One.")
+    page = live(visit(f"/trees/{tree}"))
+    heddle.provider.script(stalls("Half a sen"))
+    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
+    expect(page.locator("[data-agents] summary")).to_contain_text(re.compile("^Models: "))
+    page.get_by_role("button", name="Continue").last.click()
+    expect(page.locator(".card.coming [data-text]")).to_have_text("Half a sen")
+    page.locator("main").press("Escape")
+    spoken = page.locator("[data-spoken]")
+    said = "Candidate 1 has stopped; its text so far is kept. Half a sen"
+    expect(spoken).to_contain_text(said)
+    expect(spoken).not_to_contain_text("complete")
+    weave = page.get_by_role("region", name="Continuations")
+    expect(weave.get_by_role("button", name="More like these")).to_be_visible()
+    at = heddle.get(f"trees/{tree}")["workspace"]["position"]  # type: ignore[index]
+    heading = weave.get_by_role("heading", name=f"1 continuation of {at}", exact=True)
+    expect(heading).to_be_visible()

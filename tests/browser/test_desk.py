@@ -83,6 +83,25 @@ def test_what_was_copied_is_plain_or_becomes_markdown(visit: Open, house: str) -
     assert nodes_of(page)[-1] == " Bold now\nnext"
 
 
+def test_what_cannot_be_kept_of_a_pasted_text_is_left_out_and_the_rest_is_kept(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Rubbish", "The house.", mode="buffer")
+    page = opened(visit(f"/trees/{tree}"))
+    caret(page, len("The house."))
+    paste(page, text_plain=" It\x00 stood\x01 empty 💥.")
+    working(page, " It stood\x01 empty 💥.")
+    page.get_by_role("button", name="Add", exact=True).click()
+    working(page, "")
+    assert path_of(heddle, tree)[-1] == " It stood\x01 empty 💥."
+    talk = live(visit(f"/trees/{heddle.tree('Rubbish', 'One.')}"))
+    pen = talk.locator("#composer-text")
+    pen.fill("Two\x00 halves.")
+    expect(pen).to_have_value("Two halves.")
+    talk.get_by_role("button", name="Add", exact=True).click()
+    expect(talk.locator("article.node .text").last).to_have_text("Two halves.")
+
+
 def test_words_of_the_path_the_node_and_the_selection_are_counted(visit: Open, house: str) -> None:
     page = opened(visit(f"/trees/{house}"))
     caret(page, 3)

@@ -73,7 +73,7 @@ def set_options(page: Page, **values: str) -> None:
     more = page.get_by_role("button", name="More options")
     more.click()
     for name, value in values.items():
-        page.get_by_label(name, exact=True).fill(value)
+        page.locator("#composer-more").get_by_label(name).first.fill(value)
     more.click()
     expect(page.locator("#composer-more")).to_be_hidden()
 
@@ -131,7 +131,29 @@ def test_what_a_person_chose_stays_chosen_wherever_they_go(
             arg=at,
         )
         expect(page.locator("[data-agents-shown]")).to_have_text("Second ×4")
-        expect(page.get_by_label("tokens", exact=True)).to_have_value("33")
+        expect(page.get_by_label("Max tokens", exact=True)).to_have_value("33")
+
+
+def test_another_tree_begins_with_the_models_chosen_last_and_keeps_its_own(
+    heddle: Heddle, visit: Open, duo: tuple[str, str]
+) -> None:
+    first = heddle.tree("First", "Marie opens the door.")
+    second = heddle.tree("Then", "Marie closes it.", mode="buffer")
+    page = live(visit(f"/trees/{first}"))
+    choose(page, Second=4)
+    set_options(page, tokens="33")
+    shown = page.locator("[data-agents-shown]")
+    for tree, length in ((second, "80"), (first, "33")):
+        page.goto(f"{heddle.url}/trees/{tree}")
+        live(page)
+        expect(shown).to_have_text("Second ×4")
+        expect(page.get_by_label("Max tokens", exact=True)).to_have_value(length)
+    page.goto(f"{heddle.url}/trees/{second}")
+    live(page)
+    choose(page, **{duo[0]: 2})
+    for tree, words in ((first, "Second ×4"), (second, f"{duo[0]} ×2")):
+        page.goto(f"{heddle.url}/trees/{tree}")
+        expect(shown).to_have_text(words)
 
 
 def test_the_length_of_an_answer_is_shown_as_a_number(
@@ -140,15 +162,15 @@ def test_the_length_of_an_answer_is_shown_as_a_number(
     tree = heddle.tree("Length", "Marie opens the door.")
     page = live(visit(f"/trees/{tree}"))
     choose(page, Second=1)
-    expect(page.get_by_label("tokens", exact=True)).to_have_attribute("placeholder", "100")
-    expect(page.get_by_label("tokens", exact=True)).to_have_value("")
+    expect(page.get_by_label("Max tokens", exact=True)).to_have_attribute("placeholder", "100")
+    expect(page.get_by_label("Max tokens", exact=True)).to_have_value("")
     go(page)
     expect(page.locator(".card[data-id]")).to_have_count(1)
     assert heddle.provider.seen[-1].json["max_tokens"] == 100
     book = heddle.tree("Length of a book", "Marie opens the door.", mode="buffer")
     page.goto(f"{heddle.url}/trees/{book}")
     live(page)
-    expect(page.get_by_label("tokens", exact=True)).to_have_value("80")
+    expect(page.get_by_label("Max tokens", exact=True)).to_have_value("80")
     go(page)
     expect(page.locator(".card[data-id]").first).to_be_visible()
     assert heddle.provider.seen[-1].json["max_tokens"] == 80

@@ -96,11 +96,11 @@ def test_the_composer_is_one_row_with_the_rest_behind_one_button(
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
         offered = page.get_by_role("button", name="Here before: Muse ×2").bounding_box()
         assert offered and offered["x"] + offered["width"] <= size["width"]
-        expect(page.get_by_label("temperature")).to_be_hidden()
+        expect(page.get_by_label("Temperature")).to_be_hidden()
         page.get_by_role("button", name="More options").click()
-        expect(page.get_by_label("temperature")).to_be_visible()
+        expect(page.get_by_label("Temperature")).to_be_visible()
         page.keyboard.press("Escape")
-        expect(page.get_by_label("temperature")).to_be_hidden()
+        expect(page.get_by_label("Temperature")).to_be_hidden()
 
 
 def test_fields_and_buttons_of_a_row_have_one_height(heddle: Heddle, visit: Open) -> None:

@@ -47,6 +47,13 @@ def test_it_finds_trees_participants_themes_and_commands_by_what_they_do(
     expect(options.filter(has_text="→ prune REF")).to_be_visible()
     page.get_by_role("combobox", name="Search or command").fill("typeface")
     expect(options.filter(has_text="Appearance and writing")).to_be_visible()
+    for words, page_of in (
+        ("temperature", "Default temperature"),
+        ("tags", "Tags"),
+        ("docu", "Documents"),
+    ):
+        page.get_by_role("combobox", name="Search or command").fill(words)
+        expect(options.filter(has_text=page_of).first).to_be_visible()
     page.get_by_role("combobox", name="Search or command").fill("Theme: dark")
     expect(options.first).to_contain_text("Theme: dark")
     page.keyboard.press("Enter")

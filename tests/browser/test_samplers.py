@@ -88,10 +88,10 @@ def test_samplers_behind_the_options_are_in_reach_on_any_screen(
         page.locator("[data-agents] summary").click()
         page.locator(f'[data-agents] [name=using][value="{name}"]').check()
         page.locator("[data-agents] summary").click()
-        expect(page.get_by_label("temperature")).to_be_hidden()
+        expect(page.get_by_label("Temperature")).to_be_hidden()
         box = menu(page)
         # What is opened in the options does not close them, and nothing of it is cut off.
-        expect(page.get_by_label("temperature")).to_be_visible()
+        expect(page.get_by_label("Temperature")).to_be_visible()
         drawn = box.locator("fieldset").bounding_box()
         assert drawn
         assert drawn["x"] >= 0
@@ -104,9 +104,9 @@ def test_samplers_behind_the_options_are_in_reach_on_any_screen(
         # Escape closes the innermost first.
         page.keyboard.press("Escape")
         expect(box.get_by_label("As JSON")).to_be_hidden()
-        expect(page.get_by_label("temperature")).to_be_visible()
+        expect(page.get_by_label("Temperature")).to_be_visible()
         page.keyboard.press("Escape")
-        expect(page.get_by_label("temperature")).to_be_hidden()
+        expect(page.get_by_label("Temperature")).to_be_hidden()
 
 
 def test_a_node_is_continued_with_its_own_settings(heddle: Heddle, visit: Open) -> None:

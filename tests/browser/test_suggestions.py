@@ -79,11 +79,17 @@ def test_in_the_text_of_a_buffer_what_follows_an_older_wording_is_marked_until_r
     older.click()
     expect(older).to_have_count(0)
     expect(page.locator(".cm-content .reworded")).to_have_count(0)
+    page.keyboard.type(" On.")  # the caret stayed where it was
     expect(page.locator(".cm-content")).to_have_text(
-        "It snowed. The gutters sang. Then it cleared. And so on."
+        "It snowed. The gutters sang. Then it cleared. And so on. On."
     )
     heddle.line(tree, "undo")
     expect(older).to_have_count(1)  # the reading was undone
+    older.press("Enter")
+    expect(older).to_have_count(0)
+    expect(page.locator(".cm-content")).to_be_focused()
+    heddle.line(tree, "undo")
+    expect(older).to_have_count(1)
     heddle.line(tree, f'edit {second} "The gutters sang on. " as:version')
     expect(older).to_have_count(1)  # written below the new wording; what follows it was not
     expect(page.locator(".cm-content .reworded")).to_have_text(re.compile("Then it cleared"))

@@ -72,6 +72,26 @@ def test_a_link_is_stored_once_and_read_from_both_ends(say: Say, write: Write) -
         say(f"link {b} to {a}")  # symmetric: linked so already
 
 
+def test_evidence_is_never_removed_only_answered(
+    say: Say, write: Write, tree: Tree, owner: User, api: Callable[..., APIClient]
+) -> None:
+    a, b = write("a"), write("b")
+    say(f"link {a} to {b} as:supports")
+    linked = say(f"link {a} to {b} as:evidence").body["step"]
+    for line in (f"unlink {a} to {b} as:evidence", f"undo step:{linked}"):
+        with pytest.raises(CommandError) as refused:
+            say(line)
+        assert refused.value.code == "REJECTED"
+    assert "as:supports" in say("undo").reply  # what was done before it
+    with pytest.raises(CommandError) as refused:
+        say(f"unlink {a} to {b}")  # it is the only one now
+    assert refused.value.hint == f"→ link REF to [{b}] as:refutes answers it"
+    assert api(owner).delete(f"/api/links?tree={tree.uid}").status_code == 405
+    say(f"link {b} to {a} as:refutes")
+    kept = Link.objects.filter(removed_at=None).values_list("type", flat=True)
+    assert sorted(kept) == ["evidence", "refutes"]
+
+
 @pytest.mark.parametrize(
     ("line", "code"),
     [

@@ -307,3 +307,29 @@ def test_the_summaries_of_a_branch_or_range_are_stashed(
     assert refusal(say, 'stash "none" summary-of:root').code == "REJECTED"
     assert "She goes on" not in say("memory stashed")
     say('recall "so far"')
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("hide label:scene", 'write label:"…"'),
+        ("close label:scene", 'write label:"…"'),
+        ("refresh", "refresh #n"),
+        ("hide 3", "takes window"),
+        ("close", "close #n"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_never_answered_with_all(
+    say: Say, node: str, line: str, said: str
+) -> None:
+    refused = refusal(say, line)
+    assert refused.code == "INVALID_SYNTAX"
+    assert said in f"{refused.message} {refused.hint}" and "all" not in refused.hint.split()
+
+
+def test_labels_of_hidden_windows_are_listed(say: Say, node: str) -> None:
+    say(f'open {node} lines:2-4 label:"scene"')
+    say("hide #2")
+    assert say("memory windows").splitlines()[-1] == (
+        f'  #2 [{node}] lines 2–4 (hidden) · label "scene"'
+    )

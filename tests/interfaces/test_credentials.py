@@ -93,6 +93,16 @@ def test_a_cookie_needs_the_csrf_token_to_change_something(owner: User) -> None:
     assert sent.status_code == 201
 
 
+@pytest.mark.parametrize("body", [r'{"name": "a\u0000b"}', '{"name": '])
+def test_a_body_that_cannot_be_read_is_not_called_a_wrong_token(owner: User, body: str) -> None:
+    client = APIClient(enforce_csrf_checks=True)
+    client.force_login(owner)
+    client.cookies[settings.CSRF_COOKIE_NAME] = "a" * 32
+    client.credentials(HTTP_X_CSRFTOKEN="a" * 32)
+    sent = client.post("/api/groves", body, content_type="application/json")
+    assert _said(sent) == (400, "INVALID_SYNTAX")
+
+
 def test_keys_are_listed_without_their_secret_and_can_be_revoked(owner: User, api: Client) -> None:
     client = api(owner)
     made = client.post("/api/api-keys", {"name": "laptop"}, format="json").json()

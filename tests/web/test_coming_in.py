@@ -142,14 +142,27 @@ def test_no_secret_of_a_link_stands_in_the_log(
 def test_looking_at_a_one_time_link_does_not_use_it_up(owner: User, visitor: Visitor) -> None:
     secret = people.make_signin_link(owner)
     client = visitor()
+    address = f"/signin/{secret}"
     for _ in range(2):
-        assert "Sign in as owner" in client.get(f"/signin/{secret}").content.decode()
+        assert '<button class="button primary">Sign in<' in client.get(address).content.decode()
     assert client.post(f"/signin/{secret}").status_code == 302
     assert signed_in(client)
     again = visitor()
     assert again.get(f"/signin/{secret}").status_code == 404
     assert again.post(f"/signin/{secret}").status_code == 404
     assert not signed_in(again)
+
+
+def test_the_first_link_asks_for_a_name_and_later_ones_greet_by_it(
+    owner: User, visitor: Visitor
+) -> None:
+    page = visitor().get(f"/signin/{people.make_signin_link(owner)}").content.decode()
+    assert "autofocus" in page.split('name="display_name"')[1].split(">")[0]
+    assert "owner" not in page.split("<h1>")[1].split("</h1>")[0]
+    User.objects.filter(pk=owner.pk).update(display_name="Ada")
+    page = visitor().get(f"/signin/{people.make_signin_link(owner)}").content.decode()
+    assert "display_name" not in page
+    assert "Welcome, Ada" in page and "Sign in as Ada" in page
 
 
 def test_a_sign_in_is_listed_and_signing_out_ends_it(owner: User, visitor: Visitor) -> None:

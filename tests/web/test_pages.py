@@ -3,12 +3,14 @@
 import re
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from loom.access import Actor, get_actor
 from loom.commands import groves
 from loom.commands.execute import Request, execute_line
 from loom.models import Grove, Membership, Node, Participant, Tree, User, Workspace
+from tests.triggers import triggers_aside
 from tests.web.conftest import Visitor
 
 
@@ -182,6 +184,20 @@ def test_a_tree_opens_at_its_first_text_and_never_at_an_empty_node(
     execute_line(actor, tree, Request(line=f"prune {opening}"))
     Workspace.objects.filter(tree=tree).exclude(participant=actor.participant).delete()
     assert "Another." in text(visitor(writer), f"/trees/{tree.uid}").split("<article")[1]
+
+
+def test_a_tree_whose_only_opening_is_empty_opens_at_its_first_text_below_that(
+    actor: Actor, writer: User, tree: Tree, visitor: Visitor
+) -> None:
+    execute_line(actor, tree, Request(line='respond root "Soon empty."'))
+    empty = Node.objects.get(tree=tree, text="Soon empty.").local_id
+    for line in (f'respond {empty} "An opening."', f'respond {empty} "Another."'):
+        execute_line(actor, tree, Request(line=line))
+    with triggers_aside(connection):  # as other programs export it
+        Node.objects.filter(tree=tree, local_id=empty).update(text="")
+    Workspace.objects.filter(tree=tree).delete()
+    page = text(visitor(writer), f"/trees/{tree.uid}")
+    assert page.count('<article class="node') == 2 and "An opening." in page
 
 
 def test_a_candidate_of_blanks_alone_says_so(

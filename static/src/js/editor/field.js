@@ -4,6 +4,8 @@
 import { history, historyKeymap, standardKeymap } from "@codemirror/commands";
 import { EditorState } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
+import { storable } from "./pasting.js";
+import { directions } from "./styling.js";
 
 const LOOK = EditorView.theme({
   "&": { background: "var(--paper)", color: "var(--ink)", border: "1px solid var(--edge)", borderRadius: "var(--round)", maxBlockSize: "70vh" },
@@ -23,7 +25,8 @@ export class FieldEditor {
         EditorState.readOnly.of(readOnly),
         EditorView.cspNonce.of(nonce),
         EditorView.lineWrapping,
-        EditorView.perLineTextDirection.of(true),
+        directions,
+        EditorView.clipboardInputFilter.of(storable),
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "true", autocapitalize: "sentences" }),
         LOOK,
         history(),

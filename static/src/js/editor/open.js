@@ -10,6 +10,7 @@ import { ghost, ghostKeys, haunt, reached } from "./ghost.js";
 import { painter } from "./paint.js";
 import { passage, saidAt } from "./passage.js";
 import { codePoints, cut, joined, leastChange } from "./runs.js";
+import { directions } from "./styling.js";
 import { formatted, setReading, writing } from "./writing.js";
 
 /** @typedef {import("./document-state.js").Leaf} Leaf */
@@ -79,7 +80,7 @@ export class BufferEditor {
         EditorView.cspNonce.of(nonce),
         EditorView.lineWrapping,
         LOOK,
-        EditorView.perLineTextDirection.of(true),
+        directions,
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "true", autocapitalize: "sentences", autocorrect: "on" }),
         placeholder(asks),
         typist.of(me),

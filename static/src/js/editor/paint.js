@@ -58,13 +58,17 @@ class Older extends WidgetType {
     return other instanceof Older && other.id === this.id;
   }
 
-  toDOM() {
+  /** @param {import("@codemirror/view").EditorView} view */
+  toDOM(view) {
     // A sign without words: those would stand in the middle of a text that is being written.
     const button = Object.assign(document.createElement("button"), { type: "button", className: "older" });
     button.contentEditable = "false";
     button.dataset.line = `accept ${this.id}`;
     button.title = `${t("The text above has changed since this was written.")} ${t("Mark as read")}`;
     button.setAttribute("aria-label", `${t("written after an older version")}: ${t("Mark as read")}`);
+    // It goes when it is pressed: the focus stays in the text, or comes to it from a key.
+    button.addEventListener("mousedown", (event) => event.preventDefault());
+    button.addEventListener("click", ({ detail }) => detail || view.focus());
     return button;
   }
 

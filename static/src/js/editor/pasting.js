@@ -67,3 +67,9 @@ export function pastedMarkdown(data) {
   const plain = data?.getData("text/plain") ?? "";
   return made.replace(/\s+/g, " ").trim() === plain.replace(/\s+/g, " ").trim() ? "" : made;
 }
+
+/** A text as it can be kept: no program shows U+0000, and half of a character has no meaning.
+ * @param {string} text */
+export function storable(text) {
+  return text.replaceAll("\0", "").replace(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g, "\uFFFD");
+}

@@ -3,9 +3,8 @@
 // their signs in place and paler. Nothing of the text changes.
 
 import { RangeSet } from "@codemirror/state";
-import { Decoration, ViewPlugin } from "@codemirror/view";
+import { Decoration, EditorView, ViewPlugin } from "@codemirror/view";
 
-/** @typedef {import("@codemirror/view").EditorView} EditorView */
 /** @typedef {{from: number, to: number, kind: string}} Span */
 
 const LONGEST = 4000; // characters: a line that is longer is unbroken text, and stays plain
@@ -72,3 +71,39 @@ export const styling = ViewPlugin.fromClass(
   },
   { decorations: (plugin) => plugin.marks },
 );
+
+const ofItsOwn = Decoration.line({ attributes: { dir: "auto" } });
+
+/** @param {EditorView} view */
+function linesSeen(view) {
+  /** @type {import("@codemirror/state").Range<Decoration>[]} */
+  const found = [];
+  for (const { from, to } of view.visibleRanges) {
+    for (let at = from; at <= to; ) {
+      const line = view.state.doc.lineAt(at);
+      // A long line may be seen in several parts.
+      if (found.at(-1)?.from !== line.from) found.push(ofItsOwn.range(line.from));
+      at = line.to + 1;
+    }
+  }
+  return RangeSet.of(found);
+}
+
+/** Each line runs the way of its own first letter, from right to left too. */
+export const directions = [
+  EditorView.perLineTextDirection.of(true),
+  ViewPlugin.fromClass(
+    class {
+      /** @param {EditorView} view */
+      constructor(view) {
+        this.lines = linesSeen(view);
+      }
+
+      /** @param {import("@codemirror/view").ViewUpdate} update */
+      update({ view, docChanged, viewportChanged }) {
+        if (docChanged || viewportChanged) this.lines = linesSeen(view);
+      }
+    },
+    { decorations: (plugin) => plugin.lines },
+  ),
+];

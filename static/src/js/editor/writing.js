@@ -5,7 +5,7 @@
 import { Compartment, EditorState } from "@codemirror/state";
 import { EditorView, highlightActiveLine } from "@codemirror/view";
 import { finding } from "./finding.js";
-import { pastedMarkdown } from "./pasting.js";
+import { pastedMarkdown, storable } from "./pasting.js";
 import { styling } from "./styling.js";
 
 /** @typedef {{from: number, to: number, markdown: string}} Pasted where plain text was pasted that had a format */
@@ -29,6 +29,7 @@ export function writing(heard) {
     highlightActiveLine(),
     pagePlain === undefined ? styling : [],
     reading.of([]),
+    EditorView.clipboardInputFilter.of(storable),
     EditorView.domEventHandlers({ paste: (event, view) => paste(event, view, pagePaste === "markdown", heard) }),
   ];
 }
@@ -36,8 +37,8 @@ export function writing(heard) {
 /** @param {ClipboardEvent} event @param {EditorView} view @param {boolean} isMarkdown @param {(pasted: Pasted) => void} heard */
 function paste(event, view, isMarkdown, heard) {
   const data = event.clipboardData;
-  const plain = (data?.getData("text/plain") ?? "").replace(/\r\n?/g, "\n");
-  const markdown = pastedMarkdown(data);
+  const plain = storable(data?.getData("text/plain") ?? "").replace(/\r\n?/g, "\n");
+  const markdown = storable(pastedMarkdown(data));
   if (view.state.readOnly || (!markdown && !data?.getData("text/plain").includes("\r"))) return false;
   event.preventDefault();
   const text = isMarkdown && markdown ? markdown : plain;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countOf, sumOf } from "./counting.js";
 import { matchesIn, towardsMatch } from "../tree/matches.js";
-import { markdownOf } from "./pasting.js";
+import { markdownOf, storable } from "./pasting.js";
 import { spansIn } from "./styling.js";
 
 const sought = (query, isExact = false) => ({ query, isExact, isReplacing: false });
@@ -67,4 +67,9 @@ test("what was copied from a page becomes Markdown", () => {
     element("B", ["not bold"], { style: "font-weight:normal" }),
   ]);
   assert.equal(markdownOf(page), "## A title\n\nOne **bold** *word*\nnext\n\n- a\n- b\n\n1. x\n2. y\n\n> said\n\n[there](https://a.b/)no\n\nnot bold");
+});
+
+test("what cannot be kept of a pasted text is left out, and nothing else", () => {
+  assert.equal(storable("a\0b\u0001\tc\r\n"), "ab\u0001\tc\r\n");
+  assert.equal(storable("half \ud83d, other half \ude00, whole 😀"), "half \ufffd, other half \ufffd, whole 😀");
 });

@@ -70,6 +70,7 @@ export class LoomComposer extends HTMLElement {
   }
 
   typed() {
+    if (this.text?.value.includes("\0")) this.text.value = this.text.value.replaceAll("\0", "");
     if (this.place) this.page?.drafts.write(this.place, this.text?.value ?? "");
     this.answer("");
     this.shape();

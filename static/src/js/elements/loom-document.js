@@ -9,7 +9,8 @@ import { UndoManager } from "yjs";
 import { carets, whoIs } from "../document/carets.js";
 import { embeds } from "../document/embeds.js";
 import { DocumentRoom } from "../document/room.js";
-import { styling } from "../editor/styling.js";
+import { storable } from "../editor/pasting.js";
+import { directions, styling } from "../editor/styling.js";
 import { Newest, part } from "../live/api.js";
 import { t, tn } from "../t.js";
 
@@ -65,7 +66,8 @@ export class LoomDocument extends HTMLElement {
         EditorView.editable.of(this.mayWrite),
         EditorView.cspNonce.of(this.dataset.nonce ?? ""),
         EditorView.lineWrapping,
-        EditorView.perLineTextDirection.of(true),
+        directions,
+        EditorView.clipboardInputFilter.of(storable),
         EditorView.contentAttributes.of({ "aria-label": this.dataset.label ?? "", spellcheck: "true", autocapitalize: "sentences" }),
         LOOK,
         isUnbroken ? [] : styling,

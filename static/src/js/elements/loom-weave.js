@@ -165,7 +165,8 @@ export class LoomWeave extends HTMLElement {
       if (card?.getAttribute("data-asked-by") === this.page?.settings.me) this.page?.emit("redraw-weave");
       return;
     }
-    if (card) speak(`${t("Candidate {n} is complete.", { n: key })} ${text.slice(0, 200)}`);
+    const said = generation.status === "done" ? t("Candidate {n} is complete.", { n: key }) : t("Candidate {n} has stopped; its text so far is kept.", { n: key });
+    if (card) speak(`${said} ${text.slice(0, 200)}`);
     if (this.taken === generation.id) this.goTo(generation.node, { isStill: true });
   }
 

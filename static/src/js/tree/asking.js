@@ -1,9 +1,11 @@
 // @ts-check
 // What the composer's fields ask of models: who, how many of each, how long, how daring. The
-// choice of a person is kept for the tree, wherever they go in it; what was asked on a path is
-// offered there, and never chosen by itself.
+// choice of a person is kept for the tree, wherever they go in it, and another tree begins with the
+// models and numbers chosen last; what was asked on a path is offered there, and never chosen by itself.
 
 import { language, t, tn } from "../t.js";
+
+const LAST = "heddle.asking";
 
 /** @typedef {import("./asking.js").ContinueFields} Fields */
 /** @typedef {{n: number, tokens: number | null, temperature: number | null, settings: string}} Asked what one participant was asked for */
@@ -39,12 +41,14 @@ export class Asking {
   keep() {
     const asking = this.read();
     localStorage.setItem(this.name, JSON.stringify(asking));
+    const { using, counts, n } = asking;
+    localStorage.setItem(LAST, JSON.stringify({ using, counts, n }));
     this.show(asking);
   }
 
   load() {
     try {
-      const kept = JSON.parse(localStorage.getItem(this.name) ?? "{}");
+      const kept = JSON.parse(localStorage.getItem(this.name) ?? localStorage.getItem(LAST) ?? "{}");
       for (const name of ["n", "tokens", "temperature"]) {
         const field = this.field(name);
         if (field && kept[name] !== undefined) field.value = kept[name];
