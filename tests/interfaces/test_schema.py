@@ -26,6 +26,7 @@ from schemathesis.specs.openapi.checks import (
 from loom.commands import people
 from loom.models import User
 from tests.interfaces.world import world  # noqa: F401 (a fixture)
+from tests.thorough import THOROUGH
 
 pytestmark = pytest.mark.django_db
 
@@ -64,7 +65,7 @@ OPERATIONS: list[Any] = [found.ok() for found in SCHEMA.get_all_operations()]  #
 
 
 EXAMPLES = examples(
-    max_examples=6,
+    max_examples=6 if THOROUGH else 4,
     deadline=None,
     phases=(Phase.generate,),  # a failure is told as it is: shrinking takes a minute
     derandomize=True,
