@@ -37,10 +37,10 @@ class Section:
     collect: Collector | None = None
 
     def shrunk(self, view: View) -> View:
-        """The values without what it can do without; its name is added where that is anything."""
+        """The values without what it can do without, and with its name, where that is anything."""
         assert self.shrink is not None
-        less = self.shrink(view)
-        return less if less == view else replace(less, shortened=(*view.shortened, self.name))
+        less = replace(self.shrink(view), shortened=(*view.shortened, self.name))
+        return view if self.render(less) == self.render(view) else less
 
     def collector(self, collect: Collector) -> Collector:
         """Binds the function that reads the section's values; a decorator."""
