@@ -2,7 +2,8 @@
 the template tags that draw them."""
 
 import gettext as gettext_files
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -75,11 +76,14 @@ class Who:
         return " ".join(sorted(taken))
 
 
-def _initials(participant: Participant) -> str:
-    words = participant.name.split() or ["?"]
-    if participant.kind == "human":
-        return words[0][0].upper()
-    return words[0][:2].capitalize()
+def _initials(participant: Participant) -> Iterator[str]:
+    """Those that it can have, the best first: a person one letter, a model two."""
+    words = re.findall(r"[^\W_]+", participant.name) or [participant.name.strip() or "?"]
+    first = words[0][0].upper()
+    yield first if participant.kind == "human" else words[0][:2].capitalize()
+    yield from (first + word[0].lower() for word in words[1:])
+    yield from (first + letter.lower() for letter in "".join(words)[1:])
+    yield from (f"{first}{number}" for number in range(2, 100))
 
 
 def cast_of(actor: Actor) -> dict[str, Who]:
@@ -93,14 +97,21 @@ def cast_of(actor: Actor) -> dict[str, Who]:
 
 def cast_from(everybody: Iterable[Participant], *, me: int = 0) -> dict[str, Who]:
     """The participants of a grove, given in order of coming; `me` is the row id of who looks,
-    0 for nobody in particular."""
+    0 for nobody in particular. Who came first keeps the initials that others would have too."""
+    taken = set[str]()
+    found: dict[str, str] = {}
+    everybody = list(everybody)
+    for one in everybody:
+        free = (each for each in _initials(one) if each not in taken)
+        found[one.uid] = next(free, None) or next(_initials(one))
+        taken.add(found[one.uid])
     return {
         one.uid: Who(
             uid=one.uid,
             name=one.name,
             kind=one.kind,
             colour=place % COLOURS,
-            initials=_initials(one),
+            initials=found[one.uid],
             is_me=one.pk == me,
             model=one.model_ref,
             is_archived=one.archived_at is not None,

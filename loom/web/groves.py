@@ -8,7 +8,8 @@ from typing import Any, get_args
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+from django.db.models.functions import Left
 from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext, gettext_noop
@@ -73,8 +74,7 @@ def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
     """The rows; four more queries, whatever their number."""
     names = {tree.pk: f"tree:{tree.uid}" for tree in trees}
     counts = dict(Stream.objects.filter(name__in=names.values()).values_list("name", "items"))
-    openings = [(tree.pk << ORDINAL_BITS) + 2 for tree in trees]
-    firsts = dict(Node.objects.filter(pk__in=openings).values_list("tree_id", "text"))
+    firsts = _openings(trees)
     tags = tag_queries.tags_on(trees)
     here = viewers_by_tree(actor, trees)
     fresh = counts_of(actor, trees)
@@ -93,6 +93,15 @@ def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
         )
         for tree in trees
     ]
+
+
+def _openings(trees: Sequence[Tree]) -> dict[int, str]:
+    """How the first text of each tree begins in its newest version, by the tree's key."""
+    slots = [(tree.pk << ORDINAL_BITS) + 2 for tree in trees]
+    seen = Node.objects.filter(slot__in=slots, version_pruned=False, slot__pruned=False)
+    newest = seen.order_by().values("slot").annotate(newest=Max("id")).values("newest")
+    begun = Left("text", 2 * WORDS + 1200)  # as much as `beginning` reads
+    return dict(Node.objects.filter(pk__in=newest).values_list("tree_id", begun))
 
 
 def tags_on(actor: Actor, tree: Tree) -> tuple[str, ...]:

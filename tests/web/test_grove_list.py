@@ -68,6 +68,20 @@ def test_the_rows_are_those_of_the_page_with_tags(
     assert part.strip() in listed(visitor, owner)
 
 
+def test_a_row_shows_how_the_tree_begins_now(
+    owner: User, actor: Actor, tree: Tree, visitor: Visitor
+) -> None:
+    for line in (
+        'respond "It rained." node:root',
+        'edit here "It snowed." as:version',
+        "prune here",
+    ):
+        execute_line(actor, tree, Request(line=line))
+        page = listed(visitor, owner)
+        assert ("It rained." in page) == line.startswith("respond")
+        assert ("It snowed." in page) == line.startswith("edit")
+
+
 def test_an_outsider_sees_nobody(tree: Tree, outsider: User, visitor: Visitor) -> None:
     assert visitor(outsider).get(f"/groves/{tree.grove.uid}/rows").status_code == 404
 

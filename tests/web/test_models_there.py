@@ -9,6 +9,7 @@ from loom.commands import participants
 from loom.commands.participants import Source
 from loom.models import Grove, Participant, Tree, User
 from loom.rules.permissions import LOOM
+from loom.web.display import cast_from
 from tests.web.conftest import Visitor
 
 pytestmark = pytest.mark.django_db
@@ -180,3 +181,12 @@ def test_a_page_that_is_open_can_read_who_takes_part_now(
     page = visitor(writer).get(address).content.decode()
     assert 'name="using" value="Bard"' in page and 'data-part="people"' in page
     assert visitor().get(address).status_code == 302
+
+
+def test_participants_are_told_apart_by_their_initials() -> None:
+    names = ["GPT-4", "GPT-5", "GPT-5 mini", "Gp", "Gpt", "Анна", "漢字", "🦉", "  "]
+    models = [Participant(uid=name, name=name, kind="model") for name in names]
+    shown = [one.initials for one in cast_from(models).values()]
+    assert shown == ["Gp", "G5", "Gm", "G2", "Gt", "Ан", "漢字", "🦉", "?"]
+    people = [Participant(uid=name, name=name, kind="human") for name in ("Ada", "Anna", "Abe")]
+    assert [one.initials for one in cast_from(people).values()] == ["A", "An", "Ab"]
