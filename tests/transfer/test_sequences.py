@@ -276,8 +276,13 @@ def test_a_docx_keeps_what_its_paragraphs_look_like() -> None:
         '<w:p><w:pPr><w:pStyle w:val="ListBullet"/></w:pPr><w:r><w:t>one</w:t></w:r></w:p>'
         '<w:p><w:pPr><w:pStyle w:val="ListBullet2"/></w:pPr><w:r><w:t>two</w:t></w:r></w:p>'
         f"<w:p><w:r>{box}</w:r></w:p>"
-        "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a|b</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"
-        '<w:p><w:r><w:t>End</w:t></w:r><w:r><w:footnoteReference w:id="7"/></w:r></w:p>'
+        "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a|b</w:t></w:r></w:p></w:tc></w:tr>"
+        "<w:sdt><w:sdtContent><w:tr><w:customXml><w:tc><w:p><w:r><w:t>c</w:t></w:r></w:p></w:tc>"
+        "</w:customXml></w:tr></w:sdtContent></w:sdt></w:tbl>"
+        "<w:customXml><w:p><w:r><w:ruby><w:rt><w:r><w:t>kan</w:t></w:r></w:rt><w:rubyBase><w:r>"
+        "<w:t>漢</w:t></w:r></w:rubyBase></w:ruby></w:r></w:p></w:customXml>"
+        '<w:p><w:r><w:t>End</w:t></w:r><w:r><w:footnoteReference w:id="7"/></w:r>'
+        '<w:r><w:endnoteReference w:id="7"/></w:r></w:p>'
     )
     space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:mc="mc"'
     styles = (
@@ -291,10 +296,12 @@ def test_a_docx_keeps_what_its_paragraphs_look_like() -> None:
         archive.writestr("word/document.xml", f"<w:d {space}><w:body>{body}</w:body></w:d>")
         archive.writestr("word/styles.xml", f"<w:styles {space}>{styles}</w:styles>")
         archive.writestr("word/footnotes.xml", f"<w:notes {space}>{note}</w:notes>")
+        late = note.replace("footnote", "endnote").replace("Or so", "At last")
+        archive.writestr("word/endnotes.xml", f"<w:notes {space}>{late}</w:notes>")
     tree = tree_of(packed.getvalue(), options={"split": "whole"})
     assert tree.records[0].text == (
-        "## Nacht\n\n*It rained* \ton.\n\n- one\n    - two\n\nboxed\n\n| a\\|b |\n|---|\n\n"
-        "End[^1]\n\n[^1]: Or so."
+        "## Nacht\n\n*It rained* \ton.\n\n- one\n    - two\n\nboxed\n\n| a\\|b |\n|---|\n| c |\n\n"
+        "漢\n\nEnd[^1][^2]\n\n[^1]: Or so.\n\n[^2]: At last."
     )
 
 

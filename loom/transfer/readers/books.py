@@ -100,7 +100,9 @@ _STYLE_KINDS = {
 }
 _RUN_NAMES = {"strong": "strong", "emphasis": "em", "source text": "code", "html code": "code"}
 _OFF = ("0", "false", "off", "none")
-_AROUND = {f"{_W}{one}" for one in ("ins", "smartTag", "sdt", "sdtContent", "fldSimple", "moveTo")}
+_WRAPPERS = "body ins moveTo smartTag customXml sdt sdtContent fldSimple dir bdo"
+_AROUND = {f"{_W}{one}" for one in _WRAPPERS.split()}
+_NOTES = {"footnoteReference": "footnote", "endnoteReference": "endnote"}
 
 
 class _Docx:
@@ -127,24 +129,24 @@ class _Docx:
             for level in one.iter(f"{_W}lvlOverride"):
                 if first := _value(level, "startOverride"):
                     self._starts[number, int(level.get(f"{_W}ilvl", "0"))] = int(first)
-        self._counts: dict[tuple[str, int], int] = {}
-        self._notes: list[str] = []  # ids of the footnotes, in their order
+        self._counts: dict[str, dict[int, int]] = {}  # by list and level
+        self._notes: list[tuple[str, str]] = []  # footnote or endnote and its id, in their order
 
     def _each_of(self, name: str, tag: str) -> Iterator[etree._Element]:
         if name in self._names:
             yield from _parsed(_member(self._archive, name)).iter(tag)
 
     def text(self) -> str:
-        """The whole text with its footnotes at the end."""
+        """The whole text with its notes at the end."""
         body = _parsed(_member(self._archive, "word/document.xml"))
         blocks = list(self._blocks(body))
-        if self._notes:
-            notes = {
-                one.get(f"{_W}id"): text_of_blocks(self._blocks(one)).strip()
-                for one in self._each_of("word/footnotes.xml", f"{_W}footnote")
-            }
-            for place, uid in enumerate(self._notes, 1):
-                blocks.append(Block("p", f"[^{place}]: {notes.get(uid, '')}"))
+        notes = {
+            (kind, one.get(f"{_W}id")): text_of_blocks(self._blocks(one)).strip()
+            for kind in _NOTES.values()
+            for one in self._each_of(f"word/{kind}s.xml", f"{_W}{kind}")
+        }
+        for place, note in enumerate(self._notes, 1):
+            blocks.append(Block("p", f"[^{place}]: {notes.get(note, '')}"))
         return text_of_blocks(blocks)
 
     def _blocks(self, around: etree._Element) -> Iterator[Block]:
@@ -152,14 +154,13 @@ class _Docx:
             if one.tag == f"{_W}p":
                 yield from self._paragraph(one)
             elif one.tag == f"{_W}tbl":
-                for place, row in enumerate(one.findall(f"{_W}tr")):
-                    cells = [
-                        cell_of(text_of_blocks(self._blocks(c))) for c in row.findall(f"{_W}tc")
-                    ]
+                for place, row in enumerate(_each_within(one, "tr")):
+                    within = _each_within(row, "tc")
+                    cells = [cell_of(text_of_blocks(self._blocks(cell))) for cell in within]
                     if cells:
                         yield row_of(cells, place == 0)
                 yield Block("", "")
-            elif one.tag in (f"{_W}body", *_AROUND):
+            elif one.tag in _AROUND:
                 yield from self._blocks(one)
 
     def _paragraph(self, paragraph: etree._Element) -> Iterator[Block]:
@@ -199,10 +200,11 @@ class _Docx:
             number, level = (by_name[1], int(by_name[2] or 1) - 1) if by_name else ("", 0)
         if not number:
             return ""
-        for other in [one for one in self._counts if one[0] == number and one[1] > level]:
-            del self._counts[other]
-        before = self._counts.get((number, level), self._starts.get((number, level), 1) - 1)
-        self._counts[number, level] = count = before + 1
+        counts = self._counts.setdefault(number, {})
+        for deeper in [one for one in counts if one > level]:
+            del counts[deeper]
+        count = counts.get(level, self._starts.get((number, level), 1) - 1) + 1
+        counts[level] = count
         form = self._lists.get(number, {}).get(f"{level}", "")
         is_bullet = form in ("bullet", "none") or number == "list bullet"
         return "    " * level + ("- " if is_bullet else f"{count}. ")
@@ -236,15 +238,27 @@ class _Docx:
             if name in ("drawing", "pict"):
                 alt = next((p.get("descr") for p in one.iter("{*}docPr") if p.get("descr")), "")
                 text = described_image(alt) if next(one.iter("{*}blip"), None) is not None else ""
-            elif name == "footnoteReference":
-                self._notes.append(str(one.get(f"{_W}id")))
+            elif name in _NOTES:
+                self._notes.append((_NOTES[name], str(one.get(f"{_W}id"))))
                 text = f"[^{len(self._notes)}]"
+            elif name == "ruby":  # what is read; how it is pronounced stands above it
+                bases = one.iterfind(f"{_W}rubyBase//{_W}t")
+                text = "".join(base.text or "" for base in bases)
             else:
                 text = _CHARACTERS.get(name, (one.text or "") if name == "t" else "")
             yield Run(text, frozenset(styles), href)
 
 
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
+
+
+def _each_within(around: etree._Element, name: str) -> Iterator[etree._Element]:
+    """The rows of a table, or the cells of a row, also where something is wrapped around them."""
+    for one in around:
+        if one.tag == f"{_W}{name}":
+            yield one
+        elif one.tag in _AROUND:
+            yield from _each_within(one, name)
 
 
 def _value(around: etree._Element, name: str) -> str:
