@@ -193,12 +193,16 @@ def _siblings(here: NodeRow, parent_slot: int, workspace: Workspace) -> list[Nod
     return [rows[slot] for slot in (*reversed(before), here.slot_id, *after)]
 
 
+# As in the index node_seen_below.
+_SEEN_BELOW = "n.parent_slot_id = %s AND n.kind = 'text' AND n.slot_id = n.id AND NOT n.pruned"
+
+
 def _side(sign: int, than: str, way: str) -> str:
     """SQL for the visible slots on one side of a slot, the nearest first."""
     order, own = order_sql("n"), f"(SELECT {order_sql('o')} FROM loom_node o WHERE o.id = %s)"
     return f"""SELECT * FROM (
         SELECT n.id, {sign} FROM loom_node n
-        WHERE n.parent_slot_id = %s AND n.kind = 'text' AND n.slot_id = n.id AND NOT n.pruned
+        WHERE {_SEEN_BELOW}
             AND {order} {than}= {own} AND ({order} {than} {own} OR n.id {than} %s)
         ORDER BY {order} {way}, n.id {way} LIMIT %s
     ) side"""
@@ -282,7 +286,7 @@ def _with_children(lines: list[Line], slots: list[int], workspace: Workspace) ->
 
 _FIRST = f"""SELECT * FROM (
         SELECT n.id, n.parent_slot_id FROM loom_node n
-        WHERE n.parent_slot_id = %s AND n.kind = 'text' AND n.slot_id = n.id AND NOT n.pruned
+        WHERE {_SEEN_BELOW}
         ORDER BY {order_sql("n")}, n.id LIMIT {CHILDREN}
     ) first"""
 

@@ -24,6 +24,7 @@ IMAGE_TYPES: Final = {
     "WEBP": ("image/webp", "webp"),
 }
 IMAGE_TOKENS: Final = 1_600  # that a model reads of one, at most: it is sent no larger
+WEB: Final = ("https://", "http://", "mailto:")  # how addresses of links begin that may be followed
 IMAGE_SIGN: Final = "](image:"  # in every text with an image, and hardly in any other
 _IMAGE = re.compile(r"!\[([^\[\]\n]{0,1000})\]\(image:([0-9a-f]{64})\)")
 

@@ -11,9 +11,10 @@ from xml.sax.saxutils import escape as xml_escape
 from xml.sax.saxutils import quoteattr
 
 from loom.models import Image, Tree
+from loom.rules.errors import CommandError
 from loom.rules.node_text import described_image
 from loom.transfer.archive_writer import Zipped
-from loom.transfer.images import as_png, path_of
+from loom.transfer.images import as_png, bytes_of
 from loom.transfer.selection import DEEPEST, Paragraph, Run, Wanted, batched, chapters, select
 
 
@@ -41,17 +42,21 @@ class Pictures:
         self.shown: dict[str, Image] = {}
 
     def find(self, sha256: str) -> Image | None:
-        """The image, which is then one of those shown; None if it is not there."""
+        """The image, which is then one of those shown; None if its file is gone or damaged."""
         image = self._all.get(sha256)
-        if image is not None and path_of(sha256).is_file():
-            self.shown[sha256] = image
+        if image is None or sha256 in self.shown:
             return image
-        return None
+        try:
+            bytes_of(image)
+        except CommandError:
+            return None
+        self.shown[sha256] = image
+        return image
 
     def files(self, folder: str) -> Iterator[tuple[str, bytes]]:
         """The name and the bytes of each that is shown."""
-        for sha256, image in self.shown.items():
-            raw = path_of(sha256).read_bytes()
+        for image in self.shown.values():
+            raw = bytes_of(image)
             yield f"{folder}{name_of(image)}", as_png(raw) if image.media_type == WEBP else raw
 
 

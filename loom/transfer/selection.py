@@ -19,7 +19,7 @@ from loom.queries.lookup import path_ids
 from loom.queries.node_rows import NodeRow, rows_of
 from loom.rules import identity
 from loom.rules.identity import place_of
-from loom.rules.node_text import IMAGE_SIGN, described, described_image
+from loom.rules.node_text import IMAGE_SIGN, WEB, described, described_image
 
 NODES_AT_ONCE = 500
 CHARACTERS_AT_ONCE = 1_000_000
@@ -340,7 +340,7 @@ class Run:
     @property
     def is_web(self) -> bool:
         """Whether it leads to a page or a mailbox."""
-        return self.href.startswith(("https://", "http://", "mailto:"))
+        return self.href.startswith(WEB)
 
 
 @dataclass

@@ -175,9 +175,11 @@ def test_a_book_has_webp_as_png_and_describes_what_is_gone(
 ) -> None:
     kept = images.keep(actor, tree, picture("WEBP")).sha256
     gone = images.keep(actor, tree, picture(colour="green")).sha256
-    both = " ".join(rules.image_reference(one, "a cat") for one in (kept, gone))
+    damaged = images.keep(actor, tree, picture(colour="blue")).sha256
+    every = " ".join(rules.image_reference(one, "a cat") for one in (kept, gone, damaged))
     images.path_of(gone).unlink()
-    local_id = execute_line(actor, tree, Request(f"respond root\n{both}")).body["refs"][0]
+    images.path_of(damaged).write_bytes(b"no image")
+    local_id = execute_line(actor, tree, Request(f"respond root\n{every}")).body["refs"][0]
     end = tree.nodes.get(local_id=local_id)
     with zipfile.ZipFile(io.BytesIO(b"".join(writer(wanted(actor, tree, end))))) as archive:
         files = {one: archive.read(one) for one in archive.namelist()}

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
+from loom.rules.node_text import WEB
 from loom.transfer.gathering import as_text
 from loom.transfer.inputs import Input, Part, Put
 from loom.transfer.records import Head, Record, Report, unreadable
@@ -132,7 +133,7 @@ def line_of(runs: Iterable[Run]) -> str:
         if "code" in styles and not set(core) & {"`", "\n"}:
             sign = "`"
         shown = f"{sign}{core}{sign[::-1]}"
-        if href.startswith(("https://", "http://", "mailto:")) and not set(href) & set(" ()<>"):
+        if href.startswith(WEB) and not set(href) & set(" ()<>"):
             shown = f"[{shown}]({href})"
         made += text[:start] + shown + text[start + len(core) :]
     return made
