@@ -1,5 +1,6 @@
 """A worker that lives but answers no ping is ended, and so started again; a slow one is not."""
 
+import math
 import signal
 import sys
 import threading
@@ -27,7 +28,8 @@ class World:
         self.keeper.start(self.worker)
         self.watch = WorkerWatch(self.keeper, lambda: self.state)
         self._monkeypatch = monkeypatch
-        self._began = time.monotonic()
+        # Whole seconds: the sum of two other floats may be a hair less than a minute.
+        self._began = math.ceil(time.monotonic())
 
     def look_at(self, seconds: float) -> None:
         """Looks so many seconds after the start."""
