@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from loom.grammar.forms import Form, Part
@@ -103,6 +104,7 @@ def _near_enough(known: str) -> int:
     return 1 + (len(known) >= 5) + (len(known) >= 8)
 
 
+@lru_cache(maxsize=10_000)  # the same few words are compared with the same verbs
 def edits(one: str, other: str) -> int:
     """How many letters to add, drop, change or swap with the next make one of the other."""
     before: list[int] = []

@@ -35,21 +35,18 @@ def agent(model: Participant) -> Participant:
 
 def plant(actor: Actor, tree: Tree, said: list[str]) -> str:
     """A path of these texts, each with itself as a note; the local id of its end."""
-    end = ""
-    for text in said:
-        end = _add(actor, tree, end, text)
-    return end
-
-
-def _add(actor: Actor, tree: Tree, below: str, text: str) -> str:
     with transaction.atomic():
         writer = streams.lock(tree, actor=actor.participant.uid)
-        parent = Node.objects.get(tree=tree, local_id=below) if below else tree.nodes.first()
-        made = node_writer.add_node(writer, tree, actor.participant, NewNode(text, parent=parent))
-        note = NewNode(text, kind="annotation", form="note", parent=made)
-        node_writer.add_node(writer, tree, actor.participant, note)
+        above = tree.nodes.earliest("id")
+        for text in said:
+            made = node_writer.add_node(
+                writer, tree, actor.participant, NewNode(text, parent=above)
+            )
+            above = Node.objects.get(pk=made.pk)
+            note = NewNode(text, kind="annotation", form="note", parent=above)
+            node_writer.add_node(writer, tree, actor.participant, note)
         writer.flush()
-    return made.local_id
+    return above.local_id
 
 
 def world(tree: Tree) -> dict[str, object]:

@@ -21,10 +21,11 @@ from loom.queries.workspaces import turns as rows
 from tests.agents.acting import asked, run_queued, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import CUT, STALL, Script, fails, nothing, says
+from tests.thorough import tries
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SEED = int(os.environ.get("HEDDLE_SEED", "") or random.SystemRandom().randrange(1_000_000))
-TURNS = int(os.environ.get("HEDDLE_TURNS", "") or 8)
+TURNS = int(os.environ.get("HEDDLE_TURNS", "") or tries(20))
 
 LINES = (
     "→ view here",

@@ -5,6 +5,7 @@ Two catalogues, as Django has them: `django` for templates and Python, `djangojs
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,7 @@ def _collect(catalog: Catalog, path: Path, found: Iterable[Found]) -> None:
         catalog.add(entry, locations=[(name_of(path), 0)])
 
 
+@cache
 def taken() -> dict[str, Catalog]:
     """The catalogues without translations, as the sources are now."""
     made = {

@@ -11,7 +11,7 @@ from rest_framework.exceptions import APIException, ParseError
 from rest_framework.test import APIClient
 
 from loom.api.bodies import MAX_BYTES, MAX_DEPTH, read_json
-from loom.models import User
+from loom.models import Grove, User
 from loom.rules.errors import CommandError
 from tests.interfaces.matrix import ROWS
 from tests.interfaces.world import counted, person, world  # noqa: F401 (a fixture)
@@ -65,32 +65,26 @@ def test_a_body_that_cannot_be_read_changes_nothing(world: World, api: Client) -
         assert counted() == before, what
 
 
-@pytest.mark.parametrize(
-    ("raw", "status"),
-    [
-        (DEEP, 413),
-        (b'{"a":' * 65 + b"1" + b"}" * 65, 413),
-        (b'{"line": "' + b"x" * MAX_BYTES + b'"}', 413),
-    ],
-    ids=["100,000 levels", "65 levels", "over 8 MiB"],
-)
-def test_a_body_over_the_bounds_is_413(
-    raw: bytes,
-    status: int,
-    world: World,  # noqa: F811
-    api: Client,
-) -> None:
-    for row in TAKING[:3]:
-        answer = _send(api(person("owner")), row, world, raw, "application/json")
-        assert (answer.status_code, answer.json()["code"]) == (status, "LIMIT_EXCEEDED")
-
-
-@pytest.mark.parametrize("kind", ["text/plain", "application/xml", "multipart/form-data", ""])
-def test_another_content_type_is_415(kind: str, world: World, api: Client) -> None:  # noqa: F811
+def test_a_body_over_the_bounds_is_413(world: World, api: Client) -> None:  # noqa: F811
     client = api(person("owner"))
-    for row in TAKING:
-        answer = _send(client, row, world, b'{"line": "tree"}', kind)
-        assert (answer.status_code, answer.json()["code"]) == (415, "INVALID_SYNTAX"), row
+    for what, raw in {
+        "100,000 levels": DEEP,
+        "65 levels": b'{"a":' * 65 + b"1" + b"}" * 65,
+        "over 8 MiB": b'{"line": "' + b"x" * MAX_BYTES + b'"}',
+    }.items():
+        for row in TAKING[:3]:
+            answer = _send(client, row, world, raw, "application/json")
+            outcome = (answer.status_code, answer.json()["code"])
+            assert outcome == (413, "LIMIT_EXCEEDED"), (what, row)
+
+
+def test_another_content_type_is_415(world: World, api: Client) -> None:  # noqa: F811
+    client = api(person("owner"))
+    for kind in ("text/plain", "application/xml", "multipart/form-data", ""):
+        for row in TAKING:
+            answer = _send(client, row, world, b'{"line": "tree"}', kind)
+            outcome = (answer.status_code, answer.json()["code"])
+            assert outcome == (415, "INVALID_SYNTAX"), (kind, row)
 
 
 NULLABLE = {("PATCH", "groves/{grove}/settings")}  # null: the default
@@ -125,19 +119,20 @@ def _with_a_wrong_field(row: Any, names: World) -> list[Any]:
 IDS = ["x", "A" * 32, "a" * 5000, "%00", "..%2f..", "a%20b", "é", "'%20OR%201=1", "-1", "%ff"]
 
 
-@pytest.mark.parametrize("wrong", IDS)
-def test_an_id_that_is_none_is_not_found(wrong: str, world: World, api: Client) -> None:  # noqa: F811
-    names, client = dict.fromkeys(world, wrong), api(person("owner"))
-    for row in ROWS:
-        if "{" in row.address.partition("?")[0]:
-            address, body = row.filled(names)
-            answer = client.generic(
-                row.method,
-                address,
-                json.dumps(body) if body else "",
-                content_type="application/json",
-            )
-            assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND"), row
+def test_an_id_that_is_none_is_not_found(world: World, api: Client) -> None:  # noqa: F811
+    client = api(person("owner"))
+    for wrong in IDS:
+        for row in ROWS:
+            if "{" in row.address.partition("?")[0]:
+                address, body = row.filled(dict.fromkeys(world, wrong))
+                answer = client.generic(
+                    row.method,
+                    address,
+                    json.dumps(body) if body else "",
+                    content_type="application/json",
+                )
+                outcome = (answer.status_code, answer.json()["code"])
+                assert outcome == (404, "NOT_FOUND"), (wrong, row)
 
 
 def test_an_id_in_the_query_that_is_none_is_not_found(world: World, api: Client) -> None:  # noqa: F811
@@ -166,13 +161,10 @@ def test_an_id_in_the_query_that_is_none_is_not_found(world: World, api: Client)
     ],
 )
 def test_a_bad_number_in_a_query_is_refused(
-    asked: str,
-    status: int,
-    world: World,  # noqa: F811
-    api: Client,
+    asked: str, status: int, grove: Grove, owner: User, api: Client
 ) -> None:
-    for address in ("trees", f"participants?grove={world['grove']}"):
-        answer = api(person("owner")).get(f"/api/{address}{'&' if '?' in address else '?'}{asked}")
+    for address in ("trees", f"participants?grove={grove.uid}"):
+        answer = api(owner).get(f"/api/{address}{'&' if '?' in address else '?'}{asked}")
         assert answer.status_code == status, answer.json()
         assert answer.json()["code"] == ("LIMIT_EXCEEDED" if status == 429 else "INVALID_SYNTAX")
 

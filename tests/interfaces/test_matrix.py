@@ -54,10 +54,10 @@ def test_each_person_gets_what_the_rows_say(name: str, world: World, api: Client
     wrong = []
     client = api(person(name))
     signed_in = {key: one.value for key, one in client.cookies.items()}
+    before = counted()  # each row is taken back
     for row in ROWS:
         status = row.status(name)
         point = transaction.savepoint()
-        before = counted()
         address, body = row.filled({**world, "me": name})
         client.cookies.load(signed_in)  # the row before may have signed out, which is taken back
         answer = getattr(client, row.method.lower())(address, body, format="json")
@@ -99,9 +99,9 @@ def test_each_person_may_say_what_his_role_allows(name: str, world: World, api: 
         tree = Tree.objects.get(uid=world["tree"])
         user = User.objects.get(username=name)
         open_windows(get_actor(user, tree.grove), tree, world["marked"])
+    before = counted()  # each line is taken back
     for command, line in _lines(world):
         point = transaction.savepoint()
-        before = counted()
         answer = client.post(f"/api/trees/{world['tree']}/commands", {"line": line}, format="json")
         body = answer.json()
         if role in ROLES and command.permissions <= OF_ROLE[role]:

@@ -38,6 +38,7 @@ from tests.web.test_query_counts import PARTS as COUNTED_PARTS
 from tests.web.test_query_counts import grow
 
 pytestmark = pytest.mark.django_db
+LONG = 66  # texts on a path: more than a page draws at once
 
 API = [f"/api/{row.address}" for row in ROWS if row.method == "GET"]
 PAGES = """
@@ -114,7 +115,7 @@ def test_no_address_makes_more_queries_in_a_larger_tree(
     client = APIClient()
     client.force_login(owner)
     few = counts(client, lengthen(ends, actor, tree, 6))
-    many = counts(client, lengthen(ends, actor, tree, 150))
+    many = counts(client, lengthen(ends, actor, tree, LONG))
     assert {one: (few[one], many[one]) for one in ENDS if many[one] != few[one]} == {}
 
 
@@ -312,5 +313,5 @@ def test_a_turn_makes_no_more_queries_in_a_larger_tree_with_a_longer_log(
 
     for _ in range(3):  # until the windows of earlier turns are closed again
         turn(6)
-    few, many = Counter(turn(6)), Counter(turn(150))
+    few, many = Counter(turn(6)), Counter(turn(LONG))
     assert {one: (few[one], many[one]) for one in many if many[one] > few[one]} == {}

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.db import transaction
+from django.test import Client
 
 from loom import access
 from loom.access import Actor
@@ -39,8 +40,13 @@ def by_model(buffer: Tree, muse: Participant) -> Node:
 
 
 def nodes(visitor: Visitor, owner: User, tree: Tree, query: str = "") -> list[dict[str, Any]]:
+    """What the editor of somebody who has just come is sent."""
+    return nodes_for(visitor(owner), tree, query)
+
+
+def nodes_for(client: Client, tree: Tree, query: str = "") -> list[dict[str, Any]]:
     """What the editor is sent."""
-    answer = visitor(owner).get(f"/trees/{tree.uid}/buffer{query}")
+    answer = client.get(f"/trees/{tree.uid}/buffer{query}")
     assert answer.status_code == 200
     told = answer.json()
     people, found = told["people"], []
@@ -141,13 +147,13 @@ SIGNS = ["a", " ", "\n", "é", "e\u0301", "🦉", "👩‍👩‍👧", "שלו�
 def test_random_scripts_of_lines_keep_texts_places_authors_and_hashes(
     actor: Actor, owner: User, buffer: Tree, visitor: Visitor, seed: int
 ) -> None:
-    roll = random.Random(seed)
+    roll, client = random.Random(seed), visitor(owner)
 
     def words() -> str:
         return "".join(roll.choices(SIGNS, k=roll.randint(1, 8)))
 
     def path(end: str = "") -> list[str]:
-        found = nodes(visitor, owner, buffer, end and f"?node={end}")
+        found = nodes_for(client, buffer, end and f"?node={end}")
         for one in found:
             units = len(one["text"].encode("utf-16-le")) // 2
             assert sum(length for _, length in one["by"]) == units
@@ -168,7 +174,7 @@ def test_random_scripts_of_lines_keep_texts_places_authors_and_hashes(
             say(actor, buffer, f"respond\n{words()}\n←")
             continue
         place = roll.randrange(len(before))
-        ids = [one["id"] for one in nodes(visitor, owner, buffer)]
+        ids = [one["id"] for one in nodes_for(client, buffer)]
         node, end = ids[place], ids[-1]
         kind = roll.choice(["edit", "split", "respond", "undo", "undo"])
         text = before[place]

@@ -16,6 +16,9 @@ from loom.models import Participant, Tree, User
 from tests.house.catalogues import pseudo, speak_pseudo
 from tests.web.conftest import Visitor
 
+# One process takes all words out of the sources, once.
+pytestmark = pytest.mark.xdist_group("catalogues")
+
 # Words of people and of this test; words that are the same in every language.
 NAMES = """
     Heddle Marie Owner owner The grove One Two Three father Muse
@@ -60,11 +63,18 @@ def english_left(page: str) -> list[str]:
     return [word for word in re.findall(r"[A-Za-z]{3,}", bare) if word not in NAMES]
 
 
+@pytest.fixture(scope="module")
+def pseudo_words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of catalogues in which every text is pseudo."""
+    folder = tmp_path_factory.mktemp("locale")
+    speak_pseudo(folder, "ar")
+    return folder
+
+
 @pytest.fixture
-def speaking(settings: Any, tmp_path: Path) -> Callable[[Client], Client]:
+def speaking(settings: Any, pseudo_words: Path) -> Callable[[Client], Client]:
     """Makes a browser ask for a language in which every text of the catalogues is pseudo."""
-    speak_pseudo(tmp_path, "ar")
-    settings.LOCALE_PATHS = [tmp_path]
+    settings.LOCALE_PATHS = [pseudo_words]
     settings.LANGUAGES = [("en", "English"), ("ar", "Pseudo")]
 
     def speak(client: Client) -> Client:
