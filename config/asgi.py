@@ -6,6 +6,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+gc.disable()  # until all is loaded: walking through it meanwhile takes 0.25 s of 2.0 (measured)
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from channels.routing import ProtocolTypeRouter
@@ -26,6 +27,7 @@ from loom.live import consumers  # noqa: E402
 import_module(settings.ROOT_URLCONF)
 gc.collect()
 gc.freeze()
+gc.enable()
 
 
 async def http(scope: dict[str, Any], receive: Any, send: Any) -> None:

@@ -50,6 +50,7 @@ def pytest_collection_finish() -> None:
     """Modules and tests live to the end of the run: collections of garbage leave them out."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(20_000, 20, 20)
 
 

@@ -1,6 +1,7 @@
 """Loaded before Django's settings: a data folder, a broker and kept bytecode for this run."""
 
 import atexit
+import gc
 import os
 import shutil
 import socket
@@ -19,6 +20,8 @@ if "HEDDLE_TEST_DATA" not in os.environ:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
 
 _worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+if _worker != "main":
+    gc.disable()  # until all tests are collected (tests/conftest.py)
 os.environ["HEDDLE_DATA"] = str(Path(os.environ["HEDDLE_TEST_DATA"]) / _worker)
 # Where collected static files would be: WhiteNoise warns of each start without it.
 (Path(os.environ["HEDDLE_DATA"]) / "static").mkdir(parents=True, exist_ok=True)

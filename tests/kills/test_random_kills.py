@@ -1,4 +1,4 @@
-"""Random kills of every process under load: 24 on each database, the seed in the output.
+"""Random kills of every process under load: 16 on each database, the seed in the output.
 
 HEDDLE_THOROUGH=1 makes a hundred, `python -m bench.kills` a thousand. HEDDLE_SEED repeats a run
 as far as chance allows.
@@ -16,10 +16,10 @@ from tests.kills.chaos import WHOLE, Chaos
 from tests.kills.house import House
 from tests.kills.postgres import Postgres
 from tests.providers.scripted import ScriptedProvider
-from tests.thorough import tries
+from tests.thorough import THOROUGH
 
 pytestmark = [pytest.mark.kill]
-ROUNDS, KILLS = 2, tries(50)  # many in one round: a start costs seconds, a kill does not
+ROUNDS, KILLS = 2, 50 if THOROUGH else 8  # many in one round: a start costs seconds, a kill does not
 
 Say = Callable[[str], None]
 
