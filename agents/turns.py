@@ -16,7 +16,7 @@ from loom.commands import generation_lifecycle, turn_lifecycle
 from loom.grammar.batches import with_ids
 from loom.models import Generation, Turn
 from loom.models.base import new_uid
-from loom.queries.workspaces import budget_of, made_by, spent_of, turns
+from loom.queries.workspaces import budget_of, made_by, spent_of, turn_again, turns
 from loom.rules import budgets
 from loom.rules.budgets import Said
 from loom.rules.errors import CommandError
@@ -51,7 +51,7 @@ def run_turn(uid: str) -> None:
 
 def _again(turn: Turn) -> Turn:
     """The row as it is now, under the same lease: somebody may have asked it to stop."""
-    found = turns().get(pk=turn.pk)
+    found = turn_again(turn.pk)
     if found.lease != turn.lease:
         raise turn_lifecycle.LostError
     return found

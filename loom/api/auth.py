@@ -129,14 +129,17 @@ class Cookie(SessionAuthentication):
             ) from error
 
 
+_SEEN = Prepared(
+    lambda: UserSession.objects.filter(session_key=Given("key")).values_list("seen_at")
+)
+
+
 def _note_sight(request: Request) -> None:
     now = timezone.now()
-    stale = UserSession.objects.filter(
-        session_key=request._request.session.session_key or "", seen_at__lt=now - FRESH
-    )
+    key = request._request.session.session_key or ""
     # Looked for first: an UPDATE takes SQLite's write lock also where it changes no row.
-    if stale.exists():
-        _note(stale, seen_at=now)
+    if any(seen < now - FRESH for (seen,) in _SEEN.all(key=key)):
+        _note(UserSession.objects.filter(session_key=key), seen_at=now)
 
 
 def _note(rows: QuerySet[Any], **seen: datetime) -> None:

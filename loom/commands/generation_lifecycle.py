@@ -105,6 +105,12 @@ _TAKEN = Prepared(
         .filter(pk=Given("pk"), ended_at__isnull=True)
     )
 )
+_NAMED = Prepared(lambda: Generation.objects.select_related("tree").filter(uid=Given("uid")))
+_ENDING = Prepared(
+    lambda: Generation.objects.select_related(
+        "tree__grove", "participant", "payer__grove", "point__author", "call", "node", "turn"
+    ).filter(pk=Given("pk"))
+)
 _LANE = Prepared(lambda: Lane.objects.select_for_update().filter(name=Given("name")))
 # Running ones first: they are always counted, however long the queue is.
 _OPEN = Prepared(
@@ -288,13 +294,12 @@ def end_generation(
     the answer.
     """
     with transaction.atomic():
-        found = Generation.objects.select_related("tree").filter(uid=generation_uid).first()
+        found = _NAMED.first(uid=generation_uid)
         if found is None or found.tree.erasing_at is not None:
             return None
         writer = streams.lock(found.tree, actor=found.participant.uid)
-        row = Generation.objects.select_related(
-            "tree__grove", "participant", "payer__grove", "point__author", "call", "node", "turn"
-        ).get(pk=found.pk)
+        row = _ENDING.first(pk=found.pk)
+        assert row is not None, "its tree is locked"
         if row.status not in OPEN_STATUSES or (row.lease and row.lease != lease):
             return row.node
         is_candidate = not row.round  # of its rounds a turn makes one node at its end

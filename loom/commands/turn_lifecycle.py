@@ -20,11 +20,11 @@ from loom.events import streams
 from loom.events.streams import Writer, enqueue, hand_over
 from loom.grammar.lines import named
 from loom.models import Generation, Node, Participant, Step, Tree, Turn, Window, Workspace
-from loom.models.base import new_uid
+from loom.models.base import Given, Prepared, new_uid
 from loom.models.generations import OPEN_TURN
 from loom.queries import lookup, windows
 from loom.queries.windows import state_of
-from loom.queries.workspaces import texts_made_by, turn_body, turns
+from loom.queries.workspaces import texts_made_by, turn_again, turn_body, turns
 from loom.rules import budgets
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import GENERATE, LOOM
@@ -88,7 +88,7 @@ def _start(change: Change, args: Wanted) -> Turn:
     step_records.set_position(
         node_writer.workspace_of(agent, tree), turn.answers_below, actor=agent
     )
-    turn = turns().get(pk=turn.pk)
+    turn = turn_again(turn.pk)
     change.writer.append("turn.started", {"turn": turn_body(turn)})
     Tree.objects.filter(pk=tree.pk).update(touched_at=change.now)
     enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
@@ -123,11 +123,20 @@ def _point(actor: Actor, tree: Tree, local_id: str) -> Node:
     return node
 
 
+_AT_SLOT = Prepared(
+    lambda: (
+        turns()
+        .filter(tree=Given("tree"), ended_at__isnull=True, form="continuation")
+        .filter(invoked_at__slot=Given("slot"))
+        .exclude(finish=TIMED_OUT)
+    )
+)
+
+
 def _demand_free(point: Node) -> None:
     """Raises CONFLICT where a running turn was started at the same slot. One that no longer makes
     progress only stores what it has, and blocks nothing."""
-    rows = turns().filter(tree=point.tree_id, ended_at__isnull=True, form="continuation")
-    for other in rows.filter(invoked_at__slot=point.slot_id).exclude(finish=TIMED_OUT):
+    for other in _AT_SLOT.all(tree=point.tree_id, slot=point.slot_id):
         if is_stalled(other):
             time_out(other)
             continue
@@ -305,7 +314,7 @@ def take(uid: str, lease: str) -> Turn | None:
         if row is None or (row.lease and row.leased_until and row.leased_until > moment):
             return None
         named.update(lease=lease, leased_until=moment + timedelta(seconds=LEASE_S))
-    return turns().get(pk=row.pk)
+    return turn_again(row.pk)
 
 
 def release(turn: Turn) -> None:
@@ -373,13 +382,21 @@ def now() -> datetime:
     return timezone.now()
 
 
+_HELD = Prepared(lambda: turns().select_for_update(of=("self",)).filter(pk=Given("pk")))
+
+
 class LostError(Exception):
     """Another worker holds the turn by now; what was started is rolled back."""
 
 
+_STEP_AT = Prepared(
+    lambda: Step.objects.filter(turn_uid=Given("turn"), turn_place=Given("place")).order_by("pk")
+)
+
+
 def step_at(turn: Turn, place: str) -> Step | None:
     """The step of a line that ran already, before a worker was lost."""
-    return Step.objects.filter(turn_uid=turn.uid, turn_place=place).first()
+    return _STEP_AT.first(turn=turn.uid, place=place)
 
 
 def finish(turn: Turn, *, text: str) -> None:
@@ -387,7 +404,7 @@ def finish(turn: Turn, *, text: str) -> None:
     at the point of an aside; no text, no node."""
     with transaction.atomic():
         writer = streams.lock(turn.tree, actor=turn.participant.uid, origin=f"turn:{turn.uid}")
-        row = turns().select_for_update(of=("self",)).get(pk=turn.pk)
+        row = _HELD.all(pk=turn.pk)[0]
         if row.status != "finishing":
             return
         node = _answer(writer, row, text) if text else None
@@ -423,7 +440,7 @@ def give_up(turn: Turn) -> None:
     """Ends a turn that cannot even write down what it has, without an answer."""
     with transaction.atomic():
         writer = streams.lock(turn.tree, actor=turn.participant.uid, origin=f"turn:{turn.uid}")
-        row = turns().select_for_update(of=("self",)).get(pk=turn.pk)
+        row = _HELD.all(pk=turn.pk)[0]
         if row.status == "finishing":
             end(writer, row, "interrupted", finish=row.finish, error=row.error)
             writer.flush()

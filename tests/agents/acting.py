@@ -7,8 +7,7 @@ from loom.access import Actor
 from loom.commands import turn_lifecycle
 from loom.models import Generation, Participant, Step, Tree, Turn
 from loom.models.generations import OPEN_TURN
-from loom.queries.workspaces import lines_of
-from loom.queries.workspaces import turns as rows
+from loom.queries.workspaces import lines_of, turn_again
 
 MOST = 400  # states of a turn: more mean that it does not end
 
@@ -35,7 +34,7 @@ def went(turn: Turn) -> Turn:
     for _ in range(MOST):
         run_turn(turn.uid)
         run_queued(turn)
-        found = rows().get(pk=turn.pk)
+        found = turn_again(turn.pk)
         if found.status not in OPEN_TURN:
             return found
     raise AssertionError("the turn did not end")

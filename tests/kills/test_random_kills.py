@@ -19,7 +19,8 @@ from tests.providers.scripted import ScriptedProvider
 from tests.thorough import THOROUGH
 
 pytestmark = [pytest.mark.kill]
-ROUNDS, KILLS = 2, 50 if THOROUGH else 8  # many in one round: a start costs seconds, a kill does not
+# Many in one round: a start costs seconds, a kill does not.
+ROUNDS, KILLS = 2, 50 if THOROUGH else 8
 
 Say = Callable[[str], None]
 
