@@ -43,7 +43,7 @@ from loom.grammar.tokens import ParseError
 from loom.models import Node, Window
 from loom.queries import lookup, windows
 from loom.queries.documents import parts_named, text_of
-from loom.queries.links import documents_seen
+from loom.queries.node_context import documents_seen
 from loom.queries.windows import (
     Source,
     followed,

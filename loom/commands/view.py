@@ -16,10 +16,10 @@ from loom.events.streams import enqueue
 from loom.grammar.lines import age, excerpt, parts_of, without_name
 from loom.grammar.refs import Ref, Slice, print_ref
 from loom.models import Node, Participant, Tree
-from loom.queries import lookup, node_context
-from loom.queries.documents import mentioning
-from loom.queries.links import Seen, links_of
+from loom.queries import lookup, node_context, places
 from loom.queries.lookup import NodeRow, path_of, withheld
+from loom.queries.node_context import Seen, links_of, mentioning
+from loom.queries.places import places_of
 from loom.queries.trees import tree_body
 from loom.queries.windows import WITHHELD
 from loom.rules import identity
@@ -250,7 +250,7 @@ def _diff(node: Node) -> str:
 def _foot(context: Context, node: Node) -> str:
     counts = node_context.counts_of(context.actor, node, links_of(context.actor, node))
     parts = [
-        *node_context.places_of([node.pk], context.workspace)[node.pk],
+        *places_of([node.pk], context.workspace)[node.pk],
         counted(counts.continuations, "continuation"),
         counted(counts.annotations, "annotation"),
         counted(counts.links, "link"),
@@ -396,8 +396,8 @@ def list_(context: Context, args: List) -> Reply:
     rows = {
         "continuations": lambda: lookup.slots_below(node.slot_id),
         "annotations": lambda: node_context.annotations_of(node),
-        "versions": lambda: node_context.versions_of(node),
-        "siblings": lambda: node_context.siblings_of(node),
+        "versions": lambda: places.versions_of(node),
+        "siblings": lambda: places.siblings_of(node),
         "sources": lambda: node_context.sources_of(context.actor, node),
         "merges": lambda: node_context.merges_of(context.actor, node),
     }

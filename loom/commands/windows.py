@@ -9,7 +9,7 @@ from loom.models import Node, Window
 from loom.queries import lookup, windows
 from loom.queries.documents import text_of
 from loom.queries.event_log import EVICTED
-from loom.queries.links import Seen, links_of
+from loom.queries.node_context import Seen, links_of
 from loom.queries.window_contents import contents_of
 from loom.queries.windows import (
     Source,

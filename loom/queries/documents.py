@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from operator import attrgetter
 
 from django.db.models import F, Q, QuerySet
 
@@ -21,7 +20,6 @@ from loom.grammar.slices import PART_LINES
 from loom.grammar.tokens import ParseError
 from loom.models import (
     Document,
-    DocumentEmbed,
     DocumentState,
     DocumentUpdate,
     DocumentView,
@@ -34,7 +32,6 @@ from loom.models import (
 )
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
-from loom.queries.links import Seen
 from loom.queries.lookup import withheld
 from loom.rules import documents, identity
 from loom.rules.documents import FENCE, LoreEntry, Section, entry_of, unpacked
@@ -43,7 +40,6 @@ from loom.rules.permissions import READ_DOCUMENTS
 from loom.rules.shared_text import SharedText
 
 MOST_SUGGESTED = 50
-MOST_EMBEDDING = 20  # documents that embed one node
 MOST_PARTS = 30  # of a long document that a refusal names
 CHUNK = 500  # updates that are read at once
 WITHHELD = "(left out of what models are sent)"
@@ -397,27 +393,6 @@ def _nodes_named(
         if close or len(known) == 1:
             found[one] = close[0] if close else known[0][0]
     return found
-
-
-def mentioning(actor: Actor, node: Node) -> list[Seen]:
-    """The documents that embed a version of a node, as far as the actor may read them, as links
-    that are not stored. Three queries, and four for each document that may be one, at most 20."""
-    among = documents_for(actor, node.tree).order_by()
-    names = lookup.rows().filter(slot=node.slot_id).values_list("pk", "local_id")
-    versions = dict(names)
-    named = DocumentEmbed.objects.filter(name__in=versions.values(), document__in=among)
-    papers = named.order_by("document").values_list("document", flat=True).distinct()
-    rows = Revision.objects.filter(number=F("document__revision"))
-    rows = rows.filter(document__in=list(papers[:MOST_EMBEDDING]))
-    found = list(rows.select_related("document__grove", "content").order_by())
-    seen = []
-    for row in sorted(found, key=attrgetter("document_id")):
-        written = documents.embeds_of(row.content.text)[: documents.MOST_EMBEDS]
-        ends = embedded(actor, row.document, written).values()
-        if any(isinstance(one, int) and one in versions for one in ends):
-            paper = row.document
-            seen.append(Seen("mentioned_by", None, paper.title, "", "", paper.uid))
-    return seen
 
 
 def trees_linked(actor: Actor, document: Document) -> QuerySet[Tree]:

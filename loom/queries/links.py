@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
 
-from loom.access import Actor, documents_for, trees_for
+from loom.access import Actor, trees_for
 from loom.models import Document, Grove, Link, Node, Tree
-from loom.queries import lookup
+from loom.queries.node_context import documents_seen
 from loom.queries.node_rows import fetch, listed
 from loom.rules import identity
 from loom.rules.identity import home_of, instant
@@ -80,16 +80,6 @@ def _seen(actor: Actor, tree: Tree, rows: "QuerySet[Link]") -> list[Link]:
     ]
 
 
-def documents_seen(actor: Actor, tree: Tree | None, items: Iterable[int]) -> set[int]:
-    """Those of the items that are documents which the actor may read in the tree; one query, none
-    where no item is a document."""
-    asked = [key for one in items if (key := identity.document_id(one)) is not None]
-    if not asked:
-        return set()
-    rows = documents_for(actor, tree).filter(pk__in=asked)
-    return set(map(identity.of_document, rows.values_list("pk", flat=True)))
-
-
 def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
     """The links as the API shows them; ends as a reader of `tree` names them."""
     named = written((end for link in links for end in (link.source_id, link.target_id)), tree.pk)
@@ -112,80 +102,6 @@ def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
 
 
 # The links of one item, as they are read from its side.
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A link from one item's side: its type as read from there, and the other end."""
-
-    type: str
-    node: Node | None
-    tree_title: str
-    note: str
-    tree_uid: str = ""
-    document_uid: str = ""  # where the other end is a document, whose title `tree_title` has
-    revisions: tuple[int, int] = (0, 0)  # of that document: when it was linked, and now
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether the other end was erased."""
-        return not self.tree_uid and not self.document_uid
-
-    @property
-    def whole(self) -> tuple[str, str]:
-        """The other end, if it is a tree or a document: as lines name it by id, and by title."""
-        kind = "doc" if self.document_uid else "tree"
-        return f"{kind}:{self.document_uid or self.tree_uid}", f'{kind}:"{self.tree_title}"'
-
-    @property
-    def shown(self) -> str:
-        """The type in words."""
-        return self.type.replace("_", " ")
-
-    @property
-    def has_changed(self) -> bool:
-        """Whether the document at the other end has a newer revision than the one linked."""
-        return 0 < self.revisions[0] < self.revisions[1]
-
-
-def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
-    """The links of a node or tree from its side, oldest first; ends the actor may not see
-    left out. At most five queries."""
-    here = item if isinstance(item, Tree) else item.tree
-    own = identity.of_tree(here.pk) if item is here else identity.of_node(item.pk)
-    rows = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
-    found = list(rows.filter(tree__in=trees_for(actor)).order_by("id"))
-    far = {one.target_id if one.source_id == own else one.source_id for one in found}
-    keys = [key for one in far if (key := identity.node_id(one)) is not None]
-    trees = {
-        one.pk: one for one in trees_for(actor).filter(pk__in={home_of(one) for one in far} - {0})
-    }
-    nodes = lookup.rows().filter(tree__in=trees).in_bulk(keys) if keys else {}
-    for node in nodes.values():
-        node.tree = trees[node.tree_id]
-    asked = [key for one in far if (key := identity.document_id(one)) is not None]
-    papers = documents_for(actor, here).in_bulk(asked) if asked else {}
-    gone = {home_of(one) for one in far if one > 0} - set(trees)
-    erased = erased_among(gone) if gone else set()
-    seen = []
-    for link in found:
-        outward = link.source_id == own
-        kind = link.type if outward else identity.reverse_of(link.type)
-        end = link.target_id if outward else link.source_id
-        paper, tree = papers.get(identity.document_id(end) or 0), trees.get(home_of(end))
-        if paper is not None:
-            version = link.target_version if outward else link.source_version
-            revisions = (int(version or 0), paper.revision)
-            seen.append(
-                Seen(kind, None, paper.title, link.note, "", paper.uid, revisions=revisions)
-            )
-        elif end in nodes:
-            seen.append(Seen(kind, nodes[end], "", link.note, nodes[end].tree.uid))
-        elif tree is not None and identity.tree_id(end) is not None:
-            seen.append(Seen(kind, None, tree.title, link.note, tree.uid))
-        elif home_of(end) in erased:
-            seen.append(Seen(kind, None, ERASED, link.note))
-    return seen
 
 
 # Portals: the links of nodes, grouped by type as they are read from each node's side.

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from loom.access import Actor, trees_for
 from loom.models import Node, Step, Tree
 from loom.queries import links, lookup
-from loom.queries.links import documents_seen
+from loom.queries.node_context import documents_seen
 from loom.queries.node_rows import (
     EXCLUDED,
     PRUNED,

@@ -14,8 +14,8 @@ from loom.grammar.lines import excerpt
 from loom.grammar.tokens import quote
 from loom.models import Node, Revision, Window, Workspace
 from loom.queries import lookup
-from loom.queries.links import documents_seen
 from loom.queries.node_bodies import messages_of
+from loom.queries.node_context import documents_seen
 from loom.queries.node_rows import fetch, listed
 from loom.queries.outline import drawn, outline
 from loom.queries.windows import (

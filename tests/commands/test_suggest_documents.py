@@ -13,7 +13,7 @@ from loom.access import Actor, acting_as
 from loom.commands.execute import Request, execute_line
 from loom.models import Document, DocumentEmbed, Event, Node, Participant, Tree, User
 from loom.queries import documents as queries
-from loom.queries.documents import mentioning
+from loom.queries.node_context import mentioning
 from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
 
