@@ -32,14 +32,18 @@ from loom.commands.view import LISTS
 from loom.events import streams
 from loom.models import Node, Participant, Step, Tree, Turn, Workspace
 from loom.models.base import Given, Prepared
-from loom.queries import lookup, window_contents, windows, workspaces
-from loom.queries.event_log import notifications_of
+from loom.queries import lookup, window_contents, windows, workspace_bodies, workspaces
 from loom.queries.links import Portal, portals_of
-from loom.queries.lookup import path_of, withheld_from_models
-from loom.queries.node_rows import NodeRow, rows_of
+from loom.queries.lookup import NodeRow, path_of, rows_of, withheld_from_models
 from loom.queries.outline import size_of
-from loom.queries.windows import loaded_in
-from loom.queries.workspaces import budget_of, spent_of, truncation_for, turns
+from loom.queries.workspaces import (
+    budget_of,
+    loaded_in,
+    notifications_of,
+    spent_of,
+    truncation_for,
+    turns,
+)
 from loom.rules import budgets
 from loom.rules.errors import CommandError
 from loom.rules.identity import STORED
@@ -337,7 +341,7 @@ def _windows(place: Place) -> dict[str, Any]:
     turn = place.turn.uid if place.turn is not None else None
     rows = [
         one
-        for one in windows.shown_in(place.workspace)
+        for one in workspaces.shown_in(place.workspace)
         if one.kind != "result" or one.turn_uid != turn
     ]
     if not rows:
@@ -380,12 +384,12 @@ def _targets(place: Place, portal: Portal) -> str:
 @sections.todos.collector
 def _todos(place: Place) -> dict[str, Any]:
     rows = workspaces.current_tasks(place.workspace)
-    return {"tasks": tuple(line for task in rows for line in workspaces.task_lines(task))}
+    return {"tasks": tuple(line for task in rows for line in workspace_bodies.task_lines(task))}
 
 
 @sections.memory.collector
 def _memory(place: Place) -> dict[str, Any]:
-    labels = windows.labels_of(place.workspace, STASHES)
+    labels = workspaces.labels_of(place.workspace, STASHES)
     done = actions(place.workspace, place.number("trace_actions"))
     return {"actions": done, "stashed": labels}
 

@@ -16,8 +16,8 @@ from loom import access
 from loom.access import Actor
 from loom.commands.node_writer import demand_text_node, demand_visible
 from loom.models import Call, Generation, Node, Participant, Tree, Workspace
-from loom.queries import lookup, provenance, usage
-from loom.queries.workspaces import text_at
+from loom.queries import lookup, places, provenance, usage
+from loom.queries.workspace_bodies import text_at
 from loom.rules.permissions import LOOM
 from loom.rules.providers import NANO
 
@@ -90,7 +90,7 @@ def _of_candidate(member: Actor, tree: Tree, wish: Wish) -> Next:
     demand_text_node(wish.node, "continued")
     demand_visible(wish.node)
     own = access.workspace_of(member.participant, tree)
-    pinned = lookup.settings_at(member, tree, own, wish.node)
+    pinned = places.settings_at(member, tree, own, wish.node)
     one = Generation(
         tree=tree,
         participant=wish.participant,

@@ -28,11 +28,20 @@ from loom.models import (
     Workspace,
 )
 from loom.models.base import Given, Prepared
-from loom.queries import lookup
+from loom.queries import workspaces
 from loom.queries.documents import lore_of, newest
-from loom.queries.lookup import below_pruned, path_of, withheld_from_models
+from loom.queries.lookup import (
+    GONE,
+    PRUNED,
+    NodeRow,
+    below_pruned,
+    fetch,
+    listed,
+    path_of,
+    rows_of,
+    withheld_from_models,
+)
 from loom.queries.node_context import Spot, margins_of
-from loom.queries.node_rows import GONE, PRUNED, NodeRow, fetch, listed, rows_of
 from loom.queries.outline import LINES, outline_left, outline_of, size_of
 from loom.rules import identity
 from loom.rules.documents import body_start
@@ -137,7 +146,7 @@ def actions(workspace: Workspace, most: int = 10) -> tuple[Action, ...]:
     if not workspace.pk:  # it is not stored yet
         return ()
     steps = _last(most).all(of=workspace.pk)
-    items = lookup.items_of(steps)
+    items = workspaces.items_of(steps)
     every = chain.from_iterable(items.values())
     keys = {key for one in every if (key := identity.node_id(one))}
     names = dict(Node.objects.filter(pk__in=keys).values_list("id", "local_id"))

@@ -26,9 +26,9 @@ from loom.events import streams
 from loom.models import Tree, Workspace
 from loom.queries import event_log, lookup, trees, verify
 from loom.queries.links import graph_body, graph_of
-from loom.queries.lookup import path_ids, path_of
-from loom.queries.node_bodies import node_bodies, nodes_json
-from loom.queries.node_rows import NodeRow, row_of, rows_of
+from loom.queries.lookup import NodeRow, path_of, rows_of
+from loom.queries.node_bodies import node_bodies, nodes_json, row_of
+from loom.queries.places import path_ids
 from loom.queries.provenance import provenance_of
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import LINK_TYPES, looks_like_id

@@ -40,7 +40,7 @@ from loom.commands import trees as tree_commands
 from loom.models import Tree, User, Workspace
 from loom.queries import lookup
 from loom.queries.links import link_bodies, links_in
-from loom.queries.lookup import pins_on
+from loom.queries.places import pins_on
 from loom.queries.trees import tree_bodies, tree_body
 from loom.rules import identity
 from loom.rules.errors import CommandError

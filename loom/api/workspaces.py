@@ -28,8 +28,15 @@ from loom.queries.node_bodies import messages_of
 from loom.queries.outline import outline_of
 from loom.queries.verify import verify_view
 from loom.queries.window_contents import windows_of
-from loom.queries.windows import augments_body
-from loom.queries.workspaces import draft_body, drafts_of, status_of, tasks_of, workspace_body
+from loom.queries.workspace_bodies import (
+    augments_body,
+    draft_body,
+    drafts_of,
+    status_of,
+    tasks_of,
+    workspace_body,
+)
+from loom.queries.workspaces import items_of
 from loom.rules.errors import not_found
 from loom.rules.identity import instant, looks_like_id
 
@@ -389,7 +396,7 @@ def _steps(actor: Actor, steps: list[Step]) -> list[dict[str, Any]]:
     if not views:
         return []
     closed = access.closed_steps(actor, [step for step, _ in views])
-    items = lookup.items_of(step for step, _ in views)
+    items = items_of(step for step, _ in views)
     names = written(chain.from_iterable(items.values()), views[0][1].tree_id)
     answers = messages_of(step for step, _ in views)
     bodies = [

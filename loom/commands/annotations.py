@@ -31,7 +31,7 @@ from loom.commands.registry import Args, RefField, Written, command
 from loom.grammar.tokens import ParseError
 from loom.models import Document, Mark, Mention, Node, NodeSource, Participant, Revision
 from loom.queries import documents as papers
-from loom.queries import lookup
+from loom.queries import lookup, places
 from loom.rules import documents, identity
 from loom.rules.documents import Edit
 from loom.rules.errors import CommandError, not_found
@@ -353,7 +353,7 @@ def _standing(context: Context, node: Node) -> tuple[Node, Node]:
     """(the version that a suggestion is about, the newest one there). Refuses one that is decided,
     and CONFLICT where a model would take a person's unsaved edit away."""
     _demand_open(node)
-    newest = lookup.newest_version(lookup.rows().get(pk=node.parent_slot_id or 0))
+    newest = places.newest_version(lookup.rows().get(pk=node.parent_slot_id or 0))
     node_writer.demand_visible(newest)
     draft_commands.demand_free(context.actor, newest)
     versions = lookup.rows().filter(slot=newest.slot_id, hash=node.parent_hash)
@@ -448,7 +448,7 @@ def _decided(context: Context, node: Node, decision: str, version: str) -> Op:
 
 def _read(context: Context, node: Node) -> Reply:
     """Marks what stands above a text as read: the text is not marked as older any more."""
-    above = lookup.version_above(node, context.workspace)
+    above = places.version_above(node, context.workspace)
     item = identity.of_node(node.pk)
     known = Mark.objects.filter(item=item, kind="read", removed_at__isnull=True)
     if not node.parent_hash or above is None or above.hash == node.parent_hash:

@@ -13,13 +13,13 @@ from loom.commands.registry import every as commands
 from loom.events.streams import Writer
 from loom.models import Document, Revision
 from loom.queries.documents import title_key
-from loom.queries.windows import (
-    MOST,
+from loom.queries.workspace_bodies import circle_of
+from loom.queries.workspaces import (
+    MOST_AUGMENTS,
     Augment,
     Loaded,
     augment_of,
     augments_of,
-    circle_of,
     in_order,
     loaded_in,
 )
@@ -250,9 +250,11 @@ def _stored(context: Context, writer: Writer, name: str, text: str, many: int) -
             "CONFLICT", f"{named(old)} is a note.", hint="choose another name for the augment"
         )
     if old is None:
-        if many >= MOST:
+        if many >= MOST_AUGMENTS:
             raise CommandError(
-                "LIMIT_EXCEEDED", f"At most {MOST} augments.", hint="change one that there is"
+                "LIMIT_EXCEEDED",
+                f"At most {MOST_AUGMENTS} augments.",
+                hint="change one that there is",
             )
         made = create(writer, context.actor, title=name, text=text, now=context.now, kind="augment")
         return made.revision

@@ -29,9 +29,9 @@ from loom.models import (
     Workspace,
 )
 from loom.models.base import Given, Prepared
-from loom.queries import lookup
+from loom.queries import lookup, places
 from loom.queries.documents import document_of
-from loom.queries.node_rows import NodeRow
+from loom.queries.lookup import NodeRow
 from loom.rules import identity
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import CROSS_TREE
@@ -384,7 +384,7 @@ def _named(context: Context, tree: Tree, ref: Ref) -> Node:
     node = lookup.find_node(tree, ref.id)
     if node is None:
         raise _unknown(context, tree, ref)
-    return lookup.newest_version(node) if ref.prime else node
+    return places.newest_version(node) if ref.prime else node
 
 
 def _unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
@@ -407,7 +407,7 @@ def _unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
 
 
 def _parent_of(context: Context) -> Node:
-    above = lookup.version_above(context.here, context.workspace)
+    above = places.version_above(context.here, context.workspace)
     if above is None:
         raise not_found("A node above the root")
     return above

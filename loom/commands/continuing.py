@@ -16,7 +16,7 @@ from loom.events.streams import hand_over
 from loom.grammar.lines import excerpt
 from loom.models import Generation, Node, Participant, Turn, Workspace
 from loom.models.base import new_uid
-from loom.queries import lookup
+from loom.queries import places
 from loom.queries.usage import path_tokens, prices_of
 from loom.rules import providers
 from loom.rules.errors import CommandError, not_found
@@ -85,7 +85,7 @@ def continue_(context: Context, args: Continue) -> Reply:
 def resolved(context: Context, point: Node, args: Continue) -> tuple[Continue, dict[str, Any]]:
     """(the line with the length and temperature that hold here, the samplers that hold here): what
     the line says, else what is pinned nearest above."""
-    pinned = lookup.settings_at(context.actor, context.tree, context.workspace, point)
+    pinned = places.settings_at(context.actor, context.tree, context.workspace, point)
     settings = (
         {**pinned, **providers.read_samplers(args.settings)} if args.settings else dict(pinned)
     )

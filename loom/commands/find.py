@@ -14,8 +14,7 @@ from loom.grammar.refs import Ref, parse_ref
 from loom.models import Node, Tree, Turn, Window
 from loom.queries import lookup, search
 from loom.queries.documents import Shown, matching, text_of
-from loom.queries.lookup import withheld
-from loom.queries.node_rows import NodeRow
+from loom.queries.lookup import NodeRow, withheld
 from loom.queries.outline import drawn, outline, outline_of
 from loom.queries.places import places_of
 from loom.queries.windows import Source, source_of

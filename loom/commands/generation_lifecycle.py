@@ -20,7 +20,8 @@ from loom.events.streams import enqueue
 from loom.models import SUMMARY, Call, Document, Generation, Lane, Node, Participant, Tree
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
-from loom.queries.node_rows import fetch, nodes_of_call
+from loom.queries.lookup import fetch
+from loom.queries.workspaces import nodes_of_call
 from loom.rules import identity
 
 OPEN = ("queued", "running")

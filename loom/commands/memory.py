@@ -22,7 +22,7 @@ from loom.grammar.slices import get
 from loom.grammar.tokens import ParseError
 from loom.models import Node, Turn, Window
 from loom.queries import lookup, windows
-from loom.queries.node_rows import rows_of
+from loom.queries.lookup import rows_of
 from loom.queries.window_contents import Shown, contents_of, staleness
 from loom.queries.windows import WITHHELD
 from loom.rules import identity

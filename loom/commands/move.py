@@ -21,7 +21,7 @@ from loom.commands.windows import (
 from loom.commands.windows import items_of as items_of_window
 from loom.grammar.refs import Ref
 from loom.models import Node, Step, Window
-from loom.queries import lookup
+from loom.queries import lookup, workspaces
 from loom.queries.lookup import path_of
 from loom.queries.outline import (
     CHILDREN,
@@ -352,7 +352,7 @@ def _taken_back(context: Context, step: Step) -> str:
         for one in opened:
             close_window(context, one)
         return f"closed {numbered([one.number for one in opened])}" if opened else ""
-    for key in filter(None, map(identity.node_id, lookup.items_of([step])[step.pk])):
+    for key in filter(None, map(identity.node_id, workspaces.items_of([step])[step.pk])):
         node = lookup.by_id(key)
         fold(context, node)
         return f"[{node.local_id}]"
@@ -382,7 +382,7 @@ def _before(context: Context, step: Step) -> Node | None:
     this tree."""
     moves = context.workspace.steps.filter(outcome="ok", seq__lt=step.seq)
     moves = moves.filter(canonical__startswith=SWITCHED).order_by("-seq")
-    for items in lookup.items_of(list(moves[:1])).values():
+    for items in workspaces.items_of(list(moves[:1])).values():
         for key in filter(None, map(identity.node_id, items)):
             node = lookup.by_id(key)
             if node.local_id == step.position:

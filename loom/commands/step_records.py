@@ -27,9 +27,10 @@ from loom.models import (
     Workspace,
 )
 from loom.models.base import Given, Prepared
-from loom.queries import lookup, workspaces
+from loom.queries import lookup, workspace_bodies
 from loom.queries.node_bodies import with_quoted
-from loom.queries.windows import brief, opened_by
+from loom.queries.windows import opened_by
+from loom.queries.workspaces import window_brief
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import digest
 from loom.rules.node_text import take_out_quotations
@@ -170,7 +171,7 @@ def _aside(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
 
 
 def _write_window_event(attempt: Attempt, workspace: Workspace, kind: str, window: Window) -> None:
-    _write_view_event(attempt, workspace, f"window.{kind}", {"windows": [brief(window)]})
+    _write_view_event(attempt, workspace, f"window.{kind}", {"windows": [window_brief(window)]})
 
 
 def _keep_tasks(attempt: Attempt, workspace: Workspace, context: Context) -> None:
@@ -181,7 +182,7 @@ def _keep_tasks(attempt: Attempt, workspace: Workspace, context: Context) -> Non
         task.save()
     for kind, rows in (("added", added), ("changed", changed)):
         if rows:
-            bodies = [workspaces.task_brief(one) for one in rows]
+            bodies = [workspace_bodies.task_brief(one) for one in rows]
             _write_view_event(attempt, workspace, f"task.{kind}", {"tasks": bodies})
 
 

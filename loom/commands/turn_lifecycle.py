@@ -22,9 +22,8 @@ from loom.grammar.lines import named
 from loom.models import Generation, Node, Participant, Step, Tree, Turn, Window, Workspace
 from loom.models.base import new_uid
 from loom.models.generations import OPEN_TURN
-from loom.queries import lookup, windows
-from loom.queries.windows import state_of
-from loom.queries.workspaces import texts_made_by, turn_body, turns
+from loom.queries import lookup, workspaces
+from loom.queries.workspaces import state_of, texts_made_by, turn_body, turns
 from loom.rules import budgets
 from loom.rules.errors import CommandError, not_found
 from loom.rules.permissions import GENERATE, LOOM
@@ -251,7 +250,7 @@ def hide_windows(workspace: Workspace, told: str, *, actor: Participant) -> None
         return
     Window.objects.bulk_update(changed, ["is_visible", "is_extended"])
     writer = streams.lock(workspace, actor=actor.uid)
-    body = [windows.brief(one) for one in changed]
+    body = [workspaces.window_brief(one) for one in changed]
     writer.append("window.changed", {"windows": body, "revision": workspace.revision})
     writer.flush()
 

@@ -310,7 +310,7 @@ def compare(context: Context, args: Compare) -> Reply:
 
 def _placed(context: Context, node: Node) -> str:
     """The header of a node with where it hangs: ` · below [x2a3]`."""
-    above = lookup.version_above(node, context.workspace)
+    above = places.version_above(node, context.workspace)
     return f"{header(node, context.now)}{f' · below [{above.local_id}]' if above else ''}"
 
 

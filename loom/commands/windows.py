@@ -8,20 +8,10 @@ from loom.grammar.refs import Ref
 from loom.models import Node, Window
 from loom.queries import lookup, windows
 from loom.queries.documents import text_of
-from loom.queries.event_log import EVICTED
 from loom.queries.node_context import Seen, links_of
 from loom.queries.window_contents import contents_of
-from loom.queries.windows import (
-    Source,
-    depth_in,
-    followed,
-    is_lens,
-    lines_of,
-    parents_of,
-    source_of,
-    state_of,
-)
-from loom.queries.workspaces import budget_of, turns
+from loom.queries.windows import Source, followed, is_lens, lines_of, parents_of, source_of
+from loom.queries.workspaces import EVICTED, budget_of, depth_in, state_of, turns
 from loom.rules import identity
 from loom.rules.errors import CommandError, not_found
 from loom.rules.options import number_of

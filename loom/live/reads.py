@@ -28,7 +28,7 @@ from loom.live.frames import Changed, Entry
 from loom.models import ApiKey, Event, Generation, Node, Stream, Tree, User
 from loom.models.base import Given, Prepared
 from loom.queries import event_log
-from loom.queries.node_rows import fetch, listed
+from loom.queries.lookup import fetch, listed
 from loom.rules import permissions
 from loom.rules.errors import CommandError
 from loom.rules.identity import digest

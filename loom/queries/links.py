@@ -9,13 +9,11 @@ from django.db.models import Q, QuerySet
 
 from loom.access import Actor, trees_for
 from loom.models import Document, Grove, Link, Node, Tree
-from loom.queries.node_context import documents_seen
-from loom.queries.node_rows import fetch, listed
+from loom.queries.lookup import fetch, listed
+from loom.queries.node_context import ERASED, documents_seen, erased_among
 from loom.rules import identity
 from loom.rules.identity import home_of, instant
 from loom.rules.permissions import CROSS_TREE
-
-ERASED = "erased"  # what an item is called once its tree is gone: shown as broken
 
 
 def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
@@ -42,13 +40,6 @@ def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
             AND id IN ({listed(trees)})"""
         shown.update({trees[key]: f"tree:{uid}" for key, uid in fetch(sql)})
     return shown
-
-
-def erased_among(trees: Iterable[int]) -> set[int]:
-    """Which of those trees were erased; one query."""
-    every = set(trees)
-    here = Tree.objects.filter(pk__in=every, erasing_at__isnull=True)
-    return every - set(here.values_list("pk", flat=True))
 
 
 # The links of a tree or of one node, as they are stored, for readers who may see both ends.

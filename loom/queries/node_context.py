@@ -12,11 +12,12 @@ from loom.access import Actor, documents_for, trees_for
 from loom.models import DocumentEmbed, Link, Node, NodeSource, Revision, Tree, Workspace
 from loom.queries import lookup
 from loom.queries.documents import embedded
-from loom.queries.links import ERASED, erased_among
-from loom.queries.node_rows import fetch, listed
+from loom.queries.lookup import fetch, listed
 from loom.rules import documents, identity
 from loom.rules.identity import home_of
 from loom.rules.permissions import CROSS_TREE
+
+ERASED = "erased"  # what an item is called once its tree is gone: shown as broken
 
 MOST_EMBEDDING = 20  # documents that embed one node
 
@@ -471,3 +472,10 @@ def _put_links(
     margin.links = tuple(
         LinksOf(shown, len(names), "" if names[1:] else names[0]) for shown, names in ends.items()
     )
+
+
+def erased_among(trees: Iterable[int]) -> set[int]:
+    """Which of those trees were erased; one query."""
+    every = set(trees)
+    here = Tree.objects.filter(pk__in=every, erasing_at__isnull=True)
+    return every - set(here.values_list("pk", flat=True))

@@ -10,9 +10,9 @@ from django.utils.dateparse import parse_date, parse_datetime
 
 from loom.access import Actor
 from loom.models import ORDINAL_BITS, Mark, Node, Tree, Workspace
-from loom.queries import lookup
-from loom.queries.lookup import selected_versions
-from loom.queries.node_rows import NodeRow, fetch, in_chunks, listed, rows_of
+from loom.queries import lookup, places
+from loom.queries.lookup import NodeRow, fetch, listed, rows_of, selected_versions
+from loom.queries.places import in_chunks
 from loom.queries.search_index import Candidate, Match, Scope, candidates, fold, match
 from loom.rules import identity
 from loom.rules.errors import CommandError
@@ -275,7 +275,7 @@ def _seen(
         here = of_tree.get(tree.pk, [])
         if not here:
             continue
-        hidden = lookup.hidden_slots(tree)
+        hidden = places.hidden_slots(tree)
         selected = selected_versions((one.slot_id for one in here), workspaces.get(tree.pk))
         seen += [
             one for one in here if one.slot_id not in hidden and selected[one.slot_id][0] == one.id

@@ -15,8 +15,8 @@ from django.db.models import Count, QuerySet, Sum
 
 from loom.access import Actor, linked_to
 from loom.models import Document, Generation, Grove, Node, Participant, Purse, Tree, Workspace
-from loom.queries.lookup import path_ids, path_of
-from loom.queries.node_rows import fetch, listed
+from loom.queries.lookup import fetch, listed, path_of
+from loom.queries.places import path_ids
 from loom.rules import providers as table
 from loom.rules.options import value_of
 from loom.rules.providers import LOCAL, LOCAL_WINDOW, NANO, RESERVE, Prices

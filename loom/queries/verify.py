@@ -14,10 +14,19 @@ from django.db.models import Q
 
 from loom.access import Actor
 from loom.models import ORDINAL_BITS, Call, Node, Tree, Workspace
-from loom.queries.links import ERASED, links_in, written
-from loom.queries.lookup import below_pruned, path_ids, selected_versions
+from loom.queries.links import links_in, written
+from loom.queries.lookup import (
+    NodeRow,
+    as_row,
+    below_pruned,
+    columns,
+    fetch,
+    listed,
+    selected_versions,
+)
 from loom.queries.node_bodies import proof_of
-from loom.queries.node_rows import NodeRow, as_row, columns, fetch, in_chunks, listed
+from loom.queries.node_context import ERASED
+from loom.queries.places import in_chunks, path_ids
 from loom.queries.window_contents import Shown, contents_of, staleness
 from loom.queries.windows import is_lens, visible
 from loom.rules import identity

@@ -13,17 +13,16 @@ from loom.access import Actor
 from loom.grammar.lines import excerpt
 from loom.grammar.tokens import quote
 from loom.models import Node, Revision, Window, Workspace
-from loom.queries import lookup
+from loom.queries import lookup, workspaces
+from loom.queries.lookup import fetch, listed
 from loom.queries.node_bodies import messages_of
 from loom.queries.node_context import documents_seen
-from loom.queries.node_rows import fetch, listed
 from loom.queries.outline import drawn, outline
 from loom.queries.windows import (
     GONE,
     LENSES,
     LOST,
     WITHHELD,
-    brief,
     by_number,
     first_of,
     followed,
@@ -36,6 +35,7 @@ from loom.queries.windows import (
     visible,
     with_lines,
 )
+from loom.queries.workspaces import window_brief
 from loom.rules import identity
 from loom.rules.identity import instant
 from loom.rules.node_text import count
@@ -145,7 +145,7 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     if not found:
         return []
     steps = [one.step for one in found if one.step is not None]
-    touched = lookup.items_of(steps)
+    touched = workspaces.items_of(steps)
     items = {one.number: _items(one, touched) for one in found}
     every = set().union(*items.values())
     closed = access.closed_steps(actor, steps)
@@ -457,7 +457,7 @@ def window_body(shown: Shown) -> dict[str, Any]:
     around = [row for row in shown.rows if row.is_around]
     first = shown.lines.first if shown.lines else 0
     return {
-        **brief(one),
+        **window_brief(one),
         "ref": shown.name,
         "label": one.label,
         "lines": [shown.lines.first, shown.lines.last] if shown.lines else None,

@@ -15,8 +15,8 @@ from markdown_it.token import Token
 
 from loom.access import Actor
 from loom.models import Mark, Node, Tree, VersionChoice, Workspace
-from loom.queries.lookup import path_ids
-from loom.queries.node_rows import NodeRow, rows_of
+from loom.queries.lookup import NodeRow, rows_of
+from loom.queries.places import path_ids
 from loom.rules import identity
 from loom.rules.identity import place_of
 from loom.rules.node_text import IMAGE_SIGN, WEB, described, described_image

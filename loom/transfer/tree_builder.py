@@ -18,8 +18,7 @@ from loom.events import streams
 from loom.events.streams import Writer
 from loom.models import Import, Link, Mark, Node, NodeSource, Tree, Workspace
 from loom.models.base import insert_rows
-from loom.queries.node_bodies import Facts, event_bodies, proof_of, without_text
-from loom.queries.node_rows import (
+from loom.queries.lookup import (
     EXCLUDED,
     IMPORTED,
     PRUNED,
@@ -29,6 +28,7 @@ from loom.queries.node_rows import (
     NodeRow,
     Rest,
 )
+from loom.queries.node_bodies import Facts, event_bodies, proof_of, without_text
 from loom.queries.outline import measured
 from loom.rules import identity
 from loom.transfer import records

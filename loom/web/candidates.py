@@ -21,8 +21,9 @@ from loom.commands.nodes import Respond, respond
 from loom.commands.registry import checked
 from loom.grammar.refs import Ref
 from loom.models import Generation, Tree
-from loom.queries.node_rows import NodeRow, writers_of
+from loom.queries.lookup import NodeRow
 from loom.queries.path_page import Asked, Candidate, Way, candidates_of, rests_of
+from loom.queries.provenance import writers_of
 from loom.rules.errors import CommandError
 from loom.rules.identity import Pieces
 from loom.rules.providers import samplers_written

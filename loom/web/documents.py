@@ -24,7 +24,7 @@ from loom.commands.execute import Request, execute_line
 from loom.grammar.tokens import quote
 from loom.models import Document, Node, Tree
 from loom.queries import documents as queries
-from loom.queries import lookup
+from loom.queries import lookup, places
 from loom.rules import documents as rules
 from loom.rules.errors import CommandError
 from loom.rules.identity import instant
@@ -403,7 +403,7 @@ def _current(keys: set[int]) -> dict[int, tuple[Node, Node]]:
     are hidden are left out. Five queries."""
     nodes = lookup.rows().select_related("tree").in_bulk(list(keys))
     slots = {one.slot_id: one.tree_id for one in nodes.values()}
-    newest = lookup.selected_versions(slots.keys() - lookup.hidden_among(slots), None)
+    newest = lookup.selected_versions(slots.keys() - places.hidden_among(slots), None)
     rows = lookup.rows().select_related("tree").in_bulk([key for key, _ in newest.values()])
     return {
         key: (node, rows[newest[node.slot_id][0]])

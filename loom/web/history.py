@@ -21,7 +21,7 @@ from loom.events import streams
 from loom.models import Event, Step, Tree, Turn, Workspace
 from loom.models.generations import OPEN_TURN
 from loom.queries import event_log
-from loom.queries.node_rows import NodeRow
+from loom.queries.lookup import NodeRow
 from loom.queries.workspaces import turns
 from loom.rules.errors import CommandError, not_found
 from loom.rules.identity import instant

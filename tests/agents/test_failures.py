@@ -14,8 +14,9 @@ from agents.providers.transport import the_loop
 from loom.access import Actor, get_visit
 from loom.commands import generation_lifecycle
 from loom.models import Generation, Participant, Tree
-from loom.queries.node_rows import pieces_of, rows_of
+from loom.queries.lookup import rows_of
 from loom.queries.path_page import way_of
+from loom.queries.provenance import pieces_of
 from loom.web.candidates import Card, cards_of, weave_of
 from loom.web.display import cast_of
 from loom.web.node_parts import broken_reason

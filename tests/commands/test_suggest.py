@@ -8,7 +8,7 @@ from loom.access import Actor, acting_as, get_actor
 from loom.commands import drafts, node_writer
 from loom.commands.execute import Request, execute_line
 from loom.models import Event, Node, Participant, Tree, User
-from loom.queries import lookup
+from loom.queries import lookup, places
 from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
 from tests.machines.replay import replayed, stored
@@ -24,7 +24,7 @@ def suggested(say: Say, node: str, text: str, **more: object) -> str:
 
 def current(tree: Tree, node: str) -> str:
     """The newest text of a node's slot."""
-    return lookup.newest_version(lookup.rows().get(tree=tree, local_id=node)).text
+    return places.newest_version(lookup.rows().get(tree=tree, local_id=node)).text
 
 
 def test_an_accepted_suggestion_is_a_version_and_settled(

@@ -7,8 +7,8 @@ from django.utils import timezone
 from loom.access import Actor
 from loom.commands.node_writer import make_items
 from loom.models import Link, Mark, Node, Participant, Tree
+from loom.queries.lookup import rows_of
 from loom.queries.node_bodies import node_bodies, nodes_json
-from loom.queries.node_rows import rows_of
 from loom.rules import identity
 from tests.queries.growing import add, chain, flag, version
 

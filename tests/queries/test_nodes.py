@@ -9,9 +9,8 @@ from django.utils import timezone
 from loom.access import Actor
 from loom.commands.node_writer import make_items
 from loom.models import Link, Mark, Node, Tree, User
-from loom.queries.lookup import path_of
+from loom.queries.lookup import path_of, rows_of
 from loom.queries.node_bodies import event_body, node_bodies
-from loom.queries.node_rows import rows_of
 from loom.rules import identity
 from tests.conftest import join
 from tests.machines.replay import events_of

@@ -27,7 +27,8 @@ from loom.models import (
     Workspace,
 )
 from loom.models.base import new_uid
-from loom.queries.node_rows import pieces_of, rows_of
+from loom.queries.lookup import rows_of
+from loom.queries.provenance import pieces_of
 from loom.rules.errors import CommandError
 from loom.rules.identity import of_node
 from loom.web.live_parts import parts_for

@@ -24,7 +24,7 @@ from loom.commands import trees as tree_commands
 from loom.commands.execute import Request, execute_line
 from loom.management.commands import restore
 from loom.models import Grove, Image, Tree, User
-from loom.queries.node_rows import rows_of
+from loom.queries.lookup import rows_of
 from loom.rules import node_text as rules
 from loom.transfer import book_writers, images, importing
 from loom.transfer.exporting import FORMATS

@@ -14,8 +14,8 @@ from loom.commands import node_writer
 from loom.commands.document_actions import make_document
 from loom.commands.execute import Request, execute_line
 from loom.models import Document, Event, Grove, Link, Mark, Node, Participant, Tree, User
+from loom.queries.lookup import NodeRow, rows_of
 from loom.queries.node_bodies import Facts, facts_of
-from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.verify import verify_tree
 from loom.rules import identity
 from loom.rules.identity import of_tree
