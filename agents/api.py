@@ -26,7 +26,7 @@ from agents.next_request import (
 )
 from loom import access
 from loom.access import Actor
-from loom.api.auth import user_of
+from loom.api.requests import user_of
 from loom.api.schema import a_truth, an_id, operation, word
 from loom.api.waiting import ended_within
 from loom.commands import generation_lifecycle

@@ -88,7 +88,7 @@ def of_requests() -> Readers:
     from rest_framework.renderers import JSONRenderer
     from rest_framework.request import Request
 
-    from loom.api.bodies import read_json
+    from loom.api.requests import read_json
     from loom.queries.search import MAX_QUERY
     from loom.queries.search_index import fold, match
     from loom.transfer.files import demand_readable

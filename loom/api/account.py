@@ -13,8 +13,7 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.api import responses
-from loom.api.auth import demand_browser, user_of
-from loom.api.bodies import Body, Part, read
+from loom.api.requests import Body, Part, demand_browser, read, user_of
 from loom.api.schema import PAGES, one_of, operation, paged
 from loom.commands import people
 from loom.commands import saved as saving

@@ -14,8 +14,7 @@ from rest_framework.response import Response
 from loom import access
 from loom.access import Actor
 from loom.api import responses
-from loom.api.auth import user_of
-from loom.api.bodies import Body, read
+from loom.api.requests import Body, read, user_of
 from loom.api.schema import operation
 from loom.api.waiting import Wait, ended_within, hold, of_search
 from loom.commands import execute, turn_lifecycle, web_search

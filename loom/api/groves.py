@@ -16,9 +16,8 @@ from rest_framework.response import Response
 from loom import access
 from loom.access import Actor
 from loom.api import responses
-from loom.api.auth import demand_scope, user_of
-from loom.api.bodies import Body, Instant, LinkNamed, Part, read
 from loom.api.nodes import events_of
+from loom.api.requests import Body, Instant, LinkNamed, Part, demand_scope, read, user_of
 from loom.api.schema import (
     PAGES,
     a_number,

@@ -19,7 +19,7 @@ from rest_framework.response import Response
 from loom import access, models
 from loom.access import Actor
 from loom.api import responses
-from loom.api.auth import user_of
+from loom.api.requests import user_of
 from loom.api.schema import a_number, a_truth, an_id, number, operation, truth, word
 from loom.commands.windows import link_type
 from loom.events import streams

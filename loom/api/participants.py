@@ -14,9 +14,8 @@ from rest_framework.response import Response
 from loom import access, models
 from loom.access import Actor
 from loom.api import responses
-from loom.api.auth import user_of
-from loom.api.bodies import MAX_TEXT, Part, Word, read
 from loom.api.nodes import get_node
+from loom.api.requests import MAX_TEXT, Part, Word, read, user_of
 from loom.api.schema import PAGES, a_truth, an_id, operation, paged, truth, word
 from loom.commands import participants as verbs
 from loom.commands.agent_templates import TEMPLATES

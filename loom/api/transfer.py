@@ -22,8 +22,7 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.access import Actor
-from loom.api.auth import user_of
-from loom.api.bodies import Body, read
+from loom.api.requests import Body, read, user_of
 from loom.api.schema import form, operation
 from loom.events.streams import enqueue
 from loom.models import Grove, Import, ImportPart, Tree, User

@@ -18,10 +18,9 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.access import Actor
-from loom.api import bodies, responses
-from loom.api.auth import user_of
-from loom.api.bodies import MAX_TEXT, Body, Part, read
+from loom.api import requests, responses
 from loom.api.nodes import get_node
+from loom.api.requests import MAX_TEXT, Body, Part, read, user_of
 from loom.api.schema import (
     PAGES,
     a_truth,
@@ -144,7 +143,7 @@ class NewPublicLink(PublicLink):
     "DELETE",
     "public links revoke",
     "Revoke a public link",
-    body=bodies.LinkNamed,
+    body=requests.LinkNamed,
     answers=responses.Gone,
 )
 @api_view(["GET", "POST", "DELETE"])
@@ -154,7 +153,7 @@ def public_links(request: Request, uid: str) -> Response:
     if request.method == "GET":
         return paged(request, tree_commands.open_links(actor, tree), tree_commands.public_link_body)
     if request.method == "DELETE":
-        tree_commands.revoke_public_link(actor, tree, read(request, bodies.LinkNamed).id)
+        tree_commands.revoke_public_link(actor, tree, read(request, requests.LinkNamed).id)
         return Response({"ok": True})
     made, secret = tree_commands.make_public_link(
         actor, tree, days=read(request, PublicLinkSent).days

@@ -12,10 +12,9 @@ from rest_framework.response import Response
 from loom import access
 from loom.access import Actor
 from loom.api import responses
-from loom.api.auth import demand_scope, user_of
-from loom.api.bodies import Body, Part, read
 from loom.api.groves import CURSOR
 from loom.api.nodes import events_of
+from loom.api.requests import Body, Part, demand_scope, read, user_of
 from loom.api.schema import MOST_ROWS, USUAL_ROWS, a_number, an_id, needed, number, operation, word
 from loom.commands import drafts as draft_commands
 from loom.commands import step_records
