@@ -23,7 +23,8 @@ from loom.commands import (
     web_search,
 )
 from loom.commands.continuing import outcome_of
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.events import streams
 from loom.grammar.batches import Command
 from loom.grammar.lines import read, shortened, without_name

@@ -38,7 +38,8 @@ def _measure() -> None:
 
     from bench.trees import make_owner
     from loom.commands import node_writer
-    from loom.commands.execute import Request, execute_line
+    from loom.commands.execute import execute_line
+    from loom.commands.registry import Request
     from loom.models import Participant
     from tests.agents.acting import asked, went
     from tests.providers.scripted import ScriptedProvider

@@ -20,7 +20,8 @@ from django.utils import timezone  # noqa: E402
 from agents import persistence  # noqa: E402
 from loom.access import get_actor  # noqa: E402
 from loom.commands import groves, node_writer  # noqa: E402
-from loom.commands.execute import Request, execute_line  # noqa: E402
+from loom.commands.execute import execute_line  # noqa: E402
+from loom.commands.registry import Request  # noqa: E402
 from loom.models import Generation, Participant, User  # noqa: E402
 from loom.rules.providers import counts_of  # noqa: E402
 from tests.agents.acting import run_lane  # noqa: E402

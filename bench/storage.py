@@ -63,7 +63,8 @@ def main(count: int, characters: int) -> None:
     """Writes the texts and prints what each byte of them costs."""
     from bench.trees import make_owner
     from loom.commands import node_writer
-    from loom.commands.execute import Request, execute_line
+    from loom.commands.execute import execute_line
+    from loom.commands.registry import Request
 
     actor = make_owner("bench")
     tree = node_writer.make_tree(actor, title="Storage")

@@ -50,7 +50,8 @@ def main() -> None:
 
 
 def _path(actor: Any, tree: Any, lines: int) -> list[str]:
-    from loom.commands.execute import Request, execute_line
+    from loom.commands.execute import execute_line
+    from loom.commands.registry import Request
 
     ids = ["root"]
     for number in range(PATH):
@@ -65,7 +66,8 @@ def _rendering(actor: Any, agent: Any) -> None:
     from agents.context import sections
     from loom.access import acting_as
     from loom.commands import node_writer
-    from loom.commands.execute import Request, execute_line
+    from loom.commands.execute import execute_line
+    from loom.commands.registry import Request
 
     tree = node_writer.make_tree(actor, title="Rendering")
     view, own = acting_as(actor, agent), node_writer.workspace_of(agent, tree)
@@ -123,7 +125,8 @@ def _sections(actor: Any, agent: Any) -> None:
     from agents.agent_prompt import assembled, next_place
     from loom.access import acting_as
     from loom.commands import node_writer
-    from loom.commands.execute import Request, execute_line
+    from loom.commands.execute import execute_line
+    from loom.commands.registry import Request
 
     tree = node_writer.make_tree(actor, title="A document")
     view, own = acting_as(actor, agent), node_writer.workspace_of(agent, tree)

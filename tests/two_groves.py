@@ -8,7 +8,8 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.events import streams
 from loom.models import Grove, Membership, Node, Participant, Tree, User
 

@@ -12,22 +12,23 @@ from loom import access
 from loom.access import Actor, documents_for
 from loom.commands import document_log, node_writer
 from loom.commands import drafts as draft_commands
-from loom.commands.context import (
+from loom.commands.command_args import Args, RefField, Written
+from loom.commands.documents import named
+from loom.commands.lenses import aimed
+from loom.commands.marks import add_mark
+from loom.commands.named_items import get_document
+from loom.commands.node_writer import NewNode, demand_text, settle_draft
+from loom.commands.nodes import edited_version, made_nodes
+from loom.commands.registry import (
     Context,
     Op,
     Reply,
-    get_document,
+    command,
     get_own_node,
     item_of,
     touched,
     tree_of,
 )
-from loom.commands.documents import named
-from loom.commands.lenses import aimed
-from loom.commands.marks import add_mark
-from loom.commands.node_writer import NewNode, demand_text, settle_draft
-from loom.commands.nodes import edited_version, made_nodes
-from loom.commands.registry import Args, RefField, Written, command
 from loom.grammar.tokens import ParseError
 from loom.models import Document, Mark, Mention, Node, NodeSource, Participant, Revision
 from loom.queries import documents as papers

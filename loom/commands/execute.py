@@ -1,30 +1,134 @@
-"""The one entry: every command, whoever gives it, is read, checked, run and logged here."""
+"""The one entry: every command, whoever gives it, is read, checked, run and logged here. So are
+the actions: commands of pages and API without a line, for groves, members, models, trees, links."""
 
 import contextlib
-import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from itertools import count, islice
-from typing import Any, TypeVar, overload
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar, get_type_hints, overload
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from loom import access
-from loom.access import Actor, acting_as, demand
+from loom.access import Actor, acting_as, demand, demand_role, get_actor
 from loom.commands import node_writer, registry, step_records
-from loom.commands.context import Answer, Attempt, Context, Reply, Request
-from loom.commands.registry import Action, Args, ArgsT, Command, run_action
+from loom.commands.command_args import Args, ArgsT
+from loom.commands.dry_runs import ReadsItsWritesError, reading_only, writes_withheld
+from loom.commands.registry import Answer, Attempt, Command, Context, Reply, Request
+from loom.commands.step_records import recorded, storable
 from loom.events import streams
+from loom.events.streams import Writer
 from loom.grammar.forms import demand_values
 from loom.grammar.lines import Line, read, write
 from loom.grammar.refs import refuse_controls
 from loom.grammar.tokens import ParseError
-from loom.models import Grove, Participant, Tree, Workspace
+from loom.models import Grove, Participant, Step, Stream, Tree, Workspace
 from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import WRITE
+from loom.rules.permissions import WRITE, Role
+
+# Actions, as they are registered.
+
+Kind = Literal["grove", "tree"]
+
+R = TypeVar("R")
+
+
+@dataclass
+class Change:
+    """One action while it runs. `writer` is the locked stream of `item`; an action that makes
+    its item calls `open` first. `author` is who the step names: the actor, or whoever became
+    a member by the action. `inverse` is what undo does, and `message` what it was, in words."""
+
+    now: datetime
+    member: Actor | None
+    item: Grove | Tree | None
+    author: Participant | None = None
+    inverse: list[dict[str, Any]] = field(default_factory=list)
+    message: str = ""
+    _writer: Writer | None = None
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts. Only actions with a role have one."""
+        if self.member is None:
+            raise RuntimeError("this action is registered without a role, so nobody acts in it")
+        return self.member
+
+    @property
+    def grove(self) -> Grove:
+        """The grove that is changed."""
+        assert isinstance(self.item, Grove)
+        return self.item
+
+    @property
+    def tree(self) -> Tree:
+        """The tree that is changed."""
+        assert isinstance(self.item, Tree)
+        return self.item
+
+    @property
+    def writer(self) -> Writer:
+        """The locked stream of the item."""
+        if self._writer is None:
+            raise RuntimeError("this action has to open the stream of what it makes")
+        return self._writer
+
+    def lock(self, item: Grove | Tree) -> Writer:
+        """Locks the item's stream, which the action writes."""
+        self.item = item
+        self._writer = streams.lock(item, actor=self.author.uid if self.author else "")
+        return self._writer
+
+    def open(self, item: Grove | Tree, author: Participant) -> Writer:
+        """Makes and locks the stream of an item that the action has made for `author`."""
+        self.author = author
+        streams.open_stream(item)
+        return self.lock(item)
+
+
+@dataclass(frozen=True)
+class Action(Generic[ArgsT, R]):
+    """A command without a line. `stream` is the kind of stream that it writes; `role` what a
+    member needs, None where somebody becomes a member by it."""
+
+    name: str
+    stream: Kind
+    role: Role | None
+    args: type[ArgsT]
+    run: Callable[[Change, ArgsT], R]
+    summary: str
+
+
+_actions: dict[str, Action[Any, Any]] = {}
+
+
+def action(
+    name: str, *, stream: Kind, role: Role | None
+) -> Callable[[Callable[[Change, ArgsT], R]], Action[ArgsT, R]]:
+    """Registers a function as an action; its second parameter's type is its Args. The name
+    then refers to the action, so that nobody calls the function without its lock and step."""
+
+    def register(run: Callable[[Change, ArgsT], R]) -> Action[ArgsT, R]:
+        if name in _actions:
+            raise ValueError(f"there are two actions {name!r}")
+        args: type[ArgsT] = get_type_hints(run)["args"]
+        made = Action(name, stream, role, args, run, inspect.getdoc(run) or "")
+        _actions[name] = made
+        return made
+
+    return register
+
+
+def actions() -> Mapping[str, Action[Any, Any]]:
+    """Every action that was imported, by its name."""
+    return dict(_actions)
+
+
+# Commands.
+
 
 VIEW_GROUPS = ("Look", "Move", "Keep")
 
@@ -51,118 +155,6 @@ def acting_for(member: Actor, agent: Participant, line: str) -> Actor:
     return acting_as(member, agent)
 
 
-# A transaction in which nothing is locked and nothing written, for saying what would happen.
-
-
-_WRITES = re.compile(r"\s*(INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
-_TABLE = re.compile(r'\s*(?:INSERT\s+(?:OR\s+\w+\s+)?INTO|UPDATE|DELETE\s+FROM)\s+"?(\w+)"?', re.I)
-_RETURNED = re.compile(r"\bRETURNING\s+(.+)$", re.IGNORECASE | re.DOTALL)
-_LOCKS = re.compile(r"\s+FOR (NO KEY )?UPDATE( OF [\w\", ]+)?( NOWAIT| SKIP LOCKED)?\s*$", re.I)
-_READ = re.compile(r'(?:FROM|JOIN)\s+"?(loom_\w+)"?', re.IGNORECASE)
-
-
-class ReadsItsWritesError(Exception):
-    """A command read a table that it had written to, which a dry run does not show it."""
-
-
-@contextmanager
-def reading_only() -> Iterator[None]:
-    """A transaction in which the database refuses to write; on SQLite it takes no lock."""
-    with _deferred(), transaction.atomic(), _read_only():
-        yield
-
-
-@contextmanager
-def writes_withheld() -> Iterator[None]:
-    """Within the block writes are not sent, and rows that are selected for update not locked.
-
-    Raises ReadsItsWritesError where the block reads rows of a kind that it wrote before: what
-    it would decide is not what a real run would decide.
-    """
-    with connection.execute_wrapper(_Withheld()):
-        yield
-
-
-@contextmanager
-def _deferred() -> Iterator[None]:
-    """SQLite: transactions begin without the lock for writing."""
-    if connection.vendor != "sqlite" or connection.in_atomic_block:
-        yield
-        return
-    sqlite: Any = connection
-    sqlite.ensure_connection()
-    mode, sqlite.transaction_mode = sqlite.transaction_mode, "DEFERRED"
-    try:
-        yield
-    finally:
-        sqlite.transaction_mode = mode
-
-
-@contextmanager
-def _read_only() -> Iterator[None]:
-    """The database refuses to write."""
-    raw: Any = connection.connection
-    if connection.vendor != "sqlite":
-        raw.execute("SET LOCAL transaction_read_only = on")
-        yield
-        return
-    raw.execute("PRAGMA query_only = ON")
-    try:
-        yield
-    finally:  # not by a cursor of Django's, which runs nothing once a rollback is due
-        raw.execute("PRAGMA query_only = OFF")
-
-
-class _Withheld:
-    """Wraps each statement: writes are answered here, and locks are left out."""
-
-    def __init__(self) -> None:
-        self._written: set[str] = set()
-        self._inserted: set[str] = set()
-        self._keys = count(2**62)  # of rows that are never stored; no real one comes near
-
-    def __call__(
-        self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any
-    ) -> Any:
-        if _WRITES.match(sql):
-            if many:
-                raise NotImplementedError("executemany in a dry run")
-            return self._answered(execute, sql, params, context)
-        touched = self._written.intersection(_READ.findall(sql))
-        if touched:
-            raise ReadsItsWritesError(", ".join(sorted(touched)))
-        return execute(_LOCKS.sub("", sql), params, many, context)
-
-    def _answered(self, execute: Callable[..., Any], sql: str, params: Any, context: Any) -> Any:
-        """What the database would answer: an INSERT the keys of its rows, an UPDATE or a DELETE
-        how many rows it changes."""
-        found = _TABLE.match(sql)
-        assert found is not None
-        table = found[1]
-        self._written.add(table)
-        if sql.lstrip()[:6].upper() == "INSERT":
-            self._inserted.add(table)
-            returned = _RETURNED.search(sql)
-            columns = len(returned[1].split(",")) if returned else 1
-            rows = sql.count("(%s")
-            keys = (str(next(self._keys)) for _ in range(columns * rows))
-            made = ", ".join(f"({', '.join(islice(keys, columns))})" for _ in range(rows))
-            answer = execute(f"VALUES {made}", None, False, context)
-        elif table in self._inserted:  # a row of this block may be meant, which nobody finds
-            rows, answer = 1, None
-        else:
-            head, where, tail = sql.partition(" WHERE ")
-            sql = f'SELECT COUNT(*) FROM "{table}"{where}{tail}'  # noqa: S608 (Django's own SQL)
-            answer = execute(sql, tuple(params or ())[head.count("%s") :], False, context)
-            rows = context["cursor"].fetchone()[0]
-        # A driver gives no number of rows for what was only read.
-        context["cursor"].rowcount = rows
-        return answer
-
-
-__all__ = ["Answer", "Request", "execute", "execute_line"]
-
-R = TypeVar("R")
 BARE = Request("")
 
 
@@ -396,4 +388,76 @@ def _context(attempt: Attempt, writer: streams.Writer | None) -> Context:
         origin=attempt.request.origin,
         turn=attempt.request.turn,
         writer=writer,
+    )
+
+
+# Actions.
+
+
+def run_action(
+    actor: Actor | None, item: Grove | Tree | None, what: Action[ArgsT, R], args: ArgsT
+) -> R:
+    """Runs an action, for `loom.commands.execute.execute`: rows, events and the step in one
+    transaction.
+
+    The role is checked under the lock, so that two owners cannot take it from each other at
+    once.
+    """
+    try:
+        with transaction.atomic():
+            change = Change(timezone.now(), actor, item, actor.participant if actor else None)
+            if item is not None:
+                change.lock(item)
+            change.member = _allowed(actor, what)
+            value = what.run(change, args)
+            done = {"message": change.message, "inverse": change.inverse or None}
+            _write_step(change, what, args, outcome="ok", **done)
+            change.writer.flush()
+            return value
+    except CommandError as refused:
+        if actor is not None and item is not None:
+            _refused(actor, item, what, args, refused)
+        raise
+
+
+def _allowed(actor: Actor | None, what: Action[Any, Any]) -> Actor | None:
+    if what.role is None or actor is None:
+        if what.role is not None:
+            raise RuntimeError(f"{what.name} is for members")
+        return actor
+    now = get_actor(actor.user, actor.grove)
+    demand_role(now, what.role)
+    return now
+
+
+def _refused(
+    actor: Actor, item: Grove | Tree, what: Action[Any, Any], args: Args, refused: CommandError
+) -> None:
+    """Writes the step of a refused action, after its transaction was rolled back; none of
+    outsiders, and none where the item is being erased together with its log."""
+    with transaction.atomic(), contextlib.suppress(CommandError):
+        get_actor(actor.user, actor.grove)
+        if not Stream.objects.filter(name=streams.name_of(item), erasing=False).exists():
+            return
+        change = Change(timezone.now(), actor, item, actor.participant)
+        change.lock(item)
+        message, hint = storable(refused.message), storable(refused.hint)
+        _write_step(change, what, args, outcome=refused.code, message=message, hint=hint)
+        change.writer.flush()
+
+
+def _write_step(change: Change, what: Action[Any, Any], args: Args, **fields: Any) -> None:
+    """A step of the stream itself: it has no workspace, and is numbered in the stream."""
+    writer, author = change.writer, change.author
+    assert author is not None
+    own = Step.objects.filter(workspace=None, stream=writer.stream.name).order_by("-seq")
+    Step.objects.create(
+        stream=writer.stream.name,
+        seq=(own.values_list("seq", flat=True).first() or 0) + 1,
+        actor=author,
+        canonical=what.name,
+        arguments=recorded(args),
+        events=writer.seqs,
+        at=change.now,
+        **fields,
     )

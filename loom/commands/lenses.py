@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from loom.access import may_reach
 from loom.commands import node_writer
-from loom.commands.context import Context, get_node, get_own_node, get_window
+from loom.commands.named_items import get_window
+from loom.commands.registry import Context, get_node, get_own_node
 from loom.commands.windows import held, known, move_window, node_of, shows
 from loom.grammar.refs import Ref, Slice
 from loom.grammar.slices import Cut, get

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.commands.context import Context, Op
+from loom.commands.registry import Context, Op
 from loom.events import streams
 from loom.events.streams import Writer
 from loom.grammar.refs import Slice

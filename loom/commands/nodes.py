@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from loom.commands import drafts as draft_commands
 from loom.commands import node_writer
-from loom.commands.context import Context, Op, Reply, get_node, get_own_node, touched
+from loom.commands.command_args import Args, RefField, Written
 from loom.commands.lenses import Target, follow, target_of
 from loom.commands.node_writer import (
     NewNode,
@@ -16,7 +16,7 @@ from loom.commands.node_writer import (
     flag,
     settle_draft,
 )
-from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.registry import Context, Op, Reply, command, get_node, get_own_node, touched
 from loom.commands.view import counted
 from loom.models import Node, Tree
 from loom.queries import lookup, places

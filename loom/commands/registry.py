@@ -1,115 +1,29 @@
-"""The one registry: every command and action with its arguments, class and permissions."""
+"""The registry of commands: what each is, what a running one is given and returns, and the node
+that a ref names."""
 
-import contextlib
-import hashlib
 import inspect
-import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar, get_type_hints
+from functools import cached_property
+from typing import Any, Literal, get_type_hints
 
-from django.db import models, transaction
-from django.utils import timezone
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
-from pydantic.fields import FieldInfo
-
-from loom.access import Actor, demand_role, get_actor
+from loom import access
+from loom.access import Actor, may_reach
+from loom.commands.command_args import Args, ArgsT, form_of
+from loom.commands.named_items import LATER, no_node, node_shown, tree_named, unknown
 from loom.events import streams
 from loom.events.streams import Writer
-from loom.grammar.forms import Form, Part, PartKind, ValueKind, syntax
-from loom.grammar.refs import Ref, parse_ref
-from loom.models import Grove, Participant, Step, Stream, Tree
-from loom.rules.errors import CommandError
-from loom.rules.permissions import Permission, Role
-
-if TYPE_CHECKING:
-    from loom.commands.context import Context, Reply
-
-
-@dataclass(frozen=True)
-class Written:
-    """How one field is written on the line; names and meaning as in grammar.forms.Part."""
-
-    kind: PartKind
-    lead: str = ""
-    key: str = ""
-    value: ValueKind = "word"
-    minimum: float | None = None
-    maximum: float | None = None
-    choices: tuple[str, ...] = ()
-    many: bool = False
-    refs: tuple[str, ...] = ()
-    but: tuple[str, ...] = ()
-    needs: str = ""
-    shown: str = ""
-
-
-class Secret:
-    """Marks a field, in `Annotated`, whose value no step may keep: a password, a key, a link."""
-
-
-class Args(BaseModel):
-    """Base of all arguments: read only, nothing unknown."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
-
-
-ArgsT = TypeVar("ArgsT", bound=Args)
-
-
-def checked(kind: type[ArgsT], values: Mapping[str, Any]) -> ArgsT:
-    """Arguments made of what a form sent, such as `{"n": "3"}`. Raises CommandError
-    INVALID_SYNTAX for what they cannot hold."""
-    try:
-        return kind.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise CommandError(
-            "INVALID_SYNTAX", f"{name} can't be {first['input']!r}.", hint=first["msg"]
-        ) from None
-
-
-def _as_ref(value: Any) -> Any:
-    return parse_ref(value) if isinstance(value, str) else value
-
-
-# A reference in a command's arguments: on the wire a text, inside a Ref.
-RefField = Annotated[Ref, BeforeValidator(_as_ref), WithJsonSchema({"type": "string"})]
-
-
-def form_of(verb: str, args: type[Args]) -> Form:
-    """The written form of a command: one part a field, in the order of the fields."""
-    return Form(verb, tuple(_part(name, field) for name, field in args.model_fields.items()))
-
-
-def _part(name: str, field: Any) -> Part:
-    written = next((m for m in field.metadata if isinstance(m, Written)), None)
-    if written is None:
-        raise TypeError(f"{name} does not say how it is written")
-    optional = not field.is_required()
-    return Part(
-        name=name,
-        kind=written.kind,
-        optional=optional,
-        lead=written.lead,
-        key=written.key,
-        value=written.value,
-        default=field.get_default() if optional else None,
-        minimum=written.minimum,
-        maximum=written.maximum,
-        choices=written.choices,
-        many=written.many,
-        refs=written.refs,
-        but=written.but,
-        needs=written.needs,
-        shown=written.shown,
-    )
-
-
-# The one registry: every command with its words, class, permission and function.
-
+from loom.grammar.forms import Form, syntax
+from loom.grammar.lines import STORED_WHOLE, Line, block_of, named, shortened
+from loom.grammar.refs import WORDS, Ref, print_ref
+from loom.models import Document, Grove, Node, Participant, Step, Task, Tree, Window, Workspace
+from loom.queries import lookup, places
+from loom.queries.lookup import NodeRow
+from loom.rules import identity
+from loom.rules.errors import CommandError, not_found
+from loom.rules.permissions import CROSS_TREE, Permission
 
 Class = Literal["look", "look ✓", "write", "silent"]
 StreamKind = Literal["tree", "grove", "workspace"]
@@ -232,208 +146,272 @@ def verbs() -> list[str]:
     return list(_commands)
 
 
-# Commands of pages and API that have no line: groves, members, participants, trees, links.
-
-
-SHORT = 200  # characters of a text that a step keeps as it is; of longer ones it keeps this start
-Kind = Literal["grove", "tree"]
-
-R = TypeVar("R")
-
-
-@dataclass
-class Change:
-    """One action while it runs. `writer` is the locked stream of `item`; an action that makes
-    its item calls `open` first. `author` is who the step names: the actor, or whoever became
-    a member by the action. `inverse` is what undo does, and `message` what it was, in words."""
-
-    now: datetime
-    member: Actor | None
-    item: Grove | Tree | None
-    author: Participant | None = None
-    inverse: list[dict[str, Any]] = field(default_factory=list)
-    message: str = ""
-    _writer: Writer | None = None
-
-    @property
-    def actor(self) -> Actor:
-        """Who acts. Only actions with a role have one."""
-        if self.member is None:
-            raise RuntimeError("this action is registered without a role, so nobody acts in it")
-        return self.member
-
-    @property
-    def grove(self) -> Grove:
-        """The grove that is changed."""
-        assert isinstance(self.item, Grove)
-        return self.item
-
-    @property
-    def tree(self) -> Tree:
-        """The tree that is changed."""
-        assert isinstance(self.item, Tree)
-        return self.item
-
-    @property
-    def writer(self) -> Writer:
-        """The locked stream of the item."""
-        if self._writer is None:
-            raise RuntimeError("this action has to open the stream of what it makes")
-        return self._writer
-
-    def lock(self, item: Grove | Tree) -> Writer:
-        """Locks the item's stream, which the action writes."""
-        self.item = item
-        self._writer = streams.lock(item, actor=self.author.uid if self.author else "")
-        return self._writer
-
-    def open(self, item: Grove | Tree, author: Participant) -> Writer:
-        """Makes and locks the stream of an item that the action has made for `author`."""
-        self.author = author
-        streams.open_stream(item)
-        return self.lock(item)
+# What a running command is given, and what it returns.
 
 
 @dataclass(frozen=True)
-class Action(Generic[ArgsT, R]):
-    """A command without a line. `stream` is the kind of stream that it writes; `role` what a
-    member needs, None where somebody becomes a member by it."""
+class Request:
+    """One line and how it was sent (docs/model.md §14.3): `at` is what `here` means, `key` makes a
+    repeat harmless, `dry_run` writes nothing. `turn` (its id) and `place` say which line of
+    which turn it is: the step of a place is taken once, and with it all that the line does.
+    `loop` says what it repeats there: exact, structural, semantic, or "" for nothing."""
 
-    name: str
-    stream: Kind
-    role: Role | None
-    args: type[ArgsT]
-    run: Callable[[Change, ArgsT], R]
-    summary: str
-
-
-_actions: dict[str, Action[Any, Any]] = {}
-
-
-def action(
-    name: str, *, stream: Kind, role: Role | None
-) -> Callable[[Callable[[Change, ArgsT], R]], Action[ArgsT, R]]:
-    """Registers a function as an action; its second parameter's type is its Args. The name
-    then refers to the action, so that nobody calls the function without its lock and step."""
-
-    def register(run: Callable[[Change, ArgsT], R]) -> Action[ArgsT, R]:
-        if name in _actions:
-            raise ValueError(f"there are two actions {name!r}")
-        args: type[ArgsT] = get_type_hints(run)["args"]
-        made = Action(name, stream, role, args, run, inspect.getdoc(run) or "")
-        _actions[name] = made
-        return made
-
-    return register
+    line: str
+    key: str = ""
+    at: str = ""
+    dry_run: bool = False
+    origin: str = ""
+    turn: str = ""
+    place: str = ""
+    loop: str = ""
 
 
-def actions() -> Mapping[str, Action[Any, Any]]:
-    """Every action that was imported, by its name."""
-    return dict(_actions)
+@dataclass(frozen=True)
+class Answer:
+    """What a line that ran answers; `body` is the JSON of docs/model.md §14.3, `step` its step;
+    None in a dry run."""
+
+    body: dict[str, Any]
+    running: bool = False
+    step: Step | None = None
+
+    @property
+    def reply(self) -> str:
+        """The text a person or model reads."""
+        return str(self.body["reply"])
 
 
-def run_action(
-    actor: Actor | None, item: Grove | Tree | None, what: Action[ArgsT, R], args: ArgsT
-) -> R:
-    """Runs an action, for `loom.commands.execute.execute`: rows, events and the step in one
-    transaction.
+@dataclass
+class Attempt:
+    """What is known about a line so far, for the step that records it."""
 
-    The role is checked under the lock, so that two owners cannot take it from each other at
-    once.
-    """
-    try:
-        with transaction.atomic():
-            change = Change(timezone.now(), actor, item, actor.participant if actor else None)
-            if item is not None:
-                change.lock(item)
-            change.member = _allowed(actor, what)
-            value = what.run(change, args)
-            done = {"message": change.message, "inverse": change.inverse or None}
-            _write_step(change, what, args, outcome="ok", **done)
-            change.writer.flush()
-            return value
-    except CommandError as refused:
-        if actor is not None and item is not None:
-            _refused(actor, item, what, args, refused)
-        raise
+    actor: Actor
+    tree: Tree
+    workspace: Workspace
+    request: Request
+    line: Line | None = None
+    command: Command | None = None
+    seqs: list[int] = field(default_factory=list)
+    position: str = ""  # where the line was given: a local id
+    is_held: bool = False  # whether a node holds the line's content
+
+    @property
+    def written(self) -> Tree | Grove:
+        """What the command writes: the tree, or the grove of the tree."""
+        grove = self.command is not None and self.command.stream == "grove"
+        return self.tree.grove if grove else self.tree
+
+    @property
+    def stream(self) -> str:
+        """The name of the stream that the command writes."""
+        return streams.name_of(self.written)
+
+    @property
+    def canonical(self) -> str:
+        """The canonical line; with its content named, not written out, once a node holds it."""
+        canonical = self.line.canonical if self.line else ""
+        return shortened(canonical) if self.is_held else canonical
+
+    @property
+    def as_given(self) -> str:
+        """The line as it was sent; with its content named, once a node holds it.
+
+        Where its content cannot be found in it as it is (it was quoted, with escapes), the
+        canonical line replaces it.
+        """
+        given = self.request.line.replace("\0", "�").encode(errors="replace").decode()
+        if not self.is_held or self.line is None:
+            return given
+        block = block_of(self.line.canonical)
+        if len(block) <= STORED_WHOLE:
+            return given
+        return given.replace(block, named(block)) if block in given else self.canonical
 
 
-def _allowed(actor: Actor | None, what: Action[Any, Any]) -> Actor | None:
-    if what.role is None or actor is None:
-        if what.role is not None:
-            raise RuntimeError(f"{what.name} is for members")
-        return actor
-    now = get_actor(actor.user, actor.grove)
-    demand_role(now, what.role)
-    return now
+Op = dict[str, Any]  # one operation of an inverse, see loom.commands.undo
 
 
-def _refused(
-    actor: Actor, item: Grove | Tree, what: Action[Any, Any], args: Args, refused: CommandError
-) -> None:
-    """Writes the step of a refused action, after its transaction was rolled back; none of
-    outsiders, and none where the item is being erased together with its log."""
-    with transaction.atomic(), contextlib.suppress(CommandError):
-        get_actor(actor.user, actor.grove)
-        if not Stream.objects.filter(name=streams.name_of(item), erasing=False).exists():
+@dataclass(frozen=True)
+class Reply:
+    """What a command answers. `refs` local ids in order, `inverse` what undo would do,
+    `items` ids of the items touched, `generations` uids of what goes on running, `quotes` the
+    nodes whose texts `text` may show: the step names them."""
+
+    text: str
+    refs: tuple[str, ...] = ()
+    generations: tuple[str, ...] = ()
+    inverse: tuple[Op, ...] = ()
+    items: tuple[int, ...] = ()
+    link_type: str = ""
+    running: bool = False
+    quotes: tuple[Node | NodeRow, ...] = ()
+
+
+@dataclass
+class Context:
+    """One line being run. `writer` is the locked tree (None for pure looking); `at` is the
+    local id that `here` means, "" for the position of the workspace."""
+
+    actor: Actor
+    tree: Tree
+    workspace: Workspace
+    at: str
+    now: datetime
+    origin: str
+    turn: str = ""  # the id of the turn whose line it is
+    writer: Writer | None = None
+    moved_to: Node | None = None
+    chosen: dict[int, Node] = field(default_factory=dict)  # slot id → version
+    outline: dict[str, Any] | None = None  # the outline as this line leaves it
+    augments: dict[str, list[str]] | None = None  # what is loaded after this line
+    agent: Participant | None = None  # whose turn is undone: what it wrote is no stranger's
+    steps: list[Step] = field(default_factory=list)  # steps a command wrote itself
+    windows: list[Window] = field(default_factory=list)  # that the line opened or changed
+    shown: list[Window] | None = None  # the visible windows; None: not read yet
+    asides: list[tuple[str, str]] = field(default_factory=list)  # what else it did, and why
+    seen: dict[int, int] = field(default_factory=dict)  # document id → revision that it shows
+    tasks: list[Task] = field(default_factory=list)  # that the line added or changed
+
+    @cached_property
+    def here(self) -> Node:
+        """What `here` means: `at`, otherwise the current version at the position of the
+        workspace, or at the nearest node above that is not hidden; the root where the workspace
+        is in a tree that the actor may no longer read."""
+        if not self.at:
+            position = lookup.by_id(self.workspace.position_id)
+            if not may_reach(self.actor, position.tree_id, here=self.tree):
+                return lookup.root_of(self.tree)
+            visible = lookup.visible_at_or_above(position, self.workspace)
+            return lookup.selected_version(visible.slot_id, self.workspace) or visible
+        node = lookup.find_node(self.tree, self.at.lower())
+        if node is None:
+            raise not_found(f"[{self.at}], where the line was given,")
+        return node
+
+    @property
+    def own(self) -> list[Participant]:
+        """Whose later work does not prevent an undo."""
+        return [self.actor.participant, *([self.agent] if self.agent is not None else [])]
+
+    @property
+    def world(self) -> Writer:
+        """The locked tree. A command that writes it is registered with stream="tree"."""
+        if self.writer is None:
+            raise RuntimeError("this command is not registered as one that writes the tree")
+        return self.writer
+
+    def append(self, item: int, kind: str, payload: dict[str, Any]) -> None:
+        """Writes an event to the stream that an item belongs to: of a document that of the grove,
+        which is locked for it where the line writes the tree."""
+        is_here = identity.document_id(item) is None or self.world.stream.name[:6] == "grove:"
+        if is_here:
+            self.world.append(kind, payload)
+        elif not self.world.is_dry:
+            with self.grove_stream() as writer:
+                writer.append(kind, payload)
+
+    @contextmanager
+    def grove_stream(self) -> Iterator[Writer]:
+        """The locked stream of the grove, for a line that writes it beside its tree."""
+        if self.world.stream.name[:6] == "grove:":
+            yield self.world
             return
-        change = Change(timezone.now(), actor, item, actor.participant)
-        change.lock(item)
-        message, hint = _storable(refused.message), _storable(refused.hint)
-        _write_step(change, what, args, outcome=refused.code, message=message, hint=hint)
-        change.writer.flush()
+        actor, origin = self.actor.participant.uid, self.world.origin
+        writer = streams.lock(self.tree.grove, actor=actor, origin=origin)
+        yield writer
+        writer.flush()
+
+    def move(self, node: Node) -> None:
+        """The workspace will have its position at `node`."""
+        self.moved_to = node
+
+    def choose(self, node: Node) -> None:
+        """The workspace will have `node` as the current version of its slot."""
+        self.chosen[node.slot_id] = node
 
 
-def _write_step(change: Change, what: Action[Any, Any], args: Args, **fields: Any) -> None:
-    """A step of the stream itself: it has no workspace, and is numbered in the stream."""
-    writer, author = change.writer, change.author
-    assert author is not None
-    own = Step.objects.filter(workspace=None, stream=writer.stream.name).order_by("-seq")
-    Step.objects.create(
-        stream=writer.stream.name,
-        seq=(own.values_list("seq", flat=True).first() or 0) + 1,
-        actor=author,
-        canonical=what.name,
-        arguments=recorded(args),
-        events=writer.seqs,
-        at=change.now,
-        **fields,
+# From a Ref to the node it names, for the one who asks; or the refusal that says why not.
+
+
+def touched(*items: Node | Tree | Document) -> tuple[int, ...]:
+    """The ids of the items that nodes, trees and documents are, for `Reply.items`."""
+    return tuple(map(item_of, items))
+
+
+def item_of(one: Node | Tree | Document) -> int:
+    """The id of the item that a node, a tree or a document is."""
+    if isinstance(one, Document):
+        return identity.of_document(one.pk)
+    return identity.of_tree(one.pk) if isinstance(one, Tree) else identity.of_node(one.pk)
+
+
+def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:
+    """The node that `ref` names (None: here), in whatever tree the caller may reach."""
+    if ref is None:
+        return context.here
+    if ref.slice is not None and not slices:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"{print_ref(ref)} is a part of a node; this command takes whole nodes.",
+            hint=f"use {ref.id or ref.kind}",
+        )
+    if ref.kind == "window":
+        return node_shown(context, ref, slices=slices)
+    if ref.kind in ("document", "task", "stash", "augment", "focus", *LATER):
+        raise no_node(ref)
+    if ref.kind == "branch" and ref.id in ("here", "parent", "root"):
+        return get_node(context, replace(ref, kind=WORDS[ref.id], id=""))
+    if ref.kind == "here":
+        return context.here
+    if ref.kind == "parent":
+        return _parent_of(context)
+    tree = tree_of(context, ref)
+    if ref.kind == "root":
+        return lookup.root_of(tree)
+    if ref.kind in ("node", "branch"):
+        return _named(context, tree, ref)
+    raise CommandError(
+        "INVALID_SYNTAX",
+        f"{print_ref(ref)} is not a node.",
+        hint="name a node, such as a7x2 or here",
     )
 
 
-def recorded(value: Any) -> Any:
-    """Arguments as a step keeps them: no secrets, no long texts, rows by their public id."""
-    if isinstance(value, BaseModel):
-        return {
-            name: recorded(getattr(value, name))
-            for name, one in type(value).model_fields.items()
-            if name in value.model_fields_set and not _is_secret(one)
-        }
-    if isinstance(value, models.Model):
-        return str(getattr(value, "uid", value))
-    if isinstance(value, Mapping):
-        return {str(name): recorded(one) for name, one in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [recorded(one) for one in value]
-    if isinstance(value, str):
-        return _short(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)  # JSON has no such numbers
-    return value if value is None or isinstance(value, bool | int | float) else str(value)
+def get_own_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:
+    """The same, but in this tree only: a line writes to one tree."""
+    node = get_node(context, ref, slices=slices)
+    if node.tree_id != context.tree.pk:
+        raise CommandError(
+            "CROSS_TREE",
+            f"[{node.local_id}] is in another tree; a command changes one tree only.",
+            hint="run the command in that tree",
+        )
+    return node
 
 
-def _is_secret(one: FieldInfo) -> bool:
-    return any(isinstance(mark, Secret) for mark in one.metadata)
+def tree_of(context: Context, ref: Ref) -> Tree:
+    """The tree a ref names or lies in; this one where it says none. Needs X for another."""
+    uid, name = ref.tree_id, ref.tree_name
+    if (not uid and not name) or uid == context.tree.uid:
+        return context.tree
+    if CROSS_TREE not in context.actor.permissions:
+        raise CommandError(
+            "CROSS_TREE", "This command names another tree.", hint="ask an owner for cross_tree"
+        )
+    if uid and access.trees_for(context.actor).filter(uid=uid).exists():
+        return access.get_tree(context.actor.user, uid)[1]
+    return tree_named(context.actor, name or uid)
 
 
-def _short(text: str) -> Any:
-    kept = _storable(text)
-    if len(text) <= SHORT:
-        return kept
-    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()
-    return {"start": kept[:SHORT], "length": len(text), "sha256": digest}
+def _named(context: Context, tree: Tree, ref: Ref) -> Node:
+    node = lookup.find_node(tree, ref.id)
+    if node is None:
+        raise unknown(context, tree, ref)
+    return places.newest_version(node) if ref.prime else node
 
 
-def _storable(text: str) -> str:
-    """The text without what PostgreSQL and UTF-8 cannot store."""
-    return text.replace("\0", "�").encode(errors="replace").decode()
+def _parent_of(context: Context) -> Node:
+    above = places.version_above(context.here, context.workspace)
+    if above is None:
+        raise not_found("A node above the root")
+    return above

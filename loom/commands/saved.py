@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from loom.access import Actor, demand_role, demand_writable
 from loom.commands import registry
-from loom.commands.execute import execute
-from loom.commands.registry import Args, Change, action
+from loom.commands.command_args import Args
+from loom.commands.execute import Change, action, execute
 from loom.grammar.lines import read
 from loom.grammar.tokens import ParseError
 from loom.models import BranchSettings, Node, Saved, Tree

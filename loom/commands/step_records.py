@@ -1,16 +1,21 @@
 """What execute writes besides the world: the step, the view's changes, and the kept answer."""
 
+import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
+from django.db import models, transaction
 from django.utils import timezone
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from loom.access import Actor, demand
-from loom.commands.context import Answer, Attempt, Context, Reply, Request
+from loom.commands.command_args import Secret
 from loom.commands.node_writer import make_items, stored
+from loom.commands.registry import Answer, Attempt, Context, Reply, Request
 from loom.events import streams
 from loom.grammar.lines import block_of
 from loom.grammar.reply_lines import makes_window
@@ -36,6 +41,8 @@ from loom.rules.identity import digest
 from loom.rules.node_text import take_out_quotations
 from loom.rules.permissions import WRITE
 from loom.rules.windows import OF_WORKSPACE, demand_settings
+
+SHORT = 200  # characters of a text that a step keeps as it is; of longer ones it keeps this start
 
 
 def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
@@ -433,3 +440,41 @@ def set_checkpoint(workspace: Workspace, head: int, *, actor: Participant) -> No
     writer = streams.lock(row, actor=actor.uid)
     writer.append("view.changed", {"checkpoint": head, "revision": row.revision})
     writer.flush()
+
+
+def recorded(value: Any) -> Any:
+    """Arguments as a step keeps them: no secrets, no long texts, rows by their public id."""
+    if isinstance(value, BaseModel):
+        return {
+            name: recorded(getattr(value, name))
+            for name, one in type(value).model_fields.items()
+            if name in value.model_fields_set and not _is_secret(one)
+        }
+    if isinstance(value, models.Model):
+        return str(getattr(value, "uid", value))
+    if isinstance(value, Mapping):
+        return {str(name): recorded(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [recorded(one) for one in value]
+    if isinstance(value, str):
+        return _short(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no such numbers
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def _is_secret(one: FieldInfo) -> bool:
+    return any(isinstance(mark, Secret) for mark in one.metadata)
+
+
+def _short(text: str) -> Any:
+    kept = storable(text)
+    if len(text) <= SHORT:
+        return kept
+    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()
+    return {"start": kept[:SHORT], "length": len(text), "sha256": digest}
+
+
+def storable(text: str) -> str:
+    """The text without what PostgreSQL and UTF-8 cannot store."""
+    return text.replace("\0", "�").encode(errors="replace").decode()

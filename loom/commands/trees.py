@@ -12,8 +12,8 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import execute
-from loom.commands.registry import Args, Change, action
+from loom.commands.command_args import Args
+from loom.commands.execute import Change, action, execute
 from loom.events import streams
 from loom.events.streams import access_changed, enqueue
 from loom.models import (

@@ -11,11 +11,11 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor
 from loom.commands import generation_lifecycle, money, node_writer, step_records, web_search
-from loom.commands.execute import execute
+from loom.commands.command_args import Args
+from loom.commands.execute import Change, action, execute
 from loom.commands.generation_lifecycle import started_body
 from loom.commands.money import Wish
 from loom.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
-from loom.commands.registry import Args, Change, action
 from loom.events import streams
 from loom.events.streams import Writer, enqueue, hand_over
 from loom.grammar.lines import named

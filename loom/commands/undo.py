@@ -13,9 +13,9 @@ from django.db.models import F, QuerySet
 
 from loom import access
 from loom.commands import annotations, continuing, documents, links, marks, registry, step_records
-from loom.commands.context import Context, Op, Reply
+from loom.commands.command_args import Args, RefField, Written
 from loom.commands.node_writer import flag
-from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.registry import Context, Op, Reply, command
 from loom.commands.view import in_one_line
 from loom.models import Generation, Link, Mark, Node, Participant, Step, Tree, Turn
 from loom.models.generations import OPEN_TURN

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from loom.access import Actor
-from loom.commands.context import Context, Reply, get_node, touched, tree_of
+from loom.commands.command_args import Args, RefField, Written
 from loom.commands.lenses import aimed, shown_part
-from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.registry import Context, Reply, command, get_node, touched, tree_of
 from loom.events.streams import enqueue
 from loom.grammar.lines import age, excerpt, parts_of, without_name
 from loom.grammar.refs import Ref, Slice, print_ref

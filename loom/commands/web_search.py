@@ -12,11 +12,11 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.commands import money, step_records
-from loom.commands.context import Context, Reply
-from loom.commands.execute import execute
+from loom.commands.command_args import Args, Secret, Written
+from loom.commands.execute import Change, action, execute
 from loom.commands.money import allowed_addresses, open_sealed, seal
 from loom.commands.participants import demand_callable
-from loom.commands.registry import Args, Change, Secret, Written, action, command
+from loom.commands.registry import Context, Reply, command
 from loom.commands.view import counted
 from loom.events import streams
 from loom.grammar.lines import excerpt

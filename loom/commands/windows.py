@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from loom.access import may_reach
-from loom.commands.context import Context, get_document
+from loom.commands.named_items import get_document
+from loom.commands.registry import Context
 from loom.grammar.refs import Ref
 from loom.models import Node, Window
 from loom.queries import lookup, windows

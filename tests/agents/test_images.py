@@ -12,8 +12,9 @@ from agents.providers.attempt import Ask
 from agents.providers.probing import COLOURS, Probe, _images
 from agents.providers.registry import Provider, provider_of
 from loom.access import Actor, get_actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
 from loom.commands.node_writer import make_tree
+from loom.commands.registry import Request
 from loom.models import Call, Grove, Image, Participant, Tree, User
 from loom.rules.node_text import image_reference
 from loom.transfer import images

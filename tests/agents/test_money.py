@@ -6,7 +6,8 @@ import pytest
 
 from loom.access import Actor
 from loom.commands import generation_lifecycle
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.models import Call, Generation, Grove, Participant, Purse, Tree
 from loom.queries.usage import left_of, today
 from loom.rules.errors import CommandError

@@ -14,10 +14,10 @@ from agents.agent_prompt import _stops, next_place
 from agents.next_request import Wish, next_request
 from loom.access import Actor, acting_as
 from loom.commands import node_writer, step_records
-from loom.commands.context import touched
 from loom.commands.drafts import Kept, save
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
 from loom.commands.groves import change_grove
+from loom.commands.registry import Request, touched
 from loom.commands.trees import change_tree
 from loom.models import Generation, Node, Participant, Step, Tree, User
 from loom.rules.errors import CommandError

@@ -11,7 +11,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from loom.commands import step_records
-from loom.commands.context import touched
+from loom.commands.registry import touched
 from loom.models import Call, Generation, Node, Turn, User
 from loom.queries.provenance import thoughts_in
 from tests.agents.conftest import Say, run

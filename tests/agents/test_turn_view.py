@@ -12,7 +12,8 @@ from agents.turns import run_turn
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.events import streams
 from loom.models import Participant, Step, Tree, Turn
 from tests.agents.acting import asked, went

@@ -9,8 +9,8 @@ from agents.subject_prompt import order_of
 from loom import access
 from loom.access import acting_as
 from loom.commands import node_writer, step_records
-from loom.commands.context import touched
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request, touched
 from loom.models import Generation, Participant, Step, Tree, User, Workspace
 from loom.rules.errors import CommandError
 from tests.agents.acting import asked, outcomes, went

@@ -13,7 +13,8 @@ from rest_framework.test import APIClient
 from agents.agent_prompt import assembled, next_place
 from loom.access import Actor, acting_as
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.commands.web_search import NewService, remove_service, set_service
 from loom.models import Event, Node, Participant, Tree, Turn, User, Window
 from loom.queries.windows import parents_of

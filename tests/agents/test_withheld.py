@@ -6,7 +6,8 @@ import pytest
 
 from agents.agent_prompt import assembled, place_of
 from loom.access import Actor, acting_as
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.models import Participant, Tree
 from tests.agents.acting import asked, went
 from tests.providers.scripted import ScriptedProvider

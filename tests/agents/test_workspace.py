@@ -9,7 +9,8 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor
 from loom.commands import node_writer, step_records
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.models import Participant, Tree, User, Window
 from loom.rules.node_text import count
 from tests.agents.acting import asked, outcomes, went

@@ -5,7 +5,8 @@ from django.db import OperationalError
 
 from loom.access import Actor
 from loom.commands import step_records
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.events import streams
 from loom.models import Node, Step, Tree
 from loom.rules.errors import CommandError

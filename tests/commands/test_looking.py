@@ -7,7 +7,8 @@ import pytest
 
 from loom.access import Actor, get_actor
 from loom.commands import node_writer, registry
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.models import Event, Grove, Node, Participant, Step, Tree, User
 from loom.rules import identity
 from loom.rules.errors import CommandError

@@ -10,8 +10,9 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
 from loom.commands.groves import change_grove
+from loom.commands.registry import Request
 from loom.commands.trees import erase_rows
 from loom.models import Event, Node, Tree, User, Window
 from loom.rules.errors import CommandError

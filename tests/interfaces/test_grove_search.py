@@ -9,7 +9,8 @@ from rest_framework.test import APIClient
 from loom.access import get_actor
 from loom.commands import node_writer
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.models import Grove, Tree, User
 
 pytestmark = pytest.mark.django_db

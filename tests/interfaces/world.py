@@ -16,7 +16,8 @@ from loom.access import Actor, get_actor
 from loom.commands import document_actions as documents
 from loom.commands import groves, node_writer, people
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.models import Call, Generation, Grove, Node, Participant, Tree, Turn, User, UserSession
 from loom.transfer import images
 

@@ -24,7 +24,8 @@ from agents import tasks
 from agents.persistence import begin_lane, bury
 from loom.access import Actor, get_actor
 from loom.commands import generation_lifecycle, node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.events import streams
 from loom.models import Call, Generation, Grove, Participant
 from loom.queries.usage import left_of, today

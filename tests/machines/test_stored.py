@@ -10,8 +10,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
 from loom.commands.node_writer import proof_of
+from loom.commands.registry import Request
 from loom.models import Event, Grove, Node, Participant, Tree, User
 from loom.rules import identity
 from loom.rules.errors import CommandError

@@ -8,7 +8,8 @@ from django.db import connection
 
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.models import Event, Grove, Node, Receipt, Tree, User
 from loom.rules.errors import CommandError
 from tests.machines.replay import replayed, stored

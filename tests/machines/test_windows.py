@@ -9,7 +9,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from loom.access import Actor
 from loom.commands import node_writer, step_records, turn_lifecycle
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.models import Node, Window
 from loom.queries.window_contents import contents_of
 from loom.rules.errors import CommandError

@@ -10,7 +10,8 @@ from django.db import connection
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.models import Event, Generation, Node, Participant, Stream, Tree, User, Workspace
 from loom.rules.errors import CommandError
 from tests.people.conftest import AtOnce

@@ -19,11 +19,12 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor
 from loom.commands.document_actions import write_document
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
 from loom.commands.groves import make_grove, make_invitation
 from loom.commands.node_writer import make_tree
 from loom.commands.participants import Changes, make_participant
 from loom.commands.people import make_key
+from loom.commands.registry import Request
 from loom.commands.trees import make_public_link
 from loom.models import Document, Participant, Tree, User, Workspace
 from loom.transfer import images

@@ -8,7 +8,8 @@ from django.db import connection
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.events import streams
 from loom.models import Import, Node, Tree
 from tests.triggers import triggers_aside

@@ -15,7 +15,8 @@ from agents import tasks
 from bench.storage import prose
 from loom.access import Actor
 from loom.commands import step_records
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.grammar.lines import digest_of, named
 from loom.models import Event, Node, Receipt, Step, Tree, User
 from loom.queries.event_log import events_since

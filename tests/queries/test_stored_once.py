@@ -15,7 +15,8 @@ from django.db.migrations.loader import MigrationLoader
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.models import Event, Generation, Node, Participant, Receipt, Step, Tree
 from loom.models.base import new_uid
 from loom.queries import lookup

@@ -15,7 +15,8 @@ from loom import tasks
 from loom.access import Actor
 from loom.api import transfer
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.models import Import, Tree, User
 
 pytestmark = pytest.mark.django_db

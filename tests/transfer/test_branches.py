@@ -7,7 +7,8 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.models import Tree, User
 
 pytestmark = pytest.mark.django_db

@@ -13,8 +13,9 @@ from rest_framework.test import APIClient
 
 from loom import tasks
 from loom.access import Actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
 from loom.commands.node_writer import make_tree
+from loom.commands.registry import Request
 from loom.models import Import, Participant, Tree, User, Workspace
 from loom.queries.verify import verify_tree
 from loom.transfer import importing

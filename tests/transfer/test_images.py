@@ -21,7 +21,8 @@ from loom import tasks
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.management.commands import restore
 from loom.models import Grove, Image, Tree, User
 from loom.queries.lookup import rows_of

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
 from loom.commands.document_actions import make_document
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.models import Document, Event, Grove, Link, Mark, Node, Participant, Tree, User
 from loom.queries.lookup import NodeRow, rows_of
 from loom.queries.node_bodies import Facts, facts_of

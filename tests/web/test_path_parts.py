@@ -3,7 +3,8 @@
 import re
 
 from loom.access import Actor, get_actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.models import Grove, Tree, User
 from loom.web.markdown import CLASSES, coloured, rendered
 from tests.web.conftest import Visitor

@@ -9,7 +9,8 @@ from django.utils import timezone
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.models import Grove, PublicLink, Tree, User
 from tests.web.conftest import Visitor
 

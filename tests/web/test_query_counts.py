@@ -12,7 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
+from loom.commands.registry import Request
 from loom.commands.trees import make_public_link
 from loom.models import Grove, Participant, Tree, User
 from loom.queries.lookup import find_node
