@@ -44,12 +44,10 @@ from loom.queries.workspaces import (
     truncation_for,
     turns,
 )
-from loom.rules import budgets
+from loom.rules import limits
 from loom.rules.errors import CommandError
-from loom.rules.identity import STORED
-from loom.rules.options import budget_of as budget_in
-from loom.rules.options import number_of
-from loom.rules.permissions import GENERATE, LOOM, WEB_SEARCH, Permission, in_order
+from loom.rules.limits import GENERATE, LOOM, WEB_SEARCH, Permission, budget_in, in_order, number_of
+from loom.rules.link_types import STORED
 from loom.rules.windows import refs_named
 
 AGENTS = 20  # that INSTRUCTIONS name
@@ -314,9 +312,9 @@ def _view(place: Place) -> View:
 def _status(place: Place) -> dict[str, Any]:
     if place.turn is None:
         budget = budget_in(place.actor.participant.budget, place.tree.grove.settings)
-        return {"budget": budgets.shown(budget, budgets.Spent())}
+        return {"budget": limits.shown(budget, limits.Spent())}
     spent = spent_of(place.turn, timezone.now())
-    return {"budget": budgets.shown(budget_of(place.turn), spent)}
+    return {"budget": limits.shown(budget_of(place.turn), spent)}
 
 
 @sections.outline.collector

@@ -33,8 +33,8 @@ from loom.commands import generation_lifecycle
 from loom.models import Generation, Participant, Workspace
 from loom.queries import lookup, provenance
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import instant, looks_like_id
-from loom.rules.permissions import GENERATE, in_order
+from loom.rules.limits import GENERATE, in_order
+from loom.rules.node_values import instant, looks_like_id
 
 
 class GenerationBody(BaseModel):

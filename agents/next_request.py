@@ -18,7 +18,7 @@ from loom.commands.node_writer import demand_text_node, demand_visible
 from loom.models import Call, Generation, Node, Participant, Tree, Workspace
 from loom.queries import lookup, places, provenance, usage
 from loom.queries.workspace_bodies import text_at
-from loom.rules.permissions import LOOM
+from loom.rules.limits import LOOM
 from loom.rules.providers import NANO
 
 How = Literal["turn", "continue"]

@@ -21,8 +21,8 @@ from loom.commands.money import allowed_addresses, key_of
 from loom.commands.participants import note_probe
 from loom.models import Participant, SearchService, WebSearch
 from loom.rules.errors import CommandError
-from loom.rules.identity import instant
-from loom.rules.providers import search_service
+from loom.rules.node_values import instant
+from loom.rules.provider_kinds import search_service
 
 
 def start_listing(uid: str) -> None:

@@ -15,7 +15,6 @@ from agents.context.values import Action, Near, Twig, first_sentence
 from agents.providers.attempt import Picture
 from loom import access
 from loom.access import Actor, documents_for
-from loom.grammar.lines import age, excerpt
 from loom.models import (
     ORDINAL_BITS,
     Generation,
@@ -43,11 +42,11 @@ from loom.queries.lookup import (
 )
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.outline import LINES, outline_left, outline_of, size_of
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.documents import body_start
 from loom.rules.errors import CommandError, not_found
-from loom.rules.node_text import described, hashes_in
-from loom.rules.permissions import GENERATE
+from loom.rules.limits import GENERATE
+from loom.rules.node_values import age, described, excerpt, hashes_in
 from loom.transfer.images import bytes_of, smaller
 
 SUMMARY_WORDS = 30  # words of a summary there
@@ -127,7 +126,7 @@ def near(
 
 def _marked(tree: Tree) -> set[int | None]:
     """The nodes of a tree that hold a bookmark or a tag."""
-    return {identity.node_id(item) for (item,) in _MARKED.all(tree=tree.pk)}
+    return {node_values.node_id(item) for (item,) in _MARKED.all(tree=tree.pk)}
 
 
 _MARKED = Prepared(
@@ -148,7 +147,7 @@ def actions(workspace: Workspace, most: int = 10) -> tuple[Action, ...]:
     steps = _last(most).all(of=workspace.pk)
     items = workspaces.items_of(steps)
     every = chain.from_iterable(items.values())
-    keys = {key for one in every if (key := identity.node_id(one))}
+    keys = {key for one in every if (key := node_values.node_id(one))}
     names = dict(Node.objects.filter(pk__in=keys).values_list("id", "local_id"))
     return tuple(_action(step, items[step.pk], names) for step in reversed(steps))
 
@@ -166,7 +165,7 @@ def _last(most: int) -> Prepared[Step]:
 
 def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:
     said = (step.canonical or step.line).removeprefix("→").split()
-    nodes = (names.get(identity.node_id(one) or 0) for one in items)
+    nodes = (names.get(node_values.node_id(one) or 0) for one in items)
     first = next((one for one in nodes if one), "")
     verb = said[0] if step.canonical and said else "an unread line"
     return Action(verb, (first,) if first else (), step.outcome)
@@ -266,7 +265,7 @@ def _sources_of(reader: Actor, nodes: Sequence[int]) -> dict[int, list[tuple[str
         return {}
     sql = f"""SELECT node_id, role, item_id FROM loom_nodesource WHERE node_id IN ({listed(nodes)})
         AND role IN ('context', 'instruction') ORDER BY node_id, id"""  # noqa: S608 (row ids)
-    named = [(node, role, identity.node_id(item)) for node, role, item in fetch(sql)]
+    named = [(node, role, node_values.node_id(item)) for node, role, item in fetch(sql)]
     if not named:
         return {}
     found = _readable(reader, [item for _, _, item in named if item is not None])

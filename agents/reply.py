@@ -10,17 +10,15 @@ from agents.context.subject_request import ASKED, BEGUN, PLAIN
 from loom.grammar.batches import (
     MAX_LOOKS,
     Batch,
-    Command,
     Growing,
     Segment,
     prose_of,
     segments_of,
 )
-from loom.grammar.form_matching import Verbs
-from loom.grammar.forms import Form
-from loom.grammar.lines import Line
-from loom.grammar.reply_lines import ARROW_MARKS, is_undecided, makes_window, named_line
-from loom.grammar.tokens import ParseError
+from loom.grammar.forms import Form, Verbs
+from loom.grammar.line_reader import Line
+from loom.grammar.lines import ARROW_MARKS, Command, is_undecided, makes_window, named_line
+from loom.grammar.refs import ParseError
 
 # A round of a turn: only the live text of a turn is read here, never what a subject wrote.
 # See docs/model.md §5.

@@ -34,16 +34,16 @@ from loom.commands.money import allowed_addresses, key_of
 from loom.commands.view import LISTS
 from loom.events import streams
 from loom.grammar.gbnf import Known, grammar_of
-from loom.grammar.lines import Line
+from loom.grammar.line_reader import Line
 from loom.models import SUMMARY, Generation, Grove, Participant, Tree, Turn
 from loom.queries.lookup import withheld_from_models
 from loom.queries.workspaces import budget_of, truncation_in
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.errors import CommandError
-from loom.rules.identity import STORED
-from loom.rules.node_text import described, hashes_in
-from loom.rules.options import number_of
-from loom.rules.providers import PROBED, samplers_of
+from loom.rules.limits import number_of
+from loom.rules.link_types import STORED
+from loom.rules.node_values import described, hashes_in
+from loom.rules.provider_kinds import PROBED, samplers_of
 
 
 def language() -> Language:
@@ -408,7 +408,7 @@ def configuration_of(participant: Participant, strategy: str | None) -> str:
 
     See docs/model.md §2.1, §11.
     """
-    return identity.sha256(
+    return node_values.sha256(
         {
             "model_ref": participant.model_ref,
             "base_url": participant.base_url,

@@ -26,17 +26,17 @@ from loom.commands.continuing import outcome_of
 from loom.commands.execute import execute_line
 from loom.commands.registry import Request
 from loom.events import streams
-from loom.grammar.batches import Command
-from loom.grammar.lines import read, shortened, without_name
-from loom.grammar.tokens import ParseError
+from loom.grammar.lines import Command, read
+from loom.grammar.refs import ParseError
 from loom.models import Event, Generation, Node, Step, Turn, Workspace
 from loom.queries import lookup
 from loom.queries.node_bodies import message_of
 from loom.queries.windows import settings_of
 from loom.queries.workspaces import budget_of, spent_of
-from loom.rules import budgets
-from loom.rules.budgets import Past, Said
+from loom.rules import limits
 from loom.rules.errors import CommandError
+from loom.rules.limits import Past, Said
+from loom.rules.node_values import shortened, without_name
 from loom.rules.windows import refs_named
 
 MOST_EVENTS = 1_000
@@ -64,19 +64,19 @@ class Verdict:
 def guard(turn: Turn, actor: Actor, workspace: Workspace, said: Command) -> Verdict:
     """What is to be done with a line that was read."""
     assert said.line is not None
-    if turn.finish and not budgets.may_still_run(said.line.verb):
+    if turn.finish and not limits.may_still_run(said.line.verb):
         return Verdict(HALTED)
     spent = spent_of(turn, turn_lifecycle.now())
-    over = budgets.refusal(budget_of(turn), spent, said.line.verb)
+    over = limits.refusal(budget_of(turn), spent, said.line.verb)
     if over is not None:
         return Verdict(over)
-    if budgets.may_still_run(said.line.verb):
+    if limits.may_still_run(said.line.verb):
         return Verdict()
     return _looped(turn, workspace, said.line.canonical)
 
 
 def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
-    steps = list(workspace.steps.order_by("-seq")[: budgets.HISTORY])[::-1]
+    steps = list(workspace.steps.order_by("-seq")[: limits.HISTORY])[::-1]
     if not steps:
         return Verdict()
     others = _others(turn, steps[0].at)
@@ -87,7 +87,7 @@ def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
         workspace.position.local_id,
         _version(others, turn_lifecycle.now()),
     )
-    found = budgets.look(past, now)
+    found = limits.look(past, now)
     if found.deed in ("refuse", "halt"):
         found = replace(found, result=_result(steps, found.earlier))
         return Verdict(found.refusal, goes_back_to=found.position, loop=found.status)
@@ -218,7 +218,7 @@ def _said(turn: Turn, reply: Reply, number: int) -> tuple[dict[str, Any], list[s
 def _semantic(turn: Turn, reply: Reply) -> str:
     """`semantic` where the prose of a round is that of earlier ones, else ""."""
     rounds = [Said(one["prose"], one["changed"]) for one in turn.rounds]
-    return budgets.semantic([*rounds, Said(reply.prose)]).status.removeprefix("ok")
+    return limits.semantic([*rounds, Said(reply.prose)]).status.removeprefix("ok")
 
 
 def _run(turn: Turn, said: Command, place: str, loop: str) -> str:

@@ -17,9 +17,9 @@ from loom.grammar.batches import with_ids
 from loom.models import Generation, Turn
 from loom.models.base import new_uid
 from loom.queries.workspaces import budget_of, made_by, spent_of, turns
-from loom.rules import budgets
-from loom.rules.budgets import Said
+from loom.rules import limits
 from loom.rules.errors import CommandError
+from loom.rules.limits import Said
 
 log = logging.getLogger("heddle.turns")
 STOPPED = "interrupted:stopped"
@@ -150,7 +150,7 @@ def _read(text: str, finished: bool) -> Reply:
 def _execute(turn: Turn) -> bool:
     assert turn.generation is not None
     said = reply_of(turn.generation)
-    over = len(said.commands) - budgets.most_lines(budget_of(turn))
+    over = len(said.commands) - limits.most_lines(budget_of(turn))
     is_halted = any(one["halts"] for one in turn.replies)
     left = len(said.commands) - max(over, 0) - len(turn.replies)
     if turn.waits_for or (left > 0 and not is_halted):
@@ -159,7 +159,7 @@ def _execute(turn: Turn) -> bool:
         except CommandError as refused:
             return _fail(turn, refused)
     asks = asks_again(turn.replies, [one["replies"] for one in turn.rounds])
-    notes = [budgets.not_run(over, budget_of(turn))] if over > 0 else []
+    notes = [limits.not_run(over, budget_of(turn))] if over > 0 else []
     if is_halted and left > 0:
         notes.append(f"({left:,} {'line' if left == 1 else 'lines'} after it were not run)")
     rounds = [*map(_old, turn.rounds), _round(turn, said, notes)]
@@ -199,7 +199,7 @@ def _halt(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
     leaves no time for it, the end."""
     turn.rounds = rounds
     spent = spent_of(turn, turn_lifecycle.now())
-    if turn.is_concluding or budgets.is_late(budget_of(turn), spent):
+    if turn.is_concluding or limits.is_late(budget_of(turn), spent):
         return turn_lifecycle.keep(
             turn, rounds=rounds, replies=[], status="finishing", finish=HALTED
         )
@@ -226,7 +226,7 @@ LAST = "This is the last round: write your answer now."
 
 def _repeats(rounds: list[dict[str, Any]]) -> bool:
     """Whether the agent says for the third time what it said; the second time it is warned."""
-    verdict = budgets.semantic([Said(one["prose"], one["changed"]) for one in rounds])
+    verdict = limits.semantic([Said(one["prose"], one["changed"]) for one in rounds])
     if verdict.deed == "warn":
         rounds[-1]["notes"].append(verdict.warning)
     return verdict.deed == "halt"
@@ -235,11 +235,11 @@ def _repeats(rounds: list[dict[str, Any]]) -> bool:
 def _next_round(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
     turn.rounds = rounds
     budget, spent = budget_of(turn), spent_of(turn, turn_lifecycle.now())
-    what = budgets.next_round(budget, spent, concluding=turn.is_concluding)
+    what = limits.next_round(budget, spent, concluding=turn.is_concluding)
     if what == "end":
         return turn_lifecycle.keep(turn, rounds=rounds, replies=[], status="finishing")
     if what == "conclude":
-        over = budgets.what_is_over(budget, spent)
+        over = limits.what_is_over(budget, spent)
         rounds[-1]["notes"].append(f"! {over} {LAST}")
     return _go_on(turn, rounds, is_concluding=what == "conclude")
 

@@ -43,7 +43,7 @@ def make_trees() -> tuple[str, str]:
     from bench.trees import make_owner
     from loom.commands import node_writer
     from loom.models import ApiKey
-    from loom.rules.identity import digest
+    from loom.rules.node_values import digest
 
     actor = make_owner("bench")
     ApiKey.objects.create(user=actor.user, name="bench", digest=digest(KEY), hint="-key")

@@ -62,7 +62,7 @@ def growth(read: Reader, piece: str, size: int) -> tuple[float, float]:
     """Seconds of processor time for a text of the size, and for one TIMES as long."""
     from rest_framework.exceptions import APIException
 
-    from loom.grammar.tokens import ParseError
+    from loom.grammar.refs import ParseError
     from loom.rules.errors import CommandError
 
     found = []

@@ -20,7 +20,7 @@ from agents.providers.registry import OpenAI
 from agents.providers.transport import CheckedTransport
 from agents.reply import Overlap, goes_on
 from bench.acting import start
-from loom.rules.providers import WAYS
+from loom.rules.provider_kinds import WAYS
 
 TOKENS = 24
 AT_ONCE = 2

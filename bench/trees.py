@@ -10,7 +10,7 @@ from loom.commands import node_writer
 from loom.events import streams
 from loom.models import ORDINAL_BITS, Grove, Membership, Node, Participant, Stream, Tree, User
 from loom.queries.outline import measured
-from loom.rules import identity
+from loom.rules import node_values
 
 WORDS = (
     "the river came down from the hills and nobody asked where it had been before the bridge "
@@ -72,7 +72,7 @@ def grow(
 
 
 def _local(dice: random.Random, drawn: set[str]) -> str:
-    fresh = identity.draw_new(len(drawn) + 100, drawn, dice.choice)
+    fresh = node_values.draw_new(len(drawn) + 100, drawn, dice.choice)
     drawn.add(fresh)
     return fresh
 
@@ -81,5 +81,5 @@ def _hung(node: Node, parent: Node) -> Node:
     """The node below its parent, hashed."""
     node.parent_slot_id, node.depth = parent.slot_id, parent.depth + 1
     node.parent_hash = parent.hash
-    node.hash = identity.sha256(node_writer.proof_of(node, node.author.uid))
+    node.hash = node_values.sha256(node_writer.proof_of(node, node.author.uid))
     return node

@@ -37,8 +37,8 @@ from agents.context.values import (
     threshold_of,
     total,
 )
-from loom.grammar.lines import parts_of
-from loom.rules.node_text import escaped, frames_escaped, plain
+from loom.grammar.slices import parts_of
+from loom.rules.node_values import escaped, frames_escaped, plain
 
 HEADER = 8  # tokens of what names an own text
 CUT = "…"

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from agents.context.values import Action, Near, Pane, Teaching, Twig, View
-from loom.rules.node_text import frames_escaped, plain
+from loom.rules.node_values import frames_escaped, plain
 from loom.rules.windows import numbered
 
 Renderer = Callable[[View], str]

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from agents.context.values import GAP, KEPT_AT_THE_END, Counted, Fitted, Part, Portion, count, fit
 from loom.rules.documents import FoundLore, LoreEntry, chosen_lore
-from loom.rules.providers import RESERVE, WAYS
+from loom.rules.provider_kinds import RESERVE, WAYS
 
 BEGINS: Final = "(the text begins)"
 PLAIN: Final = "plain"

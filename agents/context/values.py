@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from loom.rules import node_text
-from loom.rules.node_text import escaped, plain
+from loom.rules import node_values
+from loom.rules.node_values import escaped, plain
 from loom.rules.windows import LARGE, WARNED, Row
 
 KEPT_AT_THE_END = 4  # nodes that truncateMiddle never leaves out
@@ -19,7 +19,7 @@ GAP = "gap"  # the role of the part in place of what was left out
 MARKER = "[…]"
 
 Counted = Callable[[str], int]
-count = node_text.count
+count = node_values.count
 
 
 class TooLong(ValueError):

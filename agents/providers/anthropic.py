@@ -27,7 +27,7 @@ from agents.providers.attempt import (
     without_images,
 )
 from agents.providers.exchange import Exchange, Failure, Outgoing, of_words
-from loom.rules.node_text import described
+from loom.rules.node_values import described
 
 VERSION = "2023-06-01"
 MAX_TOKENS = 1024  # this shape demands a number

@@ -22,7 +22,7 @@ from agents.providers.exchange import (
     exchange,
     of_status,
 )
-from loom.rules.node_text import described, images_parted
+from loom.rules.node_values import described, images_parted
 
 _LONE = re.compile("[\x00\ud800-\udfff]")
 _PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")

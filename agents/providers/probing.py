@@ -26,8 +26,8 @@ from agents.providers.attempt import (
 from agents.providers.exchange import Broken, Clock, Exchange, Failure, Limits, broken_by
 from agents.providers.registry import Provider, sampler_fields
 from agents.reply import Overlap, goes_on
-from loom.rules.node_text import image_reference
-from loom.rules.providers import PROBED, SAMPLERS_BY_NAME
+from loom.rules.node_values import image_reference
+from loom.rules.provider_kinds import PROBED, SAMPLERS_BY_NAME
 from loom.transfer.images import square
 
 LIMITS = Limits(connect_s=10, first_s=60, idle_s=20, total_s=90, body_bytes=1024 * 1024)

@@ -46,8 +46,8 @@ from agents.providers.exchange import (
     without_traceback,
 )
 from agents.providers.transport import CheckedTransport, checked_addresses
-from loom.rules.provider_addresses import BadUrl, read_url
-from loom.rules.providers import LITELLM_BY_SDK, LOCAL_WINDOW, PROBED, why_not_litellm
+from loom.rules.provider_kinds import LITELLM_BY_SDK, LOCAL_WINDOW, PROBED, why_not_litellm
+from loom.rules.providers import BadUrl, read_url
 
 # The OpenAI-shaped API: chat and completions, streamed or whole.
 

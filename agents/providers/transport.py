@@ -22,7 +22,7 @@ import uvloop
 from django.db import connection
 
 from agents.providers.exchange import Broken, Failure
-from loom.rules.provider_addresses import (
+from loom.rules.providers import (
     Address,
     BadUrl,
     Target,

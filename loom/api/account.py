@@ -21,8 +21,8 @@ from loom.models import ApiKey, User, UserSession
 from loom.queries.trees import browsers_of, grove_bodies
 from loom.rules import options
 from loom.rules.errors import CommandError
-from loom.rules.identity import instant
-from loom.rules.permissions import Scope
+from loom.rules.limits import Scope
+from loom.rules.node_values import instant
 
 # What is sent.
 

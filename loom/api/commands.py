@@ -24,7 +24,7 @@ from loom.models import Step, Tree, Workspace
 from loom.models.generations import OPEN_TURN
 from loom.queries.workspaces import turn_body, turns
 from loom.rules.errors import CommandError
-from loom.rules.permissions import GENERATE
+from loom.rules.limits import GENERATE
 
 # What is sent.
 

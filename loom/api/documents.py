@@ -20,13 +20,12 @@ from loom.commands import document_actions as verbs
 from loom.commands import summaries
 from loom.commands.documents import Kind
 from loom.commands.summaries import MOST_TRIES
-from loom.grammar.refs import Slice
-from loom.grammar.tokens import ParseError
+from loom.grammar.refs import ParseError, Slice
 from loom.models import Document, Revision
 from loom.queries import documents as queries
 from loom.rules import documents as rules
 from loom.rules.errors import CommandError
-from loom.rules.identity import instant
+from loom.rules.node_values import instant
 
 
 class DocumentListed(BaseModel):

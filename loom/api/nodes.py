@@ -31,7 +31,8 @@ from loom.queries.node_bodies import node_bodies, nodes_json, row_of
 from loom.queries.places import path_ids
 from loom.queries.provenance import provenance_of
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import LINK_TYPES, looks_like_id
+from loom.rules.link_types import LINK_TYPES
+from loom.rules.node_values import looks_like_id
 from loom.rules.windows import MOST_DEEP
 
 # Reading a tree over the API: nodes, paths, the skeleton, events and verification.

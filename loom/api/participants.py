@@ -23,7 +23,7 @@ from loom.models import Node, Tree, User, Workspace
 from loom.queries import usage
 from loom.queries.usage import today
 from loom.rules.errors import CommandError
-from loom.rules.providers import DEFAULT_CONTEXT
+from loom.rules.provider_kinds import DEFAULT_CONTEXT
 
 # What is sent.
 

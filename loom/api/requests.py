@@ -30,8 +30,8 @@ from rest_framework.throttling import BaseThrottle
 from loom.models import ApiKey, User, UserSession
 from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError
-from loom.rules.identity import digest
-from loom.rules.permissions import SCOPES, Scope
+from loom.rules.limits import SCOPES, Scope
+from loom.rules.node_values import digest
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView  # which asks for this module while it loads

@@ -41,9 +41,9 @@ from loom.queries import lookup
 from loom.queries.links import link_bodies, links_in
 from loom.queries.places import pins_on
 from loom.queries.trees import tree_bodies, tree_body
-from loom.rules import identity
+from loom.rules import link_types, node_values
 from loom.rules.errors import CommandError
-from loom.rules.node_text import IMAGE_TYPES, MOST_IMAGE_BYTES, image_reference
+from loom.rules.node_values import IMAGE_TYPES, MOST_IMAGE_BYTES, image_reference
 from loom.transfer import images
 
 # What is sent.
@@ -245,13 +245,13 @@ def links(request: Request) -> Response:
 @api_view(["GET"])
 def types(request: Request) -> Response:
     """Every stored type with how it reads from its target's side."""
-    listed = [_type(name) for name in identity.STORED]
+    listed = [_type(name) for name in link_types.STORED]
     return Response({"count": len(listed), "results": listed})
 
 
 def _type(name: str) -> dict[str, Any]:
-    reverse = identity.reverse_of(name)
-    return {"name": name, "reverse": reverse, "symmetric": name in identity.SYMMETRIC}
+    reverse = link_types.reverse_of(name)
+    return {"name": name, "reverse": reverse, "symmetric": name in link_types.SYMMETRIC}
 
 
 # Trees over the API: list, make, change, archive, erase.
@@ -393,7 +393,7 @@ def summaries(request: Request, uid: str) -> Response:
             SummaryFailed(
                 node=one.point.local_id if one.point.parent_slot_id else None,
                 error=one.error or {},
-                at=identity.instant(one.ended_at),
+                at=node_values.instant(one.ended_at),
             )
             for one in summary_commands.failures(tree)
             if one.ended_at is not None

@@ -37,7 +37,7 @@ from loom.queries.workspace_bodies import (
 )
 from loom.queries.workspaces import items_of
 from loom.rules.errors import not_found
-from loom.rules.identity import instant, looks_like_id
+from loom.rules.node_values import instant, looks_like_id
 
 # What is sent.
 

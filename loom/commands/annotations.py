@@ -29,15 +29,15 @@ from loom.commands.registry import (
     touched,
     tree_of,
 )
-from loom.grammar.tokens import ParseError
+from loom.grammar.refs import ParseError
 from loom.models import Document, Mark, Mention, Node, NodeSource, Participant, Revision
 from loom.queries import documents as papers
 from loom.queries import lookup, places
-from loom.rules import documents, identity
+from loom.rules import documents, node_values
 from loom.rules.documents import Edit
 from loom.rules.errors import CommandError, not_found
-from loom.rules.node_text import merged
-from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE, WRITE_DOCUMENTS
+from loom.rules.limits import LOOM, READ_DOCUMENTS, WRITE, WRITE_DOCUMENTS
+from loom.rules.text_changes import merged
 
 ANNOTATION_FORMS = ("note", "question", "suggestion", "warning", "objection")
 
@@ -73,7 +73,7 @@ def annotate(context: Context, args: Annotate) -> Reply:
 def _about_tree(context: Context, args: Annotate) -> Reply:
     """A note about a tree hangs below the root here and names the tree in its sources."""
     about = tree_of(context, args.ref)
-    source = (identity.of_tree(about.pk), "primary", "")
+    source = (node_values.of_tree(about.pk), "primary", "")
     new = NewNode(
         args.content,
         kind="annotation",
@@ -392,7 +392,7 @@ def _about_document(context: Context, node: Node) -> tuple[Document, int] | None
     found = rows.values_list("item", "version_seen").first()
     if found is None:
         return None
-    key = identity.document_id(found[0]) or 0
+    key = node_values.document_id(found[0]) or 0
     readable = documents_for(context.actor, context.tree).filter(pk=key)
     document = readable.select_related("grove").first()
     if document is None:
@@ -450,7 +450,7 @@ def _decided(context: Context, node: Node, decision: str, version: str) -> Op:
 def _read(context: Context, node: Node) -> Reply:
     """Marks what stands above a text as read: the text is not marked as older any more."""
     above = places.version_above(node, context.workspace)
-    item = identity.of_node(node.pk)
+    item = node_values.of_node(node.pk)
     known = Mark.objects.filter(item=item, kind="read", removed_at__isnull=True)
     if not node.parent_hash or above is None or above.hash == node.parent_hash:
         raise CommandError(

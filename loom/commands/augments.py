@@ -25,8 +25,8 @@ from loom.queries.workspaces import (
 )
 from loom.rules import documents
 from loom.rules.errors import CommandError, not_found
-from loom.rules.node_text import count
-from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
+from loom.rules.limits import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
+from loom.rules.node_values import count
 
 _NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
 SHARE = 2  # loaded texts take at most half of what a model can read

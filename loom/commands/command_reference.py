@@ -9,7 +9,7 @@ from loom.commands.registry import Command, Context, Reply, command
 from loom.commands.web_search import unusable
 from loom.grammar.forms import Form
 from loom.rules.errors import CommandError
-from loom.rules.permissions import LOOM, in_order, lacking
+from loom.rules.limits import LOOM, in_order, lacking
 
 # What holds where a part is left out and its form has no value to show: (verb, part).
 _OTHERWISE = {

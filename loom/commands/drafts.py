@@ -17,8 +17,8 @@ from loom.commands.node_writer import append_draft, demand_text, end_draft, stor
 from loom.events import streams
 from loom.models import Draft, Mention, Node, Stream, Tree, Workspace
 from loom.rules.errors import CommandError
-from loom.rules.identity import instant
-from loom.rules.permissions import WRITE
+from loom.rules.limits import WRITE
+from loom.rules.node_values import instant
 
 KINDS = ("buffer", "edit", "note")
 MAX_DRAFTS = 1000  # of one person in one tree

@@ -20,14 +20,14 @@ from loom.commands.registry import Answer, Attempt, Command, Context, Reply, Req
 from loom.commands.step_records import recorded, storable
 from loom.events import streams
 from loom.events.streams import Writer
-from loom.grammar.forms import demand_values
-from loom.grammar.lines import Line, read, write
-from loom.grammar.refs import refuse_controls
-from loom.grammar.tokens import ParseError
+from loom.grammar.line_reader import Line, write
+from loom.grammar.lines import read
+from loom.grammar.option_values import demand_values
+from loom.grammar.refs import ParseError, refuse_controls
 from loom.models import Grove, Participant, Step, Stream, Tree, Workspace
 from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import WRITE, Role
+from loom.rules.limits import WRITE, Role
 
 # Actions, as they are registered.
 

@@ -10,7 +10,6 @@ from loom.commands.registry import Context, Reply, command, get_node, touched, t
 from loom.commands.view import counted
 from loom.commands.windows import place_window, title_of, weighed, within_limit
 from loom.events.streams import enqueue
-from loom.grammar.lines import excerpt
 from loom.grammar.refs import Ref, parse_ref
 from loom.models import Node, Tree, Turn, Window
 from loom.queries import lookup, search
@@ -19,7 +18,8 @@ from loom.queries.lookup import NodeRow, withheld
 from loom.queries.outline import drawn, outline, outline_of
 from loom.queries.places import places_of
 from loom.queries.windows import Source, source_of
-from loom.rules.permissions import CROSS_TREE, LOOM, READ_DOCUMENTS
+from loom.rules.limits import CROSS_TREE, LOOM, READ_DOCUMENTS
+from loom.rules.node_values import excerpt
 from loom.rules.windows import Lines, total_of
 
 MAX_DEPTH = 50

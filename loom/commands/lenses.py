@@ -11,9 +11,8 @@ from loom.commands import node_writer
 from loom.commands.named_items import get_window
 from loom.commands.registry import Context, get_node, get_own_node
 from loom.commands.windows import held, known, move_window, node_of, shows
-from loom.grammar.refs import Ref, Slice
+from loom.grammar.refs import ParseError, Ref, Slice
 from loom.grammar.slices import Cut, get
-from loom.grammar.tokens import ParseError
 from loom.models import Node, Window
 from loom.queries import lookup, windows
 from loom.queries.windows import Source, followed, lines_of, source_of

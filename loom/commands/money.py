@@ -20,8 +20,8 @@ from config.env import provider_key
 from loom.models import Call, Generation, Participant, Purse
 from loom.queries.usage import left_of, limit_of, prices_of, today
 from loom.rules.errors import CommandError
-from loom.rules.provider_addresses import private_entry
-from loom.rules.providers import Counts, Prices, counts_of, dollars, kind_of, prices_from
+from loom.rules.provider_kinds import kind_of
+from loom.rules.providers import Counts, Prices, counts_of, dollars, prices_from, private_entry
 
 USUAL_TOKENS = 1024  # reserved for an answer whose length nobody limits, and again when used up
 FEWEST_TOKENS = 32  # no answer is started for less

@@ -31,10 +31,10 @@ from loom.queries.outline import (
     outline_of,
     outline_text,
 )
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.errors import CommandError, not_found
-from loom.rules.node_text import count
-from loom.rules.permissions import LOOM
+from loom.rules.limits import LOOM
+from loom.rules.node_values import count
 from loom.rules.windows import MOST_WITH
 
 SHOWN_ENDS = 2
@@ -206,7 +206,7 @@ def _sources(context: Context, ref: Ref | None) -> list[tuple[Node, int]]:
     node = get_node(context, ref)
     if ref is not None and ref.kind == "window":
         return [(node, int(ref.id))]
-    item = identity.of_node(node.pk)
+    item = node_values.of_node(node.pk)
     return [(node, min((one.number for one in held(context) if one.item_id == item), default=0))]
 
 
@@ -234,8 +234,10 @@ def collapse_type(context: Context, args: LinkedOf) -> Reply:
     kind = link_type(args.type)
     node = get_node(context, args.ref)
     steps = context.workspace.steps.filter(link_type=kind, outcome="ok")
-    seqs = set(steps.filter(touched__item=identity.of_node(node.pk)).values_list("seq", flat=True))
-    shown = {one.number for one in held(context) if one.item_id == identity.of_node(node.pk)}
+    seqs = set(
+        steps.filter(touched__item=node_values.of_node(node.pk)).values_list("seq", flat=True)
+    )
+    shown = {one.number for one in held(context) if one.item_id == node_values.of_node(node.pk)}
     found = [
         one
         for one in held(context)
@@ -352,7 +354,7 @@ def _taken_back(context: Context, step: Step) -> str:
         for one in opened:
             close_window(context, one)
         return f"closed {numbered([one.number for one in opened])}" if opened else ""
-    for key in filter(None, map(identity.node_id, workspaces.items_of([step])[step.pk])):
+    for key in filter(None, map(node_values.node_id, workspaces.items_of([step])[step.pk])):
         node = lookup.by_id(key)
         fold(context, node)
         return f"[{node.local_id}]"
@@ -383,7 +385,7 @@ def _before(context: Context, step: Step) -> Node | None:
     moves = context.workspace.steps.filter(outcome="ok", seq__lt=step.seq)
     moves = moves.filter(canonical__startswith=SWITCHED).order_by("-seq")
     for items in workspaces.items_of(list(moves[:1])).values():
-        for key in filter(None, map(identity.node_id, items)):
+        for key in filter(None, map(node_values.node_id, items)):
             node = lookup.by_id(key)
             if node.local_id == step.position:
                 return node if may_reach(context.actor, node.tree_id, here=context.tree) else None

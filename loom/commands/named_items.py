@@ -14,7 +14,7 @@ from loom.models import Document, Node, Participant, Tree, Window
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.queries.documents import document_of
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.errors import CommandError, not_found
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def no_window(context: "Context", numbers: Sequence[int], hint: str = OPEN_ONES)
 def node_shown(context: "Context", ref: Ref, *, slices: bool) -> Node:
     """The node that a window shows, as the caller may read it."""
     window = get_window(context, int(ref.id))
-    key = identity.node_id(window.item_id or 0) if window.kind in ("node", "search") else None
+    key = node_values.node_id(window.item_id or 0) if window.kind in ("node", "search") else None
     node = lookup.by_id(key) if key is not None else None
     if node is None or not may_reach(context.actor, node.tree_id, here=context.tree):
         raise CommandError(

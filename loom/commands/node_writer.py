@@ -15,9 +15,8 @@ from loom.access import Actor
 from loom.commands.registry import Context, Op
 from loom.events import streams
 from loom.events.streams import Writer
-from loom.grammar.refs import Slice
+from loom.grammar.refs import ParseError, Slice
 from loom.grammar.slices import put
-from loom.grammar.tokens import ParseError
 from loom.models import (
     ORDER,
     ORDINAL_BITS,
@@ -36,11 +35,10 @@ from loom.models import (
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, outline
 from loom.queries.node_bodies import event_body, without_text
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.errors import CommandError
-from loom.rules.identity import instant
-from loom.rules.node_text import hashes_in
-from loom.rules.options import number_of
+from loom.rules.limits import number_of
+from loom.rules.node_values import hashes_in, instant
 from loom.rules.windows import Span
 
 MAX_NODE_BYTES = 4 * 1024 * 1024
@@ -102,9 +100,9 @@ _TAKEN = Prepared(
 
 def fresh_local_id(tree: Tree, used: int) -> str:
     """A local id that no node of the tree has; drawn again on collision."""
-    length = identity.length_for(used)
+    length = node_values.length_for(used)
     while True:
-        drawn = identity.draw(length, secrets.choice)
+        drawn = node_values.draw(length, secrets.choice)
         if not _TAKEN.all(tree=tree.pk, local_id=drawn):
             return drawn
 
@@ -137,13 +135,13 @@ def build_node(
         place=new.place,
         created_at=at,
     )
-    node.hash = identity.sha256(proof_of(node, author.uid))
+    node.hash = node_values.sha256(proof_of(node, author.uid))
     return node
 
 
 def proof_of(node: Node, author_uid: str) -> dict[str, Any]:
     """The values the hash of a node is taken of."""
-    return identity.proof(
+    return node_values.proof(
         author=node.proof_author or author_uid,
         call=node.call_uid,
         configuration=node.configuration,
@@ -219,9 +217,9 @@ def make_items(ids: Iterable[int]) -> None:
     """Makes the items that are not there yet, so that rows may point at them; one query."""
     rows = []
     for one in sorted(set(ids)):
-        node = identity.node_id(one)
-        home, kind = identity.home_of(one), "tree" if node is None else "node"
-        kind = "document" if identity.document_id(one) is not None else kind
+        node = node_values.node_id(one)
+        home, kind = node_values.home_of(one), "tree" if node is None else "node"
+        kind = "document" if node_values.document_id(one) is not None else kind
         rows.append(Item(id=one, kind=kind, tree_id=home, node_id=node))
     Item.objects.bulk_create(rows, ignore_conflicts=True)
 

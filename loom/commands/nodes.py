@@ -20,9 +20,9 @@ from loom.commands.registry import Context, Op, Reply, command, get_node, get_ow
 from loom.commands.view import counted
 from loom.models import Node, Tree
 from loom.queries import lookup, places
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.errors import CommandError
-from loom.rules.permissions import LOOM, WRITE
+from loom.rules.limits import LOOM, WRITE
 from loom.rules.windows import Span
 
 TITLE_LENGTH = 50
@@ -76,7 +76,7 @@ def respond(context: Context, args: Respond) -> Reply:
 
 
 def _source(node: Node, role: str) -> Source:
-    return identity.of_node(node.pk), role, node.hash
+    return node_values.of_node(node.pk), role, node.hash
 
 
 def made_nodes(*nodes: Node) -> tuple[Op, ...]:

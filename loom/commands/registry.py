@@ -16,14 +16,15 @@ from loom.commands.named_items import LATER, no_node, node_shown, tree_named, un
 from loom.events import streams
 from loom.events.streams import Writer
 from loom.grammar.forms import Form, syntax
-from loom.grammar.lines import STORED_WHOLE, Line, block_of, named, shortened
+from loom.grammar.line_reader import Line
 from loom.grammar.refs import WORDS, Ref, print_ref
 from loom.models import Document, Grove, Node, Participant, Step, Task, Tree, Window, Workspace
 from loom.queries import lookup, places
 from loom.queries.lookup import NodeRow
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import CROSS_TREE, Permission
+from loom.rules.limits import CROSS_TREE, Permission
+from loom.rules.node_values import STORED_WHOLE, block_of, named, shortened
 
 Class = Literal["look", "look ✓", "write", "silent"]
 StreamKind = Literal["tree", "grove", "workspace"]
@@ -303,7 +304,7 @@ class Context:
     def append(self, item: int, kind: str, payload: dict[str, Any]) -> None:
         """Writes an event to the stream that an item belongs to: of a document that of the grove,
         which is locked for it where the line writes the tree."""
-        is_here = identity.document_id(item) is None or self.world.stream.name[:6] == "grove:"
+        is_here = node_values.document_id(item) is None or self.world.stream.name[:6] == "grove:"
         if is_here:
             self.world.append(kind, payload)
         elif not self.world.is_dry:
@@ -341,8 +342,8 @@ def touched(*items: Node | Tree | Document) -> tuple[int, ...]:
 def item_of(one: Node | Tree | Document) -> int:
     """The id of the item that a node, a tree or a document is."""
     if isinstance(one, Document):
-        return identity.of_document(one.pk)
-    return identity.of_tree(one.pk) if isinstance(one, Tree) else identity.of_node(one.pk)
+        return node_values.of_document(one.pk)
+    return node_values.of_tree(one.pk) if isinstance(one, Tree) else node_values.of_node(one.pk)
 
 
 def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:

@@ -17,8 +17,7 @@ from loom.commands.command_args import Secret
 from loom.commands.node_writer import make_items, stored
 from loom.commands.registry import Answer, Attempt, Context, Reply, Request
 from loom.events import streams
-from loom.grammar.lines import block_of
-from loom.grammar.reply_lines import makes_window
+from loom.grammar.lines import makes_window
 from loom.models import (
     DocumentView,
     Node,
@@ -37,9 +36,8 @@ from loom.queries.node_bodies import with_quoted
 from loom.queries.windows import opened_by
 from loom.queries.workspaces import window_brief
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import digest
-from loom.rules.node_text import take_out_quotations
-from loom.rules.permissions import WRITE
+from loom.rules.limits import WRITE
+from loom.rules.node_values import block_of, digest, take_out_quotations
 from loom.rules.windows import OF_WORKSPACE, demand_settings
 
 SHORT = 200  # characters of a text that a step keeps as it is; of longer ones it keeps this start

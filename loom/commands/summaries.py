@@ -27,8 +27,7 @@ from loom.queries import lookup
 from loom.queries.documents import trees_linked
 from loom.queries.lookup import withheld_from_models
 from loom.rules.errors import CommandError
-from loom.rules.options import number_of
-from loom.rules.permissions import GENERATE
+from loom.rules.limits import GENERATE, number_of
 
 WORDS = 30  # a text of so few is its own summary
 CHARACTERS = 300  # where words have no end

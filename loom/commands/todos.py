@@ -12,10 +12,9 @@ from loom.commands.registry import Context, Reply, command, touched
 from loom.models import Task
 from loom.queries import workspace_bodies, workspaces
 from loom.queries.workspaces import budget_of, spent_of, turns
-from loom.rules import budgets
-from loom.rules.budgets import Spent
+from loom.rules import limits, options
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import LOOM
+from loom.rules.limits import LOOM, Spent
 
 MOST_TASKS = 200  # of a workspace that are not archived
 LONGEST = 2000  # characters of a task, and of a note
@@ -214,11 +213,11 @@ def budget(context: Context, args: Budget) -> Reply:
     """Shows what this turn has used and what it may use."""
     turn = turns().filter(uid=context.turn).first() if context.turn else None
     if turn is None:
-        each = (f"{name}: {budgets.shown(one, Spent())}" for name, one in budgets.PRESETS.items())
+        each = (f"{name}: {limits.shown(one, Spent())}" for name, one in options.BUDGETS.items())
         return Reply("This line is part of no turn. Turns may use:\n" + "\n".join(each))
     allowed, spent = budget_of(turn), spent_of(turn, context.now)
     rounds = f"rounds {spent.rounds}/{allowed.rounds} · tokens {spent.tokens:,}/{allowed.tokens:,}"
-    return Reply(f"{budgets.shown(allowed, spent)}\n{rounds}")
+    return Reply(f"{limits.shown(allowed, spent)}\n{rounds}")
 
 
 class Extend(Args):

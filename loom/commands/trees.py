@@ -45,7 +45,7 @@ from loom.models import (
     Workspace,
 )
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import digest, instant
+from loom.rules.node_values import digest, instant
 from loom.rules.windows import TRUNCATIONS
 
 BATCH = 1000

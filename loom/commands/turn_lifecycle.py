@@ -18,16 +18,16 @@ from loom.commands.money import Wish
 from loom.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
 from loom.events import streams
 from loom.events.streams import Writer, enqueue, hand_over
-from loom.grammar.lines import named
 from loom.models import Generation, Node, Participant, Step, Tree, Turn, Window, Workspace
 from loom.models.base import new_uid
 from loom.models.generations import OPEN_TURN
 from loom.queries import lookup, workspaces
 from loom.queries.workspaces import state_of, texts_made_by, turn_body, turns
-from loom.rules import budgets
+from loom.rules import limits
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import GENERATE, LOOM
-from loom.rules.windows import MOST_VISIBLE, mentioned
+from loom.rules.limits import GENERATE, LOOM, mentioned
+from loom.rules.node_values import named
+from loom.rules.windows import MOST_VISIBLE
 
 # Turns: asking an agent to act, and asking it to stop. A worker runs them.
 
@@ -64,7 +64,7 @@ def _start(change: Change, args: Wanted) -> Turn:
     access.demand(actor, {LOOM, GENERATE}, "a turn")
     agent = _agent(actor, args.participant)
     preset = args.budget or agent.budget
-    budgets.budget_of(preset)
+    limits.budget_of(preset)
     if args.input:
         demand_text(args.input, what="The input")
     tree.refresh_from_db(fields=["archived_at", "erasing_at"])

@@ -22,7 +22,7 @@ from loom.models.generations import OPEN_TURN
 from loom.queries import lookup
 from loom.queries.workspaces import turns
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import LOOM, WRITE
+from loom.rules.limits import LOOM, WRITE
 
 
 def apply(context: Context, ops: list[Op]) -> list[Op]:

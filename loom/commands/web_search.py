@@ -19,12 +19,13 @@ from loom.commands.participants import demand_callable
 from loom.commands.registry import Context, Reply, command
 from loom.commands.view import counted
 from loom.events import streams
-from loom.grammar.lines import excerpt
 from loom.models import Grove, Participant, Purse, SearchService, Step, WebSearch, Window
 from loom.queries.usage import left_of, today
 from loom.rules.errors import CommandError
-from loom.rules.permissions import WEB_SEARCH
-from loom.rules.providers import NANO, SEARCH_SERVICES, dollars, search_service
+from loom.rules.limits import WEB_SEARCH
+from loom.rules.node_values import excerpt
+from loom.rules.provider_kinds import SEARCH_SERVICES, search_service
+from loom.rules.providers import NANO, dollars
 
 MOST_HOSTS = 20
 MAX_QUERY = 400  # characters: what the shortest of the services takes

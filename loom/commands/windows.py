@@ -13,18 +13,10 @@ from loom.queries.node_context import Seen, links_of
 from loom.queries.window_contents import contents_of
 from loom.queries.windows import Source, followed, is_lens, lines_of, parents_of, source_of
 from loom.queries.workspaces import EVICTED, budget_of, depth_in, state_of, turns
-from loom.rules import identity
+from loom.rules import link_types, node_values
 from loom.rules.errors import CommandError, not_found
-from loom.rules.options import number_of
-from loom.rules.permissions import READ_DOCUMENTS
-from loom.rules.windows import (
-    LARGE,
-    MOST_DEEP,
-    Lines,
-    State,
-    to_evict,
-    total_of,
-)
+from loom.rules.limits import READ_DOCUMENTS, State, number_of
+from loom.rules.windows import LARGE, MOST_DEEP, Lines, to_evict, total_of
 
 LONGEST_LABEL = 200
 
@@ -186,7 +178,7 @@ def place_window(
 
 def node_of(window: Window) -> Node | None:
     """The version of a node whose lines a window shows; None where it shows something else."""
-    key = identity.node_id(window.item_id or 0) if window.kind in windows.LENSES else None
+    key = node_values.node_id(window.item_id or 0) if window.kind in windows.LENSES else None
     return lookup.rows().filter(pk=key).first() if key is not None else None
 
 
@@ -265,11 +257,11 @@ def merge_into(context: Context, window: Window) -> None:
 def link_type(word: str) -> str:
     """A type of links; INVALID_SYNTAX with those there are."""
     kind = word.lower()
-    if kind not in identity.LINK_TYPES:
+    if kind not in link_types.LINK_TYPES:
         raise CommandError(
             "INVALID_SYNTAX",
             f"There is no link type {kind!r}.",
-            hint=f"there are {', '.join(identity.LINK_TYPES)}",
+            hint=f"there are {', '.join(link_types.LINK_TYPES)}",
         )
     return kind
 

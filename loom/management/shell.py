@@ -17,7 +17,7 @@ from loom.commands.registry import Answer, Request
 from loom.models import Participant, Tree, User
 from loom.rules.errors import CommandError as Refusal
 from loom.rules.errors import not_found
-from loom.rules.permissions import named
+from loom.rules.limits import named
 
 
 def _file() -> Path:

@@ -32,8 +32,8 @@ from loom.queries.lookup import NodeRow, fetch, rows_of
 from loom.queries.node_bodies import with_texts
 from loom.queries.places import path_ids
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import instant
-from loom.rules.permissions import Role
+from loom.rules.limits import Role
+from loom.rules.node_values import instant
 
 MAX_EVENTS = 1000
 MAX_CHARACTERS = 16_000_000  # of payloads in one response; a single event may have more

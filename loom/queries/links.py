@@ -11,9 +11,9 @@ from loom.access import Actor, trees_for
 from loom.models import Document, Grove, Link, Node, Tree
 from loom.queries.lookup import fetch, listed
 from loom.queries.node_context import ERASED, documents_seen, erased_among
-from loom.rules import identity
-from loom.rules.identity import home_of, instant
-from loom.rules.permissions import CROSS_TREE
+from loom.rules import link_types, node_values
+from loom.rules.limits import CROSS_TREE
+from loom.rules.node_values import home_of, instant
 
 
 def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
@@ -22,12 +22,12 @@ def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
     A reader who may not see another tree gets its id, never its content.
     """
     every = set(stored)
-    nodes = {one for one in every if identity.node_id(one) is not None}
-    trees = {key: one for one in every if (key := identity.tree_id(one)) is not None}
+    nodes = {one for one in every if node_values.node_id(one) is not None}
+    trees = {key: one for one in every if (key := node_values.tree_id(one)) is not None}
     shown = dict.fromkeys(every, ERASED)
-    if papers := [key for one in every if (key := identity.document_id(one)) is not None]:
+    if papers := [key for one in every if (key := node_values.document_id(one)) is not None]:
         rows = Document.objects.filter(pk__in=papers).values_list("pk", "uid")
-        shown.update({identity.of_document(key): f"doc:{uid}" for key, uid in rows})
+        shown.update({node_values.of_document(key): f"doc:{uid}" for key, uid in rows})
     if nodes:
         sql = f"""SELECT n.id, n.local_id, n.tree_id, t.uid FROM loom_node n
             JOIN loom_tree t ON t.id = n.tree_id AND t.erasing_at IS NULL
@@ -52,7 +52,7 @@ def links_in(actor: Actor, tree: Tree, node: Node | None = None) -> list[Link]:
     rows = Link.objects.filter(removed_at__isnull=True).select_related("by", "tree")
     if node is None:
         return _seen(actor, tree, rows.filter(tree=tree))
-    own = identity.of_node(node.pk)
+    own = node_values.of_node(node.pk)
     rows = rows.filter(Q(source=own) | Q(target=own), tree__in=trees_for(actor))
     return _seen(actor, tree, rows)
 
@@ -124,7 +124,7 @@ def portals_of(
     for end, other in (("source", "target"), ("target", "source")):
         links = Link.objects.filter(**{f"{end}__in": nodes}, removed_at__isnull=True)
         for kind, own, far in links.order_by("id").values_list("type", end, other):
-            shown = kind if end == "source" else identity.reverse_of(kind)
+            shown = kind if end == "source" else link_types.reverse_of(kind)
             found.append((own, shown, far))
     trees = _visible_portals(actor, {home_of(far) for _, _, far in found}, outside)
     papers = documents_seen(actor, None, (far for _, _, far in found)) if not outside else set()
@@ -193,11 +193,11 @@ def graph_of(actor: Actor, node: Node, types: Iterable[str], depth: int) -> Grap
     """What can be reached from a node over links of these types, read from either side, at most
     `depth` links away, as far as the actor may see it. At most five queries for each of them."""
     wanted = set(types)
-    inward = {one for one in identity.STORED if identity.reverse_of(one) in wanted}
-    start = identity.of_node(node.pk)
+    inward = {one for one in link_types.STORED if link_types.reverse_of(one) in wanted}
+    start = node_values.of_node(node.pk)
     items, links, last = {start: 0}, dict[int, Edge](), {start}
     for away in range(1, depth + 1):
-        out = Q(source__in=last, type__in=wanted & set(identity.STORED))
+        out = Q(source__in=last, type__in=wanted & set(link_types.STORED))
         found = Link.objects.filter(out | Q(target__in=last, type__in=inward))
         found = found.filter(removed_at__isnull=True, tree__in=trees_for(actor)).order_by("id")
         rows = found.values_list("id", "source_id", "target_id", "type", "confidence")

@@ -24,8 +24,7 @@ from loom.queries.lookup import (
     listed,
 )
 from loom.queries.node_context import documents_seen
-from loom.rules.identity import home_of, instant
-from loom.rules.node_text import put_back_quotations
+from loom.rules.node_values import home_of, instant, put_back_quotations
 
 # Facts about nodes besides their own columns, read for a whole batch at once.
 

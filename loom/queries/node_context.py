@@ -13,9 +13,9 @@ from loom.models import DocumentEmbed, Link, Node, NodeSource, Revision, Tree, W
 from loom.queries import lookup
 from loom.queries.documents import embedded
 from loom.queries.lookup import fetch, listed
-from loom.rules import documents, identity
-from loom.rules.identity import home_of
-from loom.rules.permissions import CROSS_TREE
+from loom.rules import documents, link_types, node_values
+from loom.rules.limits import CROSS_TREE
+from loom.rules.node_values import home_of
 
 ERASED = "erased"  # what an item is called once its tree is gone: shown as broken
 
@@ -59,38 +59,38 @@ class Seen:
 def documents_seen(actor: Actor, tree: Tree | None, items: Iterable[int]) -> set[int]:
     """Those of the items that are documents which the actor may read in the tree; one query, none
     where no item is a document."""
-    asked = [key for one in items if (key := identity.document_id(one)) is not None]
+    asked = [key for one in items if (key := node_values.document_id(one)) is not None]
     if not asked:
         return set()
     rows = documents_for(actor, tree).filter(pk__in=asked)
-    return set(map(identity.of_document, rows.values_list("pk", flat=True)))
+    return set(map(node_values.of_document, rows.values_list("pk", flat=True)))
 
 
 def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
     """The links of a node or tree from its side, oldest first; ends the actor may not see
     left out. At most five queries."""
     here = item if isinstance(item, Tree) else item.tree
-    own = identity.of_tree(here.pk) if item is here else identity.of_node(item.pk)
+    own = node_values.of_tree(here.pk) if item is here else node_values.of_node(item.pk)
     rows = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
     found = list(rows.filter(tree__in=trees_for(actor)).order_by("id"))
     far = {one.target_id if one.source_id == own else one.source_id for one in found}
-    keys = [key for one in far if (key := identity.node_id(one)) is not None]
+    keys = [key for one in far if (key := node_values.node_id(one)) is not None]
     trees = {
         one.pk: one for one in trees_for(actor).filter(pk__in={home_of(one) for one in far} - {0})
     }
     nodes = lookup.rows().filter(tree__in=trees).in_bulk(keys) if keys else {}
     for node in nodes.values():
         node.tree = trees[node.tree_id]
-    asked = [key for one in far if (key := identity.document_id(one)) is not None]
+    asked = [key for one in far if (key := node_values.document_id(one)) is not None]
     papers = documents_for(actor, here).in_bulk(asked) if asked else {}
     gone = {home_of(one) for one in far if one > 0} - set(trees)
     erased = erased_among(gone) if gone else set()
     seen = []
     for link in found:
         outward = link.source_id == own
-        kind = link.type if outward else identity.reverse_of(link.type)
+        kind = link.type if outward else link_types.reverse_of(link.type)
         end = link.target_id if outward else link.source_id
-        paper, tree = papers.get(identity.document_id(end) or 0), trees.get(home_of(end))
+        paper, tree = papers.get(node_values.document_id(end) or 0), trees.get(home_of(end))
         if paper is not None:
             version = link.target_version if outward else link.source_version
             revisions = (int(version or 0), paper.revision)
@@ -99,7 +99,7 @@ def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
             )
         elif end in nodes:
             seen.append(Seen(kind, nodes[end], "", link.note, nodes[end].tree.uid))
-        elif tree is not None and identity.tree_id(end) is not None:
+        elif tree is not None and node_values.tree_id(end) is not None:
             seen.append(Seen(kind, None, tree.title, link.note, tree.uid))
         elif home_of(end) in erased:
             seen.append(Seen(kind, None, ERASED, link.note))
@@ -155,13 +155,13 @@ def counts_of(actor: Actor, node: Node, links: Iterable[Seen]) -> Counts:
 def sources_of(actor: Actor, node: Node) -> QuerySet[Node]:
     """The nodes that a node was made from (`respond … from:`), in trees the actor may see."""
     items = NodeSource.objects.filter(node=node).values_list("item", flat=True)
-    keys = [key for item in items if (key := identity.node_id(item)) is not None]
+    keys = [key for item in items if (key := node_values.node_id(item)) is not None]
     return _seen_nodes(actor, node, keys)
 
 
 def merges_of(actor: Actor, node: Node) -> QuerySet[Node]:
     """The nodes that were made from a node, in trees the actor may see."""
-    made = NodeSource.objects.filter(item=identity.of_node(node.pk))
+    made = NodeSource.objects.filter(item=node_values.of_node(node.pk))
     return _seen_nodes(actor, node, list(made.values_list("node_id", flat=True)))
 
 
@@ -355,7 +355,7 @@ class Around:
         if rows is None:
             rows = fetch(_AROUND.format(slots=listed(slots), near=NEAR.format(more="")))
         for found in rows:
-            place = identity.place_of(found[2], found[10])
+            place = node_values.place_of(found[2], found[10])
             near = Near._make((*found[:7], *map(bool, found[7:10]), place))
             self.by_id[near.id] = near
             self.versions[near.slot_id].append(near)
@@ -466,7 +466,7 @@ def _put_links(
     ends: dict[str, list[str]] = defaultdict(list)
     for kind, outward, local_id, grove in links:
         if grove == tree.grove_id:
-            ends[kind if outward else identity.reverse_of(kind)].append(local_id)
+            ends[kind if outward else link_types.reverse_of(kind)].append(local_id)
         elif grove is not None:
             margin.is_linked_out = True
     margin.links = tuple(

@@ -5,14 +5,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from loom.access import Actor, may_reach
-from loom.grammar.lines import excerpt
 from loom.models import Node, Stream, Tree, Workspace
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, places
 from loom.queries.lookup import NodeRow, fetch, rows_of, selected_versions, walked
 from loom.queries.node_bodies import counted_below
 from loom.queries.places import order_sql
-from loom.rules.identity import place_of
+from loom.rules.node_values import excerpt, place_of
 
 OUTLINE_DEPTH = 2  # levels shown before anything was said
 SIBLINGS = 12  # of a position that an outline is unfolded to

@@ -31,8 +31,8 @@ from loom.queries.lookup import (
 )
 from loom.queries.node_context import NEAR, Around, Spot
 from loom.queries.places import ONLY_WAY
-from loom.rules.identity import LAST_PLACE, place_asked
-from loom.rules.providers import samplers_written
+from loom.rules.node_values import LAST_PLACE, place_asked
+from loom.rules.provider_kinds import samplers_written
 
 NEAREST = 200  # of a path, where not all of it is read
 

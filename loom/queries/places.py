@@ -27,7 +27,7 @@ from loom.queries.lookup import (
     walked_up,
     with_tree,
 )
-from loom.rules.identity import ORDINAL_BITS, PLACE_BITS
+from loom.rules.node_values import ORDINAL_BITS, PLACE_BITS
 
 # Pruned slots further down are where the walk begins as well, so it need not go through
 # them. Kinds are named so that SQLite takes the index of what is seen below a slot (100,000

@@ -17,7 +17,8 @@ from loom.queries.lookup import NodeRow, as_row, columns, fetch, listed, rows_of
 from loom.queries.node_bodies import node_bodies, row_of
 from loom.queries.verify import chain_of, verify_node
 from loom.queries.workspaces import nodes_of_call
-from loom.rules.identity import Pieces, inherited, instant
+from loom.rules.node_values import instant
+from loom.rules.text_changes import Pieces, inherited
 
 MOST_EDITS = 500  # steps back from a text
 # What texts were edited from, as far back as it goes. The walk holds ids alone: a text is read

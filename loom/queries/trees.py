@@ -39,10 +39,9 @@ from loom.queries.lookup import (
 from loom.queries.node_context import Margin, Spot, margins_of
 from loom.queries.outline import outline, stored_size
 from loom.queries.places import first_fork, hidden_among, hides, path_ids
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.errors import not_found
-from loom.rules.identity import instant, place_of
-from loom.rules.node_text import hashes_in
+from loom.rules.node_values import hashes_in, instant, place_of
 
 
 def browsers_of(user: User) -> "QuerySet[UserSession]":
@@ -179,7 +178,7 @@ def tags_in(actor: Actor) -> list[dict[str, Any]]:
 
 def tags_on(trees: Sequence[Tree]) -> dict[int, tuple[str, ...]]:
     """The tags on these trees themselves, by name; by the tree's row id. One query."""
-    items = [identity.of_tree(tree.pk) for tree in trees]
+    items = [node_values.of_tree(tree.pk) for tree in trees]
     marks = Mark.objects.filter(item__in=items, kind="tag", removed_at__isnull=True)
     found: dict[int, tuple[str, ...]] = {}
     for key, label in marks.order_by("label").values_list("tree_id", "label"):

@@ -18,8 +18,9 @@ from loom.models import Document, Generation, Grove, Node, Participant, Purse, T
 from loom.queries.lookup import fetch, listed, path_of
 from loom.queries.places import path_ids
 from loom.rules import providers as table
-from loom.rules.options import value_of
-from loom.rules.providers import LOCAL, LOCAL_WINDOW, NANO, RESERVE, Prices
+from loom.rules.limits import value_of
+from loom.rules.provider_kinds import LOCAL, LOCAL_WINDOW, RESERVE
+from loom.rules.providers import NANO, Prices
 
 # The vocabularies that litellm ships as files, so that nothing is loaded over the network.
 _FILES = "litellm/litellm_core_utils/tokenizers"

@@ -7,12 +7,12 @@ from typing import Any
 from django.db.models import QuerySet
 
 from loom.access import Actor
-from loom.grammar.tokens import quote
+from loom.grammar.refs import quote
 from loom.models import Document, Node, Revision, Tree, Window, Workspace
 from loom.queries import lookup
 from loom.queries.lookup import fetch, listed
 from loom.queries.workspaces import led_from
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.windows import MOST_NODES, SETTINGS, Lines
 from loom.rules.windows import followed as following
 
@@ -63,8 +63,8 @@ class Source:
 def source_of(one: Node | Revision) -> Source:
     """A node or a revision of a document as the source of windows."""
     if isinstance(one, Node):
-        return Source(identity.of_node(one.pk), one.hash, one.text)
-    return Source(identity.of_document(one.document_id), str(one.number), one.content.text)
+        return Source(node_values.of_node(one.pk), one.hash, one.text)
+    return Source(node_values.of_document(one.document_id), str(one.number), one.content.text)
 
 
 def seen_by(window: Window) -> Source | None:
@@ -155,7 +155,7 @@ def name_of(window: Window, here: Tree) -> str:
     most two queries."""
     if window.kind in ("stash", "result", "document"):
         return with_lines(window, ref_of(window, here, None))
-    keys = [identity.node_id(window.item_id or 0) or 0, *window.nodes[:1]]
+    keys = [node_values.node_id(window.item_id or 0) or 0, *window.nodes[:1]]
     rows = lookup.rows().filter(pk__in=keys, tree__erasing_at__isnull=True)
     found = {one.pk: one for one in rows}
     return with_lines(window, ref_of(window, here, found.get(keys[0]), first_of(window, found)))

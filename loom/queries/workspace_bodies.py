@@ -10,7 +10,6 @@ from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.grammar.lines import digest_named, digest_of
 from loom.models import Draft, Generation, Node, Step, Task, Tree, Turn, VersionChoice, Workspace
 from loom.queries.documents import title_key
 from loom.queries.outline import outline_of, outline_text
@@ -27,10 +26,9 @@ from loom.queries.workspaces import (
     spent_of,
     turns,
 )
-from loom.rules import budgets, identity
-from loom.rules.budgets import Spent
-from loom.rules.identity import instant
-from loom.rules.node_text import count
+from loom.rules import limits, node_values
+from loom.rules.limits import Spent
+from loom.rules.node_values import count, digest_named, digest_of, instant
 
 MOST_NOTES = 50
 MOST_ARCHIVED = 100  # that are listed, the newest ones
@@ -100,7 +98,7 @@ def status_of(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "checkpoint": workspace.checkpoint,
         "steps": workspace.steps_made,
         "turn": now.uid if now else None,
-        "budget": budgets.shown(budget_of(now), spent_of(now, timezone.now())) if now else "",
+        "budget": limits.shown(budget_of(now), spent_of(now, timezone.now())) if now else "",
     }
     return {**seen, "tokens": sum(sections.values()), "sections": sections}
 
@@ -172,7 +170,7 @@ def led_out(steps: Sequence[Step], tree: Tree, items: Mapping[int, list[int]]) -
     """The row ids of those steps in a tree that touched an item of another grove (`items` as
     `items_of` returns them): not every member may see their texts. One query, none where all
     items are of that tree."""
-    homes = {step.pk: set(map(identity.home_of, items[step.pk])) for step in steps}
+    homes = {step.pk: set(map(node_values.home_of, items[step.pk])) for step in steps}
     every = set().union(*homes.values()) - {tree.pk}
     if not every:
         return set()
@@ -187,7 +185,7 @@ def texts_of(steps: Sequence[Step]) -> dict[int, str]:
     named = [(step, digest) for step in steps if (digest := digest_named(step.canonical))]
     touched = items_of(step for step, _ in named) if named else {}
     items = chain.from_iterable(touched.values())
-    keys = [key for item in items if (key := identity.node_id(item)) is not None]
+    keys = [key for item in items if (key := node_values.node_id(item)) is not None]
     if not keys:
         return {}
     rows = Node.objects.filter(pk__in=keys).values_list("text", flat=True)

@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.grammar.lines import STORED_WHOLE, excerpt
 from loom.models import (
     Call,
     Event,
@@ -42,12 +41,10 @@ from loom.queries.lookup import (
     withheld,
     withheld_from_models,
 )
-from loom.rules import budgets, documents
-from loom.rules.budgets import Budget, Spent
-from loom.rules.identity import instant
-from loom.rules.node_text import plain
-from loom.rules.options import budget_of as budget_in
-from loom.rules.windows import State
+from loom.rules import documents, limits
+from loom.rules.limits import Spent, State, budget_in
+from loom.rules.node_values import STORED_WHOLE, excerpt, instant, plain
+from loom.rules.options import Budget
 
 # Turns as they are shown: what they may use, what they used, and the body of docs/model.md §14.3.
 
@@ -84,7 +81,7 @@ def truncation_in(own: Workspace | None, tree: Tree) -> str:
 def budget_of(turn: Turn) -> Budget:
     """What the turn may use: its preset and what was granted in addition."""
     of_grove = budget_in(turn.preset, turn.tree.grove.settings)
-    return budgets.extended(of_grove, turn.more_steps)
+    return limits.extended(of_grove, turn.more_steps)
 
 
 def lines_of(*turns: Turn) -> QuerySet[Step]:
@@ -128,7 +125,7 @@ def spent_of(turn: Turn, now: datetime) -> Spent:
 
 
 def _steps_today(turn: Turn, now: datetime) -> int:
-    since = now - timedelta(hours=budgets.HOURS_OF_A_DAY)
+    since = now - timedelta(hours=limits.HOURS_OF_A_DAY)
     views = Workspace.objects.filter(participant=turn.participant_id, tree=turn.tree_id)
     rows = Step.objects.filter(workspace__in=views, at__gte=since)  # by the index on (…, at)
     return rows.exclude(turn_uid="").count()
@@ -163,7 +160,7 @@ def turn_body(turn: Turn) -> dict[str, Any]:
             "rounds": spent.rounds,
             "milliseconds": spent.milliseconds,
             "tokens": spent.tokens,
-            "shown": budgets.shown(budget, spent),
+            "shown": limits.shown(budget, spent),
         },
         "extension": turn.extension,
         "generations": list(_rounds(turn).values_list("uid", flat=True)),

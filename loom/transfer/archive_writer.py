@@ -15,8 +15,7 @@ from loom.queries.lookup import NodeRow, rows_of
 from loom.queries.places import in_chunks
 from loom.queries.provenance import response_of
 from loom.rules.errors import CommandError
-from loom.rules.identity import instant
-from loom.rules.node_text import IMAGE_TYPES
+from loom.rules.node_values import IMAGE_TYPES, instant
 from loom.transfer import heddle_writer, text_export
 from loom.transfer.images import bytes_of
 from loom.transfer.selection import Selection, Wanted, batched, notes_of

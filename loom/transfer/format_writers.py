@@ -11,7 +11,7 @@ from typing import Any
 
 from loom.models import Node
 from loom.queries.lookup import NodeRow, rows_of
-from loom.rules.identity import instant
+from loom.rules.node_values import instant
 from loom.transfer.selection import (
     IDS_AT_ONCE,
     Marked,

@@ -26,8 +26,8 @@ from loom.queries.lookup import NodeRow
 from loom.queries.path_page import Asked, Candidate, Way, candidates_of, rests_of
 from loom.queries.provenance import writers_of
 from loom.rules.errors import CommandError
-from loom.rules.identity import Pieces
-from loom.rules.providers import samplers_written
+from loom.rules.provider_kinds import samplers_written
+from loom.rules.text_changes import Pieces
 from loom.web.display import Who
 from loom.web.node_parts import age_of, broken_reason, painted
 from loom.web.requests import PersonRequest, person, text_of

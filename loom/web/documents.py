@@ -22,14 +22,14 @@ from loom.access import Actor, documents_for, linked_to
 from loom.commands import document_actions
 from loom.commands.execute import execute_line
 from loom.commands.registry import Request
-from loom.grammar.tokens import quote
+from loom.grammar.refs import quote
 from loom.models import Document, Node, Tree
 from loom.queries import documents as queries
 from loom.queries import lookup, places
 from loom.rules import documents as rules
 from loom.rules.errors import CommandError
-from loom.rules.identity import instant
-from loom.rules.permissions import WRITE_DOCUMENTS
+from loom.rules.limits import WRITE_DOCUMENTS
+from loom.rules.node_values import instant
 from loom.web import markdown
 from loom.web.display import Who, cast_of
 from loom.web.groves import frame

@@ -20,10 +20,11 @@ from loom.queries import usage
 from loom.queries.trees import tags_in
 from loom.queries.usage import limit_of, today
 from loom.rules.errors import CommandError
+from loom.rules.limits import ROLES, WRITE
 from loom.rules.names import TAG_COLOURS
 from loom.rules.options import SETTINGS
-from loom.rules.permissions import ROLES, WRITE
-from loom.rules.providers import NANO, SEARCH_SERVICES, dollars, search_service
+from loom.rules.provider_kinds import SEARCH_SERVICES, search_service
+from loom.rules.providers import NANO, dollars
 from loom.web.display import cast_of
 from loom.web.groves import frame
 from loom.web.requests import PersonRequest, number_of, person, text_of, whole_of, word_of

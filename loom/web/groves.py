@@ -28,9 +28,8 @@ from loom.queries.provenance import pieces_of, writers_of
 from loom.queries.search import Filters, Hit, Kind, Sort, find_in_grove, find_in_tree, parse_since
 from loom.queries.trees import marks_of
 from loom.rules.errors import CommandError
-from loom.rules.identity import looks_like_id
-from loom.rules.node_text import beginning
-from loom.rules.permissions import WRITE
+from loom.rules.limits import WRITE
+from loom.rules.node_values import beginning, looks_like_id
 from loom.web.display import Who, cast_of
 from loom.web.node_parts import age_of
 from loom.web.requests import PersonRequest, person, text_of

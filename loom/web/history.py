@@ -24,7 +24,7 @@ from loom.queries import event_log
 from loom.queries.lookup import NodeRow
 from loom.queries.workspaces import turns
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import instant
+from loom.rules.node_values import instant
 from loom.web import markdown
 from loom.web.candidates import quoted
 from loom.web.display import Who, cast_of

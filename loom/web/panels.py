@@ -35,8 +35,8 @@ from loom.queries.window_contents import Shown, window_body, windows_shown
 from loom.queries.windows import WITHHELD
 from loom.queries.workspaces import turns
 from loom.rules.errors import not_found
-from loom.rules.identity import instant
-from loom.rules.providers import samplers_written
+from loom.rules.node_values import instant
+from loom.rules.provider_kinds import samplers_written
 from loom.web import markdown
 from loom.web.candidates import again
 from loom.web.display import cast_of

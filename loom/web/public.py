@@ -37,7 +37,7 @@ from loom.queries import trees
 from loom.queries.lookup import NodeRow
 from loom.queries.node_context import Margin
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import digest, looks_like_id
+from loom.rules.node_values import digest, looks_like_id
 from loom.transfer.images import served
 from loom.web import markdown
 from loom.web.display import COLOURS

@@ -22,7 +22,7 @@ from loom.queries.node_context import Spot
 from loom.queries.path_page import MOST_STEPS, NEAREST, Way, first_text
 from loom.queries.places import path_ids
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import looks_like_id
+from loom.rules.node_values import looks_like_id
 from loom.rules.options import language_of
 
 

@@ -18,8 +18,8 @@ from agents.context.values import (
     count,
     threshold_of,
 )
-from loom.grammar.lines import parts_of
-from loom.rules.node_text import escaped
+from loom.grammar.slices import parts_of
+from loom.rules.node_values import escaped
 
 VIEW = View(
     revision=118,

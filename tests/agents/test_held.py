@@ -11,7 +11,7 @@ from agents.providers.registry import EMBEDDED, OpenAI, provider_of
 from agents.subject_prompt import grammar_for
 from loom.access import Actor
 from loom.models import Participant
-from loom.rules.permissions import named
+from loom.rules.limits import named
 from tests.providers.asking import ask, chat
 from tests.providers.scripted import ScriptedProvider
 

@@ -16,7 +16,7 @@ from loom.commands.execute import execute_line
 from loom.commands.node_writer import make_tree
 from loom.commands.registry import Request
 from loom.models import Call, Grove, Image, Participant, Tree, User
-from loom.rules.node_text import image_reference
+from loom.rules.node_values import image_reference
 from loom.transfer import images
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Say, run

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agents.context.subject_request import PLAIN
 from agents.reply import Overlap
-from loom.rules.providers import WAYS
+from loom.rules.provider_kinds import WAYS
 
 TEXT = "It was late.\n\nThe old clock struck nine, and Marie opened the"
 ENDS = st.sampled_from(

@@ -9,7 +9,7 @@ from agents import probes
 from loom.access import Actor
 from loom.commands import participants
 from loom.models import Participant
-from loom.rules.providers import CHECKS, REMEMBERED
+from loom.rules.provider_kinds import CHECKS, REMEMBERED
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import Script, fails, raw, says, tokens
 

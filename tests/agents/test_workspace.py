@@ -12,7 +12,7 @@ from loom.commands import node_writer, step_records
 from loom.commands.execute import execute_line
 from loom.commands.registry import Request
 from loom.models import Participant, Tree, User, Window
-from loom.rules.node_text import count
+from loom.rules.node_values import count
 from tests.agents.acting import asked, outcomes, went
 from tests.agents.test_windows import Talk
 from tests.providers.scripted import ScriptedProvider

@@ -10,9 +10,9 @@ from loom.commands import node_writer, registry
 from loom.commands.execute import execute_line
 from loom.commands.registry import Request
 from loom.models import Event, Grove, Node, Participant, Step, Tree, User
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.errors import CommandError
-from loom.rules.permissions import LOOM, OF_ROLE, READ_DOCUMENTS, WRITE
+from loom.rules.limits import LOOM, OF_ROLE, READ_DOCUMENTS, WRITE
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db
@@ -212,7 +212,7 @@ def test_an_id_of_other_trees_names_them_all(
     say: Say, write: Write, actor: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others = [node_writer.make_tree(actor, title=title) for title in ("A", "B")]
-    monkeypatch.setattr(identity, "draw", lambda *_: "z9z9")
+    monkeypatch.setattr(node_values, "draw", lambda *_: "z9z9")
     assert [write("x", into=other) for other in others] == ["z9z9", "z9z9"]
     with pytest.raises(CommandError) as refused:
         say("view z9z9")

@@ -12,7 +12,7 @@ from loom.queries.windows import parents_of
 from loom.queries.workspace_bodies import workspace_body
 from loom.queries.workspaces import depth_in
 from loom.rules.errors import CommandError
-from loom.rules.node_text import count
+from loom.rules.node_values import count
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db

@@ -19,10 +19,11 @@ from loom.commands.nodes import Respond, Split, respond, split
 from loom.commands.registry import Reply, Request
 from loom.commands.view import View, view
 from loom.events import streams
-from loom.grammar.lines import STORED_WHOLE, read
+from loom.grammar.lines import read
 from loom.grammar.refs import Ref
 from loom.models import Event, Node, Step, Tree
 from loom.rules.errors import CommandError
+from loom.rules.node_values import STORED_WHOLE
 from tests.interfaces.matrix import LINES
 
 commands.load()

@@ -16,7 +16,7 @@ from loom.live import frames
 from loom.live import reads as live_reads
 from loom.models import Event, Generation, Participant, Step, StepItem, Tree, Turn, User
 from loom.queries.node_context import Spot
-from loom.rules.identity import of_node
+from loom.rules.node_values import of_node
 from loom.web import live_parts
 from loom.web.display import cast_from
 from loom.web.node_parts import drawn_of

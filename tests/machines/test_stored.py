@@ -14,7 +14,7 @@ from loom.commands.execute import execute_line
 from loom.commands.node_writer import proof_of
 from loom.commands.registry import Request
 from loom.models import Event, Grove, Node, Participant, Tree, User
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.errors import CommandError
 from tests.machines.replay import replayed, stored
 from tests.thorough import tries
@@ -102,7 +102,7 @@ class Loom(RuleBasedStateMachine):
             assert node.slot.slot_id == node.slot_id
             assert node.slot.parent_slot_id == node.parent_slot_id
             assert node.depth == (node.parent_slot.depth + 1 if node.parent_slot else 0)
-            assert node.hash == identity.sha256(proof_of(node, node.author.uid))
+            assert node.hash == node_values.sha256(proof_of(node, node.author.uid))
             assert Node.objects.filter(slot=node.slot_id, version_pruned=False).exists()
 
     def teardown(self) -> None:

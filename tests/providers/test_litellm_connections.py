@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from loom.rules.providers import LITELLM_BY_HANDLER, LITELLM_BY_SDK
+from loom.rules.provider_kinds import LITELLM_BY_HANDLER, LITELLM_BY_SDK
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.xdist_group("litellm")  # one process asks them all, and imports it

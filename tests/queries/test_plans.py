@@ -31,7 +31,7 @@ from loom.models.base import new_uid
 from loom.queries.lookup import rows_of
 from loom.queries.provenance import pieces_of
 from loom.rules.errors import CommandError
-from loom.rules.identity import of_node
+from loom.rules.node_values import of_node
 from loom.web.live_parts import parts_for
 from tests.agents.acting import asked, went
 from tests.agents.conftest import agent, model, opening, provider  # noqa: F401 (fixtures)

@@ -17,10 +17,10 @@ from loom.access import Actor
 from loom.commands import step_records
 from loom.commands.execute import execute_line
 from loom.commands.registry import Request
-from loom.grammar.lines import digest_of, named
 from loom.models import Event, Node, Receipt, Step, Tree, User
 from loom.queries.event_log import events_since
 from loom.rules.errors import CommandError
+from loom.rules.node_values import digest_of, named
 
 LONG = "It was a long way down, she said. " * 100
 NAMED = f'"It was a long way down, she said.…" (3,400 characters, sha256 {digest_of(LONG)})'

@@ -18,8 +18,8 @@ from loom.models import Document, Event, Grove, Link, Mark, Node, Participant, T
 from loom.queries.lookup import NodeRow, rows_of
 from loom.queries.node_bodies import Facts, facts_of
 from loom.queries.verify import verify_tree
-from loom.rules import identity
-from loom.rules.identity import of_tree
+from loom.rules import node_values
+from loom.rules.node_values import of_tree
 from loom.transfer import heddle_writer, importing
 from loom.transfer.exporting import FORMATS
 from loom.transfer.tree_builder import Growing
@@ -79,8 +79,8 @@ def _by_muse(tree: Tree, muse: Participant, below: str) -> None:
         generation_uid="g1",
         finish="interrupted:stopped",
         sources=(
-            (identity.of_node(parent.pk), "primary", parent.hash),
-            (identity.of_tree(tree.pk), "context", ""),
+            (node_values.of_node(parent.pk), "primary", parent.hash),
+            (node_values.of_tree(tree.pk), "context", ""),
         ),
     )
     with transaction.atomic():

@@ -9,7 +9,7 @@ import pytest
 from loom.access import Actor
 from loom.models import Mark, Node, Participant, Tree, User
 from loom.queries.verify import verify_tree
-from loom.rules.identity import instant
+from loom.rules.node_values import instant
 from loom.transfer import files, pyloom
 from loom.transfer.records import Record, Report
 from tests.machines.replay import stored

@@ -110,7 +110,7 @@ def test_a_link_opens_nothing_but_its_page(owner: User, tree: Tree, visitor: Vis
 def test_too_many_pages_a_minute_are_refused(owner: User, tree: Tree, visitor: Visitor) -> None:
     from django.core.cache import cache
 
-    from loom.rules.identity import digest
+    from loom.rules.node_values import digest
     from loom.web.public import A_MINUTE
 
     address = shared(visitor(owner), tree)

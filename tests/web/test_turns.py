@@ -15,7 +15,7 @@ from loom.commands.registry import Request
 from loom.models import Generation, Node, Participant, Step, Tree, Turn, User
 from loom.queries import lookup
 from loom.rules.errors import CommandError
-from loom.rules.permissions import named
+from loom.rules.limits import named
 from tests.web.conftest import Visitor
 from tests.web.test_pages import text
 
