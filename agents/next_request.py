@@ -18,6 +18,7 @@ from loom.commands.node_writer import demand_text_node, demand_visible
 from loom.models import Call, Generation, Node, Participant, Tree, Workspace
 from loom.queries import lookup, places, provenance, usage
 from loom.queries.workspace_bodies import text_at
+from loom.rules import providers
 from loom.rules.limits import LOOM
 from loom.rules.providers import NANO
 
@@ -134,11 +135,11 @@ def priced(one: Next, same: int) -> dict[str, Any]:
     characters at the beginning that the request before had too, which may be cached."""
     agent = one.wish.participant
     tokens, how = usage.tokens_of(one.text, agent.model_ref)
-    prices = usage.prices_of(agent)
+    prices = providers.prices_of(agent)
     if prices is None:
         return {"tokens": tokens, "how": how, "usd": None, "cached_usd": None, "answer_usd": None}
     kept = tokens * same // max(len(one.text), 1)
-    least = usage.caches_from(agent)
+    least = providers.caches_from(agent)
     cached = None
     if least is not None and kept >= least and prices.cached is not None:
         cached = (prices.reading(tokens - kept) + round(kept * prices.cached * 1000)) / NANO

@@ -20,8 +20,8 @@ from loom.commands import generation_lifecycle, money
 from loom.commands.generation_lifecycle import Received
 from loom.models import Call, Generation
 from loom.models.base import new_uid
-from loom.queries.usage import caches_from
 from loom.rules.errors import CommandError
+from loom.rules.providers import caches_from
 
 LEASE_S = 12
 EVERY_S = 3  # how often the sweeper looks

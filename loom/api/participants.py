@@ -20,8 +20,8 @@ from loom.api.schema import PAGES, a_truth, an_id, operation, paged, truth, word
 from loom.commands import participants as verbs
 from loom.commands.agent_templates import TEMPLATES
 from loom.models import Node, Tree, User, Workspace
+from loom.models.base import today
 from loom.queries import usage
-from loom.queries.usage import today
 from loom.rules.errors import CommandError
 from loom.rules.provider_kinds import DEFAULT_CONTEXT
 

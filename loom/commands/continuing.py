@@ -17,11 +17,12 @@ from loom.events.streams import hand_over
 from loom.models import Generation, Node, Participant, Turn, Workspace
 from loom.models.base import new_uid
 from loom.queries import places
-from loom.queries.usage import path_tokens, prices_of
+from loom.queries.usage import path_tokens
 from loom.rules import provider_kinds
 from loom.rules.errors import CommandError, not_found
 from loom.rules.limits import GENERATE, LOOM, number_of
 from loom.rules.node_values import excerpt
+from loom.rules.providers import prices_of
 
 MAX_TOKENS = 8192
 ENDED = ("done", "stopped", "interrupted", "failed")

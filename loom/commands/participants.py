@@ -24,8 +24,8 @@ from loom.rules.errors import CommandError, not_found
 from loom.rules.limits import LOOM, NEEDS, OF_ROLE, Role, broken_rule, in_order
 from loom.rules.names import look_alike
 from loom.rules.node_values import digest, instant
-from loom.rules.provider_kinds import REMEMBERED, Kind, kind_of, why_not_litellm
-from loom.rules.providers import broken_prices, private_entry, why_refused
+from loom.rules.provider_kinds import REMEMBERED, Kind, broken_prices, kind_of, why_not_litellm
+from loom.rules.providers import private_entry, why_refused
 
 DAY_S = 24 * 3600
 Listing = dict[str, Any]

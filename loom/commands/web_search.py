@@ -20,7 +20,8 @@ from loom.commands.registry import Context, Reply, command
 from loom.commands.view import counted
 from loom.events import streams
 from loom.models import Grove, Participant, Purse, SearchService, Step, WebSearch, Window
-from loom.queries.usage import left_of, today
+from loom.models.base import today
+from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
 from loom.rules.limits import WEB_SEARCH
 from loom.rules.node_values import excerpt

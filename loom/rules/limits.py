@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 from loom.grammar.batches import MAX_COMMANDS
 from loom.rules.errors import CommandError
 from loom.rules.options import BUDGETS, SETTINGS, Budget
+from loom.rules.providers import NANO
 
 # Who may do what: roles, the permissions of docs/model.md §5.1, and what to do without one.
 
@@ -129,6 +130,12 @@ def number_of(settings: Mapping[str, Any], name: str) -> int:
 def values_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """All settings with their values."""
     return {name: value_of(settings, name) for name in SETTINGS}
+
+
+def daily_limit(settings: Mapping[str, Any]) -> int:
+    """The limit of a grove with these settings per day and member, in billionths of a dollar; 0:
+    there is none."""
+    return round(float(value_of(settings, "daily_budget_usd")) * NANO)
 
 
 def budget_in(preset: str, settings: Mapping[str, Any]) -> Budget:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from loom.rules.errors import CommandError
+from loom.rules.providers import MOST, NAMES
 
 # Samplers: what a request may carry.
 
@@ -286,3 +287,16 @@ def samplers_of(model_ref: str, found: Mapping[str, bool]) -> frozenset[str]:
         return frozenset(taken | {"stop"} | ({"grammar"} if found.get("grammar") else set()))
     documented = _DOCUMENTED.get(model_ref.partition(":")[0], frozenset({"stop"}))
     return documented | ({"grammar"} if found.get("grammar") else frozenset())
+
+
+def broken_prices(body: Any) -> str:
+    """Why an owner's prices cannot be kept; "" where they can. {} takes them back."""
+    if not isinstance(body, dict) or not set(body) <= {*NAMES, "caches_from"}:
+        return f"prices holds {', '.join(NAMES)} and caches_from."
+    if body and not {"input", "output"} <= set(body):
+        return "prices holds both input and output, or nothing."
+    for name, value in body.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 <= value <= MOST:
+            return f"prices: {name} is from 0 to {MOST:,}."
+    return ""

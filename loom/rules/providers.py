@@ -14,7 +14,7 @@ from importlib import metadata
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 # Which addresses the server may call, and how an entry of the list allows one.
@@ -386,19 +386,6 @@ def prices_from(body: Mapping[str, Any] | None) -> Prices | None:
     return Prices(**{name: float(body[name]) for name in NAMES if body.get(name) is not None})
 
 
-def broken_prices(body: Any) -> str:
-    """Why an owner's prices cannot be kept; "" where they can. {} takes them back."""
-    if not isinstance(body, dict) or not set(body) <= {*NAMES, "caches_from"}:
-        return f"prices holds {', '.join(NAMES)} and caches_from."
-    if body and not {"input", "output"} <= set(body):
-        return "prices holds both input and output, or nothing."
-    for name, value in body.items():
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not 0 <= value <= MOST:
-            return f"prices: {name} is from 0 to {MOST:,}."
-    return ""
-
-
 @cache
 def source() -> str:
     """Where the listed prices come from."""
@@ -431,7 +418,7 @@ def listed(model_ref: str, base_url: str) -> Prices | None:
     return _table().get(f"{provider}:{model}")
 
 
-def caches_from(model_ref: str) -> int | None:
+def cached_from(model_ref: str) -> int | None:
     """From how many tokens on the model's provider caches a prompt's beginning; None where
     that is not known."""
     return CACHES_FROM.get(_named(model_ref)[0])
@@ -443,6 +430,28 @@ def _named(model_ref: str) -> tuple[str, str]:
     if provider == "litellm":
         provider, _, model = model.partition("/")
     return provider, model
+
+
+class Priced(Protocol):
+    """A participant, as far as prices are concerned."""
+
+    prices: Any
+    model_ref: Any
+    base_url: Any
+
+
+def prices_of(participant: Priced) -> Prices | None:
+    """The prices that an owner set, else those of the price table; None if no price is known."""
+    own = prices_from(participant.prices)
+    return own or listed(participant.model_ref, participant.base_url)
+
+
+def caches_from(participant: Priced) -> int | None:
+    """The number of tokens from which the provider caches a prompt's beginning at a lower price;
+    None if that is not known, or is not cheaper."""
+    least = (participant.prices or {}).get("caches_from") or cached_from(participant.model_ref)
+    prices = prices_of(participant)
+    return int(least) if least and prices is not None and prices.caching_pays else None
 
 
 def counts_of(usage: Mapping[str, Any]) -> Counts:

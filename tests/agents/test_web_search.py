@@ -20,7 +20,8 @@ from loom.commands.registry import Request
 from loom.commands.web_search import NewService
 from loom.live.frames import changed_by
 from loom.models import Event, Participant, Purse, Step, Tree, Turn, WebSearch, Window
-from loom.queries.usage import left_of, today
+from loom.models.base import today
+from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
 from tests.agents.acting import asked, outcomes, run_queued, went
 from tests.agents.conftest import AGENT

@@ -12,7 +12,7 @@ from loom.commands import generation_lifecycle
 from loom.commands.execute import execute_line
 from loom.commands.registry import Request
 from loom.models import Call, Generation, Grove, Participant, Tree, User
-from loom.queries.usage import today
+from loom.models.base import today
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Api = Callable[..., APIClient]

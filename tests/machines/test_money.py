@@ -28,7 +28,8 @@ from loom.commands.execute import execute_line
 from loom.commands.registry import Request
 from loom.events import streams
 from loom.models import Call, Generation, Grove, Participant
-from loom.queries.usage import left_of, today
+from loom.models.base import today
+from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
 from loom.rules.providers import NANO
 from tests.agents.acting import run_lane
