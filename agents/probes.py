@@ -10,7 +10,7 @@ from typing import Any
 from django.utils import timezone
 
 from agents.providers.attempt import Ask
-from agents.providers.exchange import RETRYABLE, Broken, Failure
+from agents.providers.failures import RETRYABLE, Broken, Failure
 from agents.providers.probing import CHECKS, TOKENS, Probe, first_failure, models_of
 from agents.providers.registry import provider_of
 from agents.providers.transport import CheckedTransport, in_thread, the_loop

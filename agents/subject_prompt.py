@@ -24,7 +24,7 @@ from agents.context.subject_request import (
 from agents.context.values import Portion, TooLong, count, count_small
 from agents.prompt_inputs import asker_of, pieces_of, sent_of, steering_of, summarised
 from agents.providers.attempt import Ask, Blocks
-from agents.providers.exchange import Broken, Failure
+from agents.providers.failures import Broken, Failure
 from agents.providers.registry import EMBEDDED, Provider, provider_of
 from agents.reply import Language, Overlap
 from loom import access

@@ -7,7 +7,7 @@ from typing import Any
 
 from agents.agent_prompt import demand_turn
 from agents.context.values import TooLong
-from agents.providers.exchange import Broken
+from agents.providers.failures import Broken
 from agents.reply import Reply, asks_again, read_reply
 from agents.subject_prompt import language, prepared_round, too_long
 from agents.turn_lines import next_line, open_named

@@ -23,8 +23,9 @@ from agents.providers.attempt import (
     value_of,
     whole,
 )
-from agents.providers.exchange import Broken, Clock, Exchange, Failure, Limits, broken_by
+from agents.providers.failures import Broken, Failure
 from agents.providers.registry import Provider, sampler_fields
+from agents.providers.transport import Clock, Exchange, Limits, broken_by
 from agents.reply import Overlap, goes_on
 from loom.rules.node_text import image_reference
 from loom.rules.providers import PROBED, SAMPLERS_BY_NAME

@@ -37,15 +37,8 @@ from agents.providers.attempt import (
     with_images,
     without_images,
 )
-from agents.providers.exchange import (
-    Broken,
-    Exchange,
-    Failure,
-    Outgoing,
-    of_words,
-    without_traceback,
-)
-from agents.providers.transport import CheckedTransport, checked_addresses
+from agents.providers.failures import Broken, Failure, of_words, without_traceback
+from agents.providers.transport import CheckedTransport, Exchange, Outgoing, checked_addresses
 from loom.rules.provider_addresses import BadUrl, read_url
 from loom.rules.providers import LITELLM_BY_SDK, LOCAL_WINDOW, PROBED, why_not_litellm
 

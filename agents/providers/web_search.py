@@ -11,7 +11,8 @@ from urllib.parse import urlencode, urlsplit
 import httpx
 
 from agents.providers.attempt import error_of, masked, refusal, value_of
-from agents.providers.exchange import Broken, Clock, Exchange, Failure, Kind, Limits, broken_by
+from agents.providers.failures import Broken, Failure, Kind
+from agents.providers.transport import Clock, Exchange, Limits, broken_by
 
 LIMITS = Limits(connect_s=8, first_s=15, idle_s=15, total_s=18, body_bytes=2 * 1024 * 1024)
 MOST_ASKED = 20  # results of one request, of which those of other hosts are left out

@@ -6,7 +6,7 @@ import pytest
 
 from agents.context.sections import BY_EXAMPLE
 from agents.providers.attempt import Ask
-from agents.providers.exchange import Failure
+from agents.providers.failures import Failure
 from agents.providers.registry import EMBEDDED, OpenAI, provider_of
 from agents.subject_prompt import grammar_for
 from loom.access import Actor

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from django.utils import timezone
 
-from agents import generations, tasks
+from agents import generations, runs, tasks
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
@@ -129,7 +129,7 @@ def test_a_silent_provider_is_not_waited_for_longer_because_it_is_tried_again(
     provider: ScriptedProvider,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(generations, "SILENT_S", 0.3)
+    monkeypatch.setattr(runs, "SILENT_S", 0.3)
     provider.default = says(HOLD, "late")
     turn = went(asked(actor, tree, agent, input="Begin."))
     assert (turn.status, turn.error["reason"] if turn.error else "") == ("failed", "timeout")
