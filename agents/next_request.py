@@ -7,19 +7,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agents.agent_prompt import next_place, teaching_of
+from agents.agent_prompt import Place, limit_of, place_of
 from agents.context.agent_request import BRIEF_OVER
 from agents.context.sections import instructions
-from agents.context.values import Portion, TooLong, count, count_small
-from agents.subject_prompt import addressed, assembled_for, limit_of, order_of, too_long
+from agents.context.values import Portion, Teaching, TooLong, count, count_small
+from agents.orders import addressed, agents_for, assembled_for, commands_for, order_of, too_long
 from loom import access
 from loom.access import Actor
 from loom.commands.node_writer import demand_text_node, demand_visible
-from loom.models import Call, Generation, Node, Participant, Tree, Workspace
+from loom.commands.view import LISTS
+from loom.models import Call, Generation, Node, Participant, Tree, Turn, Workspace
+from loom.models.base import Given, Prepared
 from loom.queries import lookup, provenance, usage
-from loom.queries.workspaces import text_at
+from loom.queries.workspaces import text_at, turns
+from loom.rules.errors import CommandError
+from loom.rules.identity import STORED
 from loom.rules.permissions import LOOM
 from loom.rules.providers import NANO
+
+_OPEN_TURN = Prepared(
+    lambda: (
+        Turn.objects.filter(participant=Given("agent"), tree=Given("tree"), ended_at__isnull=True)
+        .order_by("-pk")
+        .values_list("pk")[:1]
+    )
+)
 
 How = Literal["turn", "continue"]
 PURPOSES = {"turn": "reply", "continue": "continue"}
@@ -186,3 +198,36 @@ def point_of(member: Actor, tree: Tree, workspace: Workspace) -> Node:
     if not access.may_reach(member, position.tree_id, here=tree) or position.tree_id != tree.pk:
         return lookup.root_of(tree)
     return lookup.visible_at_or_above(position, workspace)
+
+
+def next_place(member: Actor, workspace: Workspace, node: Node | None = None) -> Place:
+    """Where an agent's workspace reads next: in its current turn, else in one that is asked for
+    at `node`, else at its position.
+
+    REJECTED for a person's workspace, and for an agent that is sent text only.
+    """
+    agent, tree = workspace.participant, workspace.tree
+    if LOOM not in agent.permissions:
+        raise CommandError(
+            "REJECTED",
+            f"{agent.name} is sent text only, without sections.",
+            hint="request the context of a loom-aware agent",
+        )
+    current = _OPEN_TURN.first(agent=agent.pk, tree=tree.pk)
+    if current is not None:  # mostly there is none: the joins are read then
+        found = turns().get(pk=current[0])
+        return place_of(access.acting_in(found), found)
+    actor, position = access.acting_as(member, agent), workspace.position
+    if node is not None and node.pk != position.pk:
+        workspace.position = position = node  # as a turn's beginning leaves it; not stored
+        workspace.revision += 1
+    if not access.may_reach(actor, position.tree_id, here=tree):
+        position = lookup.root_of(tree)
+    return Place(actor, tree, workspace, position)
+
+
+def teaching_of(actor: Actor, mode: Literal["dialogue", "buffer"]) -> Teaching:
+    """What an agent that acts is taught in a tree of that mode."""
+    agents, models = agents_for(actor)
+    lists = (*LISTS, *sorted(STORED))
+    return Teaching(commands_for(actor), mode, agents, models, lists)

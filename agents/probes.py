@@ -9,13 +9,13 @@ from typing import Any
 
 from django.utils import timezone
 
+from agents.orders import whom
 from agents.providers.attempt import Ask
 from agents.providers.failures import RETRYABLE, Broken, Failure
 from agents.providers.probing import CHECKS, TOKENS, Probe, first_failure, models_of
 from agents.providers.registry import provider_of
 from agents.providers.transport import CheckedTransport, in_thread, the_loop
 from agents.providers.web_search import Question, Where, found_by
-from agents.subject_prompt import whom
 from loom.commands import participants, web_search
 from loom.commands.money import allowed_addresses, key_of
 from loom.commands.participants import note_probe

@@ -65,7 +65,7 @@ def times(count: int) -> None:
     import config.asgi  # noqa: F401 (the collector is set up there as in a web process)
     from agents.context.subject_request import arrange
     from agents.next_request import Wish, next_request
-    from agents.subject_prompt import order_of
+    from agents.orders import order_of
     from bench.trees import grow, make_owner
     from loom.models import Generation, Participant
 

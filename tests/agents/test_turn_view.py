@@ -7,7 +7,8 @@ import pytest
 from django.utils import timezone
 
 from agents import subject_prompt
-from agents.agent_prompt import assembled, place_of
+from agents.agent_prompt import place_of
+from agents.orders import assembled
 from agents.turns import run_turn
 from loom import access
 from loom.access import Actor
