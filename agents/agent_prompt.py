@@ -10,16 +10,10 @@ from typing import Any, Literal
 from django.utils import timezone
 
 from agents.context import sections
-from agents.context.values import (
-    Action,
-    Near,
-    Pane,
-    Stop,
-    Twig,
-    View,
-)
+from agents.context.rounds import Language
+from agents.context.sections import Stop
+from agents.context.values import Action, Near, Pane, Twig, View
 from agents.providers.registry import Provider
-from agents.reply import Language
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer, registry

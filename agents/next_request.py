@@ -9,9 +9,11 @@ from typing import Any, Literal
 
 from agents.agent_prompt import Place, limit_of, place_of
 from agents.context.agent_request import BRIEF_OVER
-from agents.context.sections import instructions
-from agents.context.values import Portion, Teaching, TooLong, count, count_small
-from agents.orders import addressed, agents_for, assembled_for, commands_for, order_of, too_long
+from agents.context.rounds import Teaching, instructions
+from agents.context.sections import count
+from agents.context.subject_request import Portion, TooLong, count_small
+from agents.orders import agents_for, assembled_for, commands_for, order_of, too_long
+from agents.providers.registry import addressed
 from loom import access
 from loom.access import Actor
 from loom.commands.node_writer import demand_text_node, demand_visible

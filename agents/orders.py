@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from django.conf import settings
 from django.utils import timezone
 
 from agents import agent_prompt, subject_prompt
@@ -21,26 +20,14 @@ from agents.agent_prompt import (
     view_of,
 )
 from agents.context import agent_request
-from agents.context.agent_request import GO_ON, Message, Sent
+from agents.context.agent_request import GO_ON, Aware, Message, Sent
 from agents.context.agent_request import Sent as AgentSent
-from agents.context.sections import BY_EXAMPLE
-from agents.context.subject_request import Reading, arrange
-from agents.context.values import (
-    Augment,
-    Aware,
-    Counted,
-    LineReply,
-    Portion,
-    Request,
-    Round,
-    Syntax,
-    TooLong,
-    count,
-    count_small,
-)
+from agents.context.rounds import BY_EXAMPLE, LineReply, Round, Syntax
+from agents.context.sections import Counted, count
+from agents.context.subject_request import Portion, Reading, TooLong, arrange, count_small
+from agents.context.values import Augment, Request
 from agents.providers.attempt import Ask, Blocks
-from agents.providers.failures import Broken, Failure
-from agents.providers.registry import EMBEDDED, Provider, provider_of
+from agents.providers.registry import Provider, addressed, whom
 from agents.reply import Overlap
 from agents.subject_prompt import asker_of, reading_of, summarised, taken_settings
 from loom import access
@@ -360,26 +347,6 @@ def _seeing(ask: Ask, sees: tuple[Actor, Tree] | None) -> Ask:
 
 def _first(*values: T | None) -> T | None:
     return next((value for value in values if value is not None), None)
-
-
-def whom(participant: Participant) -> tuple[Provider, str, str]:
-    """(provider, base_url, model) of a participant. Raises Broken where there is none."""
-    provider, base_url, model = addressed(participant)
-    if not base_url and provider is EMBEDDED:
-        raise Broken(Failure("absent", "The embedded model is not running."))
-    if not base_url:
-        raise Broken(Failure("absent", f"{participant.name} has no base_url."))
-    return provider, base_url, model
-
-
-def addressed(participant: Participant) -> tuple[Provider, str, str]:
-    """The same where there may be no base_url."""
-    name, _, model = participant.model_ref.partition(":")
-    own, local = participant.base_url, settings.LOCAL_MODEL_URL
-    if name == "local" and own in ("", local):
-        return EMBEDDED, local, model
-    provider = provider_of(name)
-    return provider, own or provider.base_url, model or participant.model_ref
 
 
 def configuration_of(participant: Participant, strategy: str | None) -> str:

@@ -17,6 +17,7 @@ from redis.asyncio import Redis
 
 from agents import generations
 from agents.agent_prompt import language
+from agents.context.rounds import Cutter
 from agents.generations import (
     Candidate,
     Ending,
@@ -34,7 +35,6 @@ from agents.providers.attempt import Attempt, Delta, Finished, StreamEvent, wait
 from agents.providers.failures import Failure
 from agents.providers.registry import Provider
 from agents.providers.transport import Limits, in_beginning, in_reading, in_thread, the_loop
-from agents.reply import Cutter
 from loom.commands import generation_lifecycle
 from loom.commands.generation_lifecycle import CUT_OFF
 from loom.commands.money import used_up

@@ -3,11 +3,12 @@
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final, Literal
 
 from PIL import Image as Pillow
 
 from agents.agent_prompt import limit_of, said, sent_of
+from agents.context.sections import count, first_sentence
 from agents.context.subject_request import (
     JOINT,
     Endpoint,
@@ -16,10 +17,11 @@ from agents.context.subject_request import (
     Piece,
     Reading,
     Steering,
-    summary_messages,
+    count_small,
+    system_said,
+    user_said,
     way_of,
 )
-from agents.context.values import count, count_small, first_sentence
 from agents.providers.attempt import Picture
 from agents.providers.registry import Provider
 from loom import access
@@ -44,6 +46,25 @@ from loom.rules.options import number_of
 from loom.rules.permissions import GENERATE
 from loom.rules.providers import samplers_of
 from loom.transfer.images import bytes_of, smaller
+
+SUMMARISES: Final = (
+    "Summarise a text of a larger work in one specific sentence of at most 30 words, in its "
+    "language. Say what happens or is said in it, not that it is a text. Write only the sentence."
+)
+SUMMARISES_ALL: Final = (
+    "Summarise a work in at most two sentences, in its language, from the beginnings of its parts. "
+    "Say what it is about and how it branches. Write only the sentences."
+)
+SUMMARISES_DOCUMENT: Final = (
+    "Summarise a document in at most two sentences, in its language. Say what it says, not that it "
+    "is a document. Write only the sentences."
+)
+Of = Literal["text", "tree", "document"]
+_SUMMARISED: Final[dict[Of, tuple[str, str]]] = {
+    "text": (SUMMARISES, "text"),
+    "tree": (SUMMARISES_ALL, "parts"),
+    "document": (SUMMARISES_DOCUMENT, "document"),
+}
 
 SHORT_ABOVE = 200  # characters of a text above, below which the one above that is read too
 LONGEST = 12_000  # characters that are read of one text
@@ -269,3 +290,12 @@ def _sent_image(image: Image) -> Picture | None:
     except (CommandError, OSError, ValueError, SyntaxError, Pillow.DecompressionBombError):
         return None
     return Picture(image.media_type, b64encode(raw).decode())
+
+
+def summary_messages(before: Sequence[str], text: str, *, of: Of) -> Messages:
+    """The request for a summary of `text`; `before` are the title and what is above it."""
+    context = JOINT.join(one for one in before if one)
+    head = f"What comes before, for you to understand it:{JOINT}{context}{JOINT}" if context else ""
+    system, name = _SUMMARISED[of]
+    asked = f"{head}The {name} to summarise:{JOINT}{text}"
+    return (*system_said(system), user_said(asked))

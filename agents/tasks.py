@@ -66,25 +66,25 @@ def summarise_document(uid: str, person: int) -> None:
 @shared_task(name="agents.tasks.probe")
 def probe(uid: str) -> None:
     """Finds out what a participant's endpoint can do."""
-    from agents import probes
+    from agents.providers import probing
 
-    probes.start_probe(uid)
+    probing.start_probe(uid)
 
 
 @shared_task(name="agents.tasks.search_web")
 def search_web(uid: str) -> None:
     """Asks for the pages of the web that a line searches for."""
-    from agents import probes
+    from agents.providers.web_search import start_search
 
-    probes.start_search(uid)
+    start_search(uid)
 
 
 @shared_task(name="agents.tasks.list_models")
 def list_models(uid: str) -> None:
     """Asks an address which models it has."""
-    from agents import probes
+    from agents.providers import probing
 
-    probes.start_listing(uid)
+    probing.start_listing(uid)
 
 
 # -- what was forgotten: generations whose worker is gone, and those the broker never delivered

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import IntegrityError
 
 from agents.agent_prompt import makes_window
-from agents.reply import Reply
+from agents.context.rounds import Reply
 from loom import access
 from loom.access import Actor
 from loom.commands import (

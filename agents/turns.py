@@ -6,10 +6,10 @@ from functools import lru_cache
 from typing import Any
 
 from agents.agent_prompt import demand_turn, language
-from agents.context.values import TooLong
+from agents.context.rounds import Reply, asks_again, read_reply
+from agents.context.subject_request import TooLong
 from agents.orders import prepared_round, too_long
 from agents.providers.failures import Broken
-from agents.reply import Reply, asks_again, read_reply
 from agents.turn_lines import next_line, open_named
 from loom import access
 from loom.commands import generation_lifecycle, turn_lifecycle

@@ -186,7 +186,7 @@ class Task:
 
     def _turn(self, rest: list[Round]) -> int:
         """Runs one turn with these replies; how many of them it took."""
-        from agents.context.values import count
+        from agents.context.sections import count
         from bench.prefix import common, text_of
         from loom.models import Step
         from tests.agents.acting import asked, went

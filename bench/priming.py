@@ -17,9 +17,7 @@ from unittest.mock import patch  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from agents import (
-    generations,
-)
+from agents import generations  # noqa: E402
 from loom.access import get_actor  # noqa: E402
 from loom.commands import groves, node_writer  # noqa: E402
 from loom.commands.execute import Request, execute_line  # noqa: E402

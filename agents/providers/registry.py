@@ -14,6 +14,7 @@ from functools import cache, partial
 from typing import Any
 
 import httpx
+from django.conf import settings
 
 from agents.providers.anthropic import Anthropic
 from agents.providers.attempt import (
@@ -39,6 +40,7 @@ from agents.providers.attempt import (
 )
 from agents.providers.failures import Broken, Failure, of_words, without_traceback
 from agents.providers.transport import CheckedTransport, Exchange, Outgoing, checked_addresses
+from loom.models import Participant
 from loom.rules.provider_addresses import BadUrl, read_url
 from loom.rules.providers import LITELLM_BY_SDK, LOCAL_WINDOW, PROBED, why_not_litellm
 
@@ -465,3 +467,23 @@ EMBEDDED = Provider(
     opening="<|endoftext|>",
     grammar=True,
 )
+
+
+def whom(participant: Participant) -> tuple[Provider, str, str]:
+    """(provider, base_url, model) of a participant. Raises Broken where there is none."""
+    provider, base_url, model = addressed(participant)
+    if not base_url and provider is EMBEDDED:
+        raise Broken(Failure("absent", "The embedded model is not running."))
+    if not base_url:
+        raise Broken(Failure("absent", f"{participant.name} has no base_url."))
+    return provider, base_url, model
+
+
+def addressed(participant: Participant) -> tuple[Provider, str, str]:
+    """The same where there may be no base_url."""
+    name, _, model = participant.model_ref.partition(":")
+    own, local = participant.base_url, settings.LOCAL_MODEL_URL
+    if name == "local" and own in ("", local):
+        return EMBEDDED, local, model
+    provider = provider_of(name)
+    return provider, own or provider.base_url, model or participant.model_ref

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from agents.context.sections import BY_EXAMPLE
+from agents.context.rounds import BY_EXAMPLE
 from agents.orders import grammar_for
 from agents.providers.attempt import Ask
 from agents.providers.failures import Failure

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.agent_prompt import language
-from agents.reply import Reply, read_reply
+from agents.context.rounds import Reply, read_reply
 from loom.commands import registry
 from loom.grammar.lines import Line, read
 from loom.grammar.reply_lines import makes_window
