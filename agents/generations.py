@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 
+from agents.context.overlap import Overlap
 from agents.orders import Order, order_of
 from agents.providers.attempt import Attempt
 from agents.providers.failures import Broken
-from agents.reply import Overlap
 from loom.commands import generation_lifecycle, money
 from loom.commands.generation_lifecycle import CUT_OFF, Received
 from loom.commands.node_writer import MAX_NODE_BYTES

@@ -22,13 +22,13 @@ from agents.agent_prompt import (
 from agents.context import agent_request
 from agents.context.agent_request import GO_ON, Aware, Message, Sent
 from agents.context.agent_request import Sent as AgentSent
+from agents.context.overlap import Overlap
 from agents.context.rounds import BY_EXAMPLE, LineReply, Round, Syntax
 from agents.context.sections import Counted, count
 from agents.context.subject_request import Portion, Reading, TooLong, arrange, count_small
 from agents.context.values import Augment, Request
 from agents.providers.attempt import Ask, Blocks
 from agents.providers.registry import Provider, addressed, whom
-from agents.reply import Overlap
 from agents.subject_prompt import asker_of, reading_of, summarised, taken_settings
 from loom import access
 from loom.access import Actor

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 from django.utils import timezone
 
+from agents.context.overlap import Overlap, goes_on
 from agents.context.subject_request import BEGINS, handed_over
 from agents.providers.attempt import (
     Ask,
@@ -30,7 +31,6 @@ from agents.providers.attempt import (
 from agents.providers.failures import Broken, Failure
 from agents.providers.registry import Provider, provider_of, sampler_fields, whom
 from agents.providers.transport import Clock, Exchange, Limits, broken_by, in_thread, the_loop
-from agents.reply import Overlap, goes_on
 from loom.commands import participants
 from loom.commands.money import allowed_addresses, key_of
 from loom.commands.participants import note_probe

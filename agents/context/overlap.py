@@ -1,18 +1,8 @@
-"""What a model wrote: the prose and commands of a round of a turn, and where it is cut; and where
-an answer of a subject repeats the end of the text that it continues. Pure.
-"""
+"""TODO."""
 
 from dataclasses import dataclass, field
 
 from agents.context.subject_request import ASKED, BEGUN, PLAIN
-
-# A round of a turn: only the live text of a turn is read here, never what a subject wrote.
-# See docs/model.md §5.
-
-
-# The answer of a subject: what it repeats of the text's end is taken off, and the blanks between
-# the two are made right. Only the answer is changed, never the text; one sentence says what was
-# done.
 
 REACH = 20_000  # characters of the text's end that an answer may repeat
 LONG = 12  # so much is no accident
