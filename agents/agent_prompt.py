@@ -1,4 +1,5 @@
-"""What a loom-aware agent is sent, from rows to plain values; agents.context arranges them."""
+"""What a loom-aware agent reads, from rows to plain values: the path to where it is, and the
+sections of its view; and the language in which it answers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,21 +36,6 @@ from loom.rules.options import budget_of as budget_in
 from loom.rules.options import number_of
 from loom.rules.permissions import GENERATE, LOOM, in_order
 
-SUMMARY_WORDS = 30  # words of a summary there
-EXCERPT_WORDS = 8  # of a node there, and of a text in the news
-_MARKED = Prepared(
-    lambda: (
-        Mark.objects.filter(
-            tree=Given("tree"), kind__in=("bookmark", "tag"), removed_at__isnull=True
-        )
-        .order_by()
-        .values_list("item")
-    )
-)
-SEES = "images"  # what a probe remembers of a model that sees
-
-SMALL_RESERVE = 512  # tokens of a small model's context that are kept for the answer
-
 STASHES = 30  # that MEMORY names
 
 
@@ -60,7 +46,7 @@ def demand_turn(actor: Actor) -> None:
     access.demand(access.get_actor(actor.user, actor.grove), {GENERATE}, "asking for a turn")
 
 
-# One request: who it is for, where, and what it was made of
+# One request: who it is for, and where.
 
 
 @dataclass
@@ -117,6 +103,67 @@ def place_of(actor: Actor, turn: Turn) -> Place:
     return Place(actor, turn.tree, workspace, turn.answers_below, turn)
 
 
+# How much an agent may read, and the commands that it may write.
+
+
+SMALL_RESERVE = 512  # tokens of a small model's context that are kept for the answer
+
+
+def limit_of(provider: Provider, agent: Participant, grove: Grove) -> int:
+    """How many tokens a request to a participant of the grove may have."""
+    if provider.context:
+        return provider.context - SMALL_RESERVE
+    return agent.context_limit - number_of(grove.settings, "truncation_reserve")
+
+
+def language() -> Language:
+    """All commands there are: what is not permitted is refused when it is said, not unread."""
+    return Language(registry.forms(), registry.aliases(), looks)
+
+
+def looks(line: Line) -> bool:
+    """Whether a line looks at something, so that a reply ends at its batch."""
+    return registry.find(line.verb, line.form).klass.startswith("look")
+
+
+def makes_window(line: Line) -> bool:
+    """Whether its answer is a result of its own rather than one line."""
+    return registry.find(line.verb, line.form).klass == "look"
+
+
+# Which texts of a path are sent, and how.
+
+
+SEES = "images"  # what a probe remembers of a model that sees
+
+
+def sees(participant: Participant) -> bool:
+    """Whether images are sent to this model: by a chat, and only where a probe or an owner says
+    that it sees."""
+    return SEES in participant.capabilities and participant.endpoint == "chat"
+
+
+def said(text: str, reader: Participant) -> str:
+    """The text as the reader is sent it: images by name where it sees, in words for all others."""
+    return text if sees(reader) else described(text)
+
+
+def sent_of(path: Sequence[NodeRow]) -> list[NodeRow]:
+    """The nodes of a path that are sent to models: what hangs below a pruned one is as hidden
+    as that is."""
+    return [
+        row
+        for row in visible_of(path)
+        if row.text != "" and not row.flags & GONE and row.kind == "text"
+    ]
+
+
+def visible_of(path: Sequence[NodeRow]) -> Sequence[NodeRow]:
+    """The nodes of a path down to the first pruned one."""
+    end = next((at for at, row in enumerate(path) if row.flags & PRUNED), None)
+    return path[:end]
+
+
 def stops_of(place: Place) -> tuple[Stop, ...]:
     own = place.actor.participant
     asked = place.turn.input_node_id if place.turn else None
@@ -158,7 +205,7 @@ def _as_sent(row: NodeRow, own: Participant) -> Stop:
     )
 
 
-# -- the view
+# The view of its workspace: what each section is rendered from.
 
 
 def view_of(place: Place) -> View:
@@ -315,26 +362,11 @@ def _on_pages(place: Place, pages: Mapping[str, str]) -> dict[str, tuple[int, st
     return found
 
 
-def language() -> Language:
-    """All commands there are: what is not permitted is refused when it is said, not unread."""
-    return Language(registry.forms(), registry.aliases(), looks)
+# The lines of OUTLINE, PATH and MEMORY.
 
 
-def looks(line: Line) -> bool:
-    """Whether a line looks at something, so that a reply ends at its batch."""
-    return registry.find(line.verb, line.form).klass.startswith("look")
-
-
-def makes_window(line: Line) -> bool:
-    """Whether its answer is a result of its own rather than one line."""
-    return registry.find(line.verb, line.form).klass == "look"
-
-
-def limit_of(provider: Provider, agent: Participant, grove: Grove) -> int:
-    """How many tokens a request to a participant of the grove may have."""
-    if provider.context:
-        return provider.context - SMALL_RESERVE
-    return agent.context_limit - number_of(grove.settings, "truncation_reserve")
+SUMMARY_WORDS = 30  # words of a summary in OUTLINE
+EXCERPT_WORDS = 8  # of a node there, and of a text in the news
 
 
 def twigs(
@@ -410,6 +442,17 @@ def _marked(tree: Tree) -> set[int | None]:
     return {identity.node_id(item) for (item,) in _MARKED.all(tree=tree.pk)}
 
 
+_MARKED = Prepared(
+    lambda: (
+        Mark.objects.filter(
+            tree=Given("tree"), kind__in=("bookmark", "tag"), removed_at__isnull=True
+        )
+        .order_by()
+        .values_list("item")
+    )
+)
+
+
 def actions(workspace: Workspace, most: int = 10) -> tuple[Action, ...]:
     """The last lines that were run in a workspace, oldest first, without thoughts."""
     if not workspace.pk:  # it is not stored yet
@@ -439,30 +482,3 @@ def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:
     first = next((one for one in nodes if one), "")
     verb = said[0] if step.canonical and said else "an unread line"
     return Action(verb, (first,) if first else (), step.outcome)
-
-
-def sent_of(path: Sequence[NodeRow]) -> list[NodeRow]:
-    """The nodes of a path that are sent to models: what hangs below a pruned one is as hidden
-    as that is."""
-    return [
-        row
-        for row in visible_of(path)
-        if row.text != "" and not row.flags & GONE and row.kind == "text"
-    ]
-
-
-def visible_of(path: Sequence[NodeRow]) -> Sequence[NodeRow]:
-    """The nodes of a path down to the first pruned one."""
-    end = next((at for at, row in enumerate(path) if row.flags & PRUNED), None)
-    return path[:end]
-
-
-def sees(participant: Participant) -> bool:
-    """Whether images are sent to this model: by a chat, and only where a probe or an owner says
-    that it sees."""
-    return SEES in participant.capabilities and participant.endpoint == "chat"
-
-
-def said(text: str, reader: Participant) -> str:
-    """The text as the reader is sent it: images by name where it sees, in words for all others."""
-    return text if sees(reader) else described(text)

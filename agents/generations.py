@@ -1,4 +1,5 @@
-"""One running call: candidates grow, viewers see them, rows store them, nodes are made of them."""
+"""A generation from the queue to its node: taken under a lease, its text shown as it grows, and its
+rows written."""
 
 import asyncio
 import contextlib
@@ -27,15 +28,189 @@ from loom.models.base import new_uid
 from loom.queries.usage import caches_from
 from loom.rules.errors import CommandError
 
+# Leases: who is alive, and whether one that has run out says that its worker is gone.
+
+
 LEASE_S = 12
 EVERY_S = 3  # how often the sweeper looks
 STALL_S = 2.0  # a write that waits longer, or a pause so much longer, is a stall
+
+
+class Watch:
+    """Whether writes have gone through, as one who tries every few seconds saw it. Until
+    somebody tries, every lease that has run out counts."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began: float | None = None
+        self._ended: float | None = None
+        self._stalled = float("-inf")
+
+    def look(self, write: Callable[[], object]) -> None:
+        """Tries a write and notes whether it, or the time since the last one, was long.
+        Raises what `write` raises."""
+        self._began = began = self._clock()
+        is_late = self._ended is not None and began - self._ended > EVERY_S + STALL_S
+        failed = True
+        try:
+            write()
+            failed = False
+        finally:
+            self._ended, self._began = self._clock(), None
+            if failed or is_late or self._ended - began > STALL_S:
+                self._stalled = self._ended
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether whoever is alive could have extended its leases."""
+        now = self._clock()
+        if self._began is not None:
+            if now - self._began > STALL_S:
+                return False
+        elif self._ended is not None and now - self._ended > EVERY_S + STALL_S:
+            return False
+        return now - self._stalled > LEASE_S
+
+
+watch = Watch()
 _held: Counter[str] = Counter()
+
+
+@contextmanager
+def held(lease: str) -> Iterator[None]:
+    """Says that a run of this process is alive under the lease."""
+    _held[lease] += 1
+    try:
+        yield
+    finally:
+        _held[lease] -= 1
+        if not _held[lease]:
+            del _held[lease]
+
+
+def proves_loss(lease: str) -> bool:
+    """Whether a lease that has run out says that its worker is gone."""
+    return lease not in _held and watch.is_clear
+
+
+# Taking generations from the queue under a lease, and what becomes of those a worker lost.
+
+
 MAX_TRIES = 3
 LOST = "interrupted:worker lost"
-log = logging.getLogger("heddle.run")
-T = TypeVar("T")
-PATIENCE_S = 90.0  # a stall of the database is no reason to end a generation
+
+
+@dataclass(frozen=True)
+class Held:
+    """Generations that this worker runs by one call, under one lease. `primes` is set by the
+    first word of this call; `waits_for` by that of another, which reads the same path first,
+    so that the provider has it in its cache."""
+
+    lease: str
+    generations: tuple[Generation, ...]
+    order: Order
+    primes: asyncio.Event | None = None
+    waits_for: asyncio.Event | None = None
+
+    @property
+    def lane(self) -> str:
+        """The lane that has a place again when this ends."""
+        return self.generations[0].lane
+
+
+def begin_lane(lane: str) -> list[Held]:
+    """What may begin now in a lane, by calls, and what to ask. What cannot be run is ended
+    with the reason. Candidates of one line and participant read their path once."""
+    lease = new_uid()
+    taken = generation_lifecycle.begin(lane, lease=lease, seconds=LEASE_S, proves_loss=proves_loss)
+    going = [one for one in taken if not _was_lost(one, lease)]
+    lines = groupby(sorted(going, key=_line), key=_line)
+    return [held for _, line in lines for held in _taking_held(lease, list(line))]
+
+
+def _line(one: Generation) -> tuple[str, int]:
+    return one.batch, one.participant_id
+
+
+def _taking_held(lease: str, going: list[Generation]) -> list[Held]:
+    """The calls of candidates of one line and participant."""
+    try:
+        order = order_of(going[0])
+    except CommandError as refused:
+        error = refused.body
+    except Broken as broken:
+        error = broken.failure.error
+    else:
+        return _by_calls(lease, going, order)
+    for one in going:
+        end(one, lease, error=error)
+    return []
+
+
+def _by_calls(lease: str, going: list[Generation], order: Order) -> list[Held]:
+    """One call for all where the provider shares them out, else a call for each; the first
+    goes ahead where the others then read its path from the provider's cache."""
+    if order.provider.shares and len(going) > 1:
+        return [Held(lease, tuple(going), order.shared(len(going)))]
+    calls = [Held(lease, (one,), order) for one in going]
+    least = caches_from(going[0].participant)
+    if len(calls) < 2 or least is None or order.tokens < least:
+        return calls
+    primed = asyncio.Event()
+    first, *rest = calls
+    return [replace(first, primes=primed), *(replace(one, waits_for=primed) for one in rest)]
+
+
+def bury(uid: str) -> None:
+    """Lands a generation whose worker went away in the middle of its text."""
+    lease = new_uid()
+    row = generation_lifecycle.take(uid, lease=lease, seconds=LEASE_S)
+    if row is not None:
+        _was_lost(row, lease)
+
+
+def _was_lost(taken: Generation, lease: str) -> bool:
+    """Ends a generation whose worker went away in the middle of its text, or three times, or
+    too dearly."""
+    error: dict[str, Any] | None = None
+    if not taken.text and taken.tries > MAX_TRIES:
+        said = "The worker was lost each time this was tried."
+        error = CommandError("UNAVAILABLE", said, hint="Try again.").body
+    elif not taken.text:
+        if taken.tries == 1 or _is_paid_for(taken):
+            return False
+        error = money.used_up().body
+    end(taken, lease, finish=LOST, error=error)
+    return True
+
+
+def _is_paid_for(taken: Generation) -> bool:
+    with transaction.atomic():
+        return money.lose(taken)
+
+
+def end(
+    generation: Generation,
+    lease: str,
+    *,
+    finish: str = "",
+    error: dict[str, Any] | None = None,
+) -> None:
+    """Lands a generation that does not run (any more), with the text its row holds. Without
+    a `finish` the error's reason is one."""
+    reason = (error or {}).get("reason") or str((error or {}).get("code", "error")).lower()
+    generation_lifecycle.end_generation(
+        generation.uid,
+        lease=lease,
+        text=generation.text,
+        chunk=generation.chunk,
+        finish=finish or f"interrupted:{reason}",
+        error=error,
+    )
+
+
+# The text of one generation while it grows.
+
 
 BETWEEN_MESSAGES_S = 0.05
 SEND_S = 2.0  # a broker that hangs holds nothing up: the row has the text
@@ -164,169 +339,12 @@ class Candidate:
         await self._show()
 
 
-class Watch:
-    """Whether writes have gone through, as one who tries every few seconds saw it. Until
-    somebody tries, every lease that has run out counts."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._began: float | None = None
-        self._ended: float | None = None
-        self._stalled = float("-inf")
-
-    def look(self, write: Callable[[], object]) -> None:
-        """Tries a write and notes whether it, or the time since the last one, was long.
-        Raises what `write` raises."""
-        self._began = began = self._clock()
-        is_late = self._ended is not None and began - self._ended > EVERY_S + STALL_S
-        failed = True
-        try:
-            write()
-            failed = False
-        finally:
-            self._ended, self._began = self._clock(), None
-            if failed or is_late or self._ended - began > STALL_S:
-                self._stalled = self._ended
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether whoever is alive could have extended its leases."""
-        now = self._clock()
-        if self._began is not None:
-            if now - self._began > STALL_S:
-                return False
-        elif self._ended is not None and now - self._ended > EVERY_S + STALL_S:
-            return False
-        return now - self._stalled > LEASE_S
+# What a run writes: rows and events, by the verbs of loom. Called beside the loop.
 
 
-watch = Watch()
-
-
-@contextmanager
-def held(lease: str) -> Iterator[None]:
-    """Says that a run of this process is alive under the lease."""
-    _held[lease] += 1
-    try:
-        yield
-    finally:
-        _held[lease] -= 1
-        if not _held[lease]:
-            del _held[lease]
-
-
-def proves_loss(lease: str) -> bool:
-    """Whether a lease that has run out says that its worker is gone."""
-    return lease not in _held and watch.is_clear
-
-
-@dataclass(frozen=True)
-class Held:
-    """Generations that this worker runs by one call, under one lease. `primes` is set by the
-    first word of this call; `waits_for` by that of another, which reads the same path first,
-    so that the provider has it in its cache."""
-
-    lease: str
-    generations: tuple[Generation, ...]
-    order: Order
-    primes: asyncio.Event | None = None
-    waits_for: asyncio.Event | None = None
-
-    @property
-    def lane(self) -> str:
-        """The lane that has a place again when this ends."""
-        return self.generations[0].lane
-
-
-def begin_lane(lane: str) -> list[Held]:
-    """What may begin now in a lane, by calls, and what to ask. What cannot be run is ended
-    with the reason. Candidates of one line and participant read their path once."""
-    lease = new_uid()
-    taken = generation_lifecycle.begin(lane, lease=lease, seconds=LEASE_S, proves_loss=proves_loss)
-    going = [one for one in taken if not _was_lost(one, lease)]
-    lines = groupby(sorted(going, key=_line), key=_line)
-    return [held for _, line in lines for held in _taking_held(lease, list(line))]
-
-
-def _line(one: Generation) -> tuple[str, int]:
-    return one.batch, one.participant_id
-
-
-def _taking_held(lease: str, going: list[Generation]) -> list[Held]:
-    """The calls of candidates of one line and participant."""
-    try:
-        order = order_of(going[0])
-    except CommandError as refused:
-        error = refused.body
-    except Broken as broken:
-        error = broken.failure.error
-    else:
-        return _by_calls(lease, going, order)
-    for one in going:
-        end(one, lease, error=error)
-    return []
-
-
-def _by_calls(lease: str, going: list[Generation], order: Order) -> list[Held]:
-    """One call for all where the provider shares them out, else a call for each; the first
-    goes ahead where the others then read its path from the provider's cache."""
-    if order.provider.shares and len(going) > 1:
-        return [Held(lease, tuple(going), order.shared(len(going)))]
-    calls = [Held(lease, (one,), order) for one in going]
-    least = caches_from(going[0].participant)
-    if len(calls) < 2 or least is None or order.tokens < least:
-        return calls
-    primed = asyncio.Event()
-    first, *rest = calls
-    return [replace(first, primes=primed), *(replace(one, waits_for=primed) for one in rest)]
-
-
-def bury(uid: str) -> None:
-    """Lands a generation whose worker went away in the middle of its text."""
-    lease = new_uid()
-    row = generation_lifecycle.take(uid, lease=lease, seconds=LEASE_S)
-    if row is not None:
-        _was_lost(row, lease)
-
-
-def _was_lost(taken: Generation, lease: str) -> bool:
-    """Ends a generation whose worker went away in the middle of its text, or three times, or
-    too dearly."""
-    error: dict[str, Any] | None = None
-    if not taken.text and taken.tries > MAX_TRIES:
-        said = "The worker was lost each time this was tried."
-        error = CommandError("UNAVAILABLE", said, hint="Try again.").body
-    elif not taken.text:
-        if taken.tries == 1 or _is_paid_for(taken):
-            return False
-        error = money.used_up().body
-    end(taken, lease, finish=LOST, error=error)
-    return True
-
-
-def _is_paid_for(taken: Generation) -> bool:
-    with transaction.atomic():
-        return money.lose(taken)
-
-
-def end(
-    generation: Generation,
-    lease: str,
-    *,
-    finish: str = "",
-    error: dict[str, Any] | None = None,
-) -> None:
-    """Lands a generation that does not run (any more), with the text its row holds. Without
-    a `finish` the error's reason is one."""
-    reason = (error or {}).get("reason") or str((error or {}).get("code", "error")).lower()
-    generation_lifecycle.end_generation(
-        generation.uid,
-        lease=lease,
-        text=generation.text,
-        chunk=generation.chunk,
-        finish=finish or f"interrupted:{reason}",
-        error=error,
-    )
+log = logging.getLogger("heddle.run")
+T = TypeVar("T")
+PATIENCE_S = 90.0  # a stall of the database is no reason to end a generation
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from agents.agent_prompt import Place, limit_of, place_of
 from agents.context.agent_request import BRIEF_OVER
 from agents.context.rounds import Teaching, instructions
 from agents.context.sections import count
-from agents.context.subject_request import Portion, TooLong, count_small
+from agents.context.subject_request import TooLong, count_small
+from agents.context.values import Portion
 from agents.orders import agents_for, assembled_for, commands_for, order_of, too_long
 from agents.providers.registry import addressed
 from loom import access
@@ -26,14 +27,6 @@ from loom.rules.errors import CommandError
 from loom.rules.identity import STORED
 from loom.rules.permissions import LOOM
 from loom.rules.providers import NANO
-
-_OPEN_TURN = Prepared(
-    lambda: (
-        Turn.objects.filter(participant=Given("agent"), tree=Given("tree"), ended_at__isnull=True)
-        .order_by("-pk")
-        .values_list("pk")[:1]
-    )
-)
 
 How = Literal["turn", "continue"]
 PURPOSES = {"turn": "reply", "continue": "continue"}
@@ -100,6 +93,41 @@ def _of_turn(member: Actor, tree: Tree, wish: Wish) -> Next:
     return Next(wish, sent.bodies, None, sent.portions, limit, length, sent.note, is_open)
 
 
+def next_place(member: Actor, workspace: Workspace, node: Node | None = None) -> Place:
+    """Where an agent's workspace reads next: in its current turn, else in one that is asked for
+    at `node`, else at its position.
+
+    REJECTED for a person's workspace, and for an agent that is sent text only.
+    """
+    agent, tree = workspace.participant, workspace.tree
+    if LOOM not in agent.permissions:
+        raise CommandError(
+            "REJECTED",
+            f"{agent.name} is sent text only, without sections.",
+            hint="request the context of a loom-aware agent",
+        )
+    current = _OPEN_TURN.first(agent=agent.pk, tree=tree.pk)
+    if current is not None:  # mostly there is none: the joins are read then
+        found = turns().get(pk=current[0])
+        return place_of(access.acting_in(found), found)
+    actor, position = access.acting_as(member, agent), workspace.position
+    if node is not None and node.pk != position.pk:
+        workspace.position = position = node  # as a turn's beginning leaves it; not stored
+        workspace.revision += 1
+    if not access.may_reach(actor, position.tree_id, here=tree):
+        position = lookup.root_of(tree)
+    return Place(actor, tree, workspace, position)
+
+
+_OPEN_TURN = Prepared(
+    lambda: (
+        Turn.objects.filter(participant=Given("agent"), tree=Given("tree"), ended_at__isnull=True)
+        .order_by("-pk")
+        .values_list("pk")[:1]
+    )
+)
+
+
 def _of_candidate(member: Actor, tree: Tree, wish: Wish) -> Next:
     demand_text_node(wish.node, "continued")
     demand_visible(wish.node)
@@ -138,6 +166,13 @@ def taught(member: Actor, agent: Participant, mode: Literal["dialogue", "buffer"
     counted = count_small if provider.context else count
     is_brief = counted(whole) * BRIEF_OVER > limit_of(provider, agent, member.grove)
     return instructions(teaching, brief=True) if is_brief else whole
+
+
+def teaching_of(actor: Actor, mode: Literal["dialogue", "buffer"]) -> Teaching:
+    """What an agent that acts is taught in a tree of that mode."""
+    agents, models = agents_for(actor)
+    lists = (*LISTS, *sorted(STORED))
+    return Teaching(commands_for(actor), mode, agents, models, lists)
 
 
 # -- what it costs
@@ -200,36 +235,3 @@ def point_of(member: Actor, tree: Tree, workspace: Workspace) -> Node:
     if not access.may_reach(member, position.tree_id, here=tree) or position.tree_id != tree.pk:
         return lookup.root_of(tree)
     return lookup.visible_at_or_above(position, workspace)
-
-
-def next_place(member: Actor, workspace: Workspace, node: Node | None = None) -> Place:
-    """Where an agent's workspace reads next: in its current turn, else in one that is asked for
-    at `node`, else at its position.
-
-    REJECTED for a person's workspace, and for an agent that is sent text only.
-    """
-    agent, tree = workspace.participant, workspace.tree
-    if LOOM not in agent.permissions:
-        raise CommandError(
-            "REJECTED",
-            f"{agent.name} is sent text only, without sections.",
-            hint="request the context of a loom-aware agent",
-        )
-    current = _OPEN_TURN.first(agent=agent.pk, tree=tree.pk)
-    if current is not None:  # mostly there is none: the joins are read then
-        found = turns().get(pk=current[0])
-        return place_of(access.acting_in(found), found)
-    actor, position = access.acting_as(member, agent), workspace.position
-    if node is not None and node.pk != position.pk:
-        workspace.position = position = node  # as a turn's beginning leaves it; not stored
-        workspace.revision += 1
-    if not access.may_reach(actor, position.tree_id, here=tree):
-        position = lookup.root_of(tree)
-    return Place(actor, tree, workspace, position)
-
-
-def teaching_of(actor: Actor, mode: Literal["dialogue", "buffer"]) -> Teaching:
-    """What an agent that acts is taught in a tree of that mode."""
-    agents, models = agents_for(actor)
-    lists = (*LISTS, *sorted(STORED))
-    return Teaching(commands_for(actor), mode, agents, models, lists)

@@ -1,4 +1,5 @@
-"""TODO."""
+"""The order of a generation: what is asked of which provider with which settings; for the round of
+a turn, the summary of a node or the continuation of a path."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,12 +22,11 @@ from agents.agent_prompt import (
 )
 from agents.context import agent_request
 from agents.context.agent_request import GO_ON, Aware, Message, Sent
-from agents.context.agent_request import Sent as AgentSent
 from agents.context.overlap import Overlap
 from agents.context.rounds import BY_EXAMPLE, LineReply, Round, Syntax
 from agents.context.sections import Counted, count
-from agents.context.subject_request import Portion, Reading, TooLong, arrange, count_small
-from agents.context.values import Augment, Request
+from agents.context.subject_request import Reading, TooLong, arrange, count_small
+from agents.context.values import Augment, Portion, Request
 from agents.providers.attempt import Ask, Blocks
 from agents.providers.registry import Provider, addressed, whom
 from agents.subject_prompt import asker_of, reading_of, summarised, taken_settings
@@ -50,12 +50,110 @@ from loom.rules.permissions import GENERATE, WEB_SEARCH, Permission
 from loom.rules.providers import PROBED
 from loom.rules.windows import refs_named
 
+# The next request of a loom-aware agent, for a place.
+
+
 AGENTS = 20  # that INSTRUCTIONS name
 
+
+def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent:
+    """The next request for a place. Raises TooLong where it cannot be made to fit."""
+    agent, turn = place.actor.participant, place.turn
+    asks = _request(turn)
+    agents, models = agents_for(place.actor)
+    return agent_request.assemble(
+        Aware(
+            persona=agent.persona,
+            system_context=place.tree.system_context,
+            commands=commands_for(place.actor),
+            path=stops_of(place),
+            rounds=tuple(round_of(one) for one in turn.rounds) if turn else (),
+            view=replace(view_of(place), request=_named(asks)),
+            closing=GO_ON,
+            request=asks,
+            truncation=truncation_for(turn.invoked_by if turn else place.actor.person, place.tree),
+            limit=limit or agent.context_limit - place.number("truncation_reserve"),
+            counted=counted,
+            stated=turn.rounds[-1].get("stated", {}) if turn and turn.rounds else {},
+            agents=agents,
+            models=models,
+            lists=(*LISTS, *sorted(STORED)),
+            threshold=place.number("result_threshold"),
+            kept=place.number("truncation_kept"),
+            step=place.number("earlier_step"),
+            augments=_augments(place.workspace),
+        )
+    )
+
+
+def _augments(workspace: Workspace) -> tuple[Augment, ...]:
+    """The loaded ones in the order in which they are sent, then the others by name."""
+    loaded = loaded_in(workspace)
+    others = [one for one in loaded.every if one not in loaded.texts]
+    return tuple(
+        Augment(one.name, mark, one.text if mark else "")
+        for one in (*loaded.texts, *others)
+        for mark in (loaded.mark_of(one),)
+    )
+
+
+def agents_for(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the other agents that may be asked to continue, and their models."""
+    if GENERATE not in actor.permissions:
+        return (), ()
+    others = Participant.objects.filter(
+        grove=actor.grove, kind="model", archived_at__isnull=True
+    ).exclude(pk=actor.participant.pk)
+    found = list(others.order_by("id").values_list("name", "model_ref")[:AGENTS])
+    return tuple(name for name, _ in found), tuple(sorted({model for _, model in found}))
+
+
+def _request(turn: Turn | None) -> Request | None:
+    """The words with which the turn was asked for; None without any, and where they were
+    excluded or pruned since."""
+    if turn is None or turn.input_node is None:
+        return None
+    (row,) = rows_of([turn.input_node.pk])
+    if withheld_from_models([row.id]):
+        return None
+    return Request(row.local_id, said(row.text, turn.participant), row.author_name, row.author_kind)
+
+
+def _named(asks: Request | None) -> str:
+    if asks is None:
+        return ""
+    refs = ", ".join(refs_named(asks.text))
+    names = f" · names {refs}" if refs else ""
+    return f"[{asks.local_id}] from {asks.author}{names}"
+
+
+def commands_for(actor: Actor) -> tuple[Syntax, ...]:
+    without = web_search.unusable(actor) if WEB_SEARCH in actor.permissions else frozenset()
+    return _usable(actor.permissions, without, len(registry.verbs()))
+
+
+@lru_cache(maxsize=64)
+def _usable(
+    permissions: frozenset[Permission], without: frozenset[str], verbs: int
+) -> tuple[Syntax, ...]:
+    """The commands for these permissions, `without` some verbs; `verbs` are how many there are."""
+    listed = (one for one in registry.listed() if one.verb not in without)
+    allowed = (one for one in listed if one.permissions <= permissions)
+    return tuple(Syntax(one.group, one.syntax, one.summary.split(".")[0]) for one in allowed)
+
+
+def round_of(kept: dict[str, Any]) -> Round:
+    """A round as the turn's row keeps it."""
+    replies = tuple(LineReply(one["line"], one["reply"], one["number"]) for one in kept["replies"])
+    return Round(
+        kept["text"], replies, kept["dropped"], tuple(kept["notes"]), kept.get("workspace", "")
+    )
+
+
+# The grammar that an agent's answer is held to, where its provider takes one.
+
+
 CAPABILITY = "grammar"
-T = TypeVar("T")
-SMALLEST_WINDOW = 150
-CONCLUDE_S = 60
 
 
 def grammar_for(
@@ -84,6 +182,14 @@ def grammar_for(
     open_to = (one for one in registry.listed() if one.permissions <= actor.permissions)
     forms = (one.form for one in open_to if not verbs or one.verb in verbs)
     return grammar_of(forms, known, acts=acts)
+
+
+# What a generation asks for: from rows to the plain values of an order.
+
+
+T = TypeVar("T")
+SMALLEST_WINDOW = 150
+CONCLUDE_S = 60
 
 
 @dataclass(frozen=True)
@@ -197,13 +303,13 @@ def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
     return prepared(place, sent)
 
 
-def assembled_for(place: Place, provider: Provider) -> AgentSent:
+def assembled_for(place: Place, provider: Provider) -> Sent:
     """The next request for a place within what its provider can read. Raises TooLong."""
     limit = limit_of(provider, place.actor.participant, place.tree.grove)
     return assembled(place, limit=limit, counted=count_small if provider.context else count)
 
 
-def prepared(place: Place, sent: AgentSent) -> dict[str, Any]:
+def prepared(place: Place, sent: Sent) -> dict[str, Any]:
     """A request as the row of its turn keeps it from the pricing of a round to its sending."""
     asked = place.turn.input_node_id if place.turn else None
     return {
@@ -219,12 +325,12 @@ def prepared(place: Place, sent: AgentSent) -> dict[str, Any]:
     }
 
 
-def as_sent(kept: Mapping[str, Any]) -> AgentSent:
+def as_sent(kept: Mapping[str, Any]) -> Sent:
     """The request that `prepared` returned."""
     messages = [
         Message(role, tuple(blocks), tuple(marks)) for role, blocks, marks in kept["messages"]
     ]
-    return AgentSent(
+    return Sent(
         kept["system"],
         tuple(messages),
         (("ALL", kept["tokens"]),),
@@ -365,98 +471,4 @@ def configuration_of(participant: Participant, strategy: str | None) -> str:
             "stop": participant.stop,
             "prose_strategy": strategy,
         }
-    )
-
-
-def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent:
-    """The next request for a place. Raises TooLong where it cannot be made to fit."""
-    agent, turn = place.actor.participant, place.turn
-    asks = _request(turn)
-    agents, models = agents_for(place.actor)
-    return agent_request.assemble(
-        Aware(
-            persona=agent.persona,
-            system_context=place.tree.system_context,
-            commands=commands_for(place.actor),
-            path=stops_of(place),
-            rounds=tuple(round_of(one) for one in turn.rounds) if turn else (),
-            view=replace(view_of(place), request=_named(asks)),
-            closing=GO_ON,
-            request=asks,
-            truncation=truncation_for(turn.invoked_by if turn else place.actor.person, place.tree),
-            limit=limit or agent.context_limit - place.number("truncation_reserve"),
-            counted=counted,
-            stated=turn.rounds[-1].get("stated", {}) if turn and turn.rounds else {},
-            agents=agents,
-            models=models,
-            lists=(*LISTS, *sorted(STORED)),
-            threshold=place.number("result_threshold"),
-            kept=place.number("truncation_kept"),
-            step=place.number("earlier_step"),
-            augments=_augments(place.workspace),
-        )
-    )
-
-
-def _augments(workspace: Workspace) -> tuple[Augment, ...]:
-    """The loaded ones in the order in which they are sent, then the others by name."""
-    loaded = loaded_in(workspace)
-    others = [one for one in loaded.every if one not in loaded.texts]
-    return tuple(
-        Augment(one.name, mark, one.text if mark else "")
-        for one in (*loaded.texts, *others)
-        for mark in (loaded.mark_of(one),)
-    )
-
-
-def agents_for(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of the other agents that may be asked to continue, and their models."""
-    if GENERATE not in actor.permissions:
-        return (), ()
-    others = Participant.objects.filter(
-        grove=actor.grove, kind="model", archived_at__isnull=True
-    ).exclude(pk=actor.participant.pk)
-    found = list(others.order_by("id").values_list("name", "model_ref")[:AGENTS])
-    return tuple(name for name, _ in found), tuple(sorted({model for _, model in found}))
-
-
-def _request(turn: Turn | None) -> Request | None:
-    """The words with which the turn was asked for; None without any, and where they were
-    excluded or pruned since."""
-    if turn is None or turn.input_node is None:
-        return None
-    (row,) = rows_of([turn.input_node.pk])
-    if withheld_from_models([row.id]):
-        return None
-    return Request(row.local_id, said(row.text, turn.participant), row.author_name, row.author_kind)
-
-
-def _named(asks: Request | None) -> str:
-    if asks is None:
-        return ""
-    refs = ", ".join(refs_named(asks.text))
-    names = f" · names {refs}" if refs else ""
-    return f"[{asks.local_id}] from {asks.author}{names}"
-
-
-def commands_for(actor: Actor) -> tuple[Syntax, ...]:
-    without = web_search.unusable(actor) if WEB_SEARCH in actor.permissions else frozenset()
-    return _usable(actor.permissions, without, len(registry.verbs()))
-
-
-@lru_cache(maxsize=64)
-def _usable(
-    permissions: frozenset[Permission], without: frozenset[str], verbs: int
-) -> tuple[Syntax, ...]:
-    """The commands for these permissions, `without` some verbs; `verbs` are how many there are."""
-    listed = (one for one in registry.listed() if one.verb not in without)
-    allowed = (one for one in listed if one.permissions <= permissions)
-    return tuple(Syntax(one.group, one.syntax, one.summary.split(".")[0]) for one in allowed)
-
-
-def round_of(kept: dict[str, Any]) -> Round:
-    """A round as the turn's row keeps it."""
-    replies = tuple(LineReply(one["line"], one["reply"], one["number"]) for one in kept["replies"])
-    return Round(
-        kept["text"], replies, kept["dropped"], tuple(kept["notes"]), kept.get("workspace", "")
     )

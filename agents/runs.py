@@ -1,4 +1,5 @@
-"""TODO."""
+"""One running call, from which its candidates grow; and the runs of this process: begun as lanes
+are handed over, and ended together when it is asked to stop."""
 
 import asyncio
 import contextlib
@@ -41,14 +42,8 @@ from loom.commands.money import used_up
 from loom.events import streams
 from loom.models import Call
 
-worker_log = logging.getLogger("heddle.worker")
-LIMITS = Limits()
-BACKOFF_S = 0.5  # the first pause before another attempt; the next ones double
-LISTEN_S = 5.0  # how long one question for a lane waits for an answer
-AGAIN_S = 1.0
-_begun: set[asyncio.Task[None]] = set()
-_transports: dict[tuple[object, tuple[str, ...]], httpx.AsyncBaseTransport] = {}
-_ending: list[str] = []
+# One call: attempts until one answers, and the candidates of its answer.
+
 
 log = logging.getLogger("heddle.run")
 WRITE_S = 0.25  # rows of growing text are written at most so often
@@ -329,7 +324,18 @@ class Run:
             await in_thread(put_back, candidate.uid, self._lease)
 
 
+# The runs of this process.
+
+
+worker_log = logging.getLogger("heddle.worker")
+LIMITS = Limits()
+BACKOFF_S = 0.5  # the first pause before another attempt; the next ones double
+LISTEN_S = 5.0  # how long one question for a lane waits for an answer
+AGAIN_S = 1.0
 _runs: set[Run] = set()
+_begun: set[asyncio.Task[None]] = set()
+_transports: dict[tuple[object, tuple[str, ...]], httpx.AsyncBaseTransport] = {}
+_ending: list[str] = []
 
 
 def begin_what_is_handed_over() -> Future[None]:

@@ -1,4 +1,5 @@
-"""What a subject is sent, from rows to plain values; and the language that replies are read in."""
+"""What a subject is sent, from rows to plain values: the path with its sources and steering, what a
+summary is made of, and the images for a model that sees."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,38 +48,6 @@ from loom.rules.permissions import GENERATE
 from loom.rules.providers import samplers_of
 from loom.transfer.images import bytes_of, smaller
 
-SUMMARISES: Final = (
-    "Summarise a text of a larger work in one specific sentence of at most 30 words, in its "
-    "language. Say what happens or is said in it, not that it is a text. Write only the sentence."
-)
-SUMMARISES_ALL: Final = (
-    "Summarise a work in at most two sentences, in its language, from the beginnings of its parts. "
-    "Say what it is about and how it branches. Write only the sentences."
-)
-SUMMARISES_DOCUMENT: Final = (
-    "Summarise a document in at most two sentences, in its language. Say what it says, not that it "
-    "is a document. Write only the sentences."
-)
-Of = Literal["text", "tree", "document"]
-_SUMMARISED: Final[dict[Of, tuple[str, str]]] = {
-    "text": (SUMMARISES, "text"),
-    "tree": (SUMMARISES_ALL, "parts"),
-    "document": (SUMMARISES_DOCUMENT, "document"),
-}
-
-SHORT_ABOVE = 200  # characters of a text above, below which the one above that is read too
-LONGEST = 12_000  # characters that are read of one text
-PARTS = 40  # of a tree: those on the longest way, and where it branches
-MOST_IMAGES = 20  # of a path, the last ones
-IMAGE_SIDE = 1568  # pixels: providers make larger ones smaller themselves
-MOST_IMAGE_BYTES = 3_500_000  # of one: base64 makes it a third longer, and 5 MB are taken
-MOST_IMAGE_BYTES_AT_ONCE = 20_000_000
-
-# The grammar that an agent's answer is held to, where its provider takes one.
-
-
-# What a generation reads, and which model it asks: from rows to the plain values of a request.
-
 
 def taken_settings(generation: Generation) -> tuple[dict[str, Any], str]:
     """(the settings that the participant's endpoint takes, a note on those that are left out)."""
@@ -114,11 +83,6 @@ def reading_of(generation: Generation, asker: Actor, provider: Provider, then: s
         counted=count_small if provider.context else count,
         steering=steering_of(asker, tree),
     )
-
-
-def is_sent(row: NodeRow) -> bool:
-    """Whether a node of a path is sent to models at all."""
-    return bool(sent_of([row]))
 
 
 def steering_of(asker: Actor, tree: Tree) -> Steering:
@@ -165,6 +129,11 @@ def asker_of(generation: Generation) -> Actor:
     actor = access.get_actor(user, generation.tree.grove)
     access.demand(actor, {GENERATE}, "continue")
     return actor
+
+
+def is_sent(row: NodeRow) -> bool:
+    """Whether a node of a path is sent to models at all."""
+    return bool(sent_of([row]))
 
 
 def _piece(
@@ -218,6 +187,35 @@ def _readable(reader: Actor, ids: Sequence[int]) -> dict[int, NodeRow]:
     return found
 
 
+# What a model is asked for a summary, and what the summary of a node or a tree is made of:
+# docs/model.md §2.1.
+
+
+SUMMARISES: Final = (
+    "Summarise a text of a larger work in one specific sentence of at most 30 words, in its "
+    "language. Say what happens or is said in it, not that it is a text. Write only the sentence."
+)
+SUMMARISES_ALL: Final = (
+    "Summarise a work in at most two sentences, in its language, from the beginnings of its parts. "
+    "Say what it is about and how it branches. Write only the sentences."
+)
+SUMMARISES_DOCUMENT: Final = (
+    "Summarise a document in at most two sentences, in its language. Say what it says, not that it "
+    "is a document. Write only the sentences."
+)
+Of = Literal["text", "tree", "document"]
+_SUMMARISED: Final[dict[Of, tuple[str, str]]] = {
+    "text": (SUMMARISES, "text"),
+    "tree": (SUMMARISES_ALL, "parts"),
+    "document": (SUMMARISES_DOCUMENT, "document"),
+}
+
+
+SHORT_ABOVE = 200  # characters of a text above, below which the one above that is read too
+LONGEST = 12_000  # characters that are read of one text
+PARTS = 40  # of a tree: those on the longest way, and where it branches
+
+
 def summarised(generation: Generation) -> Messages:
     """The request for the summary of a generation's point, from what models are sent."""
     tree, point = generation.tree, generation.point
@@ -259,6 +257,24 @@ def _parts_of(generation: Generation) -> list[str]:
     return [*shown, f"({many:,} branch{'' if many == 1 else 'es'} in all)"]
 
 
+def summary_messages(before: Sequence[str], text: str, *, of: Of) -> Messages:
+    """The request for a summary of `text`; `before` are the title and what is above it."""
+    context = JOINT.join(one for one in before if one)
+    head = f"What comes before, for you to understand it:{JOINT}{context}{JOINT}" if context else ""
+    system, name = _SUMMARISED[of]
+    asked = f"{head}The {name} to summarise:{JOINT}{text}"
+    return (*system_said(system), user_said(asked))
+
+
+# Images: which of a path a model that sees is sent, and in what size.
+
+
+MOST_IMAGES = 20  # of a path, the last ones
+IMAGE_SIDE = 1568  # pixels: providers make larger ones smaller themselves
+MOST_IMAGE_BYTES = 3_500_000  # of one: base64 makes it a third longer, and 5 MB are taken
+MOST_IMAGE_BYTES_AT_ONCE = 20_000_000
+
+
 def pictures(actor: Actor, tree: Tree, texts: Iterable[str]) -> Mapping[str, Picture]:
     """The images that texts name, by hash, of trees that the actor reads; the last ones where
     there are too many or they are too large together. Missing and broken ones are left out."""
@@ -290,12 +306,3 @@ def _sent_image(image: Image) -> Picture | None:
     except (CommandError, OSError, ValueError, SyntaxError, Pillow.DecompressionBombError):
         return None
     return Picture(image.media_type, b64encode(raw).decode())
-
-
-def summary_messages(before: Sequence[str], text: str, *, of: Of) -> Messages:
-    """The request for a summary of `text`; `before` are the title and what is above it."""
-    context = JOINT.join(one for one in before if one)
-    head = f"What comes before, for you to understand it:{JOINT}{context}{JOINT}" if context else ""
-    system, name = _SUMMARISED[of]
-    asked = f"{head}The {name} to summarise:{JOINT}{text}"
-    return (*system_said(system), user_said(asked))

@@ -1,6 +1,5 @@
 """The tasks of the worker, as shells around what they run, and what it does when it starts and
-stops; its running generations, ended together when it is asked to stop; and the sweeper, which
-finds what was forgotten."""
+stops; and the sweeper, which finds what was forgotten."""
 
 import logging
 import threading
@@ -15,7 +14,7 @@ from django.contrib.sessions.models import Session
 from django.db import close_old_connections, transaction
 from django.utils import timezone
 
-from agents import generations
+from agents import generations, turns
 from agents.generations import EVERY_S, bury
 from agents.runs import begin_what_is_handed_over, end_all, wait_for_all
 from loom.commands import (
@@ -31,12 +30,7 @@ from loom.transfer import importing
 PUT_DOWN_S = 8  # the supervisor waits for 10
 
 
-@shared_task(name="agents.tasks.run_turn")
-def run_turn(uid: str) -> None:
-    """Moves a turn on until it waits for a model or has ended."""
-    from agents.turns import run_turn as move_on
-
-    move_on(uid)
+run_turn = shared_task(name="agents.tasks.run_turn")(turns.run_turn)
 
 
 @shared_task(name="agents.tasks.summarise")
@@ -95,6 +89,12 @@ sweeper_log = logging.getLogger("heddle.sweeper")
 DELETE_EVERY_S = 3600  # how often old receipts and ended sessions are looked for
 BATCH = 1000
 FORGOTTEN_S = 10  # a generation that is still queued after this long is sent again
+
+
+def try_to_write() -> None:
+    """Takes and gives back what every write needs; changes nothing."""
+    with transaction.atomic():
+        Generation.objects.filter(pk=-1).update(chunk=0)
 
 
 def sweep() -> int:
@@ -175,9 +175,6 @@ class Sweeper(threading.Thread):
             self._deleted_at = time.monotonic()
 
 
-# -- the runs of this process
-
-
 # -- the start and the end of the worker
 
 _sweepers: list[Sweeper] = []
@@ -206,9 +203,3 @@ def wait_for_what_is_put_down(**_: Any) -> None:
     """The process ends only when the rows say so."""
 
     wait_for_all(PUT_DOWN_S)
-
-
-def try_to_write() -> None:
-    """Takes and gives back what every write needs; changes nothing."""
-    with transaction.atomic():
-        Generation.objects.filter(pk=-1).update(chunk=0)

@@ -27,8 +27,8 @@ from agents.context.sections import (
     total,
     windows,
 )
-from agents.context.subject_request import GAP, JOINT, KEPT_AT_THE_END, Fitted, Portion, fit
-from agents.context.values import Augment, Request, View
+from agents.context.subject_request import GAP, JOINT, KEPT_AT_THE_END, Fitted, fit
+from agents.context.values import Augment, Portion, Request, View
 from loom.rules.node_text import escaped, frames_escaped, plain
 
 HEADER = 8  # tokens of what names an own text
@@ -122,10 +122,7 @@ def _earlier(path: Sequence[Stop]) -> Earlier:
     )
 
 
-# RESULTS: the answers to the lines of a round, in their order. See docs/model.md §6.4.
-
-
-# What a loom-aware agent is sent, to the byte. See docs/model.md §6.1.
+# The whole request.
 
 
 GO_ON = "Continue."

@@ -1,4 +1,6 @@
-"""TODO."""
+"""Where the answer of a subject repeats the end of the text that it continues: that is taken off,
+and the blanks between the two are made right. Only the answer is changed, never the text; one
+sentence says what was done. Pure."""
 
 from dataclasses import dataclass, field
 

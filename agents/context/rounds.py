@@ -1,4 +1,5 @@
-"""TODO."""
+"""A round of an agent's turn: how it is taught to act, how its reply is read and cut, and how the
+lines of it are answered. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,8 @@ from loom.grammar.lines import Line, parts_of
 from loom.grammar.reply_lines import ARROW_MARKS, is_undecided, makes_window, named_line
 from loom.grammar.tokens import ParseError
 from loom.rules.node_text import frames_escaped, plain
+
+# INSTRUCTIONS: what a loom-aware agent is taught about where it is and how it acts.
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,10 @@ def _details(teaching: Teaching) -> list[str]:
     return lines
 
 
+# The reply: only the live text of a turn is read here, never what a subject wrote. See
+# docs/model.md §5.
+
+
 Look = Callable[[Line], bool]
 
 
@@ -264,6 +271,9 @@ def asks_again(replies: Sequence[Mapping[str, Any]], earlier: Sequence[Sequence[
 
 def _only_near(replies: Sequence[Mapping[str, Any]]) -> bool:
     return bool(replies) and all(one.get("near") for one in replies)
+
+
+# RESULTS: the answers to the lines of a round, in their order. See docs/model.md §6.4.
 
 
 CUT = "…"

@@ -1,4 +1,4 @@
-"""The sections of an agent's request: name, order, renderer, and INSTRUCTIONS. Pure."""
+"""The texts of an agent's path, and the sections of its view: name, order, renderer. Pure."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +11,9 @@ from agents.context.values import Action, Near, Pane, Twig, View
 from loom.rules import node_text
 from loom.rules.node_text import escaped, frames_escaped, plain
 from loom.rules.windows import numbered
+
+# The texts of a path, and how many tokens they have.
+
 
 Counted = Callable[[str], int]
 count = node_text.count
@@ -86,6 +89,9 @@ class Stop:
         header = f"[{self.local_id}] {plain(self.author)} ({self.kind}) · {self.at}Z"
         mark = " · imported" if self.is_imported else ""
         return Part("user", f"{header}{mark}\n{escaped(self.text)}")
+
+
+# The sections of the WORKSPACE message.
 
 
 Renderer = Callable[[View], str]
@@ -449,6 +455,3 @@ def _actions(said: tuple[str, str], run: Sequence[Action]) -> str:
     words = PAST.get(verb, verb)
     line = f"{words} {', '.join(named)}" if named else words
     return line if len(run) <= max(len(named), 1) else f"{line} ({len(run)})"
-
-
-# INSTRUCTIONS: what a loom-aware agent is taught about where it is and how it acts.

@@ -1,4 +1,5 @@
-"""What a subject is sent: text only, no header, no section, no tool. Pure."""
+"""What a subject is sent: text only, no header, no section, no tool; and the truncations, which cut
+a path to what a model can read. Pure."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,8 +7,13 @@ from itertools import groupby
 from typing import Final, Literal
 
 from agents.context.sections import Counted, Part, count, total
+from agents.context.values import Portion
 from loom.rules.documents import FoundLore, LoreEntry, chosen_lore
 from loom.rules.providers import RESERVE, WAYS
+
+# The three truncations of a tree (docs/model.md §6.3). Counts are estimates of about four
+# characters a token.
+
 
 KEPT_AT_THE_END = 4  # nodes that truncateMiddle never leaves out
 GAP = "gap"  # the role of the part in place of what was left out
@@ -21,18 +27,6 @@ class TooLong(ValueError):
         super().__init__(
             f"The path has about {tokens:,} tokens, and there is room for {max(room, 0):,}."
         )
-
-
-@dataclass(frozen=True)
-class Portion:
-    """One section of a request: its exact text and how many tokens that has. `detail` says what
-    it holds, `note` why it is there, or what of it was shortened or left out and why."""
-
-    name: str
-    text: str
-    tokens: int
-    detail: str = ""
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -145,6 +139,9 @@ def fit(
     return TRUNCATIONS[truncation](parts, room, counted)
 
 
+# How a text is handed over to a chat.
+
+
 BEGINS: Final = "(the text begins)"
 PLAIN: Final = "plain"
 BEGUN: Final = ("prefill", "continue_final")  # a turn of the model's own has begun
@@ -210,7 +207,7 @@ def _model(text: str) -> dict[str, str]:
     return {"role": "assistant", "content": text}
 
 
-# What a subject is sent: text only, no header, no section, no tool. Pure.
+# The whole request.
 
 
 GO_ON = "Continue."
@@ -488,6 +485,3 @@ def _dialogue(parts: Sequence[Part], prefill: bool) -> tuple[dict[str, str], ...
 
 def _role(part: Part) -> str:
     return "user" if part.role == GAP else part.role
-
-
-# What a model is asked for a summary: docs/model.md §2.1.

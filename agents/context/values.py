@@ -1,15 +1,21 @@
-"""Plain values from which a request is made: the three truncations of a tree, which cut a path
-to what a model can read (docs/model.md §6.3), and what an agent is sent around it. Pure.
-
-Counts are estimates of about four characters a token.
-"""
+"""Plain values from which the view of an agent is rendered. Pure."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from loom.rules.windows import LARGE, WARNED, Row
 
-# -- what an agent is sent
+
+@dataclass(frozen=True)
+class Portion:
+    """One section of a request: its exact text and how many tokens that has. `detail` says what
+    it holds, `note` why it is there, or what of it was shortened or left out and why."""
+
+    name: str
+    text: str
+    tokens: int
+    detail: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)

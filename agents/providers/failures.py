@@ -1,4 +1,5 @@
-"""TODO."""
+"""Why a call gave no answer: failures as values, read from a status or from a server's words, and
+what a person is told of them."""
 
 import math
 import re
@@ -45,36 +46,6 @@ _SAID: dict[Kind, tuple[str, str]] = {
     "empty": ("The model returned no text", "Try again."),
     "filtered": ("The provider's filter stopped the answer", "Change the text and try again."),
 }
-_CONTEXT = re.compile(
-    r"context.{0,20}(length|size|window|limit)|too many tokens|maximum.{0,30}tokens|"
-    r"prompt is too long|exceed_context",
-    re.IGNORECASE,
-)
-_CREDIT = re.compile(
-    r"insufficient.{0,3}(quota|credit|balance|funds)|credit balance|billing|payment required|"
-    r"exceeded your current quota",
-    re.IGNORECASE,
-)
-_FILTERED = re.compile(r"content.?(filter|policy)|moderation|safety", re.IGNORECASE)
-_OF_STATUS: dict[int, Kind] = {
-    401: "auth",
-    402: "credit",
-    403: "auth",
-    404: "not_found",
-    408: "timeout",
-    429: "rate",
-}
-_TRACEBACK = re.compile(r'Traceback \(most recent call last\)|\bFile "[^"\n]{1,300}", line \d+')
-_WORDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
-    (_CREDIT, "credit"),
-    (_CONTEXT, "context"),
-    (_FILTERED, "filtered"),
-    (re.compile(r"rate.?limit|quota|too many requests", re.IGNORECASE), "rate"),
-    (re.compile(r"api.?key|auth|permission", re.IGNORECASE), "auth"),
-    (re.compile(r"not.?found|no such model", re.IGNORECASE), "not_found"),
-    (re.compile(r"invalid", re.IGNORECASE), "invalid"),
-    (re.compile(r"time.?out|timed out", re.IGNORECASE), "timeout"),
-)
 
 
 @dataclass(frozen=True)
@@ -127,6 +98,30 @@ class Broken(Exception):
         self.failure = failure
 
 
+_CONTEXT = re.compile(
+    r"context.{0,20}(length|size|window|limit)|too many tokens|maximum.{0,30}tokens|"
+    r"prompt is too long|exceed_context",
+    re.IGNORECASE,
+)
+_CREDIT = re.compile(
+    r"insufficient.{0,3}(quota|credit|balance|funds)|credit balance|billing|payment required|"
+    r"exceeded your current quota",
+    re.IGNORECASE,
+)
+_FILTERED = re.compile(r"content.?(filter|policy)|moderation|safety", re.IGNORECASE)
+_OF_STATUS: dict[int, Kind] = {
+    401: "auth",
+    402: "credit",
+    403: "auth",
+    404: "not_found",
+    408: "timeout",
+    429: "rate",
+}
+
+
+_TRACEBACK = re.compile(r'Traceback \(most recent call last\)|\bFile "[^"\n]{1,300}", line \d+')
+
+
 def without_traceback(said: str) -> str:
     """What was said before a traceback of Python begins in it."""
     found = _TRACEBACK.search(said)
@@ -166,6 +161,18 @@ def of_words(said: str, code: str = "") -> Failure:
         if pattern.search(words):
             return Failure(kind, without_traceback(said)[:500])
     return Failure("server", without_traceback(said)[:500])
+
+
+_WORDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
+    (_CREDIT, "credit"),
+    (_CONTEXT, "context"),
+    (_FILTERED, "filtered"),
+    (re.compile(r"rate.?limit|quota|too many requests", re.IGNORECASE), "rate"),
+    (re.compile(r"api.?key|auth|permission", re.IGNORECASE), "auth"),
+    (re.compile(r"not.?found|no such model", re.IGNORECASE), "not_found"),
+    (re.compile(r"invalid", re.IGNORECASE), "invalid"),
+    (re.compile(r"time.?out|timed out", re.IGNORECASE), "timeout"),
+)
 
 
 def _seconds(header: str) -> float | None:

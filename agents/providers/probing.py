@@ -1,6 +1,6 @@
-"""What an endpoint can do, found by tiny requests: each asks for one thing and looks at what
-comes. A few tokens each; nothing of a tree is sent.
-"""
+"""What an endpoint can do, found by tiny requests: each asks for one thing and looks at what comes.
+A few tokens each; nothing of a tree is sent. An owner begins it, and what is found is remembered
+with the participant; and which models an address has."""
 
 import asyncio
 from base64 import b64encode
@@ -273,6 +273,9 @@ CHECKS: dict[str, Callable[[Probe], Awaitable[bool]]] = {
 }
 
 
+# What an endpoint answers at all, and which models it lists.
+
+
 async def first_failure(probe: Probe) -> Failure | None:
     """Why nothing can be asked at all; None where a chat or a completion is answered."""
     chat = await probe.chat(("user", "Say yes."))
@@ -325,6 +328,9 @@ def _context_of(listed: dict[str, Any]) -> int:
             if isinstance(tokens, int) and 0 < tokens <= MOST_CONTEXT:
                 return tokens
     return 0
+
+
+# Begun by an owner, run by a worker.
 
 
 def start_listing(uid: str) -> None:

@@ -1,5 +1,6 @@
-"""The one way out: the asyncio loop of the worker, where every provider call runs, and an httpx
-transport that resolves once, checks and pins the address.
+"""The one way out: the asyncio loop of the worker, where every provider call runs; an httpx
+transport that resolves once, checks and pins the address; and a request over it with its answer,
+with limits of size and time.
 
 The loop has a thread of its own. A loop for each task would leave connections that belong to
 loops that are gone. Rows are read and written beside it, in threads that give their database
@@ -34,15 +35,6 @@ from loom.rules.provider_addresses import (
     unwrapped,
     why_not_address,
 )
-
-TRAILER_S = 2.0
-Unpack = Callable[[bytes, int], bytes]
-_HEADERS = {
-    "content-type": "application/json",
-    "accept": "text/event-stream, application/json",
-    "accept-encoding": "identity",
-    "user-agent": "heddle",
-}
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -158,8 +150,8 @@ def is_public(address: Address) -> bool:
     return not not_public(address)
 
 
-# The one way out: an httpx transport that resolves once, checks, and connects to the checked
-# address. No redirects, no proxies from the environment, no address that was not checked.
+# An httpx transport that resolves once, checks, and connects to the checked address. No
+# redirects, no proxies from the environment, no address that was not checked.
 
 
 KEPT_TRANSPORTS = 32
@@ -264,6 +256,13 @@ def _pinned(request: httpx.Request, way: _Way) -> httpx.Request:
     )
 
 
+# One request and its answer, as it comes: exact bytes, limits of size and time.
+
+
+TRAILER_S = 2.0
+Unpack = Callable[[bytes, int], bytes]
+
+
 @dataclass(frozen=True)
 class Limits:
     """How long and how much: `first_s` until the first piece of text, `idle_s` between two
@@ -290,6 +289,14 @@ class Outgoing:
         go as they are: fewer bytes, and legible in the record."""
         sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         return cls(url, {**_HEADERS, **headers}, sent.encode())
+
+
+_HEADERS = {
+    "content-type": "application/json",
+    "accept": "text/event-stream, application/json",
+    "accept-encoding": "identity",
+    "user-agent": "heddle",
+}
 
 
 class Clock:

@@ -1,4 +1,5 @@
-"""Searching the web: what each kind of service is asked, and what it answers, in one shape."""
+"""Searching the web: what each kind of service is asked and what it answers, in one shape; and a
+search that a line asks for."""
 
 import asyncio
 import html
@@ -26,20 +27,6 @@ from loom.commands import web_search
 from loom.models import SearchService, WebSearch
 from loom.rules.errors import CommandError
 from loom.rules.providers import search_service
-
-_SAID = {
-    "auth": ("The search service refused the key", "an owner has to enter a valid key"),
-    "rate": ("The search service is rate limiting requests", "search again in a moment"),
-    "credit": (
-        "The search service's quota is used up",
-        "an owner can raise it there; find searches this tree",
-    ),
-    "timeout": ("The search service timed out", "search again"),
-    "invalid": ("The search service refused the query", "search in other words"),
-    "not_found": ("There is no search service at its address", "an owner has to correct it"),
-}
-_UNAVAILABLE = ("The search service could not be reached", "search again")
-_CODES = {"rate": "LIMIT_EXCEEDED", "credit": "LIMIT_EXCEEDED", "invalid": "INVALID_SYNTAX"}
 
 LIMITS = Limits(connect_s=8, first_s=15, idle_s=15, total_s=18, body_bytes=2 * 1024 * 1024)
 MOST_ASKED = 20  # results of one request, of which those of other hosts are left out
@@ -270,6 +257,24 @@ def _is_wanted(hit: Hit, question: Question) -> bool:
         return any(host == one.lower() or host.endswith(f".{one.lower()}") for one in names)
 
     return not is_of(question.exclude) and (not question.include or is_of(question.include))
+
+
+# A search that a line asks for, answered at its step.
+
+
+_SAID = {
+    "auth": ("The search service refused the key", "an owner has to enter a valid key"),
+    "rate": ("The search service is rate limiting requests", "search again in a moment"),
+    "credit": (
+        "The search service's quota is used up",
+        "an owner can raise it there; find searches this tree",
+    ),
+    "timeout": ("The search service timed out", "search again"),
+    "invalid": ("The search service refused the query", "search in other words"),
+    "not_found": ("There is no search service at its address", "an owner has to correct it"),
+}
+_UNAVAILABLE = ("The search service could not be reached", "search again")
+_CODES = {"rate": "LIMIT_EXCEEDED", "credit": "LIMIT_EXCEEDED", "invalid": "INVALID_SYNTAX"}
 
 
 def start_search(uid: str) -> None:
