@@ -9,13 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import groupby
 from typing import Any, TypeVar
 
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 
+from agents.agent_prompt import language
 from agents.context.overlap import Overlap
+from agents.context.rounds import Reply, read_reply
 from agents.orders import Order, order_of
 from agents.providers.attempt import Attempt
 from agents.providers.failures import Broken
@@ -459,3 +461,14 @@ def _persistently(write: Callable[[], T]) -> T:
             log.warning("a busy database, once more", exc_info=True)
         time.sleep(pause_s)
         pause_s = min(2.0, pause_s * 2)
+
+
+def reply_of(said: Generation) -> Reply:
+    """What a round said, read from its row alone: the same however often it is read."""
+    return _read(said.text, said.finish == "complete")
+
+
+@lru_cache(maxsize=8)
+def _read(text: str, finished: bool) -> Reply:
+    """Kept, since it is asked for once a line."""
+    return read_reply(text, language(), finished=finished)

@@ -13,8 +13,9 @@ from agents.context.rounds import Teaching, instructions
 from agents.context.sections import count
 from agents.context.subject_request import TooLong, count_small
 from agents.context.values import Portion
-from agents.orders import agents_for, assembled_for, commands_for, order_of, too_long
+from agents.orders import agents_for, assembled_for, commands_for, order_of
 from agents.providers.registry import addressed
+from agents.refusals import too_long
 from loom import access
 from loom.access import Actor
 from loom.commands.node_writer import demand_text_node, demand_visible

@@ -29,6 +29,7 @@ from agents.context.subject_request import Reading, TooLong, arrange, count_smal
 from agents.context.values import Augment, Portion, Request
 from agents.providers.attempt import Ask, Blocks
 from agents.providers.registry import Provider, addressed, whom
+from agents.refusals import too_long
 from agents.subject_prompt import asker_of, reading_of, summarised, taken_settings
 from loom import access
 from loom.access import Actor
@@ -43,7 +44,6 @@ from loom.queries.node_rows import rows_of
 from loom.queries.windows import loaded_in
 from loom.queries.workspaces import budget_of, truncation_for
 from loom.rules import identity
-from loom.rules.errors import CommandError
 from loom.rules.identity import STORED
 from loom.rules.node_text import described, hashes_in
 from loom.rules.permissions import GENERATE, WEB_SEARCH, Permission
@@ -235,11 +235,6 @@ class Order:
         if window is None or window // 2 < SMALLEST_WINDOW:
             return None
         return _order(self, replace(self.reading, window=window // 2))
-
-
-def too_long(long: TooLong) -> CommandError:
-    """The refusal of a path that is too long: the same for subjects and turns."""
-    return CommandError("LIMIT_EXCEEDED", str(long), hint="use a shorter path, or let it be cut")
 
 
 def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") -> Order:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents import tasks, turn_lines
+from agents import tasks, turn_lines, turns
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import generation_lifecycle, turn_lifecycle
@@ -174,7 +174,7 @@ def test_a_turn_that_is_stopped_between_two_lines_runs_no_more_of_them(
 ) -> None:
     provider.script(says(SAID))
     turn = asked(actor, tree, agent, input="Begin.")
-    before = turn_lines.next_line
+    before = turns.next_line
 
     def stopping(*given: object) -> bool:
         went_on = before(*given)  # type: ignore[arg-type]
