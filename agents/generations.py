@@ -1,5 +1,5 @@
 """A generation from the queue to its node: taken under a lease, its text shown as it grows, and its
-rows written."""
+rows written; and what it said, where it is the round of a turn."""
 
 import asyncio
 import contextlib
@@ -461,6 +461,9 @@ def _persistently(write: Callable[[], T]) -> T:
             log.warning("a busy database, once more", exc_info=True)
         time.sleep(pause_s)
         pause_s = min(2.0, pause_s * 2)
+
+
+# What a round of a turn said.
 
 
 def reply_of(said: Generation) -> Reply:

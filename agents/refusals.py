@@ -1,4 +1,5 @@
-"""TODO."""
+"""What an agent is told where a line of it is refused, or does not run; and where a path is too
+long."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,6 +30,13 @@ class Verdict:
     warning: str = ""
     goes_back_to: str = ""
     loop: str = ""
+
+
+def refusal_of(said: Command, verdict: Verdict) -> CommandError | None:
+    """Why a line is refused before it runs; None where it may."""
+    if said.bad is not None:
+        return CommandError(said.bad.code, said.bad.message, hint=said.bad.hint)
+    return verdict.refused
 
 
 def result_of(steps: Sequence[Step], seq: int) -> str:

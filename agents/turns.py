@@ -1,6 +1,7 @@
-"""Moves a turn from one stored state to the next until it waits or ends (docs/model.md §7)."""
+"""Moves a turn from one stored state to the next until it waits or ends (docs/model.md §7): rounds
+are begun and taken, and each line of one is guarded, run as the agent and its inviter may, and
+answered."""
 
-import logging
 from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,7 +18,15 @@ from agents.context.subject_request import TooLong
 from agents.generations import reply_of
 from agents.orders import prepared_round
 from agents.providers.failures import Broken
-from agents.refusals import REPEATED, Verdict, refusal_text, result_of, too_long, where_of
+from agents.refusals import (
+    REPEATED,
+    Verdict,
+    refusal_of,
+    refusal_text,
+    result_of,
+    too_long,
+    where_of,
+)
 from loom import access
 from loom.access import Actor
 from loom.commands import (
@@ -44,10 +53,6 @@ from loom.rules.budgets import Past, Said
 from loom.rules.errors import CommandError
 from loom.rules.windows import refs_named
 
-MOST_EVENTS = 1_000
-OURS = ("generation.", "turn.", "call.")  # events of the turn itself, which change no text
-
-log = logging.getLogger("heddle.turns")
 STOPPED = "interrupted:stopped"
 # A round whose lines run: it ended by itself, or where it could be no longer.
 RUNS = ("complete", generation_lifecycle.CUT_OFF)
@@ -124,9 +129,6 @@ def _finish(turn: Turn, finish: str = "", error: dict[str, Any] | None = None) -
 
 def _fail(turn: Turn, refused: CommandError) -> bool:
     return _finish(turn, f"interrupted:{refused.code.lower()}", refused.body)
-
-
-# -- rounds
 
 
 def _assemble(turn: Turn) -> bool:
@@ -269,6 +271,13 @@ def prose(turn: Turn) -> str:
     return next((part for part in reversed(parts) if part.strip()), "")
 
 
+# The guard of a line: budgets, and walking in circles.
+
+
+MOST_EVENTS = 1_000
+OURS = ("generation.", "turn.", "call.")  # events of the turn itself, which change no text
+
+
 def guard(turn: Turn, actor: Actor, workspace: Workspace, said: Command) -> Verdict:
     """What is to be done with a line that was read."""
     assert said.line is not None
@@ -335,6 +344,9 @@ def _changes(name: str, turn: Turn, since: datetime) -> list[tuple[datetime, str
 
 def _version(others: Sequence[datetime], at: datetime) -> tuple[tuple[str, str], ...]:
     return (("tree", str(bisect_right(others, at))),)
+
+
+# The lines of a round.
 
 
 def open_named(turn: Turn) -> None:
@@ -433,19 +445,13 @@ def _run(turn: Turn, said: Command, place: str, loop: str) -> str:
             _go_back(turn, verdict.goes_back_to)
         loop = verdict.loop or loop
         request = Request(said.text.strip(), turn=turn.uid, place=place, loop=loop)
-        execute_line(actor, turn.tree, request, workspace, refusal=_refusal(said, verdict))
+        execute_line(actor, turn.tree, request, workspace, refusal=refusal_of(said, verdict))
     except CommandError:
         pass  # its step says so
     except IntegrityError:
         if turn_lifecycle.step_at(turn, place) is None:
             raise
     return verdict.warning
-
-
-def _refusal(said: Command, verdict: Verdict) -> CommandError | None:
-    if said.bad is not None:
-        return CommandError(said.bad.code, said.bad.message, hint=said.bad.hint)
-    return verdict.refused
 
 
 def _go_back(turn: Turn, local_id: str) -> None:

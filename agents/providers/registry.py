@@ -11,7 +11,7 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 from django.conf import settings
@@ -40,9 +40,11 @@ from agents.providers.attempt import (
 )
 from agents.providers.failures import Broken, Failure, of_words, without_traceback
 from agents.providers.transport import CheckedTransport, Exchange, Outgoing, checked_addresses
-from loom.models import Participant
 from loom.rules.provider_addresses import BadUrl, read_url
 from loom.rules.providers import LITELLM_BY_SDK, LOCAL_WINDOW, PROBED, why_not_litellm
+
+if TYPE_CHECKING:  # this is imported where no apps are loaded, too
+    from loom.models import Participant
 
 # The OpenAI-shaped API: chat and completions, streamed or whole.
 
@@ -469,7 +471,7 @@ EMBEDDED = Provider(
 )
 
 
-def whom(participant: Participant) -> tuple[Provider, str, str]:
+def whom(participant: "Participant") -> tuple[Provider, str, str]:
     """(provider, base_url, model) of a participant. Raises Broken where there is none."""
     provider, base_url, model = addressed(participant)
     if not base_url and provider is EMBEDDED:
@@ -479,7 +481,7 @@ def whom(participant: Participant) -> tuple[Provider, str, str]:
     return provider, base_url, model
 
 
-def addressed(participant: Participant) -> tuple[Provider, str, str]:
+def addressed(participant: "Participant") -> tuple[Provider, str, str]:
     """The same where there may be no base_url."""
     name, _, model = participant.model_ref.partition(":")
     own, local = participant.base_url, settings.LOCAL_MODEL_URL

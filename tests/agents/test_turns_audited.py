@@ -41,7 +41,7 @@ def test_a_turn_ends_at_once_when_who_asked_for_it_is_no_member_any_more(
         Membership.objects.filter(user=actor.user, grove=tree.grove).delete()
         return said
 
-    monkeypatch.setattr("agents.turn_lines.execute_line", removing)
+    monkeypatch.setattr("agents.turns.execute_line", removing)
     turn = went(asked(actor, tree, agent, node=opening))
     assert outcomes(turn) == [('→ annotate here "a"', "ok")]
     assert (turn.status, turn.finish) == ("failed", "interrupted:permission_denied")

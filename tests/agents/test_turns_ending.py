@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents import tasks, turn_lines, turns
+from agents import tasks, turns
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import generation_lifecycle, turn_lifecycle
@@ -101,7 +101,7 @@ def test_a_line_that_ran_when_its_worker_was_lost_is_told_and_not_run_again(
 ) -> None:
     provider.script(says(SAID), says("Two."))
     turn = asked(actor, tree, agent, input="Begin.")
-    lost_after("execute_line", times, monkeypatch, place=turn_lines)
+    lost_after("execute_line", times, monkeypatch, place=turns)
     with pytest.raises(WorkerLostError):
         went(turn)
     forget_leases()

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from django.utils import timezone
 
-from agents import generations, runs, tasks
+from agents import runs, tasks
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
@@ -101,7 +101,7 @@ def test_a_stream_ends_with_the_time_of_its_turn_and_what_came_is_kept(
     running = Running(row)
     until(lambda: again(row).text, what="the first text")
     later = SimpleNamespace(now=lambda: timezone.now() + timedelta(seconds=61))
-    monkeypatch.setattr(generations, "timezone", later)
+    monkeypatch.setattr(runs, "timezone", later)
     running.ended()
     Turn.objects.filter(pk=turn.pk).update(created_at=timezone.now() - timedelta(seconds=61))
     turn = went(turn)
