@@ -187,9 +187,9 @@ class Task:
 
     def _turn(self, rest: list[Round]) -> int:
         """Runs one turn with these replies; how many of them it took."""
-        from agents.context.values import count
         from bench.prefix import common, text_of
         from loom.models import Step
+        from loom.rules.node_values import count
         from tests.agents.acting import asked, went
         from tests.providers.scripts import says
 

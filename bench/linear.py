@@ -117,9 +117,9 @@ def of_requests() -> Readers:
 
 def of_texts() -> Readers:
     """What reads lines, replies, streams and texts, likewise."""
+    from agents.agent_prompt import language
+    from agents.context.rounds import Cutter, read_reply
     from agents.providers.attempt import data_of, whole
-    from agents.reply import Cutter, read_reply
-    from agents.subject_prompt import language
     from loom.commands import registry
     from loom.grammar.lines import read
     from loom.web import markdown

@@ -62,8 +62,9 @@ def _path(actor: Any, tree: Any, lines: int) -> list[str]:
 
 
 def _rendering(actor: Any, agent: Any) -> None:
-    from agents.agent_prompt import assembled, next_place
     from agents.context import sections
+    from agents.next_request import next_place
+    from agents.orders import assembled
     from loom.access import acting_as
     from loom.commands import node_writer
     from loom.commands.execute import execute_line
@@ -122,7 +123,8 @@ def _prefix(actor: Any, agent: Any) -> None:
 
 
 def _sections(actor: Any, agent: Any) -> None:
-    from agents.agent_prompt import assembled, next_place
+    from agents.next_request import next_place
+    from agents.orders import assembled
     from loom.access import acting_as
     from loom.commands import node_writer
     from loom.commands.execute import execute_line

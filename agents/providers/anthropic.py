@@ -26,7 +26,8 @@ from agents.providers.attempt import (
     with_images,
     without_images,
 )
-from agents.providers.exchange import Exchange, Failure, Outgoing, of_words
+from agents.providers.failures import Failure, of_words
+from agents.providers.transport import Exchange, Outgoing
 from loom.rules.node_values import described
 
 VERSION = "2023-06-01"

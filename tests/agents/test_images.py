@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from PIL import Image as Pillow
 
-from agents import prompt_inputs as sending
+from agents import subject_prompt
 from agents.providers.attempt import Ask
 from agents.providers.probing import COLOURS, Probe, _images
 from agents.providers.registry import Provider, provider_of
@@ -152,15 +152,15 @@ def test_a_large_image_is_made_smaller_and_only_the_last_ones_go(
     actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     large = images.keep(actor, tree, square(side=3000)).sha256
-    sent = sending.pictures(actor, tree, [image_reference(large, "")])[large]
+    sent = subject_prompt.pictures(actor, tree, [image_reference(large, "")])[large]
     with Pillow.open(io.BytesIO(base64.b64decode(sent.data))) as image:
         assert (sent.media_type, image.size) == ("image/jpeg", (1568, 1568))
-    monkeypatch.setattr(sending, "MOST_IMAGES", 2)
+    monkeypatch.setattr(subject_prompt, "MOST_IMAGES", 2)
     every = [images.keep(actor, tree, square(c)).sha256 for c in ("red", "green", "blue")]
     texts = [image_reference(one, "") for one in (large, *every)]
-    assert set(sending.pictures(actor, tree, texts)) == set(every[1:])
-    monkeypatch.setattr(sending, "MOST_IMAGE_BYTES_AT_ONCE", 10)
-    assert sending.pictures(actor, tree, texts) == {}
+    assert set(subject_prompt.pictures(actor, tree, texts)) == set(every[1:])
+    monkeypatch.setattr(subject_prompt, "MOST_IMAGE_BYTES_AT_ONCE", 10)
+    assert subject_prompt.pictures(actor, tree, texts) == {}
 
 
 def test_in_a_buffer_the_text_of_the_user_holds_it(

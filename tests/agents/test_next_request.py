@@ -10,8 +10,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
-from agents.agent_prompt import _stops, next_place
-from agents.next_request import Wish, next_request
+from agents.agent_prompt import stops_of
+from agents.next_request import Wish, next_place, next_request
 from loom.access import Actor, acting_as
 from loom.commands import node_writer, step_records
 from loom.commands.drafts import Kept, save
@@ -371,5 +371,5 @@ def test_the_next_request_of_an_agent_takes_as_few_queries_as_it_needs(
     own = node_writer.workspace_of(agent, tree)
     execute_line(acting_as(actor, agent), tree, Request(f"open {opening} keep"), own)
     assert queries() <= 44  # a workspace that is stored, with a window and steps
-    first = _stops(next_place(actor, own, end))[0]
-    assert _stops(next_place(actor, own, end))[0] is first  # what is frozen is kept
+    first = stops_of(next_place(actor, own, end))[0]
+    assert stops_of(next_place(actor, own, end))[0] is first  # what is frozen is kept

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agents import probes
+from agents.providers import probing
 from loom.access import Actor
 from loom.commands import participants
 from loom.models import Participant
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def found(model: Participant) -> dict[str, Any]:
     """What a probe of the participant found."""
-    probes.run_probe(model.uid)
+    probing.run_probe(model.uid)
     model.refresh_from_db()
     return dict(model.probe)
 

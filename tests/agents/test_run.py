@@ -9,7 +9,7 @@ import pytest
 from pytest_django import Settings
 
 from agents import generations as running
-from agents.persistence import create_call
+from agents.generations import create_call
 from agents.providers.attempt import Attempt
 from loom.access import Actor
 from loom.commands.execute import execute_line

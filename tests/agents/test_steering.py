@@ -4,18 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.context.sections import Part
 from agents.context.subject_request import (
     JOINT,
     Piece,
     Reading,
     Sent,
     Steering,
+    TooLong,
     arrange,
     noted,
     noted_parts,
     paragraph_starts,
 )
-from agents.context.values import Part, TooLong
 from loom.access import Actor, get_actor
 from loom.commands.execute import execute_line
 from loom.commands.registry import Request

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from agents import tasks
-from agents.providers.exchange import Limits
+from agents import runs
+from agents.providers.transport import Limits
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
@@ -102,7 +102,7 @@ LINES = (
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that falls silent is soon given up."""
     quick = replace(Limits(), first_s=0.4, idle_s=0.4)
-    monkeypatch.setattr(tasks, "LIMITS", quick)
+    monkeypatch.setattr(runs, "LIMITS", quick)
 
 
 @pytest.fixture(params=["openai", "anthropic"])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agents.reply import Cutter, Language, read_reply
+from agents.context.rounds import Cutter, Language, read_reply
 from loom.grammar import lines
 from loom.grammar.batches import MAX_COMMANDS, Batch, segments_of
 from loom.grammar.line_reader import Line

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agents.reply import Reply, read_reply
-from agents.subject_prompt import language
+from agents.agent_prompt import language
+from agents.context.rounds import Reply, read_reply
 from loom.commands import registry
 from loom.grammar.line_reader import Line
 from loom.grammar.lines import makes_window, read

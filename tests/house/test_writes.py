@@ -11,8 +11,7 @@ from tests.house.sources import ROOT, files, name_of
 ROOMS = ("loom/commands/", "loom/events/", "loom/transfer/", "loom/migrations/")
 # Writes elsewhere that change nothing that anybody else sees.
 ELSEWHERE = {
-    "agents/persistence.py": "a write of nothing, to see whether writes go through",
-    "agents/tasks.py": "old receipts and ended sessions are deleted",
+    "agents/tasks.py": "old receipts and ended sessions are deleted, and a write of nothing",
     "loom/api/transfer.py": "the row of an import, which a worker then takes",
     "loom/management/commands/firststart.py": "who set the installation up",
 }

@@ -20,8 +20,8 @@ from hypothesis.stateful import (
 )
 from pytest_django import Settings
 
-from agents import tasks
-from agents.persistence import begin_lane, bury
+from agents import runs
+from agents.generations import begin_lane, bury
 from loom.access import Actor, get_actor
 from loom.commands import generation_lifecycle, node_writer
 from loom.commands.execute import execute_line
@@ -153,7 +153,7 @@ class Day(RuleBasedStateMachine):
 @pytest.fixture
 def provider(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedProvider]:
     """An OpenAI-shaped provider over real HTTP, and attempts that follow each other at once."""
-    monkeypatch.setattr(tasks, "BACKOFF_S", 0.0)
+    monkeypatch.setattr(runs, "BACKOFF_S", 0.0)
     with ScriptedProvider() as scripted:
         settings.PROVIDER_ALLOW = (scripted.entry,)
         yield scripted

@@ -30,7 +30,7 @@ def watch(event, args):
 sys.addaudithook(watch)
 from agents.providers.attempt import Attempt
 from agents.providers.registry import LiteLLM, LiteLLMTransport
-from agents.providers.exchange import Limits
+from agents.providers.transport import Limits
 from agents.providers.attempt import Ask
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import redirects, says

@@ -16,7 +16,7 @@ from django.core.management import call_command
 from PIL import Image as Pillow
 from rest_framework.test import APIClient
 
-from agents.prompt_inputs import _piece
+from agents.subject_prompt import _piece
 from loom import tasks
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
