@@ -25,7 +25,7 @@ from loom.commands import generation_lifecycle, money
 from loom.commands.generation_lifecycle import CUT_OFF, Received
 from loom.commands.node_writer import MAX_NODE_BYTES
 from loom.events.streams import send_async
-from loom.models import Call, Generation
+from loom.models import Call, Generation, Turn
 from loom.models.base import new_uid
 from loom.rules.errors import CommandError
 from loom.rules.providers import caches_from
@@ -463,7 +463,7 @@ def _persistently(write: Callable[[], T]) -> T:
         pause_s = min(2.0, pause_s * 2)
 
 
-# What a round of a turn said.
+# What a round of a turn said, and the turn as a whole.
 
 
 def reply_of(said: Generation) -> Reply:
@@ -475,3 +475,13 @@ def reply_of(said: Generation) -> Reply:
 def _read(text: str, finished: bool) -> Reply:
     """Kept, since it is asked for once a line."""
     return read_reply(text, language(), finished=finished)
+
+
+def prose(turn: Turn) -> str:
+    """The answer: the prose of the last round that has any, which may be one that was cut off.
+    What earlier rounds wrote stays with them."""
+    parts = [one["prose"] for one in turn.rounds]
+    last = turn.generation
+    if last is not None and not any(one["generation"] == last.uid for one in turn.rounds):
+        parts.append(reply_of(last).prose)
+    return next((part for part in reversed(parts) if part.strip()), "")

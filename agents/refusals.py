@@ -32,13 +32,6 @@ class Verdict:
     loop: str = ""
 
 
-def refusal_of(said: Command, verdict: Verdict) -> CommandError | None:
-    """Why a line is refused before it runs; None where it may."""
-    if said.bad is not None:
-        return CommandError(said.bad.code, said.bad.message, hint=said.bad.hint)
-    return verdict.refused
-
-
 def result_of(steps: Sequence[Step], seq: int) -> str:
     """The number under which the answer of a step was sent, such as `#14`; "" where it was sent
     by itself."""

@@ -15,18 +15,10 @@ from django.db import IntegrityError
 from agents.agent_prompt import demand_turn, makes_window
 from agents.context.rounds import Reply, asks_again
 from agents.context.subject_request import TooLong
-from agents.generations import reply_of
+from agents.generations import prose, reply_of
 from agents.orders import prepared_round
 from agents.providers.failures import Broken
-from agents.refusals import (
-    REPEATED,
-    Verdict,
-    refusal_of,
-    refusal_text,
-    result_of,
-    too_long,
-    where_of,
-)
+from agents.refusals import REPEATED, Verdict, refusal_text, result_of, too_long, where_of
 from loom import access
 from loom.access import Actor
 from loom.commands import (
@@ -263,16 +255,6 @@ def _next_round(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
     return _go_on(turn, rounds, is_concluding=what == "conclude")
 
 
-def prose(turn: Turn) -> str:
-    """The answer: the prose of the last round that has any, which may be one that was cut off.
-    What earlier rounds wrote stays with them."""
-    parts = [one["prose"] for one in turn.rounds]
-    last = turn.generation
-    if last is not None and not any(one["generation"] == last.uid for one in turn.rounds):
-        parts.append(reply_of(last).prose)
-    return next((part for part in reversed(parts) if part.strip()), "")
-
-
 # The guard of a line: budgets, and walking in circles.
 
 
@@ -447,13 +429,20 @@ def _run(turn: Turn, said: Command, place: str, loop: str) -> str:
             _go_back(turn, verdict.goes_back_to)
         loop = verdict.loop or loop
         request = Request(said.text.strip(), turn=turn.uid, place=place, loop=loop)
-        execute_line(actor, turn.tree, request, workspace, refusal=refusal_of(said, verdict))
+        execute_line(actor, turn.tree, request, workspace, refusal=_refusal(said, verdict))
     except CommandError:
         pass  # its step says so
     except IntegrityError:
         if turn_lifecycle.step_at(turn, place) is None:
             raise
     return verdict.warning
+
+
+def _refusal(said: Command, verdict: Verdict) -> CommandError | None:
+    """Why a line is refused before it runs; None where it may."""
+    if said.bad is not None:
+        return CommandError(said.bad.code, said.bad.message, hint=said.bad.hint)
+    return verdict.refused
 
 
 def _go_back(turn: Turn, local_id: str) -> None:

@@ -39,7 +39,8 @@ class Fitted:
 
 
 def count_small(text: str) -> int:
-    """The same for a small vocabulary, which spells other scripts by parts of letters.
+    """About how many tokens a text has in a small vocabulary, which spells other scripts by parts
+    of letters.
 
     Measured with SmolLM2, bytes a token: Chinese 1.5, Japanese 1.6, Arabic 2.0, Russian 2.3.
     """
