@@ -19,7 +19,7 @@ from agents.generations import EVERY_S, bury
 from agents.runs import begin_what_is_handed_over, end_all, wait_for_all
 from loom.commands import (
     document_log,
-    step_records,
+    receipts,
     turn_lifecycle,
     web_search,
 )
@@ -133,7 +133,7 @@ def delete_old() -> int:
     """Deletes receipts that are older than RECEIPT_DAYS, and sessions that ended more than
     ENDED_SESSION_DAYS ago, in batches with a transaction each; how many rows."""
     now = timezone.now()
-    deleted = step_records.delete_before(now - timedelta(days=settings.RECEIPT_DAYS), batch=BATCH)
+    deleted = receipts.delete_before(now - timedelta(days=settings.RECEIPT_DAYS), batch=BATCH)
     ended = now - timedelta(days=settings.ENDED_SESSION_DAYS)
     rows = Session.objects.filter(expire_date__lt=ended).order_by("expire_date")
     while keys := list(rows.values_list("pk", flat=True)[:BATCH]):

@@ -25,13 +25,12 @@ from loom.commands import (
     generation_lifecycle,
     node_writer,
     registry,
-    step_records,
     turn_lifecycle,
     web_search,
 )
+from loom.commands.context import Request
 from loom.commands.continuing import outcome_of
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.events import streams
 from loom.grammar.batches import with_ids
 from loom.grammar.lines import Command
@@ -449,7 +448,7 @@ def _go_back(turn: Turn, local_id: str) -> None:
     node = lookup.find_node(turn.tree, local_id)
     if node is not None:
         workspace = node_writer.workspace_of(turn.participant, turn.tree)
-        step_records.set_position_now(workspace, node, actor=turn.participant)
+        node_writer.set_position_now(workspace, node, actor=turn.participant)
 
 
 def _started(step: Step) -> list[str]:

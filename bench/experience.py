@@ -145,8 +145,8 @@ class Task:
         from django.conf import settings
 
         from bench.trees import grow, make_owner
+        from loom.commands.context import Request
         from loom.commands.execute import execute_line
-        from loom.commands.registry import Request
         from loom.models import Participant
 
         self.provider = provider

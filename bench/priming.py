@@ -19,9 +19,9 @@ from django.utils import timezone  # noqa: E402
 
 from agents import generations  # noqa: E402
 from loom.access import get_actor  # noqa: E402
-from loom.commands import groves, node_writer  # noqa: E402
+from loom.commands import groves, trees  # noqa: E402
+from loom.commands.context import Request  # noqa: E402
 from loom.commands.execute import execute_line  # noqa: E402
-from loom.commands.registry import Request  # noqa: E402
 from loom.models import Generation, Participant, User  # noqa: E402
 from loom.rules.providers import counts_of  # noqa: E402
 from tests.agents.acting import run_lane  # noqa: E402
@@ -62,7 +62,7 @@ class Bench:
 
     def ask(self, length: int) -> list[Generation]:
         """MANY candidates below a fresh path of `length` tokens, all ended."""
-        tree = node_writer.make_tree(self.actor)
+        tree = trees.new_tree(self.actor)
         text = f"{timezone.now()} " + "word " * (length * 4 // 5)
         execute_line(self.actor, tree, Request(f"respond\n{text}\n←"))
         uids = execute_line(self.actor, tree, Request(f"continue n:{MANY}")).body["generations"]

@@ -6,7 +6,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from loom.access import Actor, get_actor
-from loom.commands import node_writer
+from loom.commands import node_writer, trees
 from loom.events import streams
 from loom.models import ORDINAL_BITS, Grove, Membership, Node, Participant, Stream, Tree, User
 from loom.queries.outline import measured
@@ -44,7 +44,7 @@ def grow(
     The chain comes first; every other node hangs below a random earlier one.
     """
     dice = random.Random(seed)
-    tree = node_writer.make_tree(actor, title=f"{count} nodes")
+    tree = trees.new_tree(actor, title=f"{count} nodes")
     base, author = tree.pk << ORDINAL_BITS, actor.participant
     root = Node.objects.get(pk=base + 1)
     drawn = {root.local_id}

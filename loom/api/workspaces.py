@@ -17,7 +17,7 @@ from loom.api.nodes import events_of
 from loom.api.requests import Body, Part, demand_scope, read, user_of
 from loom.api.schema import MOST_ROWS, USUAL_ROWS, a_number, an_id, needed, number, operation, word
 from loom.commands import drafts as draft_commands
-from loom.commands import step_records
+from loom.commands.windows import set_settings
 from loom.events import streams
 from loom.models import Node, Step
 from loom.models import Workspace as Stored
@@ -233,7 +233,7 @@ def workspace(request: Request, uid: str) -> Response:
     if request.method == "PATCH":
         demand_scope(request, "write")
         sent = read(request, WorkspaceChanged)
-        found = step_records.set_settings(actor, found, sent.settings)
+        found = set_settings(actor, found, sent.settings)
     return Response(_body(actor, found))
 
 

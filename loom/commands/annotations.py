@@ -10,25 +10,17 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor, documents_for
-from loom.commands import document_log, node_writer
+from loom.commands import document_log, lenses, node_writer
 from loom.commands import drafts as draft_commands
 from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Op, Reply, get_document
 from loom.commands.documents import named
+from loom.commands.drafts import settle_draft
 from loom.commands.lenses import aimed
 from loom.commands.marks import add_mark
-from loom.commands.named_items import get_document
-from loom.commands.node_writer import NewNode, demand_text, settle_draft
+from loom.commands.node_writer import NewNode, demand_text
 from loom.commands.nodes import edited_version, made_nodes
-from loom.commands.registry import (
-    Context,
-    Op,
-    Reply,
-    command,
-    get_own_node,
-    item_of,
-    touched,
-    tree_of,
-)
+from loom.commands.registry import command, get_own_node, item_of, touched, tree_of
 from loom.grammar.refs import ParseError
 from loom.models import Document, Mark, Mention, Node, NodeSource, Participant, Revision
 from loom.queries import documents as papers
@@ -202,7 +194,7 @@ def suggest(context: Context, args: Suggest) -> Reply:
     if target.kind != "text" or target.parent_slot_id is None:
         raise CommandError("REJECTED", "Only a text can be reworded.", hint="→ annotate here")
     node_writer.demand_visible(target)
-    text = node_writer.with_slice(target.text, ref.slice, args.content)
+    text = lenses.with_slice(target.text, ref.slice, args.content)
     demand_text(text)
     if text == target.text:
         raise CommandError(

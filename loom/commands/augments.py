@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 
 from loom.commands import document_log
 from loom.commands.command_args import Args, Written
+from loom.commands.context import Context, Reply
 from loom.commands.documents import create, named
-from loom.commands.registry import Context, Reply, command, item_of
+from loom.commands.registry import command, item_of
 from loom.commands.registry import every as commands
 from loom.events.streams import Writer
 from loom.models import Document, Revision

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 from loom.access import Actor
 from loom.commands import registry
 from loom.commands.command_args import Args, Written
-from loom.commands.registry import Command, Context, Reply, command
+from loom.commands.context import Context, Reply
+from loom.commands.registry import Command, command
 from loom.commands.web_search import unusable
 from loom.grammar.forms import Form
 from loom.rules.errors import CommandError

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 from loom.commands import generation_lifecycle, money
 from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Reply, get_agents
 from loom.commands.generation_lifecycle import started_body
 from loom.commands.money import Share, Wish
-from loom.commands.named_items import get_agents
 from loom.commands.node_writer import demand_text_node, demand_visible
-from loom.commands.registry import Context, Reply, command, get_own_node, touched
+from loom.commands.registry import command, get_own_node, touched
 from loom.commands.view import counted
 from loom.events.streams import hand_over
 from loom.models import Generation, Node, Participant, Turn, Workspace

@@ -15,7 +15,8 @@ from loom.commands.documents import (
     named,
     words_replaced,
 )
-from loom.commands.execute import Change, action, execute
+from loom.commands.execute import execute
+from loom.commands.registry import Change, action
 from loom.grammar.option_values import Place
 from loom.models import Document
 from loom.queries import documents as queries

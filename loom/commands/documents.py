@@ -10,10 +10,10 @@ from django.db.models import QuerySet
 from loom.access import Actor, documents_for
 from loom.commands import document_log
 from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Op, Reply, get_document, get_window
 from loom.commands.lenses import move_along, range_of
 from loom.commands.links import join, link_body
-from loom.commands.named_items import get_document, get_window
-from loom.commands.registry import Context, Op, Reply, command, item_of
+from loom.commands.registry import command, item_of
 from loom.commands.view import counted, escaped_for
 from loom.commands.windows import known, move_window
 from loom.events.streams import Writer, enqueue

@@ -1,159 +1,47 @@
-"""The one entry: every command, whoever gives it, is read, checked, run and logged here. So are
-the actions: commands of pages and API without a line, for groves, members, models, trees, links."""
+"""The one entry: every command, whoever gives it, is read, checked, run and logged here."""
 
 import contextlib
-import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar, get_type_hints, overload
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, overload
 
 from django.db import transaction
 from django.utils import timezone
 
 from loom import access
-from loom.access import Actor, acting_as, demand, demand_role, get_actor
-from loom.commands import node_writer, registry, step_records
+from loom.access import Actor
+from loom.commands import node_writer, receipts, registry
 from loom.commands.command_args import Args, ArgsT
+from loom.commands.context import Answer, Context, Reply, Request
 from loom.commands.dry_runs import ReadsItsWritesError, reading_only, writes_withheld
-from loom.commands.registry import Answer, Attempt, Command, Context, Reply, Request
-from loom.commands.step_records import recorded, storable
+from loom.commands.node_writer import (
+    locked,
+    make_items,
+    numbered_step,
+    write_view_event,
+)
+from loom.commands.registry import Action, Attempt, Command, R, run_action
 from loom.events import streams
-from loom.events.streams import Writer
 from loom.grammar.line_reader import Line, write
-from loom.grammar.lines import read
+from loom.grammar.lines import makes_window, read
 from loom.grammar.option_values import demand_values
 from loom.grammar.refs import ParseError, refuse_controls
-from loom.models import Grove, Participant, Step, Stream, Tree, Workspace
+from loom.models import (
+    DocumentView,
+    Grove,
+    Node,
+    Step,
+    Tree,
+    VersionChoice,
+    Window,
+    Workspace,
+)
 from loom.models.base import Given, Prepared
+from loom.queries import lookup, workspace_bodies
+from loom.queries.windows import opened_by
+from loom.queries.workspaces import window_brief
 from loom.rules.errors import CommandError, not_found
-from loom.rules.limits import WRITE, Role
-
-# Actions, as they are registered.
-
-Kind = Literal["grove", "tree"]
-
-R = TypeVar("R")
-
-
-@dataclass
-class Change:
-    """One action while it runs. `writer` is the locked stream of `item`; an action that makes
-    its item calls `open` first. `author` is who the step names: the actor, or whoever became
-    a member by the action. `inverse` is what undo does, and `message` what it was, in words."""
-
-    now: datetime
-    member: Actor | None
-    item: Grove | Tree | None
-    author: Participant | None = None
-    inverse: list[dict[str, Any]] = field(default_factory=list)
-    message: str = ""
-    _writer: Writer | None = None
-
-    @property
-    def actor(self) -> Actor:
-        """Who acts. Only actions with a role have one."""
-        if self.member is None:
-            raise RuntimeError("this action is registered without a role, so nobody acts in it")
-        return self.member
-
-    @property
-    def grove(self) -> Grove:
-        """The grove that is changed."""
-        assert isinstance(self.item, Grove)
-        return self.item
-
-    @property
-    def tree(self) -> Tree:
-        """The tree that is changed."""
-        assert isinstance(self.item, Tree)
-        return self.item
-
-    @property
-    def writer(self) -> Writer:
-        """The locked stream of the item."""
-        if self._writer is None:
-            raise RuntimeError("this action has to open the stream of what it makes")
-        return self._writer
-
-    def lock(self, item: Grove | Tree) -> Writer:
-        """Locks the item's stream, which the action writes."""
-        self.item = item
-        self._writer = streams.lock(item, actor=self.author.uid if self.author else "")
-        return self._writer
-
-    def open(self, item: Grove | Tree, author: Participant) -> Writer:
-        """Makes and locks the stream of an item that the action has made for `author`."""
-        self.author = author
-        streams.open_stream(item)
-        return self.lock(item)
-
-
-@dataclass(frozen=True)
-class Action(Generic[ArgsT, R]):
-    """A command without a line. `stream` is the kind of stream that it writes; `role` what a
-    member needs, None where somebody becomes a member by it."""
-
-    name: str
-    stream: Kind
-    role: Role | None
-    args: type[ArgsT]
-    run: Callable[[Change, ArgsT], R]
-    summary: str
-
-
-_actions: dict[str, Action[Any, Any]] = {}
-
-
-def action(
-    name: str, *, stream: Kind, role: Role | None
-) -> Callable[[Callable[[Change, ArgsT], R]], Action[ArgsT, R]]:
-    """Registers a function as an action; its second parameter's type is its Args. The name
-    then refers to the action, so that nobody calls the function without its lock and step."""
-
-    def register(run: Callable[[Change, ArgsT], R]) -> Action[ArgsT, R]:
-        if name in _actions:
-            raise ValueError(f"there are two actions {name!r}")
-        args: type[ArgsT] = get_type_hints(run)["args"]
-        made = Action(name, stream, role, args, run, inspect.getdoc(run) or "")
-        _actions[name] = made
-        return made
-
-    return register
-
-
-def actions() -> Mapping[str, Action[Any, Any]]:
-    """Every action that was imported, by its name."""
-    return dict(_actions)
-
-
-# Commands.
-
-
-VIEW_GROUPS = ("Look", "Move", "Keep")
-
-
-def acting_for(member: Actor, agent: Participant, line: str) -> Actor:
-    """The member acting as the agent, with what both may do; the step will name both.
-
-    PERMISSION_DENIED without the right to write, and for a line that would change more than
-    the agent's view. A line that cannot be read is left to whoever runs it.
-    """
-    demand(member, {WRITE}, "a line in an agent's workspace")
-    try:
-        said = read(line, registry.forms(), registry.aliases())
-    except ParseError:
-        return acting_as(member, agent)
-    found = registry.find(said.verb, said.form)
-    if found.group not in VIEW_GROUPS or found.world:
-        raise CommandError(
-            "PERMISSION_DENIED",
-            f"Others cannot use {found.verb} in an agent's workspace, "
-            "only commands that change its view.",
-            hint="run the command in the tree as yourself",
-        )
-    return acting_as(member, agent)
-
+from loom.rules.node_values import block_of, take_out_quotations
 
 BARE = Request("")
 
@@ -241,7 +129,7 @@ def _logged(attempt: Attempt, refusal: CommandError | None) -> Answer:
     try:
         return _run(attempt, refusal)
     except CommandError as refused:
-        step = None if request.dry_run else step_records.refused(attempt, refused)
+        step = None if request.dry_run else _write_refused(attempt, refused)
         refused.canonical = attempt.canonical  # type: ignore[attr-defined]
         refused.step = step  # type: ignore[attr-defined]
         raise
@@ -267,8 +155,8 @@ def _run(attempt: Attempt, refusal: CommandError | None) -> Answer:
     context = _context(attempt, None)
     reply = command.run(context, _args(command, attempt.line))
     with transaction.atomic():
-        attempt.workspace = step_records.locked(attempt.workspace)
-        return step_records.done(attempt, context, reply)
+        attempt.workspace = node_writer.locked(attempt.workspace)
+        return done(attempt, context, reply)
 
 
 def _demand_scope(actor: Actor, command: Command) -> None:
@@ -309,12 +197,12 @@ def _under_lock(attempt: Attempt, command: Command) -> Answer:
     """
     request = attempt.request
     writer = _world_locked(attempt, command) if command.world else None
-    attempt.workspace = step_records.locked(attempt.workspace)
-    kept = step_records.find(attempt.actor, attempt.tree, request)
+    attempt.workspace = node_writer.locked(attempt.workspace)
+    kept = receipts.find(attempt.actor, attempt.tree, request)
     if kept is not None:
         return Answer({**kept, "repeated": True}, running=bool(kept.get("running")))
     if writer is not None:
-        writer.origin = writer.origin or step_records.next_step(attempt.workspace)
+        writer.origin = writer.origin or node_writer.next_step(attempt.workspace)
     context = _context(attempt, writer)
     assert attempt.line is not None
     reply = command.run(context, _args(command, attempt.line))
@@ -323,8 +211,8 @@ def _under_lock(attempt: Attempt, command: Command) -> Answer:
     if writer is not None:
         attempt.seqs = list(writer.seqs)
         writer.flush()
-    answer = step_records.done(attempt, context, reply)
-    step_records.keep(attempt.actor, attempt.tree, request, answer)
+    answer = done(attempt, context, reply)
+    receipts.keep(attempt.actor, attempt.tree, request, answer)
     return answer
 
 
@@ -354,12 +242,12 @@ def _dry(attempt: Attempt, command: Command) -> Answer:
 def _without_lock(attempt: Attempt, command: Command) -> Answer:
     with reading_only():
         writer = streams.lock(attempt.written, actor=attempt.actor.participant.uid, is_dry=True)
-        writer.origin = step_records.next_step(attempt.workspace)
+        writer.origin = node_writer.next_step(attempt.workspace)
         context = _context(attempt, writer)
         assert attempt.line is not None
         with writes_withheld():
             reply = command.run(context, _args(command, attempt.line))
-        return step_records.would_answer(attempt, context, reply)
+        return would_answer(attempt, context, reply)
 
 
 _STATE = Prepared(
@@ -391,73 +279,211 @@ def _context(attempt: Attempt, writer: streams.Writer | None) -> Context:
     )
 
 
-# Actions.
+# The step of a line, and what it changes in the view.
 
 
-def run_action(
-    actor: Actor | None, item: Grove | Tree | None, what: Action[ArgsT, R], args: ArgsT
-) -> R:
-    """Runs an action, for `loom.commands.execute.execute`: rows, events and the step in one
-    transaction.
-
-    The role is checked under the lock, so that two owners cannot take it from each other at
-    once.
-    """
-    try:
-        with transaction.atomic():
-            change = Change(timezone.now(), actor, item, actor.participant if actor else None)
-            if item is not None:
-                change.lock(item)
-            change.member = _allowed(actor, what)
-            value = what.run(change, args)
-            done = {"message": change.message, "inverse": change.inverse or None}
-            _write_step(change, what, args, outcome="ok", **done)
-            change.writer.flush()
-            return value
-    except CommandError as refused:
-        if actor is not None and item is not None:
-            _refused(actor, item, what, args, refused)
-        raise
-
-
-def _allowed(actor: Actor | None, what: Action[Any, Any]) -> Actor | None:
-    if what.role is None or actor is None:
-        if what.role is not None:
-            raise RuntimeError(f"{what.name} is for members")
-        return actor
-    now = get_actor(actor.user, actor.grove)
-    demand_role(now, what.role)
-    return now
+def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
+    """Writes the step and the moves of a line that ran; its answer. In a transaction."""
+    workspace = attempt.workspace
+    attempt.is_held = _is_held(attempt, context)
+    position = _move(attempt, workspace, context)
+    message, quoted = take_out_quotations(reply.text, [(one.id, one.text) for one in reply.quotes])
+    if context.steps:
+        last = context.steps[-1]
+        last.message, last.quoted = message, quoted or None
+        last.turn_place = attempt.request.place
+        last.save(update_fields=["message", "quoted", "turn_place"])
+    else:
+        last = _step(
+            attempt,
+            workspace,
+            outcome="ok",
+            message=message,
+            quoted=quoted or None,
+            items=reply.items,
+            link_type=reply.link_type,
+            inverse=list(reply.inverse) or None,
+        )
+    _keep_windows(attempt, workspace, context, last)
+    for document, revision in context.seen.items():
+        DocumentView.objects.update_or_create(
+            workspace=workspace, document_id=document, defaults={"revision": revision}
+        )
+    _keep_tasks(attempt, workspace, context)
+    _write_line_event(attempt, workspace, last.seq)
+    return replace(_answer(attempt, reply, position, step=last.seq), step=last)
 
 
-def _refused(
-    actor: Actor, item: Grove | Tree, what: Action[Any, Any], args: Args, refused: CommandError
-) -> None:
-    """Writes the step of a refused action, after its transaction was rolled back; none of
-    outsiders, and none where the item is being erased together with its log."""
-    with transaction.atomic(), contextlib.suppress(CommandError):
-        get_actor(actor.user, actor.grove)
-        if not Stream.objects.filter(name=streams.name_of(item), erasing=False).exists():
-            return
-        change = Change(timezone.now(), actor, item, actor.participant)
-        change.lock(item)
-        message, hint = storable(refused.message), storable(refused.hint)
-        _write_step(change, what, args, outcome=refused.code, message=message, hint=hint)
-        change.writer.flush()
+def _keep_windows(attempt: Attempt, workspace: Workspace, context: Context, step: Step) -> None:
+    """Stores the windows that a line opened or changed, and writes their events. The result of
+    a look in a turn becomes a window too; the event of its line names it."""
+    if attempt.request.turn and makes_window(attempt.line):
+        Window.objects.create(
+            workspace=workspace,
+            number=step.seq,
+            kind="result",
+            step=step,
+            turn_uid=attempt.request.turn,
+            opened_at=context.now,
+        )
+    # A label is free for the stash that replaces another once that one is closed.
+    for window in sorted(context.windows, key=lambda one: (one.pk is None, one.number)):
+        is_new = window.pk is None
+        make_items([window.item_id] if window.item_id is not None else [])
+        if is_new:
+            is_first = window.number == step.seq
+            window.step = step if is_first else _step_of(attempt, workspace, context, window)
+        window.save()
+        kind = "opened" if is_new else "closed" if window.is_closed else "changed"
+        _write_window_event(attempt, workspace, kind, window)
+    for canonical, because in context.asides:
+        fields = {"canonical": canonical, "line": canonical, "because": because}
+        _aside(attempt, workspace, **fields, message="✓")
 
 
-def _write_step(change: Change, what: Action[Any, Any], args: Args, **fields: Any) -> None:
-    """A step of the stream itself: it has no workspace, and is numbered in the stream."""
-    writer, author = change.writer, change.author
-    assert author is not None
-    own = Step.objects.filter(workspace=None, stream=writer.stream.name).order_by("-seq")
-    Step.objects.create(
-        stream=writer.stream.name,
-        seq=(own.values_list("seq", flat=True).first() or 0) + 1,
-        actor=author,
-        canonical=what.name,
-        arguments=recorded(args),
-        events=writer.seqs,
-        at=change.now,
+def _step_of(attempt: Attempt, workspace: Workspace, context: Context, window: Window) -> Step:
+    """The step of one of several windows that a line opened: as if it had been opened alone."""
+    canonical = f"→ open {opened_by(window, context.tree)}"
+    items = [window.item_id] if window.item_id is not None else []
+    said = f"✓ opened #{window.number}"
+    return _aside(
+        attempt, workspace, canonical=canonical, line=canonical, message=said, items=items
+    )
+
+
+def _aside(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
+    """A step that follows from that of a line. It is none of the turn's lines."""
+    actor = attempt.actor
+    return numbered_step(
+        workspace,
+        actor=actor.participant,
+        on_behalf_of=None if actor.person == actor.participant else actor.person,
+        turn_uid=attempt.request.turn,
+        position=attempt.position[:8],
+        outcome="ok",
         **fields,
     )
+
+
+def _write_window_event(attempt: Attempt, workspace: Workspace, kind: str, window: Window) -> None:
+    write_view_event(attempt, workspace, f"window.{kind}", {"windows": [window_brief(window)]})
+
+
+def _keep_tasks(attempt: Attempt, workspace: Workspace, context: Context) -> None:
+    """Stores the tasks that a line added or changed, and writes an event for each kind."""
+    added = [one for one in context.tasks if one.pk is None]
+    changed = [one for one in context.tasks if one.pk is not None]
+    for task in context.tasks:
+        task.save()
+    for kind, rows in (("added", added), ("changed", changed)):
+        if rows:
+            bodies = [workspace_bodies.task_brief(one) for one in rows]
+            write_view_event(attempt, workspace, f"task.{kind}", {"tasks": bodies})
+
+
+def would_answer(attempt: Attempt, context: Context, reply: Reply) -> Answer:
+    """The answer of a line of a dry run: as `done`, but nothing is written."""
+    workspace = attempt.workspace
+    position = _position_after(workspace, context)
+    if workspace.position_id == position.pk and not context.chosen:
+        position = lookup.visible_at_or_above(position, workspace, _would_be_pruned(context))
+    attempt.seqs = []
+    return _answer(attempt, replace(reply, generations=()), position, step=None)
+
+
+def _would_be_pruned(context: Context) -> dict[int, bool]:
+    """The slots that a line would prune or restore."""
+    flags = [one.payload for one in context.world.pending if one.kind == "node.flagged"]
+    slots = [(lookup.find_node(context.tree, one["slot"]), one) for one in flags]
+    return {
+        slot.pk: one["value"] for slot, one in slots if slot is not None and one["flag"] == "pruned"
+    }
+
+
+def _answer(attempt: Attempt, reply: Reply, position: Node, *, step: int | None) -> Answer:
+    body = {
+        "ok": True,
+        "reply": reply.text,
+        "canonical": attempt.canonical,
+        "step": step,
+        "stream": attempt.stream,
+        "events": attempt.seqs,
+        "refs": list(reply.refs),
+        "generations": list(reply.generations),
+        "position": lookup.node_ref(position, attempt.tree.pk),
+    }
+    return Answer(body, running=reply.running)
+
+
+def _is_held(attempt: Attempt, context: Context) -> bool:
+    """Whether a node that the line made holds its content: then the log only names it. What
+    is stored nowhere else, such as a thought or a refused text, stays in the step."""
+    if attempt.line is None or context.writer is None:
+        return False
+    block = block_of(attempt.line.canonical)
+    texts = [node.text for node in context.writer.nodes]
+    return any(block in text for text in (*texts, *context.writer.texts))
+
+
+def _write_refused(attempt: Attempt, why: CommandError) -> int:
+    """Writes the step of a refused line, after its transaction was rolled back; returns its
+    number."""
+    with transaction.atomic():
+        workspace = locked(attempt.workspace)
+        step = _step(attempt, workspace, outcome=why.code, message=why.message, hint=why.hint)
+        _write_line_event(attempt, workspace, step.seq)
+        return step.seq
+
+
+def _step(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
+    actor = attempt.actor
+    return numbered_step(
+        workspace,
+        actor=actor.participant,
+        on_behalf_of=None if actor.person == actor.participant else actor.person,
+        turn_uid=attempt.request.turn,
+        position=attempt.position[:8],
+        turn_place=attempt.request.place,
+        loop=attempt.request.loop or None,
+        line=attempt.as_given,
+        canonical=attempt.canonical,
+        because=attempt.line.because if attempt.line else "",
+        stream=attempt.stream if attempt.seqs else "",
+        events=attempt.seqs,
+        **fields,
+    )
+
+
+def _position_after(workspace: Workspace, context: Context) -> Node:
+    """Where a line leaves the workspace."""
+    return context.moved_to or (context.here if context.at else workspace.position)
+
+
+def _move(attempt: Attempt, workspace: Workspace, context: Context) -> Node:
+    """Moves the workspace to where the line led, selects versions and writes the event of the
+    workspace; returns the position."""
+    position = _position_after(workspace, context)
+    for slot_id, node in context.chosen.items():
+        VersionChoice.objects.update_or_create(
+            workspace=workspace, slot_id=slot_id, defaults={"node": node}
+        )
+    moves = workspace.position_id != position.pk or bool(context.chosen)
+    changed: dict[str, Any] = {"outline": context.outline} if context.outline is not None else {}
+    if context.augments is not None and context.augments != workspace.augments:
+        changed["augments"] = context.augments
+    if moves:
+        workspace.position = position
+        changed |= {
+            "position": lookup.node_ref(position, attempt.tree.pk),
+            "versions": {str(n.slot.local_id): n.local_id for n in context.chosen.values()},
+        }
+    if changed:
+        write_view_event(attempt, workspace, "view.changed", changed)
+    return position if moves else lookup.visible_at_or_above(position, workspace)
+
+
+def _write_line_event(attempt: Attempt, workspace: Workspace, seq: int) -> None:
+    """Writes the event that a line of a turn was answered; a step changes no tree."""
+    if attempt.request.turn:
+        said = {"step": seq, "turn": attempt.request.turn}
+        write_view_event(attempt, workspace, "view.changed", said)

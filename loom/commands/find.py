@@ -5,8 +5,8 @@ from typing import Annotated, NamedTuple
 
 from loom.access import demand, documents_for, linked_to
 from loom.commands.command_args import Args, RefField, Written
-from loom.commands.named_items import get_document
-from loom.commands.registry import Context, Reply, command, get_node, touched, tree_of
+from loom.commands.context import Context, Reply, get_document
+from loom.commands.registry import command, get_node, touched, tree_of
 from loom.commands.view import counted
 from loom.commands.windows import place_window, title_of, weighed, within_limit
 from loom.events.streams import enqueue

@@ -10,7 +10,8 @@ from django.utils import timezone
 from loom.access import Actor
 from loom.commands import people
 from loom.commands.command_args import Args, Secret
-from loom.commands.execute import Change, action, execute
+from loom.commands.execute import execute
+from loom.commands.registry import Change, action
 from loom.events.streams import Writer, access_changed
 from loom.models import Grove, Invitation, Membership, Participant, User
 from loom.rules import names, options

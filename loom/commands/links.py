@@ -5,9 +5,9 @@ from typing import Annotated
 from django.db.models import Q
 
 from loom.commands.command_args import Args, RefField, Written
-from loom.commands.named_items import get_document
+from loom.commands.context import Context, Op, Reply, get_document
 from loom.commands.node_writer import make_items
-from loom.commands.registry import Context, Op, Reply, command, get_node, touched, tree_of
+from loom.commands.registry import command, get_node, touched, tree_of
 from loom.commands.windows import link_type
 from loom.models import Document, Link, Tree
 from loom.queries import lookup

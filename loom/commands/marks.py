@@ -7,10 +7,10 @@ from django.db.models import QuerySet
 
 from loom.access import Actor
 from loom.commands.command_args import Args, RefField, Written
-from loom.commands.execute import Change, action, execute
-from loom.commands.named_items import get_document
+from loom.commands.context import Context, Op, Reply, get_document
+from loom.commands.execute import execute
 from loom.commands.node_writer import make_items
-from loom.commands.registry import Context, Op, Reply, command, get_own_node, tree_of
+from loom.commands.registry import Change, action, command, get_own_node, tree_of
 from loom.events import streams
 from loom.models import Document, Grove, Item, Mark, Tree
 from loom.queries.search import is_tag

@@ -3,8 +3,9 @@
 from typing import Annotated, Literal
 
 from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Reply
 from loom.commands.lenses import aimed
-from loom.commands.registry import Context, Reply, command, get_node, touched
+from loom.commands.registry import command, get_node, touched
 from loom.commands.view import counted, in_one_line, is_stretch, stretch_of
 from loom.commands.windows import (
     close_window,

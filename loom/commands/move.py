@@ -5,8 +5,9 @@ from typing import Annotated
 
 from loom.access import may_reach
 from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Reply
 from loom.commands.node_writer import demand_visible
-from loom.commands.registry import Context, Reply, command, get_node, get_own_node, touched, tree_of
+from loom.commands.registry import command, get_node, get_own_node, touched, tree_of
 from loom.commands.view import counted
 from loom.commands.windows import (
     close_window,

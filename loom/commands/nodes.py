@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 from loom.commands import drafts as draft_commands
 from loom.commands import node_writer
 from loom.commands.command_args import Args, RefField, Written
-from loom.commands.lenses import Target, follow, target_of
+from loom.commands.context import Context, Op, Reply
+from loom.commands.drafts import settle_draft
+from loom.commands.lenses import Target, common_prefix, follow, target_of
 from loom.commands.node_writer import (
     NewNode,
     Source,
@@ -14,9 +16,8 @@ from loom.commands.node_writer import (
     demand_text_node,
     demand_visible,
     flag,
-    settle_draft,
 )
-from loom.commands.registry import Context, Op, Reply, command, get_node, get_own_node, touched
+from loom.commands.registry import command, get_node, get_own_node, touched
 from loom.commands.view import counted
 from loom.models import Node, Tree
 from loom.queries import lookup, places
@@ -207,7 +208,7 @@ def edited_version(context: Context, node: Node, text: str) -> Node:
 def _fork(context: Context, target: Target, text: str, span: Span) -> Reply:
     node = target.node
     above = places.version_above(node, context.workspace)
-    prefix = node_writer.common_prefix(node.text, text) if context.tree.mode == "buffer" else ""
+    prefix = common_prefix(node.text, text) if context.tree.mode == "buffer" else ""
     rest = text[len(prefix) :]
     is_whole = False
     if prefix and prefix == node.text:

@@ -14,9 +14,10 @@ from loom.access import Actor
 from loom.commands import money
 from loom.commands.agent_templates import begun
 from loom.commands.command_args import Args, Secret
-from loom.commands.execute import Change, action, execute
+from loom.commands.execute import execute
 from loom.commands.groves import demand_name, names_taken
 from loom.commands.money import allowed_addresses, key_of, mark_of, open_sealed, seal
+from loom.commands.registry import Change, action
 from loom.events.streams import enqueue
 from loom.models import Participant
 from loom.rules import options

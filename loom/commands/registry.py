@@ -1,29 +1,49 @@
-"""The registry of commands: what each is, what a running one is given and returns, and the node
-that a ref names."""
+"""The registry of commands and actions: what each is, and the node that a ref names. An action is a
+command without a line: pages and API change groves, members, models, trees and links by it."""
 
+import contextlib
 import inspect
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
-from typing import Any, Literal, get_type_hints
+from typing import Any, Generic, Literal, TypeVar, get_type_hints
+
+from django.db import transaction
+from django.utils import timezone
 
 from loom import access
-from loom.access import Actor, may_reach
+from loom.access import Actor, demand_role, get_actor
 from loom.commands.command_args import Args, ArgsT, form_of
-from loom.commands.named_items import LATER, no_node, node_shown, tree_named, unknown
+from loom.commands.context import (
+    LATER,
+    Context,
+    Reply,
+    Request,
+    no_node,
+    node_shown,
+    tree_named,
+    unknown,
+)
+from loom.commands.node_writer import recorded, storable
 from loom.events import streams
 from loom.events.streams import Writer
 from loom.grammar.forms import Form, syntax
 from loom.grammar.line_reader import Line
 from loom.grammar.refs import WORDS, Ref, print_ref
-from loom.models import Document, Grove, Node, Participant, Step, Task, Tree, Window, Workspace
+from loom.models import (
+    Document,
+    Grove,
+    Node,
+    Participant,
+    Step,
+    Stream,
+    Tree,
+    Workspace,
+)
 from loom.queries import lookup, places
-from loom.queries.lookup import NodeRow
 from loom.rules import node_values
 from loom.rules.errors import CommandError, not_found
-from loom.rules.limits import CROSS_TREE, Permission
+from loom.rules.limits import CROSS_TREE, Permission, Role
 from loom.rules.node_values import STORED_WHOLE, block_of, named, shortened
 
 Class = Literal["look", "look ✓", "write", "silent"]
@@ -147,41 +167,6 @@ def verbs() -> list[str]:
     return list(_commands)
 
 
-# What a running command is given, and what it returns.
-
-
-@dataclass(frozen=True)
-class Request:
-    """One line and how it was sent (docs/model.md §14.3): `at` is what `here` means, `key` makes a
-    repeat harmless, `dry_run` writes nothing. `turn` (its id) and `place` say which line of
-    which turn it is: the step of a place is taken once, and with it all that the line does.
-    `loop` says what it repeats there: exact, structural, semantic, or "" for nothing."""
-
-    line: str
-    key: str = ""
-    at: str = ""
-    dry_run: bool = False
-    origin: str = ""
-    turn: str = ""
-    place: str = ""
-    loop: str = ""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a line that ran answers; `body` is the JSON of docs/model.md §14.3, `step` its step;
-    None in a dry run."""
-
-    body: dict[str, Any]
-    running: bool = False
-    step: Step | None = None
-
-    @property
-    def reply(self) -> str:
-        """The text a person or model reads."""
-        return str(self.body["reply"])
-
-
 @dataclass
 class Attempt:
     """What is known about a line so far, for the step that records it."""
@@ -227,108 +212,6 @@ class Attempt:
         if len(block) <= STORED_WHOLE:
             return given
         return given.replace(block, named(block)) if block in given else self.canonical
-
-
-Op = dict[str, Any]  # one operation of an inverse, see loom.commands.undo
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What a command answers. `refs` local ids in order, `inverse` what undo would do,
-    `items` ids of the items touched, `generations` uids of what goes on running, `quotes` the
-    nodes whose texts `text` may show: the step names them."""
-
-    text: str
-    refs: tuple[str, ...] = ()
-    generations: tuple[str, ...] = ()
-    inverse: tuple[Op, ...] = ()
-    items: tuple[int, ...] = ()
-    link_type: str = ""
-    running: bool = False
-    quotes: tuple[Node | NodeRow, ...] = ()
-
-
-@dataclass
-class Context:
-    """One line being run. `writer` is the locked tree (None for pure looking); `at` is the
-    local id that `here` means, "" for the position of the workspace."""
-
-    actor: Actor
-    tree: Tree
-    workspace: Workspace
-    at: str
-    now: datetime
-    origin: str
-    turn: str = ""  # the id of the turn whose line it is
-    writer: Writer | None = None
-    moved_to: Node | None = None
-    chosen: dict[int, Node] = field(default_factory=dict)  # slot id → version
-    outline: dict[str, Any] | None = None  # the outline as this line leaves it
-    augments: dict[str, list[str]] | None = None  # what is loaded after this line
-    agent: Participant | None = None  # whose turn is undone: what it wrote is no stranger's
-    steps: list[Step] = field(default_factory=list)  # steps a command wrote itself
-    windows: list[Window] = field(default_factory=list)  # that the line opened or changed
-    shown: list[Window] | None = None  # the visible windows; None: not read yet
-    asides: list[tuple[str, str]] = field(default_factory=list)  # what else it did, and why
-    seen: dict[int, int] = field(default_factory=dict)  # document id → revision that it shows
-    tasks: list[Task] = field(default_factory=list)  # that the line added or changed
-
-    @cached_property
-    def here(self) -> Node:
-        """What `here` means: `at`, otherwise the current version at the position of the
-        workspace, or at the nearest node above that is not hidden; the root where the workspace
-        is in a tree that the actor may no longer read."""
-        if not self.at:
-            position = lookup.by_id(self.workspace.position_id)
-            if not may_reach(self.actor, position.tree_id, here=self.tree):
-                return lookup.root_of(self.tree)
-            visible = lookup.visible_at_or_above(position, self.workspace)
-            return lookup.selected_version(visible.slot_id, self.workspace) or visible
-        node = lookup.find_node(self.tree, self.at.lower())
-        if node is None:
-            raise not_found(f"[{self.at}], where the line was given,")
-        return node
-
-    @property
-    def own(self) -> list[Participant]:
-        """Whose later work does not prevent an undo."""
-        return [self.actor.participant, *([self.agent] if self.agent is not None else [])]
-
-    @property
-    def world(self) -> Writer:
-        """The locked tree. A command that writes it is registered with stream="tree"."""
-        if self.writer is None:
-            raise RuntimeError("this command is not registered as one that writes the tree")
-        return self.writer
-
-    def append(self, item: int, kind: str, payload: dict[str, Any]) -> None:
-        """Writes an event to the stream that an item belongs to: of a document that of the grove,
-        which is locked for it where the line writes the tree."""
-        is_here = node_values.document_id(item) is None or self.world.stream.name[:6] == "grove:"
-        if is_here:
-            self.world.append(kind, payload)
-        elif not self.world.is_dry:
-            with self.grove_stream() as writer:
-                writer.append(kind, payload)
-
-    @contextmanager
-    def grove_stream(self) -> Iterator[Writer]:
-        """The locked stream of the grove, for a line that writes it beside its tree."""
-        if self.world.stream.name[:6] == "grove:":
-            yield self.world
-            return
-        actor, origin = self.actor.participant.uid, self.world.origin
-        writer = streams.lock(self.tree.grove, actor=actor, origin=origin)
-        yield writer
-        writer.flush()
-
-    def move(self, node: Node) -> None:
-        """The workspace will have its position at `node`."""
-        self.moved_to = node
-
-    def choose(self, node: Node) -> None:
-        """The workspace will have `node` as the current version of its slot."""
-        self.chosen[node.slot_id] = node
 
 
 # From a Ref to the node it names, for the one who asks; or the refusal that says why not.
@@ -416,3 +299,170 @@ def _parent_of(context: Context) -> Node:
     if above is None:
         raise not_found("A node above the root")
     return above
+
+
+# Actions.
+
+Kind = Literal["grove", "tree"]
+
+R = TypeVar("R")
+
+
+@dataclass
+class Change:
+    """One action while it runs. `writer` is the locked stream of `item`; an action that makes
+    its item calls `open` first. `author` is who the step names: the actor, or whoever became
+    a member by the action. `inverse` is what undo does, and `message` what it was, in words."""
+
+    now: datetime
+    member: Actor | None
+    item: Grove | Tree | None
+    author: Participant | None = None
+    inverse: list[dict[str, Any]] = field(default_factory=list)
+    message: str = ""
+    _writer: Writer | None = None
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts. Only actions with a role have one."""
+        if self.member is None:
+            raise RuntimeError("this action is registered without a role, so nobody acts in it")
+        return self.member
+
+    @property
+    def grove(self) -> Grove:
+        """The grove that is changed."""
+        assert isinstance(self.item, Grove)
+        return self.item
+
+    @property
+    def tree(self) -> Tree:
+        """The tree that is changed."""
+        assert isinstance(self.item, Tree)
+        return self.item
+
+    @property
+    def writer(self) -> Writer:
+        """The locked stream of the item."""
+        if self._writer is None:
+            raise RuntimeError("this action has to open the stream of what it makes")
+        return self._writer
+
+    def lock(self, item: Grove | Tree) -> Writer:
+        """Locks the item's stream, which the action writes."""
+        self.item = item
+        self._writer = streams.lock(item, actor=self.author.uid if self.author else "")
+        return self._writer
+
+    def open(self, item: Grove | Tree, author: Participant) -> Writer:
+        """Makes and locks the stream of an item that the action has made for `author`."""
+        self.author = author
+        streams.open_stream(item)
+        return self.lock(item)
+
+
+@dataclass(frozen=True)
+class Action(Generic[ArgsT, R]):
+    """A command without a line. `stream` is the kind of stream that it writes; `role` what a
+    member needs, None where somebody becomes a member by it."""
+
+    name: str
+    stream: Kind
+    role: Role | None
+    args: type[ArgsT]
+    run: Callable[[Change, ArgsT], R]
+    summary: str
+
+
+_actions: dict[str, Action[Any, Any]] = {}
+
+
+def action(
+    name: str, *, stream: Kind, role: Role | None
+) -> Callable[[Callable[[Change, ArgsT], R]], Action[ArgsT, R]]:
+    """Registers a function as an action; its second parameter's type is its Args. The name
+    then refers to the action, so that nobody calls the function without its lock and step."""
+
+    def register(run: Callable[[Change, ArgsT], R]) -> Action[ArgsT, R]:
+        if name in _actions:
+            raise ValueError(f"there are two actions {name!r}")
+        args: type[ArgsT] = get_type_hints(run)["args"]
+        made = Action(name, stream, role, args, run, inspect.getdoc(run) or "")
+        _actions[name] = made
+        return made
+
+    return register
+
+
+def actions() -> Mapping[str, Action[Any, Any]]:
+    """Every action that was imported, by its name."""
+    return dict(_actions)
+
+
+def run_action(
+    actor: Actor | None, item: Grove | Tree | None, what: Action[ArgsT, R], args: ArgsT
+) -> R:
+    """Runs an action, for `loom.commands.execute.execute`: rows, events and the step in one
+    transaction.
+
+    The role is checked under the lock, so that two owners cannot take it from each other at
+    once.
+    """
+    try:
+        with transaction.atomic():
+            change = Change(timezone.now(), actor, item, actor.participant if actor else None)
+            if item is not None:
+                change.lock(item)
+            change.member = _allowed(actor, what)
+            value = what.run(change, args)
+            done = {"message": change.message, "inverse": change.inverse or None}
+            _write_step(change, what, args, outcome="ok", **done)
+            change.writer.flush()
+            return value
+    except CommandError as refused:
+        if actor is not None and item is not None:
+            _refused(actor, item, what, args, refused)
+        raise
+
+
+def _allowed(actor: Actor | None, what: Action[Any, Any]) -> Actor | None:
+    if what.role is None or actor is None:
+        if what.role is not None:
+            raise RuntimeError(f"{what.name} is for members")
+        return actor
+    now = get_actor(actor.user, actor.grove)
+    demand_role(now, what.role)
+    return now
+
+
+def _refused(
+    actor: Actor, item: Grove | Tree, what: Action[Any, Any], args: Args, refused: CommandError
+) -> None:
+    """Writes the step of a refused action, after its transaction was rolled back; none of
+    outsiders, and none where the item is being erased together with its log."""
+    with transaction.atomic(), contextlib.suppress(CommandError):
+        get_actor(actor.user, actor.grove)
+        if not Stream.objects.filter(name=streams.name_of(item), erasing=False).exists():
+            return
+        change = Change(timezone.now(), actor, item, actor.participant)
+        change.lock(item)
+        message, hint = storable(refused.message), storable(refused.hint)
+        _write_step(change, what, args, outcome=refused.code, message=message, hint=hint)
+        change.writer.flush()
+
+
+def _write_step(change: Change, what: Action[Any, Any], args: Args, **fields: Any) -> None:
+    """A step of the stream itself: it has no workspace, and is numbered in the stream."""
+    writer, author = change.writer, change.author
+    assert author is not None
+    own = Step.objects.filter(workspace=None, stream=writer.stream.name).order_by("-seq")
+    Step.objects.create(
+        stream=writer.stream.name,
+        seq=(own.values_list("seq", flat=True).first() or 0) + 1,
+        actor=author,
+        canonical=what.name,
+        arguments=recorded(args),
+        events=writer.seqs,
+        at=change.now,
+        **fields,
+    )

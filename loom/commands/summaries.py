@@ -17,9 +17,10 @@ from loom import access
 from loom.access import Actor, documents_for
 from loom.commands import generation_lifecycle, money
 from loom.commands.command_args import Args
-from loom.commands.execute import Change, action, execute
+from loom.commands.execute import execute
 from loom.commands.groves import NO_MODEL
 from loom.commands.money import Wish
+from loom.commands.registry import Change, action
 from loom.events.streams import hand_over
 from loom.models import SUMMARY, Document, Generation, Grove, Node, Participant, Tree
 from loom.models.base import new_uid

@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 
 from loom.commands import node_writer
 from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Reply
 from loom.commands.node_writer import NewNode, demand_text
 from loom.commands.nodes import made_nodes
-from loom.commands.registry import Context, Reply, command, touched
+from loom.commands.registry import command, touched
 from loom.models import Task
 from loom.queries import workspace_bodies, workspaces
 from loom.queries.workspaces import budget_of, spent_of, turns

@@ -10,12 +10,13 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.commands import generation_lifecycle, money, node_writer, step_records, web_search
+from loom.commands import generation_lifecycle, money, node_writer, web_search
 from loom.commands.command_args import Args
-from loom.commands.execute import Change, action, execute
+from loom.commands.execute import execute
 from loom.commands.generation_lifecycle import started_body
 from loom.commands.money import Wish
 from loom.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
+from loom.commands.registry import Change, action
 from loom.events import streams
 from loom.events.streams import Writer, enqueue, hand_over
 from loom.models import Generation, Node, Participant, Step, Tree, Turn, Window, Workspace
@@ -84,9 +85,7 @@ def _start(change: Change, args: Wanted) -> Turn:
         preset=preset,
     )
     _write_input(change.writer, turn, args.input)
-    step_records.set_position(
-        node_writer.workspace_of(agent, tree), turn.answers_below, actor=agent
-    )
+    node_writer.set_position(node_writer.workspace_of(agent, tree), turn.answers_below, actor=agent)
     turn = turns().get(pk=turn.pk)
     change.writer.append("turn.started", {"turn": turn_body(turn)})
     Tree.objects.filter(pk=tree.pk).update(touched_at=change.now)
@@ -227,7 +226,7 @@ def end(
     turn.save()
     seen = writer.append("turn.ended", {"turn": turn_body(turn)})
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
-    step_records.set_checkpoint(workspace, seen, actor=turn.participant)
+    node_writer.set_checkpoint(workspace, seen, actor=turn.participant)
     hide_windows(workspace, told, actor=turn.participant)
 
 

@@ -10,8 +10,9 @@ from typing import Annotated, Literal
 
 from loom.access import Actor
 from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Reply
 from loom.commands.lenses import aimed, shown_part
-from loom.commands.registry import Context, Reply, command, get_node, touched, tree_of
+from loom.commands.registry import command, get_node, touched, tree_of
 from loom.events.streams import enqueue
 from loom.grammar.refs import Ref, Slice, print_ref
 from loom.grammar.slices import parts_of
@@ -19,7 +20,6 @@ from loom.models import Node, Participant, Tree
 from loom.queries import lookup, node_context, places
 from loom.queries.lookup import NodeRow, path_of, withheld
 from loom.queries.node_context import Seen, links_of, mentioning
-from loom.queries.places import places_of
 from loom.queries.trees import tree_body
 from loom.queries.windows import WITHHELD
 from loom.rules import link_types, node_values
@@ -250,7 +250,7 @@ def _diff(node: Node) -> str:
 def _foot(context: Context, node: Node) -> str:
     counts = node_context.counts_of(context.actor, node, links_of(context.actor, node))
     parts = [
-        *places_of([node.pk], context.workspace)[node.pk],
+        *places.places_of([node.pk], context.workspace)[node.pk],
         counted(counts.continuations, "continuation"),
         counted(counts.annotations, "annotation"),
         counted(counts.links, "link"),

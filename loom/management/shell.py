@@ -12,8 +12,8 @@ from django.db.migrations.recorder import MigrationRecorder
 from loom import access
 from loom.access import Actor
 from loom.commands import people
+from loom.commands.context import Answer, Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Answer, Request
 from loom.models import Participant, Tree, User
 from loom.rules.errors import CommandError as Refusal
 from loom.rules.errors import not_found

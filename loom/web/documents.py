@@ -20,8 +20,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from loom import access
 from loom.access import Actor, documents_for, linked_to
 from loom.commands import document_actions
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.grammar.refs import quote
 from loom.models import Document, Node, Tree
 from loom.queries import documents as queries

@@ -11,8 +11,8 @@ from pytest_django import Settings
 
 from agents import generations, runs
 from loom.access import Actor
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.models import Generation, Grove, Participant, Tree
 from tests.agents.acting import run_lane
 from tests.patience import PATIENCE_S

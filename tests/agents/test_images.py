@@ -12,9 +12,9 @@ from agents.providers.attempt import Ask
 from agents.providers.probing import COLOURS, Probe, _images
 from agents.providers.registry import Provider, provider_of
 from loom.access import Actor, get_actor
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.node_writer import make_tree
-from loom.commands.registry import Request
+from loom.commands.trees import new_tree
 from loom.models import Call, Grove, Image, Participant, Tree, User
 from loom.rules.node_values import image_reference
 from loom.transfer import images
@@ -131,7 +131,7 @@ def test_an_image_of_another_grove_is_never_sent(
     model: Participant,
 ) -> None:
     stranger = get_actor(outsider, Grove.objects.get(name="Elsewhere"))
-    sha256 = images.keep(stranger, make_tree(stranger, title="X"), square("blue")).sha256
+    sha256 = images.keep(stranger, new_tree(stranger, title="X"), square("blue")).sha256
     execute_line(actor, tree, Request(f"respond root\nShow {image_reference(sha256, 'it')}"))
     assert not Image.objects.filter(tree=tree).exists()
     seeing(model)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
 from loom.commands.node_writer import NewNode
-from loom.commands.registry import Request
 from loom.events import streams
 from loom.models import Event, Link, Mark, Node, Participant, Step, Tree, Turn, User
 from tests.agents.acting import asked, outcomes, went

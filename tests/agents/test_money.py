@@ -6,8 +6,8 @@ import pytest
 
 from loom.access import Actor
 from loom.commands import generation_lifecycle
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.models import Call, Generation, Grove, Participant, Purse, Tree
 from loom.models.base import today
 from loom.queries.usage import left_of

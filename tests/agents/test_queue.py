@@ -12,8 +12,8 @@ from agents import runs, tasks
 from agents.generations import begin_lane
 from loom.access import Actor, get_actor
 from loom.commands import generation_lifecycle
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.events import streams
 from loom.models import Generation, Grove, Lane, Participant, Tree, User
 from loom.queries.path_page import candidates_of

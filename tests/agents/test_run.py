@@ -12,8 +12,8 @@ from agents import generations as running
 from agents.generations import create_call
 from agents.providers.attempt import Attempt
 from loom.access import Actor
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.events import streams
 from loom.models import Call, Event, Participant, Tree
 from tests.agents.conftest import Say, again, run

@@ -18,8 +18,8 @@ from agents.context.subject_request import (
     paragraph_starts,
 )
 from loom.access import Actor, get_actor
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.commands.trees import change_tree
 from loom.models import Tree, User
 from loom.rules.documents import LoreEntry, chosen_lore, divided, entry_of, keys_of, occurs

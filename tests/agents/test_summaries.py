@@ -13,9 +13,9 @@ from agents.providers.registry import provider_of
 from agents.tasks import summarise as task
 from loom.access import Actor
 from loom.commands import node_writer, summaries
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
 from loom.commands.groves import change_grove
-from loom.commands.registry import Request
 from loom.models import (
     SUMMARY,
     Call,

@@ -7,8 +7,8 @@ from django.db.models import F
 
 from bench.storage import prose, sizes
 from loom.access import Actor
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.models import Generation, Node, Participant, Step, Tree, Turn
 from loom.queries.node_bodies import message_of
 from loom.queries.workspace_bodies import said_in

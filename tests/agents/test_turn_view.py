@@ -12,9 +12,9 @@ from agents.orders import assembled
 from agents.turns import run_turn
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer
+from loom.commands import trees
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.events import streams
 from loom.models import Participant, Step, Tree, Turn
 from tests.agents.acting import asked, went
@@ -70,7 +70,7 @@ def test_the_request_is_no_hit_and_a_hit_says_where_it_is(
 def test_after_a_switch_to_another_tree_the_view_is_of_that_tree(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
 ) -> None:
-    other = node_writer.make_tree(actor, title="Elsewhere")
+    other = trees.new_tree(actor, title="Elsewhere")
     there = execute_line(actor, other, Request('respond root "Another story."')).body["refs"][0]
     provider.script(says(f"→ switch to tree:{other.uid} node:{there}\n→ tree\n"), says("Done."))
     went(asked(actor, tree, agent, node=opening))

@@ -9,8 +9,8 @@ from rest_framework.test import APIClient
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import node_writer
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.models import Call, Event, Generation, Node, Participant, Step, Tree, Turn
 from loom.queries import lookup
 from loom.rules.errors import CommandError

@@ -10,8 +10,8 @@ from agents.subject_prompt import asker_of, pieces_of
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.models import Generation, Membership, Participant, Step, Tree, Turn, User
 from loom.queries import lookup
 from loom.queries.workspaces import turns as rows

@@ -14,8 +14,8 @@ from agents.providers.transport import Limits
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.models import Event, Generation, Node, Participant, Step, Tree, Turn
 from loom.models.generations import ENDED_TURN
 from loom.queries.workspaces import turns as rows

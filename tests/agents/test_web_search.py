@@ -15,8 +15,8 @@ from agents.turns import run_turn
 from loom.access import Actor
 from loom.api.waiting import of_search, still_open
 from loom.commands import node_writer, web_search
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.commands.web_search import NewService
 from loom.live.frames import changed_by
 from loom.models import Event, Participant, Purse, Step, Tree, Turn, WebSearch, Window

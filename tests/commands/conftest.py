@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from loom.access import Actor, get_actor
+from loom.commands.context import Answer, Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Answer, Request
 from loom.models import Grove, Tree, User
 
 Say = Callable[..., Answer]

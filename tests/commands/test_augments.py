@@ -11,8 +11,8 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor
 from loom.commands import document_actions, node_writer
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.models import Document, Tree, User
 from loom.queries.workspace_bodies import circle_of
 from loom.queries.workspaces import Augment, in_order

@@ -6,8 +6,8 @@ import pytest
 
 from loom.access import Actor, acting_as, get_actor
 from loom.commands import drafts, node_writer
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.models import Event, Node, Participant, Tree, User
 from loom.queries import lookup, places
 from loom.rules.errors import CommandError

@@ -10,8 +10,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor, acting_as
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.models import Document, DocumentEmbed, Event, Node, Participant, Tree, User
 from loom.queries import documents as queries
 from loom.queries.node_context import mentioning

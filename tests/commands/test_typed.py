@@ -11,12 +11,12 @@ from loom import commands
 from loom.access import Actor
 from loom.commands import registry
 from loom.commands.command_args import checked
+from loom.commands.context import Reply, Request
 from loom.commands.continuing import Continue, continue_
 from loom.commands.execute import execute, execute_line, line_of
 from loom.commands.marks import Tag, tag
 from loom.commands.move import Switch, switch
 from loom.commands.nodes import Respond, Split, respond, split
-from loom.commands.registry import Reply, Request
 from loom.commands.view import View, view
 from loom.events import streams
 from loom.grammar.lines import read

@@ -19,15 +19,15 @@ ELSEWHERE = {
 PARTS = {
     "document_log": "how documents are stored: what several type, and what it settles into",
     "drafts": "what a person types, many times a minute; no step, no world",
-    "execute": "runs a command",
+    "execute": "runs a command and writes its step",
     "generation_lifecycle": "a worker's generation is queued, begins, grows and ends",
     "inverse": "used by undo",
     "lenses": "used by edit and suggest",
     "money": "what a generation reserves and spends",
-    "node_writer": "how nodes are stored",
+    "node_writer": "how nodes and views are stored",
     "people": "accounts, which belong to no grove",
+    "receipts": "keeps the answer to a line that came with a key",
     "registry": "runs an action and writes its step",
-    "step_records": "writes steps, views and receipts",
     "windows": "how windows are opened, merged and moved",
 }
 ALWAYS = {

@@ -9,8 +9,8 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor
 from loom.commands import generation_lifecycle
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.models import Call, Generation, Grove, Participant, Tree, User
 from loom.models.base import today
 

@@ -9,9 +9,9 @@ from django.test.utils import CaptureQueriesContext
 
 from loom import access
 from loom.access import Actor, get_actor
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
 from loom.commands.node_writer import make_items
-from loom.commands.registry import Request
 from loom.live import frames
 from loom.live import reads as live_reads
 from loom.models import Event, Generation, Participant, Step, StepItem, Tree, Turn, User

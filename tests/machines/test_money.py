@@ -23,9 +23,9 @@ from pytest_django import Settings
 from agents import runs
 from agents.generations import begin_lane, bury
 from loom.access import Actor, get_actor
-from loom.commands import generation_lifecycle, node_writer
+from loom.commands import generation_lifecycle, trees
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.events import streams
 from loom.models import Call, Generation, Grove, Participant
 from loom.models.base import today
@@ -71,7 +71,7 @@ class Day(RuleBasedStateMachine):
         for user in users:
             join(grove, user, "writer")
         self.people: list[Actor] = [get_actor(user, grove) for user in users]
-        self.tree = node_writer.make_tree(self.people[0])
+        self.tree = trees.new_tree(self.people[0])
         self.model = Participant.objects.create(
             grove=grove,
             kind="model",

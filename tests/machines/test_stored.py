@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from loom.access import Actor, get_actor
-from loom.commands import node_writer
+from loom.commands import trees
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
 from loom.commands.node_writer import proof_of
-from loom.commands.registry import Request
 from loom.models import Event, Grove, Node, Participant, Tree, User
 from loom.rules import node_values
 from loom.rules.errors import CommandError
@@ -59,7 +59,7 @@ class Loom(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.point = transaction.savepoint()
-        self.tree = node_writer.make_tree(self.people[0], mode="buffer")
+        self.tree = trees.new_tree(self.people[0], mode="buffer")
 
     def say(self, person: bool, line: str, **sent: Any) -> None:
         before = (Node.objects.count(), Event.objects.count())

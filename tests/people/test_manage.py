@@ -20,9 +20,9 @@ from rest_framework.test import APIClient
 
 from config import urls
 from loom.access import Actor, get_actor
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
 from loom.commands.money import open_sealed
-from loom.commands.registry import Request
 from loom.management import shell
 from loom.management.commands import backup
 from loom.models import Event, Grove, Membership, Node, Participant, SigninLink, Tree, User

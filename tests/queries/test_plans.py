@@ -11,9 +11,9 @@ from rest_framework.test import APIClient
 from bench.trees import grow
 from loom import commands
 from loom.access import Actor
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
 from loom.commands.node_writer import make_items
-from loom.commands.registry import Request
 from loom.commands.trees import make_public_link
 from loom.models import (
     Event,

@@ -19,10 +19,9 @@ from rest_framework.test import APIClient
 from agents.subject_prompt import _piece
 from loom import tasks
 from loom.access import Actor, get_actor
-from loom.commands import node_writer
 from loom.commands import trees as tree_commands
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.management.commands import restore
 from loom.models import Grove, Image, Tree, User
 from loom.queries.lookup import rows_of
@@ -227,7 +226,7 @@ def test_an_image_goes_with_its_last_tree(
 ) -> None:
     raw = picture()
     sha256, _ = written(actor, tree, raw)
-    other = node_writer.make_tree(actor, title="Other")
+    other = tree_commands.new_tree(actor, title="Other")
     execute_line(actor, other, Request(f"respond root\n{node_values.image_reference(sha256, '')}"))
     for one, is_left in ((tree, True), (other, False)):
         tree_commands.change_tree(actor, one, {"archived": True})

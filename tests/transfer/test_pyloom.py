@@ -221,8 +221,8 @@ def test_a_client_that_replays_the_events_has_the_tree(bring: Bring, sample: Any
 
 
 def test_a_new_node_goes_on_below_an_imported_one(bring: Bring, actor: Actor) -> None:
+    from loom.commands.context import Request
     from loom.commands.execute import execute_line
-    from loom.commands.registry import Request
 
     tree = tree_of(bring(full(node("a"))))
     tree = Tree.objects.select_related("grove").get(pk=tree.pk)

@@ -9,9 +9,9 @@ from django.db import transaction
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
 from loom.commands.node_writer import NewNode
-from loom.commands.registry import Request
 from loom.events import streams
 from loom.models import Node, Participant, Tree, User
 from loom.queries import lookup

@@ -11,8 +11,8 @@ import pytest
 
 from loom.access import Actor, get_actor, workspace_of
 from loom.commands import generation_lifecycle
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.models import Generation, Grove, Node, Participant, Tree, User
 from loom.queries import event_log, lookup
 from loom.queries.node_context import Spot, margins_of

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.commands import node_writer
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.registry import Request
 from loom.models import Generation, Node, Participant, Step, Tree, Turn, User
 from loom.queries import lookup
 from loom.rules.errors import CommandError

@@ -10,9 +10,9 @@ from config.env import provider_key
 from loom.access import get_actor
 from loom.commands import groves, participants, people
 from loom.commands import trees as tree_commands
+from loom.commands.context import Request
 from loom.commands.execute import execute_line
 from loom.commands.participants import Changes
-from loom.commands.registry import Request
 from loom.management.shell import address, keep_address, signin_link
 from loom.models import Grove, User
 
