@@ -1,54 +1,37 @@
-"""What a loom-aware agent is sent, from rows to plain values; agents.context arranges them."""
+"""What a loom-aware agent reads, from rows to plain values: the path to where it is, and the
+sections of its view; and the language in which it answers."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
+from itertools import chain
 from typing import Any, Literal
 
 from django.utils import timezone
 
-from agents.context import agent_request, sections
-from agents.context.agent_request import GO_ON, Sent
-from agents.context.values import (
-    Augment,
-    Aware,
-    Counted,
-    LineReply,
-    Pane,
-    Request,
-    Round,
-    Stop,
-    Syntax,
-    Teaching,
-    View,
-    count,
-)
-from agents.prompt_inputs import actions, near, said, sees, sent_of, twigs, visible_of
+from agents.context import sections
+from agents.context.rounds import Language
+from agents.context.sections import Stop
+from agents.context.values import Action, Near, Pane, Twig, View
+from agents.providers.registry import Provider
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer, registry, web_search
-from loom.commands.view import LISTS
+from loom.commands import node_writer, registry
 from loom.events import streams
-from loom.models import Node, Participant, Step, Tree, Turn, Workspace
+from loom.grammar.line_reader import Line
+from loom.models import Grove, Mark, Node, Participant, Step, Tree, Turn, Workspace
 from loom.models.base import Given, Prepared
-from loom.queries import lookup, window_contents, windows, workspaces
-from loom.queries.event_log import notifications_of
+from loom.queries import lookup, window_contents, windows, workspace_bodies, workspaces
 from loom.queries.links import Portal, portals_of
-from loom.queries.lookup import path_of, withheld_from_models
-from loom.queries.node_rows import NodeRow, rows_of
-from loom.queries.outline import size_of
-from loom.queries.windows import loaded_in
-from loom.queries.workspaces import budget_of, spent_of, truncation_for, turns
-from loom.rules import budgets
-from loom.rules.errors import CommandError
-from loom.rules.identity import STORED
-from loom.rules.options import budget_of as budget_in
-from loom.rules.options import number_of
-from loom.rules.permissions import GENERATE, LOOM, WEB_SEARCH, Permission, in_order
-from loom.rules.windows import refs_named
+from loom.queries.lookup import PRUNED, NodeRow, path_of, withheld_from_models
+from loom.queries.node_context import Spot, margins_of
+from loom.queries.outline import LINES, outline_left, outline_of, size_of
+from loom.queries.workspaces import budget_of, notifications_of, spent_of
+from loom.rules import limits, node_values
+from loom.rules.limits import GENERATE, LOOM, budget_in, in_order, number_of
+from loom.rules.node_values import age, described, excerpt
 
-AGENTS = 20  # that INSTRUCTIONS name
 STASHES = 30  # that MEMORY names
 
 
@@ -59,7 +42,7 @@ def demand_turn(actor: Actor) -> None:
     access.demand(access.get_actor(actor.user, actor.grove), {GENERATE}, "asking for a turn")
 
 
-# One request: who it is for, where, and what it was made of
+# One request: who it is for, and where.
 
 
 @dataclass
@@ -116,143 +99,68 @@ def place_of(actor: Actor, turn: Turn) -> Place:
     return Place(actor, turn.tree, workspace, turn.answers_below, turn)
 
 
-def next_place(member: Actor, workspace: Workspace, node: Node | None = None) -> Place:
-    """Where an agent's workspace reads next: in its current turn, else in one that is asked for
-    at `node`, else at its position.
-
-    REJECTED for a person's workspace, and for an agent that is sent text only.
-    """
-    agent, tree = workspace.participant, workspace.tree
-    if LOOM not in agent.permissions:
-        raise CommandError(
-            "REJECTED",
-            f"{agent.name} is sent text only, without sections.",
-            hint="request the context of a loom-aware agent",
-        )
-    current = _OPEN_TURN.first(agent=agent.pk, tree=tree.pk)
-    if current is not None:  # mostly there is none: the joins are read then
-        found = turns().get(pk=current[0])
-        return place_of(access.acting_in(found), found)
-    actor, position = access.acting_as(member, agent), workspace.position
-    if node is not None and node.pk != position.pk:
-        workspace.position = position = node  # as a turn's beginning leaves it; not stored
-        workspace.revision += 1
-    if not access.may_reach(actor, position.tree_id, here=tree):
-        position = lookup.root_of(tree)
-    return Place(actor, tree, workspace, position)
+# How much an agent may read, and the commands that it may write.
 
 
-_OPEN_TURN = Prepared(
-    lambda: (
-        Turn.objects.filter(participant=Given("agent"), tree=Given("tree"), ended_at__isnull=True)
-        .order_by("-pk")
-        .values_list("pk")[:1]
-    )
-)
+SMALL_RESERVE = 512  # tokens of a small model's context that are kept for the answer
 
 
-def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent:
-    """The next request for a place. Raises TooLong where it cannot be made to fit."""
-    agent, turn = place.actor.participant, place.turn
-    asks = _request(turn)
-    agents, models = _agents(place.actor)
-    return agent_request.assemble(
-        Aware(
-            persona=agent.persona,
-            system_context=place.tree.system_context,
-            commands=_commands(place.actor),
-            path=_stops(place),
-            rounds=tuple(round_of(one) for one in turn.rounds) if turn else (),
-            view=replace(_view(place), request=_named(asks)),
-            closing=GO_ON,
-            request=asks,
-            truncation=truncation_for(turn.invoked_by if turn else place.actor.person, place.tree),
-            limit=limit or agent.context_limit - place.number("truncation_reserve"),
-            counted=counted,
-            stated=turn.rounds[-1].get("stated", {}) if turn and turn.rounds else {},
-            agents=agents,
-            models=models,
-            lists=(*LISTS, *sorted(STORED)),
-            threshold=place.number("result_threshold"),
-            kept=place.number("truncation_kept"),
-            step=place.number("earlier_step"),
-            augments=_augments(place.workspace),
-        )
-    )
+def limit_of(provider: Provider, agent: Participant, grove: Grove) -> int:
+    """How many tokens a request to a participant of the grove may have."""
+    if provider.context:
+        return provider.context - SMALL_RESERVE
+    return agent.context_limit - number_of(grove.settings, "truncation_reserve")
 
 
-def _augments(workspace: Workspace) -> tuple[Augment, ...]:
-    """The loaded ones in the order in which they are sent, then the others by name."""
-    loaded = loaded_in(workspace)
-    others = [one for one in loaded.every if one not in loaded.texts]
-    return tuple(
-        Augment(one.name, mark, one.text if mark else "")
-        for one in (*loaded.texts, *others)
-        for mark in (loaded.mark_of(one),)
-    )
+def language() -> Language:
+    """All commands there are: what is not permitted is refused when it is said, not unread."""
+    return Language(registry.forms(), registry.aliases(), looks)
 
 
-def _agents(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of the other agents that may be asked to continue, and their models."""
-    if GENERATE not in actor.permissions:
-        return (), ()
-    others = Participant.objects.filter(
-        grove=actor.grove, kind="model", archived_at__isnull=True
-    ).exclude(pk=actor.participant.pk)
-    found = list(others.order_by("id").values_list("name", "model_ref")[:AGENTS])
-    return tuple(name for name, _ in found), tuple(sorted({model for _, model in found}))
+def looks(line: Line) -> bool:
+    """Whether a line looks at something, so that a reply ends at its batch."""
+    return registry.find(line.verb, line.form).klass.startswith("look")
 
 
-def teaching_of(actor: Actor, mode: Literal["dialogue", "buffer"]) -> Teaching:
-    """What an agent that acts is taught in a tree of that mode."""
-    agents, models = _agents(actor)
-    lists = (*LISTS, *sorted(STORED))
-    return Teaching(_commands(actor), mode, agents, models, lists)
+def makes_window(line: Line) -> bool:
+    """Whether its answer is a result of its own rather than one line."""
+    return registry.find(line.verb, line.form).klass == "look"
 
 
-def _request(turn: Turn | None) -> Request | None:
-    """The words with which the turn was asked for; None without any, and where they were
-    excluded or pruned since."""
-    if turn is None or turn.input_node is None:
-        return None
-    (row,) = rows_of([turn.input_node.pk])
-    if withheld_from_models([row.id]):
-        return None
-    return Request(row.local_id, said(row.text, turn.participant), row.author_name, row.author_kind)
+# Which texts of a path are sent, and how.
 
 
-def _named(asks: Request | None) -> str:
-    if asks is None:
-        return ""
-    refs = ", ".join(refs_named(asks.text))
-    names = f" · names {refs}" if refs else ""
-    return f"[{asks.local_id}] from {asks.author}{names}"
+SEES = "images"  # what a probe remembers of a model that sees
 
 
-def _commands(actor: Actor) -> tuple[Syntax, ...]:
-    without = web_search.unusable(actor) if WEB_SEARCH in actor.permissions else frozenset()
-    return _usable(actor.permissions, without, len(registry.verbs()))
+def sees(participant: Participant) -> bool:
+    """Whether images are sent to this model: by a chat, and only where a probe or an owner says
+    that it sees."""
+    return SEES in participant.capabilities and participant.endpoint == "chat"
 
 
-@lru_cache(maxsize=64)
-def _usable(
-    permissions: frozenset[Permission], without: frozenset[str], verbs: int
-) -> tuple[Syntax, ...]:
-    """The commands for these permissions, `without` some verbs; `verbs` are how many there are."""
-    listed = (one for one in registry.listed() if one.verb not in without)
-    allowed = (one for one in listed if one.permissions <= permissions)
-    return tuple(Syntax(one.group, one.syntax, one.summary.split(".")[0]) for one in allowed)
+def said(text: str, reader: Participant) -> str:
+    """The text as the reader is sent it: images by name where it sees, in words for all others."""
+    return text if sees(reader) else described(text)
 
 
-def round_of(kept: dict[str, Any]) -> Round:
-    """A round as the turn's row keeps it."""
-    replies = tuple(LineReply(one["line"], one["reply"], one["number"]) for one in kept["replies"])
-    return Round(
-        kept["text"], replies, kept["dropped"], tuple(kept["notes"]), kept.get("workspace", "")
-    )
+def sent_of(path: Sequence[NodeRow]) -> list[NodeRow]:
+    """The nodes of a path that are sent to models: what hangs below a pruned one is as hidden
+    as that is."""
+    return [
+        row
+        for row in visible_of(path)
+        if row.text != "" and not row.flags & lookup.GONE and row.kind == "text"
+    ]
 
 
-def _stops(place: Place) -> tuple[Stop, ...]:
+def visible_of(path: Sequence[NodeRow]) -> Sequence[NodeRow]:
+    """The nodes of a path down to the first pruned one."""
+    end = next((at for at, row in enumerate(path) if row.flags & PRUNED), None)
+    return path[:end]
+
+
+def stops_of(place: Place) -> tuple[Stop, ...]:
     own = place.actor.participant
     asked = place.turn.input_node_id if place.turn else None
     sent = sent_of(place.read)
@@ -293,10 +201,10 @@ def _as_sent(row: NodeRow, own: Participant) -> Stop:
     )
 
 
-# -- the view
+# The view of its workspace: what each section is rendered from.
 
 
-def _view(place: Place) -> View:
+def view_of(place: Place) -> View:
     mode: Literal["dialogue", "buffer"] = "buffer" if place.tree.mode == "buffer" else "dialogue"
     return View(
         revision=place.workspace.revision,
@@ -310,9 +218,9 @@ def _view(place: Place) -> View:
 def _status(place: Place) -> dict[str, Any]:
     if place.turn is None:
         budget = budget_in(place.actor.participant.budget, place.tree.grove.settings)
-        return {"budget": budgets.shown(budget, budgets.Spent())}
+        return {"budget": limits.shown(budget, limits.Spent())}
     spent = spent_of(place.turn, timezone.now())
-    return {"budget": budgets.shown(budget_of(place.turn), spent)}
+    return {"budget": limits.shown(budget_of(place.turn), spent)}
 
 
 @sections.outline.collector
@@ -337,7 +245,7 @@ def _windows(place: Place) -> dict[str, Any]:
     turn = place.turn.uid if place.turn is not None else None
     rows = [
         one
-        for one in windows.shown_in(place.workspace)
+        for one in workspaces.shown_in(place.workspace)
         if one.kind != "result" or one.turn_uid != turn
     ]
     if not rows:
@@ -380,12 +288,12 @@ def _targets(place: Place, portal: Portal) -> str:
 @sections.todos.collector
 def _todos(place: Place) -> dict[str, Any]:
     rows = workspaces.current_tasks(place.workspace)
-    return {"tasks": tuple(line for task in rows for line in workspaces.task_lines(task))}
+    return {"tasks": tuple(line for task in rows for line in workspace_bodies.task_lines(task))}
 
 
 @sections.memory.collector
 def _memory(place: Place) -> dict[str, Any]:
-    labels = windows.labels_of(place.workspace, STASHES)
+    labels = workspaces.labels_of(place.workspace, STASHES)
     done = actions(place.workspace, place.number("trace_actions"))
     return {"actions": done, "stashed": labels}
 
@@ -448,3 +356,125 @@ def _on_pages(place: Place, pages: Mapping[str, str]) -> dict[str, tuple[int, st
             at = lookup.visible_at_or_above(node, None)
             found[who.uid] = (who.pk, who.kind, at.local_id, at.depth)
     return found
+
+
+# The lines of OUTLINE, PATH and MEMORY.
+
+
+SUMMARY_WORDS = 30  # words of a summary in OUTLINE
+EXCERPT_WORDS = 8  # of a node there, and of a text in the news
+
+
+def twigs(
+    actor: Actor, tree: Tree, workspace: Workspace, path: Sequence[NodeRow], *, limit: int = LINES
+) -> tuple[Twig, ...]:
+    """The outline of a tree as far as the workspace unfolds it, and from there down to the end
+    of `path`, the position, with its siblings; and to the best hits of the last search."""
+    state = outline_of(workspace)
+    lines = outline_left(actor, tree, workspace, path, limit=limit)
+    here = path[-1].slot_id if path else 0
+    hits = {hit: state["scores"].get(hit, 1.0) for hit in state["hits"]}
+    withheld = withheld_from_models(line.row.id for line in lines)
+    return tuple(
+        Twig(
+            line.row.local_id,
+            _words_of(line.row) if line.row.text and line.row.id not in withheld else "",
+            line.level,
+            line.is_last,
+            line.children,
+            line.shown,
+            is_here=line.row.slot_id == here and not line.left_out,
+            score=hits.get(line.row.local_id) if not line.left_out else None,
+            left_out=line.left_out,
+        )
+        for line in lines
+    )
+
+
+def _words_of(row: NodeRow) -> str:
+    summary = row.more.summary
+    return excerpt(summary, SUMMARY_WORDS) if summary else excerpt(row.text, EXCERPT_WORDS)
+
+
+def near(
+    tree: Tree, rows: Sequence[NodeRow], now: datetime, *, last: int = 12, prose: bool = False
+) -> tuple[Near, ...]:
+    """What may have changed about the `last` nodes of a path, and about those with a mark; with
+    the ids of the nodes between that have no line. `prose`: with their first words."""
+    marked = _marked(tree)
+    chosen = {row.id for at, row in enumerate(rows) if at >= len(rows) - last or row.id in marked}
+    margins = margins_of(tree, [Spot(row.id, row.slot_id) for row in rows if row.id in chosen])
+    withheld = withheld_from_models(chosen) if prose else set()
+    lines: list[Near] = []
+    skipped: list[str] = []
+    for row in rows:
+        if row.id not in chosen:
+            skipped.append(row.local_id)
+            continue
+        margin = margins[row.id]
+        lines.append(
+            Near(
+                row.local_id,
+                row.author_name,
+                row.author_kind,
+                age(now, row.created_at),
+                margin.children,
+                len(margin.notes),
+                bool(margin.bookmarks),
+                tuple(margin.tags),
+                sum(one.many for one in margin.links),
+                excerpt(row.text, EXCERPT_WORDS)
+                if prose and row.text and row.id not in withheld
+                else "",
+                tuple(skipped),
+            )
+        )
+        skipped = []
+    return tuple(lines)
+
+
+def _marked(tree: Tree) -> set[int | None]:
+    """The nodes of a tree that hold a bookmark or a tag."""
+    return {node_values.node_id(item) for (item,) in _MARKED.all(tree=tree.pk)}
+
+
+_MARKED = Prepared(
+    lambda: (
+        Mark.objects.filter(
+            tree=Given("tree"), kind__in=("bookmark", "tag"), removed_at__isnull=True
+        )
+        .order_by()
+        .values_list("item")
+    )
+)
+
+
+def actions(workspace: Workspace, most: int = 10) -> tuple[Action, ...]:
+    """The last lines that were run in a workspace, oldest first, without thoughts."""
+    if not workspace.pk:  # it is not stored yet
+        return ()
+    steps = _last(most).all(of=workspace.pk)
+    items = workspaces.items_of(steps)
+    every = chain.from_iterable(items.values())
+    keys = {key for one in every if (key := node_values.node_id(one))}
+    names = dict(Node.objects.filter(pk__in=keys).values_list("id", "local_id"))
+    return tuple(_action(step, items[step.pk], names) for step in reversed(steps))
+
+
+@cache
+def _last(most: int) -> Prepared[Step]:
+    return Prepared(
+        lambda: (
+            Step.objects.filter(workspace=Given("of"))
+            .exclude(canonical__startswith="→ think")
+            .order_by("-seq")[:most]
+        )
+    )
+
+
+def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:
+    said = (step.canonical or step.line).removeprefix("→").split()
+    nodes = (names.get(node_values.node_id(one) or 0) for one in items)
+    first = next((one for one in nodes if one), "")
+    verb = said[0] if step.canonical and said else "an unread line"
+    return Action(verb, (first,) if first else (), step.outcome)

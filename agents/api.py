@@ -26,15 +26,15 @@ from agents.next_request import (
 )
 from loom import access
 from loom.access import Actor
-from loom.api.auth import user_of
+from loom.api.requests import user_of
 from loom.api.schema import a_truth, an_id, operation, word
 from loom.api.waiting import ended_within
 from loom.commands import generation_lifecycle
 from loom.models import Generation, Participant, Workspace
 from loom.queries import lookup, provenance
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import instant, looks_like_id
-from loom.rules.permissions import GENERATE, in_order
+from loom.rules.limits import GENERATE, in_order
+from loom.rules.node_values import instant, looks_like_id
 
 
 class GenerationBody(BaseModel):

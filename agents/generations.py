@@ -1,37 +1,218 @@
-"""One running call: candidates grow, viewers see them, rows store them, nodes are made of them."""
+"""A generation from the queue to its node: taken under a lease, its text shown as it grows, and its
+rows written; and what it said, where it is the round of a turn."""
 
 import asyncio
 import contextlib
 import logging
 import time
-from dataclasses import replace
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from itertools import groupby
+from typing import Any, TypeVar
 
-import httpx
-from django.utils import timezone
+from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 
-from agents.persistence import (
-    Ending,
-    Held,
-    create_call,
-    end_generation,
-    keep_alive,
-    more_money,
-    put_back,
-    seal,
-    tell_wait,
-)
-from agents.providers.attempt import Attempt, Delta, Finished, StreamEvent, wait_before_next
-from agents.providers.exchange import Failure, Limits
-from agents.providers.transport import in_reading, in_thread
-from agents.reply import Cutter, Overlap
-from agents.subject_prompt import language
-from loom.commands import money
-from loom.commands.generation_lifecycle import CUT_OFF
-from loom.commands.money import used_up
+from agents.agent_prompt import language
+from agents.context.overlap import Overlap
+from agents.context.rounds import Reply, read_reply
+from agents.orders import Order, order_of
+from agents.providers.attempt import Attempt
+from agents.providers.failures import Broken
+from loom.commands import generation_lifecycle, money
+from loom.commands.generation_lifecycle import CUT_OFF, Received
 from loom.commands.node_writer import MAX_NODE_BYTES
 from loom.events.streams import send_async
-from loom.models import Call, Generation
+from loom.models import Call, Generation, Turn
+from loom.models.base import new_uid
+from loom.rules.errors import CommandError
+from loom.rules.providers import caches_from
+
+# Leases: who is alive, and whether one that has run out says that its worker is gone.
+
+
+LEASE_S = 12
+EVERY_S = 3  # how often the sweeper looks
+STALL_S = 2.0  # a write that waits longer, or a pause so much longer, is a stall
+
+
+class Watch:
+    """Whether writes have gone through, as one who tries every few seconds saw it. Until
+    somebody tries, every lease that has run out counts."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began: float | None = None
+        self._ended: float | None = None
+        self._stalled = float("-inf")
+
+    def look(self, write: Callable[[], object]) -> None:
+        """Tries a write and notes whether it, or the time since the last one, was long.
+        Raises what `write` raises."""
+        self._began = began = self._clock()
+        is_late = self._ended is not None and began - self._ended > EVERY_S + STALL_S
+        failed = True
+        try:
+            write()
+            failed = False
+        finally:
+            self._ended, self._began = self._clock(), None
+            if failed or is_late or self._ended - began > STALL_S:
+                self._stalled = self._ended
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether whoever is alive could have extended its leases."""
+        now = self._clock()
+        if self._began is not None:
+            if now - self._began > STALL_S:
+                return False
+        elif self._ended is not None and now - self._ended > EVERY_S + STALL_S:
+            return False
+        return now - self._stalled > LEASE_S
+
+
+watch = Watch()
+_held: Counter[str] = Counter()
+
+
+@contextmanager
+def held(lease: str) -> Iterator[None]:
+    """Says that a run of this process is alive under the lease."""
+    _held[lease] += 1
+    try:
+        yield
+    finally:
+        _held[lease] -= 1
+        if not _held[lease]:
+            del _held[lease]
+
+
+def proves_loss(lease: str) -> bool:
+    """Whether a lease that has run out says that its worker is gone."""
+    return lease not in _held and watch.is_clear
+
+
+# Taking generations from the queue under a lease, and what becomes of those a worker lost.
+
+
+MAX_TRIES = 3
+LOST = "interrupted:worker lost"
+
+
+@dataclass(frozen=True)
+class Held:
+    """Generations that this worker runs by one call, under one lease. `primes` is set by the
+    first word of this call; `waits_for` by that of another, which reads the same path first,
+    so that the provider has it in its cache."""
+
+    lease: str
+    generations: tuple[Generation, ...]
+    order: Order
+    primes: asyncio.Event | None = None
+    waits_for: asyncio.Event | None = None
+
+    @property
+    def lane(self) -> str:
+        """The lane that has a place again when this ends."""
+        return self.generations[0].lane
+
+
+def begin_lane(lane: str) -> list[Held]:
+    """What may begin now in a lane, by calls, and what to ask. What cannot be run is ended
+    with the reason. Candidates of one line and participant read their path once."""
+    lease = new_uid()
+    taken = generation_lifecycle.begin(lane, lease=lease, seconds=LEASE_S, proves_loss=proves_loss)
+    going = [one for one in taken if not _was_lost(one, lease)]
+    lines = groupby(sorted(going, key=_line), key=_line)
+    return [held for _, line in lines for held in _taking_held(lease, list(line))]
+
+
+def _line(one: Generation) -> tuple[str, int]:
+    return one.batch, one.participant_id
+
+
+def _taking_held(lease: str, going: list[Generation]) -> list[Held]:
+    """The calls of candidates of one line and participant."""
+    try:
+        order = order_of(going[0])
+    except CommandError as refused:
+        error = refused.body
+    except Broken as broken:
+        error = broken.failure.error
+    else:
+        return _by_calls(lease, going, order)
+    for one in going:
+        end(one, lease, error=error)
+    return []
+
+
+def _by_calls(lease: str, going: list[Generation], order: Order) -> list[Held]:
+    """One call for all where the provider shares them out, else a call for each; the first
+    goes ahead where the others then read its path from the provider's cache."""
+    if order.provider.shares and len(going) > 1:
+        return [Held(lease, tuple(going), order.shared(len(going)))]
+    calls = [Held(lease, (one,), order) for one in going]
+    least = caches_from(going[0].participant)
+    if len(calls) < 2 or least is None or order.tokens < least:
+        return calls
+    primed = asyncio.Event()
+    first, *rest = calls
+    return [replace(first, primes=primed), *(replace(one, waits_for=primed) for one in rest)]
+
+
+def bury(uid: str) -> None:
+    """Lands a generation whose worker went away in the middle of its text."""
+    lease = new_uid()
+    row = generation_lifecycle.take(uid, lease=lease, seconds=LEASE_S)
+    if row is not None:
+        _was_lost(row, lease)
+
+
+def _was_lost(taken: Generation, lease: str) -> bool:
+    """Ends a generation whose worker went away in the middle of its text, or three times, or
+    too dearly."""
+    error: dict[str, Any] | None = None
+    if not taken.text and taken.tries > MAX_TRIES:
+        said = "The worker was lost each time this was tried."
+        error = CommandError("UNAVAILABLE", said, hint="Try again.").body
+    elif not taken.text:
+        if taken.tries == 1 or _is_paid_for(taken):
+            return False
+        error = money.used_up().body
+    end(taken, lease, finish=LOST, error=error)
+    return True
+
+
+def _is_paid_for(taken: Generation) -> bool:
+    with transaction.atomic():
+        return money.lose(taken)
+
+
+def end(
+    generation: Generation,
+    lease: str,
+    *,
+    finish: str = "",
+    error: dict[str, Any] | None = None,
+) -> None:
+    """Lands a generation that does not run (any more), with the text its row holds. Without
+    a `finish` the error's reason is one."""
+    reason = (error or {}).get("reason") or str((error or {}).get("code", "error")).lower()
+    generation_lifecycle.end_generation(
+        generation.uid,
+        lease=lease,
+        text=generation.text,
+        chunk=generation.chunk,
+        finish=finish or f"interrupted:{reason}",
+        error=error,
+    )
+
+
+# The text of one generation while it grows.
+
 
 BETWEEN_MESSAGES_S = 0.05
 SEND_S = 2.0  # a broker that hangs holds nothing up: the row has the text
@@ -160,281 +341,147 @@ class Candidate:
         await self._show()
 
 
+# What a run writes: rows and events, by the verbs of loom. Called beside the loop.
+
+
 log = logging.getLogger("heddle.run")
-
-WRITE_S = 0.25  # rows of growing text are written at most so often
-HEARTBEAT_S = 1.0  # and so often where nothing came
-STOPPED = "interrupted:stopped"
-TOO_LONG = "interrupted:too long"
-TIME_OVER = "interrupted:time"
-TOLD_S = 2.0  # shorter pauses between attempts are not worth a word
-SILENT_S = 120.0  # all attempts together wait no longer for the first text
-# With less left of it, no other attempt begins. The loop's clock stands still while a callback
-# runs, so an attempt may end a little before its time.
-LEAST_S = 0.1
-OVER = 2  # times its max_tokens: a provider that ignores them is cut there
-PRIMING_S = 15.0  # the other calls wait no longer for the first word of the first one
+T = TypeVar("T")
+PATIENCE_S = 90.0  # a stall of the database is no reason to end a generation
 
 
-class Run:
-    """The life of the generations of one call. Lives on the loop; run once."""
+@dataclass(frozen=True)
+class Ending:
+    """How a generation ended."""
 
-    def __init__(
-        self,
-        held: Held,
-        transport: httpx.AsyncBaseTransport,
-        limits: Limits,
-        *,
-        backoff_s: float,
-    ) -> None:
-        self._lease, self._order = held.lease, held.order
-        self._primes, self._waits_for = held.primes, held.waits_for
-        self._transport, self._limits, self._backoff_s = transport, limits, backoff_s
-        stream = f"tree:{held.generations[0].tree.uid}"
-        self._candidates = [
-            Candidate(
-                one,
-                index,
-                stream=stream,
-                overlap=held.order.overlap(),
-                left_out=held.order.left_out,
-            )
-            for index, one in enumerate(held.generations)
-        ]
-        # A round is read no further than its turn uses it.
-        self._cutter = Cutter(language()) if held.generations[0].round > 0 else None
-        self._waited = 0.0  # for answers of which no text came
-        self._attempt: Attempt | None = None
-        self._call: Call | None = None
-        self._endings: set[asyncio.Task[None]] = set()
-        self._working: asyncio.Task[None] | None = None
-        self._interrupted = ""
+    text: str
+    chunk: int
+    finish: str
+    error: dict[str, Any] | None = None
+    usage: dict[str, int] = field(default_factory=dict)
+    wrote: int = 0
+    note: str = ""
 
-    def interrupt(self, why: str) -> None:
-        """Ends the run from outside: what came is kept, what has not begun is put back."""
-        self._interrupted = why
-        if self._working is not None:
-            self._working.cancel()
 
-    async def __call__(self) -> None:
-        """Runs until every candidate has ended."""
-        self._working = asyncio.create_task(self._work())
-        beating = asyncio.create_task(self._beat())
-        await asyncio.wait({self._working, beating}, return_when=asyncio.FIRST_COMPLETED)
-        self._let_others_go()
-        for task in (self._working, beating):
-            task.cancel()
-            await asyncio.wait({task})
-        for candidate in self._open:
-            await self._put_down(candidate)
-        await asyncio.gather(*self._endings)
-        await self._seal()
+def create_call(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> Call:
+    """The call's row, made while the request goes out and tied to its generations."""
+    first = generations[0]
+    call = Call(
+        tree=first.tree,
+        participant=first.participant,
+        provider=order.provider.name,
+        configuration=order.configuration,
+        request=attempt.request,
+        note=order.note,
+        strategy=order.strategy,
+        purpose=order.purpose,
+        turn=first.turn,
+    )
+    for generation in generations:
+        _persistently(partial(generation_lifecycle.begin_call, generation, call))
+    return call
 
-    @property
-    def _open(self) -> list[Candidate]:
-        return [one for one in self._candidates if one.is_open]
 
-    # -- the call
-
-    async def _work(self) -> None:
-        try:
-            await self._wait_for_first()
-            failure = await self._attempts()
-        except Exception:
-            log.exception("a call broke off")
-            failure = Failure("server", "the worker met an error")
-        for candidate in self._open:
-            self._end(candidate, failure)
-
-    async def _wait_for_first(self) -> None:
-        """Until the call that reads this path first has had its first word, or too long."""
-        if self._waits_for is not None:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._waits_for.wait(), PRIMING_S)
-
-    async def _attempts(self) -> Failure | None:
-        """Attempts until one answers, or another is not worth making; its failure if any."""
-        adapter = self._order.provider.adapter()
-        body, made = adapter.body(self._order.ask), 0
-        while True:
-            made += 1
-            failure = await self._try(Attempt(adapter, self._order.ask, body))
-            if failure is None or any(one.has_text for one in self._candidates):
-                return failure
-            less = adapter.adjusted(body, failure)
-            narrower = self._order.narrower() if failure.kind == "context" else None
-            if less is not None:
-                body, made = less, made - 1
-            elif narrower is not None:
-                self._order, body = narrower, adapter.body(narrower.ask)
-            else:
-                wait = wait_before_next(failure, made, self._backoff_s)
-                if wait is None or SILENT_S - self._waited < LEAST_S:
-                    return failure
-                await self._say(
-                    f"{failure.error['message']} · tried again after {wait:.0f} s", wait
-                )
-                await asyncio.sleep(wait)
-            await self._seal()
-
-    async def _say(self, why: str, wait: float) -> None:
-        """Has those who wait for long read why, until the next attempt begins."""
-        for candidate in self._open if wait >= TOLD_S else ():
-            await in_thread(tell_wait, candidate.uid, self._lease, why)
-
-    async def _try(self, attempt: Attempt) -> Failure | None:
-        """One attempt, from its call's row to its last event."""
-        going = [one.generation for one in self._open]
-        # The row is written while the request goes out: neither waits for the other, but
-        # nothing is shown before the row is there.
-        beginning = asyncio.create_task(in_thread(create_call, self._order, attempt, going))
-        self._attempt = attempt
-        began = time.monotonic()
-        try:
-            limits = replace(self._limits, first_s=self._patience)
-            async with contextlib.aclosing(attempt.events(self._transport, limits)) as stream:
-                async for event in stream:
-                    await asyncio.shield(beginning)
-                    if isinstance(event, Failure):
-                        return event
-                    await self._take_event(event)
-                    if not self._open:
-                        return None
-        finally:
-            self._waited += time.monotonic() - began
-            self._call = await asyncio.shield(beginning)
-        return None
-
-    @property
-    def _patience(self) -> float:
-        """How many seconds the next attempt may be silent."""
-        return max(LEAST_S, min(self._limits.first_s, SILENT_S - self._waited))
-
-    async def _take_event(self, event: StreamEvent) -> None:
-        if not isinstance(event, Delta | Finished) or event.index >= len(self._candidates):
-            return
-        self._let_others_go()
-        candidate = self._candidates[event.index]
-        if isinstance(event, Finished):
-            candidate.is_whole, candidate.reason = True, event.reason
-            # The last one waits for the end of the answer, which may have the usage.
-            if len(self._open) > 1:
-                self._end(candidate)
-        elif candidate.is_open and not candidate.add(event.text):
-            self._end(candidate, finish=TOO_LONG)
-        elif candidate.is_open and await self._is_enough(event.text):
-            self._end(candidate, finish="complete")
-        elif candidate.is_open and self._is_over(candidate):
-            self._end(candidate, finish=CUT_OFF if candidate.generation.round else TOO_LONG)
-        elif candidate.is_open and candidate.lacks:
-            await self._pay(candidate)
-
-    async def _is_enough(self, piece: str) -> bool:
-        """Whether a round has said what its turn uses. Commands are read beside the loop:
-        a hundred that cannot be read take as long as a second."""
-        cutter = self._cutter
-        if cutter is None:
-            return False
-        if not cutter.takes_time(piece):
-            return cutter.feed(piece)
-        return await in_reading(cutter.feed, piece)
-
-    def _is_over(self, candidate: Candidate) -> bool:
-        """Whether a stream came to more than twice the tokens that were asked for."""
-        most = self._order.ask.max_tokens
-        return most is not None and candidate.tokens > OVER * most
-
-    @property
-    def _is_late(self) -> bool:
-        """Whether the time of the turn is over."""
-        until = self._order.until
-        return until is not None and timezone.now() >= until
-
-    def _let_others_go(self) -> None:
-        if self._primes is not None:
-            self._primes.set()
-
-    async def _pay(self, candidate: Candidate) -> None:
-        """Reserves more for a candidate that came to what is reserved for it; cuts it where
-        there is no more. Nothing is read meanwhile."""
-        reserved = await in_thread(more_money, candidate.uid, self._lease, candidate.lacks)
-        if reserved is None:
-            self._end(candidate, error=used_up().body, finish="interrupted:money")
-        else:
-            candidate.reserved = reserved
-
-    async def _seal(self) -> None:
-        call, attempt = self._call, self._attempt
-        self._call = None
-        if call is not None and attempt is not None:
-            await in_thread(seal, call, attempt)
-
-    # -- the rows
-
-    async def _beat(self) -> None:
-        """Writes what came, extends the lease, and ends what somebody asked to stop."""
-        quiet = 0.0
-        while self._open:
-            await asyncio.sleep(WRITE_S)
-            quiet += WRITE_S
-            due = quiet >= HEARTBEAT_S
-            quiet = 0.0 if due else quiet
-            for candidate in self._open:
-                if self._is_late:
-                    self._end(candidate, finish=TIME_OVER)
-                elif due or candidate.has_news:
-                    await self._write(candidate)
-
-    async def _write(self, candidate: Candidate) -> None:
-        text, chunk = candidate.written()
-        answer = await in_thread(keep_alive, candidate.uid, self._lease, text, chunk)
-        if not candidate.is_open:
-            return
-        if answer == "stop":
-            self._end(candidate, finish=STOPPED)
-        elif answer == "lost":
-            await candidate.close()
-
-    def _end(
-        self,
-        candidate: Candidate,
-        failure: Failure | None = None,
-        *,
-        finish: str = "",
-        error: dict[str, Any] | None = None,
-    ) -> None:
-        """Ends a candidate once; the run waits for it at its end, cancelled or not."""
-        if candidate.is_open:
-            candidate.is_open = False
-            self._endings.add(
-                asyncio.create_task(self._write_ending(candidate, failure, finish, error))
-            )
-
-    async def _write_ending(
-        self,
-        candidate: Candidate,
-        failure: Failure | None,
-        finish: str,
-        error: dict[str, Any] | None,
-    ) -> None:
-        await candidate.close()
-        if candidate.is_whole and candidate.shown:
-            failure = None
-        elif not (failure or finish or candidate.shown):
-            failure = Failure("empty")
-        if not finish:
-            finish = f"interrupted:{failure.kind}" if failure else candidate.whole
-        error = error or (failure.error if failure else None)
-        usage = self._attempt.usage_of(candidate.index) if self._attempt else {}
-        ending = Ending(
-            candidate.shown, candidate.chunk, finish, error, usage, candidate.wrote, candidate.note
+def keep_alive(uid: str, lease: str, text: str, chunk: int) -> str:
+    """Writes what came and extends the lease: "go", "stop" or "lost". A database that is busy
+    is asked again at the next beat; the lease is longer than several."""
+    try:
+        return generation_lifecycle.progress(
+            uid, lease=lease, text=text, chunk=chunk, seconds=LEASE_S
         )
-        await in_thread(end_generation, candidate.uid, self._lease, ending)
+    except (InterfaceError, DatabaseError):
+        log.warning("could not write generation %s", uid, exc_info=True)
+        return "go"
 
-    async def _put_down(self, candidate: Candidate) -> None:
-        """What becomes of a candidate whose run was interrupted."""
-        if candidate.has_text:
-            self._end(candidate, finish=f"interrupted:{self._interrupted or 'worker error'}")
-        else:
-            await candidate.close()
-            await in_thread(put_back, candidate.uid, self._lease)
+
+def end_generation(uid: str, lease: str, ending: Ending) -> None:
+    """Ends a generation; what came becomes a node."""
+    _persistently(
+        lambda: generation_lifecycle.end_generation(
+            uid,
+            lease=lease,
+            text=ending.text,
+            chunk=ending.chunk,
+            finish=ending.finish,
+            error=ending.error,
+            usage=ending.usage,
+            wrote=ending.wrote,
+            note=ending.note,
+        )
+    )
+
+
+def more_money(uid: str, lease: str, needed: int) -> int | None:
+    """What a stream may cost, at least `needed`; None where it is to be cut."""
+    return _persistently(lambda: money.more(uid, lease=lease, needed=needed))
+
+
+def tell_wait(uid: str, lease: str, why: str) -> None:
+    """Stores with a generation why nothing comes yet."""
+    try:
+        generation_lifecycle.set_note(uid, lease=lease, note=why)
+    except (InterfaceError, OperationalError):  # a busy database is no reason to end a generation
+        log.warning("could not say why %s waits", uid, exc_info=True)
+
+
+def put_back(uid: str, lease: str) -> None:
+    """Gives the lease up at once, so that another worker may begin again."""
+    _persistently(
+        lambda: generation_lifecycle.progress(uid, lease=lease, text="", chunk=0, seconds=0)
+    )
+
+
+def seal(call: Call, attempt: Attempt) -> None:
+    """Keeps what came back, without keys. Nothing where its tree is being erased."""
+    if not Call.objects.filter(pk=call.pk, tree__erasing_at__isnull=True).exists():
+        return
+    body, is_exact = attempt.received
+    received = Received(
+        body=body,
+        status=attempt.status,
+        headers=attempt.headers,
+        usage=attempt.usage,
+        exact=is_exact,
+        started_at=attempt.started_at,
+        first_at=attempt.first_at,
+    )
+    _persistently(lambda: generation_lifecycle.seal(call, received))
+
+
+def _persistently(write: Callable[[], T]) -> T:
+    """`write`, tried again for PATIENCE_S where the database was busy; the sweeper is the
+    second net."""
+    until = time.monotonic() + PATIENCE_S
+    pause_s = 0.2
+    while True:
+        try:
+            return write()
+        except (InterfaceError, OperationalError):
+            if time.monotonic() > until:
+                raise
+            log.warning("a busy database, once more", exc_info=True)
+        time.sleep(pause_s)
+        pause_s = min(2.0, pause_s * 2)
+
+
+# What a round of a turn said, and the turn as a whole.
+
+
+def reply_of(said: Generation) -> Reply:
+    """What a round said, read from its row alone: the same however often it is read."""
+    return _read(said.text, said.finish == "complete")
+
+
+@lru_cache(maxsize=8)
+def _read(text: str, finished: bool) -> Reply:
+    """Kept, since it is asked for once a line."""
+    return read_reply(text, language(), finished=finished)
+
+
+def prose(turn: Turn) -> str:
+    """The answer: the prose of the last round that has any, which may be one that was cut off.
+    What earlier rounds wrote stays with them."""
+    parts = [one["prose"] for one in turn.rounds]
+    last = turn.generation
+    if last is not None and not any(one["generation"] == last.uid for one in turn.rounds):
+        parts.append(reply_of(last).prose)
+    return next((part for part in reversed(parts) if part.strip()), "")

@@ -7,19 +7,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agents.agent_prompt import next_place, teaching_of
+from agents.agent_prompt import Place, limit_of, place_of
 from agents.context.agent_request import BRIEF_OVER
-from agents.context.sections import instructions
-from agents.context.values import Portion, TooLong, count, count_small
-from agents.subject_prompt import addressed, assembled_for, limit_of, order_of, too_long
+from agents.context.rounds import Teaching, instructions
+from agents.context.subject_request import TooLong, count_small
+from agents.context.values import Portion
+from agents.orders import agents_for, assembled_for, commands_for, order_of
+from agents.providers.registry import addressed
+from agents.refusals import too_long
 from loom import access
 from loom.access import Actor
 from loom.commands.node_writer import demand_text_node, demand_visible
-from loom.models import Call, Generation, Node, Participant, Tree, Workspace
-from loom.queries import lookup, provenance, usage
-from loom.queries.workspaces import text_at
-from loom.rules.permissions import LOOM
-from loom.rules.providers import NANO
+from loom.commands.view import LISTS
+from loom.models import Call, Generation, Node, Participant, Tree, Turn, Workspace
+from loom.models.base import Given, Prepared
+from loom.queries import lookup, places, provenance, usage
+from loom.queries.workspace_bodies import text_at
+from loom.queries.workspaces import turns
+from loom.rules.errors import CommandError
+from loom.rules.limits import LOOM
+from loom.rules.link_types import STORED
+from loom.rules.node_values import count
+from loom.rules.providers import NANO, caches_from, prices_of
 
 How = Literal["turn", "continue"]
 PURPOSES = {"turn": "reply", "continue": "continue"}
@@ -86,11 +95,46 @@ def _of_turn(member: Actor, tree: Tree, wish: Wish) -> Next:
     return Next(wish, sent.bodies, None, sent.portions, limit, length, sent.note, is_open)
 
 
+def next_place(member: Actor, workspace: Workspace, node: Node | None = None) -> Place:
+    """Where an agent's workspace reads next: in its current turn, else in one that is asked for
+    at `node`, else at its position.
+
+    REJECTED for a person's workspace, and for an agent that is sent text only.
+    """
+    agent, tree = workspace.participant, workspace.tree
+    if LOOM not in agent.permissions:
+        raise CommandError(
+            "REJECTED",
+            f"{agent.name} is sent text only, without sections.",
+            hint="request the context of a loom-aware agent",
+        )
+    current = _OPEN_TURN.first(agent=agent.pk, tree=tree.pk)
+    if current is not None:  # mostly there is none: the joins are read then
+        found = turns().get(pk=current[0])
+        return place_of(access.acting_in(found), found)
+    actor, position = access.acting_as(member, agent), workspace.position
+    if node is not None and node.pk != position.pk:
+        workspace.position = position = node  # as a turn's beginning leaves it; not stored
+        workspace.revision += 1
+    if not access.may_reach(actor, position.tree_id, here=tree):
+        position = lookup.root_of(tree)
+    return Place(actor, tree, workspace, position)
+
+
+_OPEN_TURN = Prepared(
+    lambda: (
+        Turn.objects.filter(participant=Given("agent"), tree=Given("tree"), ended_at__isnull=True)
+        .order_by("-pk")
+        .values_list("pk")[:1]
+    )
+)
+
+
 def _of_candidate(member: Actor, tree: Tree, wish: Wish) -> Next:
     demand_text_node(wish.node, "continued")
     demand_visible(wish.node)
     own = access.workspace_of(member.participant, tree)
-    pinned = lookup.settings_at(member, tree, own, wish.node)
+    pinned = places.settings_at(member, tree, own, wish.node)
     one = Generation(
         tree=tree,
         participant=wish.participant,
@@ -126,6 +170,13 @@ def taught(member: Actor, agent: Participant, mode: Literal["dialogue", "buffer"
     return instructions(teaching, brief=True) if is_brief else whole
 
 
+def teaching_of(actor: Actor, mode: Literal["dialogue", "buffer"]) -> Teaching:
+    """What an agent that acts is taught in a tree of that mode."""
+    agents, models = agents_for(actor)
+    lists = (*LISTS, *sorted(STORED))
+    return Teaching(commands_for(actor), mode, agents, models, lists)
+
+
 # -- what it costs
 
 
@@ -134,11 +185,11 @@ def priced(one: Next, same: int) -> dict[str, Any]:
     characters at the beginning that the request before had too, which may be cached."""
     agent = one.wish.participant
     tokens, how = usage.tokens_of(one.text, agent.model_ref)
-    prices = usage.prices_of(agent)
+    prices = prices_of(agent)
     if prices is None:
         return {"tokens": tokens, "how": how, "usd": None, "cached_usd": None, "answer_usd": None}
     kept = tokens * same // max(len(one.text), 1)
-    least = usage.caches_from(agent)
+    least = caches_from(agent)
     cached = None
     if least is not None and kept >= least and prices.cached is not None:
         cached = (prices.reading(tokens - kept) + round(kept * prices.cached * 1000)) / NANO

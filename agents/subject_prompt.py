@@ -1,197 +1,50 @@
-"""What a subject is sent, from rows to plain values; and the language that replies are read in."""
+"""What a subject is sent, from rows to plain values: the path with its sources and steering, what a
+summary is made of, and the images for a model that sees."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, Literal
 
-from django.conf import settings
-from django.utils import timezone
+from PIL import Image as Pillow
 
-from agents import prompt_inputs
-from agents.agent_prompt import Place, assembled, demand_turn, place_of
-from agents.context.agent_request import Message
-from agents.context.agent_request import Sent as AgentSent
-from agents.context.sections import BY_EXAMPLE
+from agents.agent_prompt import limit_of, said, sent_of
+from agents.context.sections import first_sentence
 from agents.context.subject_request import (
+    JOINT,
     Endpoint,
+    Messages,
     Mode,
     Piece,
     Reading,
-    arrange,
+    Steering,
+    count_small,
+    system_said,
+    user_said,
     way_of,
 )
-from agents.context.values import Portion, TooLong, count, count_small
-from agents.prompt_inputs import asker_of, pieces_of, sent_of, steering_of, summarised
-from agents.providers.attempt import Ask, Blocks
-from agents.providers.exchange import Broken, Failure
-from agents.providers.registry import EMBEDDED, Provider, provider_of
-from agents.reply import Language, Overlap
+from agents.providers.attempt import Picture
+from agents.providers.registry import Provider
 from loom import access
-from loom.access import Actor
-from loom.commands import registry, turn_lifecycle
-from loom.commands.money import allowed_addresses, key_of
-from loom.commands.view import LISTS
-from loom.events import streams
-from loom.grammar.gbnf import Known, grammar_of
-from loom.grammar.lines import Line
-from loom.models import SUMMARY, Generation, Grove, Participant, Tree, Turn
-from loom.queries.lookup import withheld_from_models
-from loom.queries.workspaces import budget_of, truncation_in
-from loom.rules import identity
-from loom.rules.errors import CommandError
-from loom.rules.identity import STORED
-from loom.rules.node_text import described, hashes_in
-from loom.rules.options import number_of
-from loom.rules.providers import PROBED, samplers_of
-
-
-def language() -> Language:
-    """All commands there are: what is not permitted is refused when it is said, not unread."""
-    return Language(registry.forms(), registry.aliases(), looks)
-
-
-def looks(line: Line) -> bool:
-    """Whether a line looks at something, so that a reply ends at its batch."""
-    return registry.find(line.verb, line.form).klass.startswith("look")
-
-
-def makes_window(line: Line) -> bool:
-    """Whether its answer is a result of its own rather than one line."""
-    return registry.find(line.verb, line.form).klass == "look"
-
-
-# The grammar that an agent's answer is held to, where its provider takes one.
-
-
-CAPABILITY = "grammar"
-
-
-def grammar_for(
-    actor: Actor,
-    provider: Provider,
-    nodes: Sequence[str],
-    *,
-    acts: bool = False,
-    verbs: Collection[str] = (),
-) -> str:
-    """What the agent who acts may write: prose, and lines of the commands that are open to
-    him and to whoever asked him, about `nodes` (local ids); "" where the provider takes no
-    grammar and the participant does not say that its server does.
-
-    With `acts` an answer is one line: a model too small to think of one then acts. With
-    `verbs` only these are lines.
-    """
-    agent = actor.participant
-    if not provider.grammar and CAPABILITY not in agent.capabilities:
-        return ""
-    others = Participant.objects.filter(
-        grove_id=agent.grove_id, kind="model", archived_at__isnull=True
-    )
-    names = others.exclude(pk=agent.pk).values_list("name", flat=True)
-    known = Known(tuple(nodes), (*LISTS, *sorted(STORED)), tuple(names))
-    open_to = (one for one in registry.listed() if one.permissions <= actor.permissions)
-    forms = (one.form for one in open_to if not verbs or one.verb in verbs)
-    return grammar_of(forms, known, acts=acts)
-
-
-# What a generation reads, and which model it asks: from rows to the plain values of a request.
-
-
-T = TypeVar("T")
-SMALL_RESERVE = 512  # tokens of a small model's context that are kept for the answer
-SMALLEST_WINDOW = 150
-CONCLUDE_S = 60
-
-
-@dataclass(frozen=True)
-class Order:
-    """A request to be made: who it is for, of what, with which settings."""
-
-    provider: Provider
-    reading: Reading
-    ask: Ask
-    configuration: str
-    left_out: str = ""  # settings that are not sent
-    note: str = ""
-    purpose: str = "continue"
-    text: str = ""  # of a buffer, which a chat goes on with
-    portions: tuple[Portion, ...] = ()  # its sections, for people
-    until: datetime | None = None  # of a round: when the time of its turn is over
-    allow: tuple[str, ...] = ()  # what may be called although it is private
-    sees: tuple[Actor, Tree] | None = None  # whose images are sent along, and where
-
-    @property
-    def strategy(self) -> str:
-        """How a buffer is handed over; "" for anything else."""
-        return self.reading.strategy or "" if self.purpose == "continue" else ""
-
-    def overlap(self) -> Overlap | None:
-        """Where an answer meets the buffer; None where it is as it comes."""
-        return Overlap(self.text, self.strategy) if self.text else None
-
-    @property
-    def tokens(self) -> int:
-        """About how many tokens are sent: a quarter of the bytes."""
-        said = (one["content"] for one in self.ask.messages or ())
-        return len("".join([self.ask.prompt or "", *said]).encode()) // 4
-
-    def shared(self, many: int) -> "Order":
-        """The same for many candidates in one answer."""
-        return replace(self, ask=replace(self.ask, many=many))
-
-    def narrower(self) -> "Order | None":
-        """The same with half the window, where a provider's window proved too wide for this
-        text; None where there is none, or it is as small as is useful."""
-        window = self.reading.window
-        if window is None or window // 2 < SMALLEST_WINDOW:
-            return None
-        return _order(self, replace(self.reading, window=window // 2))
-
-
-def too_long(long: TooLong) -> CommandError:
-    """The refusal of a path that is too long: the same for subjects and turns."""
-    return CommandError("LIMIT_EXCEEDED", str(long), hint="use a shorter path, or let it be cut")
-
-
-def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") -> Order:
-    """What a generation asks for, read now. Raises CommandError (who asked may no longer, the
-    key is another's, the path is too long) or Broken (no provider).
-
-    `is_shown`: for people, so without a key, and though the provider may be away; `then` is a
-    text that the asker has not added yet.
-    """
-    participant = generation.participant
-    provider, base_url, model = addressed(participant) if is_shown else whom(participant)
-    if generation.round == SUMMARY:
-        return _order_of_summary(generation, Asked(provider, base_url, model))
-    if generation.round and generation.turn is not None:
-        return _order_of_round(generation.turn, Asked(provider, base_url, model))
-    settings_, left = taken_settings(generation)
-    ask = Ask(
-        base_url=base_url,
-        model=model,
-        messages=None,
-        prompt=None,
-        temperature=_first(generation.temperature, participant.temperature),
-        max_tokens=_first(generation.tokens, participant.max_tokens, provider.max_tokens),
-        stop=(*participant.stop, *settings_.get("stop", ())),
-        grammar=settings_.get("grammar", ""),
-        samplers={name: value for name, value in settings_.items() if name in PROBED},
-        key="" if is_shown else key_of(participant),
-        auth=participant.auth,
-    )
-    asker = asker_of(generation)
-    reading = _reading(generation, asker, provider, then)
-    allow = allowed_addresses(base_url, allow_private=participant.allow_private)
-    hashed = configuration_of(participant, reading.strategy)
-    reader = access.acting_as(asker, participant)
-    sees = (reader, generation.tree) if prompt_inputs.sees(participant) else None
-    made = Order(provider, reading, ask, hashed, left_out=left, allow=allow, sees=sees)
-    try:
-        return _order(made, reading)
-    except TooLong as long:
-        raise too_long(long) from None
+from loom.access import Actor, documents_for
+from loom.models import (
+    ORDINAL_BITS,
+    Generation,
+    Image,
+    Tree,
+    Workspace,
+)
+from loom.queries.documents import lore_of, newest
+from loom.queries.lookup import NodeRow, below_pruned, fetch, listed, path_of, rows_of
+from loom.queries.outline import size_of
+from loom.queries.workspaces import truncation_in
+from loom.rules import node_values
+from loom.rules.documents import body_start
+from loom.rules.errors import CommandError, not_found
+from loom.rules.limits import GENERATE, number_of
+from loom.rules.node_values import count, described, hashes_in
+from loom.rules.provider_kinds import samplers_of
+from loom.transfer.images import bytes_of, smaller
 
 
 def taken_settings(generation: Generation) -> tuple[dict[str, Any], str]:
@@ -203,226 +56,7 @@ def taken_settings(generation: Generation) -> tuple[dict[str, Any], str]:
     return kept, f"without {', '.join(left)}: this model does not take it" if left else ""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Who is asked, and where."""
-
-    provider: Provider
-    base_url: str
-    model: str
-
-
-def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
-    """The request of the turn's next round, assembled once: it is priced and sent as it is.
-    Raises TooLong, or Broken where there is no provider."""
-    provider, _, _ = whom(actor.participant)
-    place = place_of(actor, turn)
-    sent = assembled_for(place, provider)
-    if any(one.name == "EARLIER" for one in sent.portions):
-        named = [turn.tree.uid, turn.invoked_by_id, [row.id for row in place.read], False]
-        streams.enqueue("agents.tasks.summarise", named, queue="continue")
-    return prepared(place, sent)
-
-
-def assembled_for(place: Place, provider: Provider) -> AgentSent:
-    """The next request for a place within what its provider can read. Raises TooLong."""
-    limit = limit_of(provider, place.actor.participant, place.tree.grove)
-    return assembled(place, limit=limit, counted=count_small if provider.context else count)
-
-
-def limit_of(provider: Provider, agent: Participant, grove: Grove) -> int:
-    """How many tokens a request to a participant of the grove may have."""
-    if provider.context:
-        return provider.context - SMALL_RESERVE
-    return agent.context_limit - number_of(grove.settings, "truncation_reserve")
-
-
-def prepared(place: Place, sent: AgentSent) -> dict[str, Any]:
-    """A request as the row of its turn keeps it from the pricing of a round to its sending."""
-    asked = place.turn.input_node_id if place.turn else None
-    return {
-        "system": sent.system,
-        "messages": [[one.role, one.blocks, one.kept] for one in sent.messages],
-        "tokens": sent.tokens,
-        "note": sent.note,
-        "is_brief": sent.is_brief,
-        "workspace": sent.workspace,
-        "stated": dict(sent.stated),
-        "nodes": [row.local_id for row in place.read],
-        "read": [row.id for row in sent_of(place.read)] + ([asked] if asked else []),
-    }
-
-
-def as_sent(kept: Mapping[str, Any]) -> AgentSent:
-    """The request that `prepared` returned."""
-    messages = [
-        Message(role, tuple(blocks), tuple(marks)) for role, blocks, marks in kept["messages"]
-    ]
-    return AgentSent(
-        kept["system"],
-        tuple(messages),
-        (("ALL", kept["tokens"]),),
-        kept["note"],
-        kept["is_brief"],
-        kept["workspace"],
-        kept["stated"],
-    )
-
-
-def _order_of_round(turn: Turn, asked: Asked) -> Order:
-    """The request of a turn's round: no tools, and no prefix of somebody's text to go on.
-
-    What was prepared is sent as it is, unless a text of it was excluded or pruned since.
-    """
-    actor = access.acting_in(turn)
-    demand_turn(actor)
-    agent, tree = actor.participant, turn.tree
-    kept = turn.prepared
-    if kept is None or withheld_from_models(kept["read"]):
-        try:
-            kept = prepared_round(turn, actor)
-        except TooLong as long:
-            raise too_long(long) from None
-        turn_lifecycle.replace_request(turn, kept)
-    sent = as_sent(kept)
-    ask = Ask(
-        base_url=asked.base_url,
-        model=asked.model,
-        messages=sent.bodies,
-        prompt=None,
-        temperature=agent.temperature,
-        max_tokens=_first(agent.max_tokens, asked.provider.max_tokens),
-        stop=tuple(agent.stop),
-        grammar=grammar_for(
-            actor,
-            asked.provider,
-            kept["nodes"],
-            # The embedded model would never think of a line by itself (measured: 0 of 40).
-            acts=asked.provider.grammar and not turn.rounds,
-            verbs=BY_EXAMPLE if sent.is_brief else (),
-        ),
-        blocks=tuple(Blocks(one.role, one.blocks, one.kept) for one in sent.messages),
-        key=key_of(agent),
-        auth=agent.auth,
-    )
-    ask = _seeing(ask, (actor, tree) if prompt_inputs.sees(agent) else None)
-    nothing = Reading("dialogue", "chat", ())
-    made = configuration_of(agent, "plain" if tree.mode == "buffer" else None)
-    until = until_of(turn)
-    return Order(
-        asked.provider,
-        nothing,
-        ask,
-        made,
-        note=sent.note,
-        purpose="reply",
-        until=until,
-        allow=allowed_addresses(asked.base_url, allow_private=agent.allow_private),
-    )
-
-
-def _order_of_summary(generation: Generation, asked: Asked) -> Order:
-    """The request for the summary of a node, or of the tree where the point is its root."""
-    one = generation.participant
-    ask = Ask(
-        base_url=asked.base_url,
-        model=asked.model,
-        messages=summarised(generation),
-        prompt=None,
-        temperature=None,
-        max_tokens=generation.tokens,
-        stop=(),
-        key=key_of(one),
-        auth=one.auth,
-    )
-    return Order(
-        asked.provider,
-        Reading("dialogue", "chat", ()),
-        ask,
-        configuration_of(one, None),
-        purpose="summary",
-        allow=allowed_addresses(asked.base_url, allow_private=one.allow_private),
-    )
-
-
-def until_of(turn: Turn) -> datetime:
-    """When the current round of a turn has to end: with the time of the turn; the round in
-    which it may conclude has CONCLUDE_S more."""
-    end = turn.created_at + timedelta(milliseconds=budget_of(turn).milliseconds)
-    if turn.is_concluding:
-        return max(end, timezone.now() + timedelta(seconds=CONCLUDE_S))
-    return end
-
-
-def _order(order: Order, reading: Reading) -> Order:
-    sent = arrange(reading)
-    prompt = order.provider.opening if sent.prompt == "" else sent.prompt
-    goes_on = reading.strategy == "continue_final" and sent.text.strip() != ""
-    ask = replace(order.ask, messages=sent.messages, prompt=prompt, goes_on=goes_on)
-    ask = _seeing(ask, order.sees)
-    note = " · ".join(one for one in (order.left_out, sent.note) if one)
-    return replace(
-        order, reading=reading, ask=ask, note=note, text=sent.text, portions=sent.portions
-    )
-
-
-def _seeing(ask: Ask, sees: tuple[Actor, Tree] | None) -> Ask:
-    """The request with the images that the user's texts name; where there are none, every text
-    says in words what its images show."""
-    if sees is None or not any(hashes_in(one["content"]) for one in ask.messages or ()):
-        return ask
-    texts = [one["content"] for one in ask.messages or () if one["role"] == "user"]
-    if found := prompt_inputs.pictures(*sees, texts):
-        return replace(ask, images=found)
-    said = tuple({**one, "content": described(one["content"])} for one in ask.messages or ())
-    blocks = tuple(replace(one, texts=tuple(map(described, one.texts))) for one in ask.blocks)
-    return replace(ask, messages=said, blocks=blocks)
-
-
-def _first(*values: T | None) -> T | None:
-    return next((value for value in values if value is not None), None)
-
-
-def whom(participant: Participant) -> tuple[Provider, str, str]:
-    """(provider, base_url, model) of a participant. Raises Broken where there is none."""
-    provider, base_url, model = addressed(participant)
-    if not base_url and provider is EMBEDDED:
-        raise Broken(Failure("absent", "The embedded model is not running."))
-    if not base_url:
-        raise Broken(Failure("absent", f"{participant.name} has no base_url."))
-    return provider, base_url, model
-
-
-def addressed(participant: Participant) -> tuple[Provider, str, str]:
-    """The same where there may be no base_url."""
-    name, _, model = participant.model_ref.partition(":")
-    own, local = participant.base_url, settings.LOCAL_MODEL_URL
-    if name == "local" and own in ("", local):
-        return EMBEDDED, local, model
-    provider = provider_of(name)
-    return provider, own or provider.base_url, model or participant.model_ref
-
-
-def configuration_of(participant: Participant, strategy: str | None) -> str:
-    """The hash of the settings a call was made with; `strategy` of prose, None in a dialogue.
-
-    See docs/model.md §2.1, §11.
-    """
-    return identity.sha256(
-        {
-            "model_ref": participant.model_ref,
-            "base_url": participant.base_url,
-            "endpoint": participant.endpoint,
-            "persona": participant.persona,
-            "temperature": participant.temperature,
-            "max_tokens": participant.max_tokens,
-            "stop": participant.stop,
-            "prose_strategy": strategy,
-        }
-    )
-
-
-def _reading(generation: Generation, asker: Actor, provider: Provider, then: str) -> Reading:
+def reading_of(generation: Generation, asker: Actor, provider: Provider, then: str) -> Reading:
     participant, tree = generation.participant, generation.tree
     workspace = access.known_workspace_of(generation.asked_by, tree)
     mode: Mode = "buffer" if tree.mode == "buffer" else "dialogue"
@@ -447,3 +81,226 @@ def _reading(generation: Generation, asker: Actor, provider: Provider, then: str
         counted=count_small if provider.context else count,
         steering=steering_of(asker, tree),
     )
+
+
+def steering_of(asker: Actor, tree: Tree) -> Steering:
+    """What the tree adds for subjects, with the lore that the person who asks may read."""
+    is_person = asker.participant == asker.person
+    person = asker if is_person else access.get_actor(asker.user, tree.grove)
+    return Steering(
+        memory=tree.memory,
+        note=tree.author_note,
+        depth=tree.note_depth,
+        lore=lore_of(person, tree),
+        scan=tree.lore_scan,
+        budget=tree.lore_budget,
+    )
+
+
+def pieces_of(
+    generation: Generation, asker: Actor, workspace: Workspace | None
+) -> tuple[Piece, ...]:
+    """The path to the generation's point as the asker reads it in their workspace, without what is
+    never sent: empty, excluded and pruned nodes, and what is not text."""
+    rows = path_of(asker, generation.tree, workspace, generation.point)
+    sent = sent_of(rows)
+    reader = access.acting_as(asker, generation.participant)
+    sources = _sources_of(reader, [row.id for row in sent])
+    say = partial(said, reader=generation.participant)
+    return tuple(_piece(row, sources.get(row.id, ()), say) for row in sent)
+
+
+def asker_of(generation: Generation) -> Actor:
+    """Who asked, if they still may: rights are read again for every call. In a turn its agent
+    asks, with what its inviter may do too."""
+    if generation.turn is not None:
+        actor = access.acting_in(generation.turn)
+        access.demand(actor, {GENERATE}, "continue")
+        return actor
+    user = generation.asked_by.user
+    if user is None:
+        raise CommandError(
+            "PERMISSION_DENIED",
+            "Only members can ask for continuations.",
+            hint="ask an owner of the grove to invite you",
+        )
+    actor = access.get_actor(user, generation.tree.grove)
+    access.demand(actor, {GENERATE}, "continue")
+    return actor
+
+
+def is_sent(row: NodeRow) -> bool:
+    """Whether a node of a path is sent to models at all."""
+    return bool(sent_of([row]))
+
+
+def _piece(
+    row: NodeRow,
+    sources: Iterable[tuple[str, NodeRow]] = (),
+    say: Callable[[str], str] = described,
+) -> Piece:
+    by_role: dict[str, list[Piece]] = {"context": [], "instruction": []}
+    for role, source in sources:
+        by_role[role].append(_piece(source, (), say))
+    return Piece(
+        row.id,
+        say(row.text),
+        row.author_kind == "human",
+        context=tuple(by_role["context"]),
+        instruction=tuple(by_role["instruction"]),
+    )
+
+
+def _sources_of(reader: Actor, nodes: Sequence[int]) -> dict[int, list[tuple[str, NodeRow]]]:
+    """(role, node) of the context and instruction sources of nodes, in their order; without
+    what is never sent, and without text that the model or who asked it may not see."""
+    if not nodes:
+        return {}
+    sql = f"""SELECT node_id, role, item_id FROM loom_nodesource WHERE node_id IN ({listed(nodes)})
+        AND role IN ('context', 'instruction') ORDER BY node_id, id"""  # noqa: S608 (row ids)
+    named = [(node, role, node_values.node_id(item)) for node, role, item in fetch(sql)]
+    if not named:
+        return {}
+    found = _readable(reader, [item for _, _, item in named if item is not None])
+    sources: dict[int, list[tuple[str, NodeRow]]] = {}
+    for node, role, item in named:
+        row = found.get(item) if item is not None else None
+        if row is not None and is_sent(row):
+            sources.setdefault(node, []).append((role, row))
+    return sources
+
+
+def _readable(reader: Actor, ids: Sequence[int]) -> dict[int, NodeRow]:
+    """Those of the nodes that lie in trees the reader may see, and below nothing pruned
+    there; by id. Two queries for each tree they lie in, and two more."""
+    homes: dict[int, set[int]] = {}
+    for one in ids:
+        homes.setdefault(one >> ORDINAL_BITS, set()).add(one)
+    seen = access.trees_for(reader).filter(pk__in=homes) if homes else ()
+    found = {}
+    for tree in seen:
+        rows = rows_of(sorted(homes[tree.pk]))
+        hidden = below_pruned(tree.pk, [row.slot_id for row in rows])
+        found.update({row.id: row for row in rows if row.slot_id not in hidden})
+    return found
+
+
+# What a model is asked for a summary, and what the summary of a node or a tree is made of:
+# docs/model.md §2.1.
+
+
+SUMMARISES: Final = (
+    "Summarise a text of a larger work in one specific sentence of at most 30 words, in its "
+    "language. Say what happens or is said in it, not that it is a text. Write only the sentence."
+)
+SUMMARISES_ALL: Final = (
+    "Summarise a work in at most two sentences, in its language, from the beginnings of its parts. "
+    "Say what it is about and how it branches. Write only the sentences."
+)
+SUMMARISES_DOCUMENT: Final = (
+    "Summarise a document in at most two sentences, in its language. Say what it says, not that it "
+    "is a document. Write only the sentences."
+)
+Of = Literal["text", "tree", "document"]
+_SUMMARISED: Final[dict[Of, tuple[str, str]]] = {
+    "text": (SUMMARISES, "text"),
+    "tree": (SUMMARISES_ALL, "parts"),
+    "document": (SUMMARISES_DOCUMENT, "document"),
+}
+
+
+SHORT_ABOVE = 200  # characters of a text above, below which the one above that is read too
+LONGEST = 12_000  # characters that are read of one text
+PARTS = 40  # of a tree: those on the longest way, and where it branches
+
+
+def summarised(generation: Generation) -> Messages:
+    """The request for the summary of a generation's point, from what models are sent."""
+    tree, point = generation.tree, generation.point
+    if "document" in generation.settings:
+        return _document_summarised(generation)
+    rows = sent_of(path_of(asker_of(generation), tree, None, point))
+    if point.parent_slot_id is None:
+        before = [tree.title, tree.description]
+        return summary_messages(before, JOINT.join(_parts_of(generation)), of="tree")
+    if not rows or rows[-1].id != point.pk:
+        raise CommandError("REJECTED", f"[{point.local_id}] is not sent to models.", hint="")
+    above = rows[-3:-1]
+    if above and len(above[-1].text) >= SHORT_ABOVE:
+        above = above[-1:]
+    before = [tree.title, *(described(one.text)[-LONGEST:] for one in above)]
+    return summary_messages(before, described(rows[-1].text)[:LONGEST], of="text")
+
+
+def _document_summarised(generation: Generation) -> Messages:
+    """The same for a document, as far as whoever asked may read it."""
+    papers = documents_for(asker_of(generation)).filter(pk=generation.settings["document"])
+    paper = papers.first()
+    if paper is None:
+        raise not_found("This document")
+    text = newest(paper).content.text
+    return summary_messages(
+        [paper.title], described(text[body_start(text) :])[:LONGEST], of="document"
+    )
+
+
+def _parts_of(generation: Generation) -> list[str]:
+    """The beginnings of a tree's texts down to its newest leaf, and how many branches it has."""
+    actor, tree = asker_of(generation), generation.tree
+    leaf = tree.nodes.filter(kind="text", slot__pruned=False).order_by("-depth", "-id").first()
+    rows = sent_of(path_of(actor, tree, None, leaf)) if leaf is not None else []
+    step = max(1, len(rows) // PARTS)
+    shown = [row.more.summary or first_sentence(described(row.text)) for row in rows[::step]]
+    many = size_of(actor, tree).branches
+    return [*shown, f"({many:,} branch{'' if many == 1 else 'es'} in all)"]
+
+
+def summary_messages(before: Sequence[str], text: str, *, of: Of) -> Messages:
+    """The request for a summary of `text`; `before` are the title and what is above it."""
+    context = JOINT.join(one for one in before if one)
+    head = f"What comes before, for you to understand it:{JOINT}{context}{JOINT}" if context else ""
+    system, name = _SUMMARISED[of]
+    asked = f"{head}The {name} to summarise:{JOINT}{text}"
+    return (*system_said(system), user_said(asked))
+
+
+# Images: which of a path a model that sees is sent, and in what size.
+
+
+MOST_IMAGES = 20  # of a path, the last ones
+IMAGE_SIDE = 1568  # pixels: providers make larger ones smaller themselves
+MOST_IMAGE_BYTES = 3_500_000  # of one: base64 makes it a third longer, and 5 MB are taken
+MOST_IMAGE_BYTES_AT_ONCE = 20_000_000
+
+
+def pictures(actor: Actor, tree: Tree, texts: Iterable[str]) -> Mapping[str, Picture]:
+    """The images that texts name, by hash, of trees that the actor reads; the last ones where
+    there are too many or they are too large together. Missing and broken ones are left out."""
+    named = list(dict.fromkeys(sha for text in reversed([*texts]) for sha in hashes_in(text)[::-1]))
+    if not named:
+        return {}
+    reach = access.trees_for(actor).values("pk")
+    rows = Image.objects.filter(sha256__in=named[: 5 * MOST_IMAGES], tree__erasing_at=None)
+    rows = rows.filter(tree=tree) | rows.filter(tree__in=reach)
+    known = {row.sha256: row for row in rows}
+    found: dict[str, Picture] = {}
+    left = MOST_IMAGE_BYTES_AT_ONCE
+    for sha256 in named:
+        picture = _sent_image(known[sha256]) if sha256 in known else None
+        left -= len(picture.data) if picture else 0
+        if left < 0 or len(found) == MOST_IMAGES:
+            break
+        if picture is not None:
+            found[sha256] = picture
+    return found
+
+
+def _sent_image(image: Image) -> Picture | None:
+    """The image as it is, or made smaller; None where its file is gone or broken."""
+    try:
+        raw = bytes_of(image)
+        if max(image.width, image.height) > IMAGE_SIDE or len(raw) > MOST_IMAGE_BYTES:
+            return Picture("image/jpeg", b64encode(smaller(raw, IMAGE_SIDE)).decode())
+    except (CommandError, OSError, ValueError, SyntaxError, Pillow.DecompressionBombError):
+        return None
+    return Picture(image.media_type, b64encode(raw).decode())

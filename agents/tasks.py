@@ -1,35 +1,25 @@
 """The tasks of the worker, as shells around what they run, and what it does when it starts and
-stops; its running generations, ended together when it is asked to stop; and the sweeper, which
-finds what was forgotten."""
+stops; and the sweeper, which finds what was forgotten."""
 
-import asyncio
 import logging
 import threading
 import time
-from collections.abc import Coroutine, Sequence
-from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any
 
-import httpx
 from celery import shared_task
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from django.conf import settings
 from django.contrib.sessions.models import Session
-from django.db import DatabaseError, close_old_connections, transaction
+from django.db import close_old_connections, transaction
 from django.utils import timezone
-from redis.asyncio import Redis
 
-from agents import persistence
-from agents.generations import Run
-from agents.persistence import EVERY_S, Held, begin_lane, bury
-from agents.providers.exchange import Limits
-from agents.providers.registry import Provider
-from agents.providers.transport import in_beginning, in_thread, the_loop
+from agents import generations, turns
+from agents.generations import EVERY_S, bury
+from agents.runs import begin_what_is_handed_over, end_all, wait_for_all
 from loom.commands import (
     document_log,
-    generation_lifecycle,
-    step_records,
+    receipts,
     turn_lifecycle,
     web_search,
 )
@@ -40,12 +30,7 @@ from loom.transfer import importing
 PUT_DOWN_S = 8  # the supervisor waits for 10
 
 
-@shared_task(name="agents.tasks.run_turn")
-def run_turn(uid: str) -> None:
-    """Moves a turn on until it waits for a model or has ended."""
-    from agents.turns import run_turn as move_on
-
-    move_on(uid)
+run_turn = shared_task(name="agents.tasks.run_turn")(turns.run_turn)
 
 
 @shared_task(name="agents.tasks.summarise")
@@ -75,25 +60,25 @@ def summarise_document(uid: str, person: int) -> None:
 @shared_task(name="agents.tasks.probe")
 def probe(uid: str) -> None:
     """Finds out what a participant's endpoint can do."""
-    from agents import probes
+    from agents.providers import probing
 
-    probes.start_probe(uid)
+    probing.start_probe(uid)
 
 
 @shared_task(name="agents.tasks.search_web")
 def search_web(uid: str) -> None:
     """Asks for the pages of the web that a line searches for."""
-    from agents import probes
+    from agents.providers.web_search import start_search
 
-    probes.start_search(uid)
+    start_search(uid)
 
 
 @shared_task(name="agents.tasks.list_models")
 def list_models(uid: str) -> None:
     """Asks an address which models it has."""
-    from agents import probes
+    from agents.providers import probing
 
-    probes.start_listing(uid)
+    probing.start_listing(uid)
 
 
 # -- what was forgotten: generations whose worker is gone, and those the broker never delivered
@@ -106,6 +91,12 @@ BATCH = 1000
 FORGOTTEN_S = 10  # a generation that is still queued after this long is sent again
 
 
+def try_to_write() -> None:
+    """Takes and gives back what every write needs; changes nothing."""
+    with transaction.atomic():
+        Generation.objects.filter(pk=-1).update(chunk=0)
+
+
 def sweep() -> int:
     """Hands the lanes of forgotten generations over again, and ends those whose worker went
     away in the middle of their text. Returns how many it found. Safe to run anywhere, at any
@@ -114,7 +105,7 @@ def sweep() -> int:
     lost = Generation.objects.filter(ended_at__isnull=True, status="running", leased_until__lt=now)
     found, lanes = 0, set()
     for uid, text, lane, lease in lost.values_list("uid", "text", "lane", "lease"):
-        if not persistence.proves_loss(lease):
+        if not generations.proves_loss(lease):
             continue
         found += 1
         if text:
@@ -142,7 +133,7 @@ def delete_old() -> int:
     """Deletes receipts that are older than RECEIPT_DAYS, and sessions that ended more than
     ENDED_SESSION_DAYS ago, in batches with a transaction each; how many rows."""
     now = timezone.now()
-    deleted = step_records.delete_before(now - timedelta(days=settings.RECEIPT_DAYS), batch=BATCH)
+    deleted = receipts.delete_before(now - timedelta(days=settings.RECEIPT_DAYS), batch=BATCH)
     ended = now - timedelta(days=settings.ENDED_SESSION_DAYS)
     rows = Session.objects.filter(expire_date__lt=ended).order_by("expire_date")
     while keys := list(rows.values_list("pk", flat=True)[:BATCH]):
@@ -165,7 +156,7 @@ class Sweeper(threading.Thread):
         while True:
             close_old_connections()
             try:
-                persistence.watch.look(persistence.try_to_write)
+                generations.watch.look(try_to_write)
                 sweep()
                 importing.sweep()
                 web_search.sweep()
@@ -182,126 +173,6 @@ class Sweeper(threading.Thread):
         if time.monotonic() - self._deleted_at >= DELETE_EVERY_S:
             delete_old()
             self._deleted_at = time.monotonic()
-
-
-# -- the runs of this process
-
-
-log = logging.getLogger("heddle.worker")
-LIMITS = Limits()
-BACKOFF_S = 0.5  # the first pause before another attempt; the next ones double
-LISTEN_S = 5.0  # how long one question for a lane waits for an answer
-AGAIN_S = 1.0
-
-_runs: set[Run] = set()
-_begun: set[asyncio.Task[None]] = set()
-_transports: dict[tuple[object, tuple[str, ...]], httpx.AsyncBaseTransport] = {}
-_ending: list[str] = []
-
-
-def begin_what_is_handed_over() -> Future[None]:
-    """Begins generations as `streams.hand_over` names their lanes, until the worker ends. Returns
-    at once: no thread is held for as long as a model writes."""
-    return asyncio.run_coroutine_threadsafe(_receive(), the_loop().loop)
-
-
-async def _receive() -> None:
-    lanes = Redis.from_url(settings.REDIS_URL, socket_timeout=2 * LISTEN_S, decode_responses=True)
-    while not _ending:
-        try:
-            found = await lanes.blpop([streams.LANES], timeout=LISTEN_S)
-        except Exception as error:  # away, or gone in the middle: the sweeper begins what waits
-            log.warning("no answer from the broker, asking again: %r", error)
-            await asyncio.sleep(AGAIN_S)
-            continue
-        if found is not None and _ending:  # for another worker
-            await lanes.rpush(streams.LANES, found[1])
-        elif found is not None:
-            _spawn(begin(str(found[1])))
-
-
-def _spawn(work: Coroutine[Any, Any, None]) -> None:
-    task = asyncio.get_running_loop().create_task(work)
-    _begun.add(task)
-    task.add_done_callback(_note_end)
-
-
-def _note_end(task: asyncio.Task[None]) -> None:
-    _begun.discard(task)
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("runs broke off; the sweeper finds what they held", exc_info=error)
-
-
-async def begin(lane: str) -> None:
-    """Runs what may begin in a lane, and what waits there for a place, until all of it has
-    ended. Harmless where another worker holds it or nothing waits."""
-    await live(await in_beginning(_taken_of, lane))
-
-
-def _taken_of(lane: str) -> list[Held]:
-    # While the worker ends the row stays queued; the sweeper of the next one sends it again.
-    return [] if _ending else begin_lane(lane)
-
-
-async def live(held: Sequence[Held]) -> None:
-    """Runs calls on the loop side by side, and after each what waits in its lane."""
-    running = {asyncio.create_task(_one(one)) for one in held}
-    while running:
-        done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-        for lane in {task.result() for task in done}:
-            if not _ending:
-                for one in await in_thread(_next_of, lane):
-                    running.add(asyncio.create_task(_one(one)))
-
-
-def _next_of(lane: str) -> list[Held]:
-    try:
-        return begin_lane(lane) if generation_lifecycle.has_waiting(lane) else []
-    except DatabaseError:  # what runs beside it goes on; the sweeper sends what waits again
-        log.warning("could not begin what waits in %s", lane, exc_info=True)
-        return []
-
-
-async def _one(held: Held) -> str:
-    """Runs one call; its lane, which has a place again."""
-    transport = _transport(held.order.provider, held.order.allow)
-    run = Run(held, transport, LIMITS, backoff_s=BACKOFF_S)
-    _runs.add(run)
-    if _ending:
-        run.interrupt(_ending[0])
-    try:
-        with persistence.held(held.lease):
-            await run()
-    finally:
-        _runs.discard(run)
-    return held.lane
-
-
-def _transport(provider: Provider, allow: Sequence[str]) -> httpx.AsyncBaseTransport:
-    """The transport of a provider for a list of allowed addresses; kept, with its
-    connections."""
-    way = provider.transport, tuple(allow)
-    if way not in _transports:
-        _transports[way] = provider.transport(allow)
-    return _transports[way]
-
-
-def end_all(why: str) -> None:
-    """Interrupts every run: stores what came and puts back what has not begun. Returns at once."""
-    _ending.append(why)
-    the_loop().loop.call_soon_threadsafe(_interrupt_all, why)
-
-
-def wait_for_all(seconds: float) -> None:
-    """Waits until every run has ended, at most so long."""
-    until = time.monotonic() + seconds
-    while _runs and time.monotonic() < until:
-        time.sleep(0.05)
-
-
-def _interrupt_all(why: str) -> None:
-    for run in tuple(_runs):
-        run.interrupt(why)
 
 
 # -- the start and the end of the worker

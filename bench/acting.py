@@ -86,8 +86,8 @@ def main(many: int) -> int:
     """Prints a row each without a grammar, with it, and with one that begins with a line."""
     from loom.commands import registry
     from loom.grammar.gbnf import Known, grammar_of
-    from loom.rules.identity import STORED
-    from loom.rules.permissions import GENERATE, LOOM, WRITE
+    from loom.rules.limits import GENERATE, LOOM, WRITE
+    from loom.rules.link_types import STORED
 
     forms = [one.form for one in registry.every() if one.permissions <= {LOOM, WRITE, GENERATE}]
     known = Known(("a7x2", "b3k9"), STORED, ("Muse",))

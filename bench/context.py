@@ -20,7 +20,7 @@ ROUNDS, PATH, VIEW, RESULT = 20, 8_000, 1_000, 300  # tokens, a quarter of their
 def shares() -> None:
     """Prints the share of each request that the one before it begins with, both ways."""
     from agents.context.agent_request import Sent, assemble
-    from agents.context.values import LineReply, Round
+    from agents.context.rounds import LineReply, Round
     from tests.agents.test_aware import ADA, AWARE
 
     path = tuple(
@@ -65,7 +65,7 @@ def times(count: int) -> None:
     import config.asgi  # noqa: F401 (the collector is set up there as in a web process)
     from agents.context.subject_request import arrange
     from agents.next_request import Wish, next_request
-    from agents.subject_prompt import order_of
+    from agents.orders import order_of
     from bench.trees import grow, make_owner
     from loom.models import Generation, Participant
 

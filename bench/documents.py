@@ -155,7 +155,7 @@ def main() -> None:
     from loom.access import get_actor
     from loom.commands import document_actions, document_log, groves
     from loom.models import ApiKey, User
-    from loom.rules.identity import digest
+    from loom.rules.node_values import digest
 
     typing, reading, seconds = [int(word) for word in sys.argv[1:]] + [50, 200, 15][
         len(sys.argv) - 1 :

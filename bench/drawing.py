@@ -152,7 +152,8 @@ async def measure_turn(
 def begun(tree_uid: str) -> tuple[str, Callable[[int, str], None]]:
     """A turn that works in the tree: the view of its agent, and what says a line of it."""
     from loom.access import acting_in
-    from loom.commands.execute import Request, execute_line
+    from loom.commands.context import Request
+    from loom.commands.execute import execute_line
     from loom.commands.node_writer import workspace_of
     from loom.models import Generation, Participant, Tree, Turn
 

@@ -145,7 +145,8 @@ class Task:
         from django.conf import settings
 
         from bench.trees import grow, make_owner
-        from loom.commands.execute import Request, execute_line
+        from loom.commands.context import Request
+        from loom.commands.execute import execute_line
         from loom.models import Participant
 
         self.provider = provider
@@ -186,9 +187,9 @@ class Task:
 
     def _turn(self, rest: list[Round]) -> int:
         """Runs one turn with these replies; how many of them it took."""
-        from agents.context.values import count
         from bench.prefix import common, text_of
         from loom.models import Step
+        from loom.rules.node_values import count
         from tests.agents.acting import asked, went
         from tests.providers.scripts import says
 

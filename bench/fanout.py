@@ -41,13 +41,13 @@ def serve(port: int) -> subprocess.Popen[bytes]:
 def make_trees() -> tuple[str, str]:
     """Two trees whose maker has the key KEY; their uids."""
     from bench.trees import make_owner
-    from loom.commands import node_writer
+    from loom.commands.trees import new_tree
     from loom.models import ApiKey
-    from loom.rules.identity import digest
+    from loom.rules.node_values import digest
 
     actor = make_owner("bench")
     ApiKey.objects.create(user=actor.user, name="bench", digest=digest(KEY), hint="-key")
-    heard, unheard = (node_writer.make_tree(actor, title=title) for title in ("Heard", "Unheard"))
+    heard, unheard = (new_tree(actor, title=title) for title in ("Heard", "Unheard"))
     return heard.uid, unheard.uid
 
 

@@ -70,7 +70,7 @@ class Scene:
         from rest_framework.test import APIClient
 
         from bench.trees import make_owner
-        from loom.commands import node_writer
+        from loom.commands import trees
         from loom.models import Participant
         from tests.conftest import join, make_user
 
@@ -82,7 +82,7 @@ class Scene:
             grove=actor.grove, kind="model", name="Marie", model_ref="openai:echo-1",
             base_url=provider.url, permissions=AGENT, context_limit=50_000,
         )  # fmt: skip
-        self.tree = node_writer.make_tree(actor, title="Marie")
+        self.tree = trees.new_tree(actor, title="Marie")
         self.api = APIClient()
         self.api.force_login(actor.user)
         self.page = Client()

@@ -41,7 +41,7 @@ def main() -> None:
     from loom.commands import registry
     from loom.grammar.batches import segments_of
     from loom.grammar.lines import read
-    from loom.grammar.tokens import ParseError
+    from loom.grammar.refs import ParseError
     from tests.grammar.phrasings import KNOWN
 
     forms, aliases = registry.forms(), registry.aliases()

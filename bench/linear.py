@@ -62,7 +62,7 @@ def growth(read: Reader, piece: str, size: int) -> tuple[float, float]:
     """Seconds of processor time for a text of the size, and for one TIMES as long."""
     from rest_framework.exceptions import APIException
 
-    from loom.grammar.tokens import ParseError
+    from loom.grammar.refs import ParseError
     from loom.rules.errors import CommandError
 
     found = []
@@ -88,7 +88,7 @@ def of_requests() -> Readers:
     from rest_framework.renderers import JSONRenderer
     from rest_framework.request import Request
 
-    from loom.api.bodies import read_json
+    from loom.api.requests import read_json
     from loom.queries.search import MAX_QUERY
     from loom.queries.search_index import fold, match
     from loom.transfer.files import demand_readable
@@ -117,9 +117,9 @@ def of_requests() -> Readers:
 
 def of_texts() -> Readers:
     """What reads lines, replies, streams and texts, likewise."""
+    from agents.agent_prompt import language
+    from agents.context.rounds import Cutter, read_reply
     from agents.providers.attempt import data_of, whole
-    from agents.reply import Cutter, read_reply
-    from agents.subject_prompt import language
     from loom.commands import registry
     from loom.grammar.lines import read
     from loom.web import markdown

@@ -27,8 +27,8 @@ def main(count: int, depth: int) -> None:
 
     import config.asgi  # noqa: F401 (the collector is set up there as in a web process)
     from bench.trees import grow, make_owner
-    from loom.queries.lookup import path_ids, path_of
-    from loom.queries.node_rows import columns, fetch
+    from loom.queries.lookup import columns, fetch, path_of
+    from loom.queries.places import path_ids
 
     actor = make_owner("bench")
     tree, end = grow(actor, count=count, chain=depth)

@@ -37,8 +37,9 @@ def _measure() -> None:
     from django.conf import settings
 
     from bench.trees import make_owner
-    from loom.commands import node_writer
-    from loom.commands.execute import Request, execute_line
+    from loom.commands import trees
+    from loom.commands.context import Request
+    from loom.commands.execute import execute_line
     from loom.models import Participant
     from tests.agents.acting import asked, went
     from tests.providers.scripted import ScriptedProvider
@@ -53,7 +54,7 @@ def _measure() -> None:
         context_limit=50_000,
         permissions=["loom_aware", "loom_write", "loom_generate"],
     )
-    tree = node_writer.make_tree(actor, title="The river")
+    tree = trees.new_tree(actor, title="The river")
     ids = ["root"]
     for number in range(PATH):
         words = " ".join(f"the river {number} {place}" for place in range(WORDS // 4))

@@ -17,10 +17,11 @@ from unittest.mock import patch  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from agents import persistence  # noqa: E402
+from agents import generations  # noqa: E402
 from loom.access import get_actor  # noqa: E402
-from loom.commands import groves, node_writer  # noqa: E402
-from loom.commands.execute import Request, execute_line  # noqa: E402
+from loom.commands import groves, trees  # noqa: E402
+from loom.commands.context import Request  # noqa: E402
+from loom.commands.execute import execute_line  # noqa: E402
 from loom.models import Generation, Participant, User  # noqa: E402
 from loom.rules.providers import counts_of  # noqa: E402
 from tests.agents.acting import run_lane  # noqa: E402
@@ -61,7 +62,7 @@ class Bench:
 
     def ask(self, length: int) -> list[Generation]:
         """MANY candidates below a fresh path of `length` tokens, all ended."""
-        tree = node_writer.make_tree(self.actor)
+        tree = trees.new_tree(self.actor)
         text = f"{timezone.now()} " + "word " * (length * 4 // 5)
         execute_line(self.actor, tree, Request(f"respond\n{text}\n←"))
         uids = execute_line(self.actor, tree, Request(f"continue n:{MANY}")).body["generations"]
@@ -75,7 +76,7 @@ def _unprimed(*held: Any) -> Any:
     return [replace(one, primes=None, waits_for=None) for one in calls]
 
 
-_by_calls = persistence._by_calls
+_by_calls = generations._by_calls
 
 
 def main() -> None:
@@ -88,7 +89,7 @@ def main() -> None:
         bench.ask(10)  # warm
         for length in (500, 5_000, 20_000):
             primed = units(bench.ask(length))
-            with patch.object(persistence, "_by_calls", _unprimed):
+            with patch.object(generations, "_by_calls", _unprimed):
                 plain = units(bench.ask(length))
             less = 1 - primed / plain
             print(

@@ -13,14 +13,13 @@ import sys
 import time
 from dataclasses import dataclass
 
+from agents.context.overlap import Overlap, goes_on
 from agents.context.subject_request import PLAIN, handed_over
 from agents.providers.attempt import Ask, Attempt, Delta
-from agents.providers.exchange import Limits
 from agents.providers.registry import OpenAI
-from agents.providers.transport import CheckedTransport
-from agents.reply import Overlap, goes_on
+from agents.providers.transport import CheckedTransport, Limits
 from bench.acting import start
-from loom.rules.providers import WAYS
+from loom.rules.provider_kinds import WAYS
 
 TOKENS = 24
 AT_ONCE = 2

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 import httpx
 
 from agents.providers.attempt import Adapter, Ask, Attempt, Delta
-from agents.providers.exchange import Limits
 from agents.providers.registry import LiteLLM, LiteLLMTransport, OpenAI
-from agents.providers.transport import CheckedTransport
+from agents.providers.transport import CheckedTransport, Limits
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import tokens
 

@@ -12,7 +12,8 @@ from bench.house import Deed, medians_ms, open_house, settle, tell
 def main(small: int, large: int) -> None:
     """Builds both trees and prints medians and the ratio."""
     from bench.trees import grow, make_owner
-    from loom.commands.execute import Request, execute_line
+    from loom.commands.context import Request
+    from loom.commands.execute import execute_line
 
     actor = make_owner("bench")
     numbers = count()

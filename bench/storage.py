@@ -62,11 +62,12 @@ def sizes() -> dict[str, int]:
 def main(count: int, characters: int) -> None:
     """Writes the texts and prints what each byte of them costs."""
     from bench.trees import make_owner
-    from loom.commands import node_writer
-    from loom.commands.execute import Request, execute_line
+    from loom.commands import trees
+    from loom.commands.context import Request
+    from loom.commands.execute import execute_line
 
     actor = make_owner("bench")
-    tree = node_writer.make_tree(actor, title="Storage")
+    tree = trees.new_tree(actor, title="Storage")
     texts = prose(count, characters)
     before = sizes()
     for number, text in enumerate(texts):

@@ -6,11 +6,11 @@ from datetime import timedelta
 from django.utils import timezone
 
 from loom.access import Actor, get_actor
-from loom.commands import node_writer
+from loom.commands import node_writer, trees
 from loom.events import streams
 from loom.models import ORDINAL_BITS, Grove, Membership, Node, Participant, Stream, Tree, User
 from loom.queries.outline import measured
-from loom.rules import identity
+from loom.rules import node_values
 
 WORDS = (
     "the river came down from the hills and nobody asked where it had been before the bridge "
@@ -44,7 +44,7 @@ def grow(
     The chain comes first; every other node hangs below a random earlier one.
     """
     dice = random.Random(seed)
-    tree = node_writer.make_tree(actor, title=f"{count} nodes")
+    tree = trees.new_tree(actor, title=f"{count} nodes")
     base, author = tree.pk << ORDINAL_BITS, actor.participant
     root = Node.objects.get(pk=base + 1)
     drawn = {root.local_id}
@@ -72,7 +72,7 @@ def grow(
 
 
 def _local(dice: random.Random, drawn: set[str]) -> str:
-    fresh = identity.draw_new(len(drawn) + 100, drawn, dice.choice)
+    fresh = node_values.draw_new(len(drawn) + 100, drawn, dice.choice)
     drawn.add(fresh)
     return fresh
 
@@ -81,5 +81,5 @@ def _hung(node: Node, parent: Node) -> Node:
     """The node below its parent, hashed."""
     node.parent_slot_id, node.depth = parent.slot_id, parent.depth + 1
     node.parent_hash = parent.hash
-    node.hash = identity.sha256(node_writer.proof_of(node, node.author.uid))
+    node.hash = node_values.sha256(node_writer.proof_of(node, node.author.uid))
     return node

@@ -50,7 +50,8 @@ def main() -> None:
 
 
 def _path(actor: Any, tree: Any, lines: int) -> list[str]:
-    from loom.commands.execute import Request, execute_line
+    from loom.commands.context import Request
+    from loom.commands.execute import execute_line
 
     ids = ["root"]
     for number in range(PATH):
@@ -61,13 +62,15 @@ def _path(actor: Any, tree: Any, lines: int) -> list[str]:
 
 
 def _rendering(actor: Any, agent: Any) -> None:
-    from agents.agent_prompt import assembled, next_place
     from agents.context import sections
+    from agents.next_request import next_place
+    from agents.orders import assembled
     from loom.access import acting_as
-    from loom.commands import node_writer
-    from loom.commands.execute import Request, execute_line
+    from loom.commands import node_writer, trees
+    from loom.commands.context import Request
+    from loom.commands.execute import execute_line
 
-    tree = node_writer.make_tree(actor, title="Rendering")
+    tree = trees.new_tree(actor, title="Rendering")
     view, own = acting_as(actor, agent), node_writer.workspace_of(agent, tree)
     each = LINES // WINDOWS
     for number in range(WINDOWS):
@@ -96,13 +99,13 @@ def _rendering(actor: Any, agent: Any) -> None:
 def _prefix(actor: Any, agent: Any) -> None:
     from django.conf import settings
 
-    from loom.commands import node_writer
+    from loom.commands import trees
     from loom.models import Participant
     from tests.agents.acting import asked, went
     from tests.providers.scripted import ScriptedProvider
     from tests.providers.scripts import says
 
-    tree = node_writer.make_tree(actor, title="The river")
+    tree = trees.new_tree(actor, title="The river")
     ids = _path(actor, tree, WORDS // 3)
     with ScriptedProvider() as provider:
         settings.PROVIDER_ALLOW = (provider.entry,)
@@ -120,12 +123,14 @@ def _prefix(actor: Any, agent: Any) -> None:
 
 
 def _sections(actor: Any, agent: Any) -> None:
-    from agents.agent_prompt import assembled, next_place
+    from agents.next_request import next_place
+    from agents.orders import assembled
     from loom.access import acting_as
-    from loom.commands import node_writer
-    from loom.commands.execute import Request, execute_line
+    from loom.commands import node_writer, trees
+    from loom.commands.context import Request
+    from loom.commands.execute import execute_line
 
-    tree = node_writer.make_tree(actor, title="A document")
+    tree = trees.new_tree(actor, title="A document")
     view, own = acting_as(actor, agent), node_writer.workspace_of(agent, tree)
     parts = [f"## Part {n}\n" + f"A line of part {n}.\n" * 19 for n in range(1, SECTIONS + 1)]
     execute_line(actor, tree, Request(f'write doc:"long" new\n{"".join(parts)}←'))

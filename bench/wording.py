@@ -18,7 +18,7 @@ def judge(table: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
     read, as docs/model.md §4 says, and answered NOT_FOUND."""
     from loom.commands import registry
     from loom.grammar.lines import read
-    from loom.grammar.tokens import ParseError
+    from loom.grammar.refs import ParseError
 
     found: dict[str, list[str]] = {"understood": [], "refused": [], "not read": [], "wrong": []}
     for said, means in table:

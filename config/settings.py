@@ -180,13 +180,13 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 FILE_UPLOAD_TEMP_DIR = None
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["loom.api.auth.Bearer", "loom.api.auth.Cookie"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["loom.api.requests.Bearer", "loom.api.requests.Cookie"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["loom.api.bodies.BoundedJSON"],
+    "DEFAULT_PARSER_CLASSES": ["loom.api.requests.BoundedJSON"],
     "DEFAULT_SCHEMA_CLASS": "loom.api.schema.Schema",
     "EXCEPTION_HANDLER": "loom.api.errors.answer",
-    "DEFAULT_THROTTLE_CLASSES": ["loom.api.auth.PerKey"],
+    "DEFAULT_THROTTLE_CLASSES": ["loom.api.requests.PerKey"],
     "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of our own (export)
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "DEFAULT_METADATA_CLASS": None,  # OPTIONS is 405 like any other method that is not there

@@ -37,8 +37,7 @@ from loom.models import (
 )
 from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import digest, home_of, ids_in, of_workspace, workspace_parts
-from loom.rules.permissions import (
+from loom.rules.limits import (
     CROSS_TREE,
     GENERATE,
     OF_ROLE,
@@ -53,6 +52,7 @@ from loom.rules.permissions import (
     named,
     remedy,
 )
+from loom.rules.node_values import digest, home_of, ids_in, of_workspace, workspace_parts
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from hypothesis import settings as hypothesis_settings
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
-from loom.commands import node_writer
+from loom.commands import trees
 from loom.events import streams
 from loom.models import Grove, Membership, Participant, Tree, User
 from tests.databases import drop_test_database, make_test_database
@@ -164,13 +164,13 @@ def muse(grove: Grove) -> Participant:
 @pytest.fixture
 def tree(actor: Actor) -> Tree:
     """An empty dialogue tree made by the owner."""
-    return node_writer.make_tree(actor, title="Marie")
+    return trees.new_tree(actor, title="Marie")
 
 
 @pytest.fixture
 def buffer(actor: Actor) -> Tree:
     """An empty buffer tree made by the owner."""
-    return node_writer.make_tree(actor, title="The house", mode="buffer")
+    return trees.new_tree(actor, title="The house", mode="buffer")
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
-from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands import trees
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.events import streams
 from loom.models import Grove, Membership, Node, Participant, Tree, User
 
@@ -81,7 +82,7 @@ def _side(name: str, owner: User, title: str, text: str) -> Side:
     streams.open_stream(grove)
     _join(grove, owner, "owner")
     actor = get_actor(owner, grove)
-    tree = node_writer.make_tree(actor, title=title)
+    tree = trees.new_tree(actor, title=title)
     ref = execute_line(actor, tree, Request(f'respond root "{text}"')).body["refs"][0]
     return Side(grove, tree, Node.objects.get(tree=tree, local_id=ref))
 

@@ -5,43 +5,74 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
+from agents.context.rounds import (
+    Round,
+    Syntax,
+    Teaching,
+    instructions,
+    results,
+    threshold_of,
+)
 from agents.context.sections import (
+    Counted,
+    Own,
+    Part,
+    Stop,
     framed,
     in_brief,
-    instructions,
     rendered,
     shrinking,
     stated,
+    total,
     windows,
 )
-from agents.context.subject_request import JOINT
-from agents.context.values import (
-    GAP,
-    KEPT_AT_THE_END,
-    STEP,
-    THRESHOLD,
-    Augment,
-    Aware,
-    Counted,
-    Earlier,
-    Fitted,
-    LineReply,
-    Own,
-    Part,
-    Portion,
-    Round,
-    Stop,
-    Teaching,
-    count,
-    fit,
-    threshold_of,
-    total,
-)
-from loom.grammar.lines import parts_of
-from loom.rules.node_text import escaped, frames_escaped, plain
+from agents.context.subject_request import GAP, JOINT, KEPT_AT_THE_END, Fitted, fit
+from agents.context.values import Augment, Portion, Request, View
+from loom.rules.node_values import count, escaped, frames_escaped, plain
 
 HEADER = 8  # tokens of what names an own text
-CUT = "…"
+
+
+STEP = 8  # nodes by which EARLIER grows, so that what is cached changes seldom
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The section ("": nothing), how many nodes it summarises, and a note."""
+
+    text: str = ""
+    nodes: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Aware:
+    """Everything a request to a loom-aware agent is made from. `closing` ends the message of
+    every round; `request` is not in `path`. `stated` holds the sections as they were last
+    stated to the reader, by name. `agents` and `models` may be named in `continue`,
+    `lists` are the types of `list`; `augments` in the order in which they are sent.
+    `threshold`: tokens of a result that are given whole (0: by the limit); `kept`: the last
+    nodes that truncateMiddle keeps; `step`: nodes by which EARLIER grows."""
+
+    persona: str
+    system_context: str
+    commands: tuple[Syntax, ...]
+    path: tuple[Stop, ...]
+    rounds: tuple[Round, ...]
+    view: View
+    closing: str
+    request: Request | None = None
+    truncation: str = "truncateMiddle"
+    limit: int = 3072
+    counted: Counted = count
+    stated: Mapping[str, str] = field(default_factory=dict)
+    agents: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    augments: tuple[Augment, ...] = ()
+    threshold: int = 0
+    kept: int = KEPT_AT_THE_END
+    step: int = STEP
 
 
 def earlier_of(
@@ -90,57 +121,7 @@ def _earlier(path: Sequence[Stop]) -> Earlier:
     )
 
 
-# RESULTS: the answers to the lines of a round, in their order. See docs/model.md §6.4.
-
-
-def results(done: Round, counted: Counted, *, threshold: int = THRESHOLD) -> str:
-    """The section for one round; "" where nothing was asked."""
-    parts = [_answer(one, counted, threshold) for one in done.replies if one.reply or one.number]
-    parts += done.notes
-    if done.dropped:
-        parts.append(
-            f"({done.dropped:,} characters after your commands were dropped: results come first)"
-        )
-    return framed("RESULTS", "\n".join(parts)) if parts else ""
-
-
-def _answer(answer: LineReply, counted: Counted, threshold: int) -> str:
-    if not answer.number:
-        return frames_escaped(answer.reply)
-    body = frames_escaped(_shortened(answer, counted, threshold))
-    line = frames_escaped(_line_of(answer))
-    return f"---RESULT #{answer.number} {line}\n{body}\n---RESULT_END #{answer.number}"
-
-
-def _line_of(answer: LineReply) -> str:
-    return answer.line.removeprefix("→").strip().partition("\n")[0]
-
-
-def _shortened(answer: LineReply, counted: Counted, threshold: int) -> str:
-    """The result itself; of one that is too long its first part, how much that is, and the
-    line that shows the next part."""
-    tokens = counted(answer.reply)
-    if tokens <= threshold:
-        return answer.reply
-    pieces = parts_of(answer.reply)
-    first = pieces[0]
-    if counted(first) > threshold:
-        first = first[: 4 * threshold]
-        while first and counted(first) > threshold:
-            first = first[: len(first) * 3 // 4]
-        return f"{first}{CUT}\n({_shown(first, answer.reply, tokens)} · view a smaller slice)"
-    rest = f"→ {_line_of(answer)} part:2" if answer.line.startswith("→ view") else NARROWER
-    return f"{first}{CUT}\n({_shown(first, answer.reply, tokens)} · {rest})"
-
-
-NARROWER = "narrow the command to see the rest"
-
-
-def _shown(first: str, whole: str, tokens: int) -> str:
-    return f"{len(first):,} of {len(whole):,} characters, {tokens:,} tokens in all"
-
-
-# What a loom-aware agent is sent, to the byte. See docs/model.md §6.1.
+# The whole request.
 
 
 GO_ON = "Continue."

@@ -1,13 +1,148 @@
-"""What a subject is sent: text only, no header, no section, no tool. Pure."""
+"""What a subject is sent: text only, no header, no section, no tool; and the truncations, which cut
+a path to what a model can read. Pure."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final, Literal
 
-from agents.context.values import GAP, KEPT_AT_THE_END, Counted, Fitted, Part, Portion, count, fit
+from agents.context.sections import Counted, Part, total
+from agents.context.values import Portion
 from loom.rules.documents import FoundLore, LoreEntry, chosen_lore
-from loom.rules.providers import RESERVE, WAYS
+from loom.rules.node_values import count
+from loom.rules.provider_kinds import RESERVE, WAYS
+
+# The three truncations of a tree (docs/model.md §6.3). Counts are estimates of about four
+# characters a token.
+
+
+KEPT_AT_THE_END = 4  # nodes that truncateMiddle never leaves out
+GAP = "gap"  # the role of the part in place of what was left out
+MARKER = "[…]"
+
+
+class TooLong(ValueError):
+    """What must be sent exceeds the room there is; the text is one sentence."""
+
+    def __init__(self, tokens: int, room: int) -> None:
+        super().__init__(
+            f"The path has about {tokens:,} tokens, and there is room for {max(room, 0):,}."
+        )
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What is left of the parts, and a note for the reader of the answer ("": nothing went)."""
+
+    parts: tuple[Part, ...]
+    note: str = ""
+
+
+def count_small(text: str) -> int:
+    """About how many tokens a text has in a small vocabulary, which spells other scripts by parts
+    of letters.
+
+    Measured with SmolLM2, bytes a token: Chinese 1.5, Japanese 1.6, Arabic 2.0, Russian 2.3.
+    """
+    if text.isascii():
+        return count(text)
+    plain = len(text.encode("ascii", "ignore"))
+    return -(-plain // 4) + -(-(len(text.encode()) - plain) * 2 // 3)
+
+
+def truncate_middle(
+    parts: Sequence[Part], room: int, counted: Counted = count, kept: int = KEPT_AT_THE_END
+) -> Fitted:
+    """The first nodes, a marker, and the last ones: at least `kept` of them, cut in front
+    where even they do not fit."""
+    if total(parts, counted) <= room:
+        return Fitted(tuple(parts))
+    tail = tuple(parts[-kept:])
+    left = room - total(tail, counted) - counted(MARKER)
+    if left < 0:
+        return rolling_window(tail, room, counted)
+    head = list(parts[: -len(tail)])
+    first = _fitting(head, left // 4, counted) or _fitting(head[:1], left, counted)
+    rest = head[len(first) :]
+    last = _fitting(rest[::-1], left - total(first, counted), counted)[::-1]
+    missing = len(rest) - len(last)
+    return Fitted(
+        (*first, Part(GAP, MARKER), *last, *tail),
+        f"left out {missing:,} node{'' if missing == 1 else 's'} in the middle",
+    )
+
+
+def _fitting(parts: Sequence[Part], room: int, counted: Counted) -> list[Part]:
+    """The parts from the start on that fit together."""
+    kept: list[Part] = []
+    for part in parts:
+        room -= counted(part.text)
+        if room < 0:
+            break
+        kept.append(part)
+    return kept
+
+
+def rolling_window(parts: Sequence[Part], room: int, counted: Counted = count) -> Fitted:
+    """The end of the path; the oldest text is cut inside, after a blank if one is near."""
+    if total(parts, counted) <= room:
+        return Fitted(tuple(parts))
+    kept = _fitting(parts[::-1], room, counted)[::-1]
+    cut = parts[len(parts) - len(kept) - 1]
+    left = room - total(kept, counted)
+    end = _end_of(cut.text, left, counted) if left else ""
+    begun = [Part(cut.role, end)] if end else []
+    return Fitted((*begun, *kept), f"read the last {room:,} tokens")
+
+
+def _end_of(text: str, room: int, counted: Counted) -> str:
+    """The longest end of `text` that fits, without a broken word in front where it can be."""
+    text = text[-4 * room :]  # no count is below a quarter of the characters
+    low, high = 0, len(text)  # the first start that fits lies between
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if counted(text[middle:]) <= room else (middle + 1, high)
+    end = text[low:]
+    blank = next((at for at, char in enumerate(end[:80]) if char.isspace()), -1)
+    return end[blank + 1 :]
+
+
+def stop_at_limit(parts: Sequence[Part], room: int, counted: Counted = count) -> Fitted:
+    """All parts. Raises TooLong where they do not fit."""
+    tokens = total(parts, counted)
+    if tokens > room:
+        raise TooLong(tokens, room)
+    return Fitted(tuple(parts))
+
+
+TRUNCATIONS: dict[str, Callable[[Sequence[Part], int, Counted], Fitted]] = {
+    "rollingWindow": rolling_window,
+    "stopAtLimit": stop_at_limit,
+}
+
+
+def fit(
+    parts: Sequence[Part],
+    truncation: str,
+    room: int,
+    counted: Counted = count,
+    *,
+    kept: int = KEPT_AT_THE_END,
+) -> Fitted:
+    """The parts cut to `room` tokens by a truncation; `kept`: the last nodes that truncateMiddle
+    never leaves out.
+
+    Raises TooLong where there is no room at all, or the truncation says stop.
+    """
+    if room <= 0:
+        raise TooLong(total(parts, counted), room)
+    if truncation == "truncateMiddle":
+        return truncate_middle(parts, room, counted, kept)
+    return TRUNCATIONS[truncation](parts, room, counted)
+
+
+# How a text is handed over to a chat.
+
 
 BEGINS: Final = "(the text begins)"
 PLAIN: Final = "plain"
@@ -53,20 +188,20 @@ def handed_over(system: str, text: str, way: str) -> Messages:
     knows of them.
     """
     if not text.strip() or way == PLAIN:
-        return (*_system(system), _user(text or BEGINS))
+        return (*system_said(system), user_said(text or BEGINS))
     if way in BEGUN:
-        return (*_system(system), _user(BEGINS), _model(text.rstrip()))
-    shown = [one for end, on in EXAMPLES for one in (_user(end), _model(on))]
+        return (*system_said(system), user_said(BEGINS), _model(text.rstrip()))
+    shown = [one for end, on in EXAMPLES for one in (user_said(end), _model(on))]
     examples = shown if way == "few_shot" else []
     head = JOINT.join(one for one in (system, ASKS) if one)
-    return (*_system(head), *examples, _user(text))
+    return (*system_said(head), *examples, user_said(text))
 
 
-def _system(text: str) -> Messages:
+def system_said(text: str) -> Messages:
     return ({"role": "system", "content": text},) if text else ()
 
 
-def _user(text: str) -> dict[str, str]:
+def user_said(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}
 
 
@@ -74,7 +209,7 @@ def _model(text: str) -> dict[str, str]:
     return {"role": "assistant", "content": text}
 
 
-# What a subject is sent: text only, no header, no section, no tool. Pure.
+# The whole request.
 
 
 GO_ON = "Continue."
@@ -352,37 +487,3 @@ def _dialogue(parts: Sequence[Part], prefill: bool) -> tuple[dict[str, str], ...
 
 def _role(part: Part) -> str:
     return "user" if part.role == GAP else part.role
-
-
-# What a model is asked for a summary: docs/model.md §2.1.
-
-
-SUMMARISES: Final = (
-    "Summarise a text of a larger work in one specific sentence of at most 30 words, in its "
-    "language. Say what happens or is said in it, not that it is a text. Write only the sentence."
-)
-SUMMARISES_ALL: Final = (
-    "Summarise a work in at most two sentences, in its language, from the beginnings of its parts. "
-    "Say what it is about and how it branches. Write only the sentences."
-)
-
-
-SUMMARISES_DOCUMENT: Final = (
-    "Summarise a document in at most two sentences, in its language. Say what it says, not that it "
-    "is a document. Write only the sentences."
-)
-Of = Literal["text", "tree", "document"]
-_SUMMARISED: Final[dict[Of, tuple[str, str]]] = {
-    "text": (SUMMARISES, "text"),
-    "tree": (SUMMARISES_ALL, "parts"),
-    "document": (SUMMARISES_DOCUMENT, "document"),
-}
-
-
-def summary_messages(before: Sequence[str], text: str, *, of: Of) -> Messages:
-    """The request for a summary of `text`; `before` are the title and what is above it."""
-    context = JOINT.join(one for one in before if one)
-    head = f"What comes before, for you to understand it:{JOINT}{context}{JOINT}" if context else ""
-    system, name = _SUMMARISED[of]
-    asked = f"{head}The {name} to summarise:{JOINT}{text}"
-    return (*_system(system), _user(asked))

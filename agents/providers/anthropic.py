@@ -26,8 +26,9 @@ from agents.providers.attempt import (
     with_images,
     without_images,
 )
-from agents.providers.exchange import Exchange, Failure, Outgoing, of_words
-from loom.rules.node_text import described
+from agents.providers.failures import Failure, of_words
+from agents.providers.transport import Exchange, Outgoing
+from loom.rules.node_values import described
 
 VERSION = "2023-06-01"
 MAX_TOKENS = 1024  # this shape demands a number

@@ -13,16 +13,9 @@ from urllib.parse import quote
 import httpx
 from httpx_sse import EventSource
 
-from agents.providers.exchange import (
-    Broken,
-    Exchange,
-    Failure,
-    Limits,
-    Outgoing,
-    exchange,
-    of_status,
-)
-from loom.rules.node_text import described, images_parted
+from agents.providers.failures import Broken, Failure, of_status
+from agents.providers.transport import Exchange, Limits, Outgoing, exchange
+from loom.rules.node_values import described, images_parted
 
 _LONE = re.compile("[\x00\ud800-\udfff]")
 _PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")

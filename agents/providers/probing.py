@@ -1,14 +1,19 @@
-"""What an endpoint can do, found by tiny requests: each asks for one thing and looks at what
-comes. A few tokens each; nothing of a tree is sent.
-"""
+"""What an endpoint can do, found by tiny requests: each asks for one thing and looks at what comes.
+A few tokens each; nothing of a tree is sent. An owner begins it, and what is found is remembered
+with the participant; and which models an address has."""
 
+import asyncio
 from base64 import b64encode
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 import httpx
+from django.utils import timezone
 
+from agents.context.overlap import Overlap, goes_on
 from agents.context.subject_request import BEGINS, handed_over
 from agents.providers.attempt import (
     Ask,
@@ -23,11 +28,15 @@ from agents.providers.attempt import (
     value_of,
     whole,
 )
-from agents.providers.exchange import Broken, Clock, Exchange, Failure, Limits, broken_by
-from agents.providers.registry import Provider, sampler_fields
-from agents.reply import Overlap, goes_on
-from loom.rules.node_text import image_reference
-from loom.rules.providers import PROBED, SAMPLERS_BY_NAME
+from agents.providers.failures import Broken, Failure
+from agents.providers.registry import Provider, provider_of, sampler_fields, whom
+from agents.providers.transport import Clock, Exchange, Limits, broken_by, in_thread, the_loop
+from loom.commands import participants
+from loom.commands.money import allowed_addresses, key_of
+from loom.commands.participants import note_probe
+from loom.models import Participant
+from loom.rules.node_values import image_reference, instant
+from loom.rules.provider_kinds import PROBED, SAMPLERS_BY_NAME
 from loom.transfer.images import square
 
 LIMITS = Limits(connect_s=10, first_s=60, idle_s=20, total_s=90, body_bytes=1024 * 1024)
@@ -263,6 +272,9 @@ CHECKS: dict[str, Callable[[Probe], Awaitable[bool]]] = {
 }
 
 
+# What an endpoint answers at all, and which models it lists.
+
+
 async def first_failure(probe: Probe) -> Failure | None:
     """Why nothing can be asked at all; None where a chat or a completion is answered."""
     chat = await probe.chat(("user", "Say yes."))
@@ -315,3 +327,108 @@ def _context_of(listed: dict[str, Any]) -> int:
             if isinstance(tokens, int) and 0 < tokens <= MOST_CONTEXT:
                 return tokens
     return 0
+
+
+# Begun by an owner, run by a worker.
+
+
+def start_listing(uid: str) -> None:
+    """Asks on the loop, without waiting for it."""
+    asyncio.run_coroutine_threadsafe(_models_listed(uid), the_loop().loop)
+
+
+def run_listing(uid: str) -> None:
+    """The same, waited for."""
+    the_loop().run(_models_listed(uid))
+
+
+async def _models_listed(uid: str) -> None:
+    found = await in_thread(participants.asked, uid)
+    if found is None:
+        return
+    source, listing = found
+    provider = provider_of(source.kind)
+    ask = Ask(source.url, "", None, None, key=source.api_key, auth=source.auth)
+    allow = allowed_addresses(source.url, allow_private=source.allow_private)
+    probe = Probe(provider, ask, provider.transport(allow))
+    models: dict[str, int] = {}
+    error: dict[str, Any] | None = None
+    try:
+        models = await models_of(probe, strict=True)
+    except Broken as broken:
+        error = broken.failure.error
+    except Exception:
+        await in_thread(participants.note_models, listing, {}, Failure("server").error)
+        raise
+    await in_thread(participants.note_models, listing, models, error)
+
+
+def start_probe(uid: str) -> None:
+    """Probes a participant's endpoint on the loop, without waiting for it."""
+    one = Participant.objects.filter(uid=uid, kind="model", archived_at__isnull=True).first()
+    if one is not None:
+        asyncio.run_coroutine_threadsafe(_probed(one), the_loop().loop)
+
+
+def run_probe(uid: str) -> None:
+    """The same, waited for."""
+    one = Participant.objects.filter(uid=uid, kind="model", archived_at__isnull=True).first()
+    if one is not None:
+        the_loop().run(_probed(one))
+
+
+async def _probed(one: Participant) -> None:
+    began = timezone.now()
+    found: dict[str, bool] = {}
+    models: dict[str, int] = {}
+    try:
+        probe = _probe_of(one)
+        failure = await first_failure(probe)
+        for name, check in CHECKS.items() if failure is None else ():
+            await in_thread(note_probe, one, _body(began, found, checking=name))
+            found[name] = await check(probe)
+        models = await _listed(probe) if failure is None else {}
+        error = failure.error if failure else None
+    except Broken as broken:
+        error = broken.failure.error
+    _, _, model = whom(one) if models else (None, "", "")
+    context = models.get(model, 0)
+    body = _body(began, found, error=error, models=models, context=context, ended=True)
+    await in_thread(note_probe, one, body)
+
+
+async def _listed(probe: Probe) -> dict[str, int]:
+    """What the endpoint lists; many small servers list nothing."""
+    try:
+        return await models_of(probe)
+    except Broken:
+        return {}
+
+
+def _probe_of(one: Participant) -> Probe:
+    provider, base_url, model = whom(one)
+    ask = Ask(base_url, model, None, None, max_tokens=TOKENS, key=key_of(one), auth=one.auth)
+    allow = allowed_addresses(base_url, allow_private=one.allow_private)
+    return Probe(provider, ask, provider.transport(allow))
+
+
+def _body(
+    began: datetime,
+    found: dict[str, bool],
+    *,
+    checking: str = "",
+    error: dict[str, Any] | None = None,
+    models: Mapping[str, int] = MappingProxyType({}),
+    context: int = 0,
+    ended: bool = False,
+) -> dict[str, Any]:
+    status = ("failed" if error else "done") if ended else "running"
+    return {
+        "status": status,
+        "began_at": instant(began),
+        "checking": checking,
+        "found": dict(found),
+        "error": error,
+        "models": list(models),
+        "context": context,
+    }

@@ -11,9 +11,10 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
+from django.conf import settings
 
 from agents.providers.anthropic import Anthropic
 from agents.providers.attempt import (
@@ -37,17 +38,13 @@ from agents.providers.attempt import (
     with_images,
     without_images,
 )
-from agents.providers.exchange import (
-    Broken,
-    Exchange,
-    Failure,
-    Outgoing,
-    of_words,
-    without_traceback,
-)
-from agents.providers.transport import CheckedTransport, checked_addresses
-from loom.rules.provider_addresses import BadUrl, read_url
-from loom.rules.providers import LITELLM_BY_SDK, LOCAL_WINDOW, PROBED, why_not_litellm
+from agents.providers.failures import Broken, Failure, of_words, without_traceback
+from agents.providers.transport import CheckedTransport, Exchange, Outgoing, checked_addresses
+from loom.rules.provider_kinds import LITELLM_BY_SDK, LOCAL_WINDOW, PROBED, why_not_litellm
+from loom.rules.providers import BadUrl, read_url
+
+if TYPE_CHECKING:  # this is imported where no apps are loaded, too
+    from loom.models import Participant
 
 # The OpenAI-shaped API: chat and completions, streamed or whole.
 
@@ -472,3 +469,23 @@ EMBEDDED = Provider(
     opening="<|endoftext|>",
     grammar=True,
 )
+
+
+def whom(participant: "Participant") -> tuple[Provider, str, str]:
+    """(provider, base_url, model) of a participant. Raises Broken where there is none."""
+    provider, base_url, model = addressed(participant)
+    if not base_url and provider is EMBEDDED:
+        raise Broken(Failure("absent", "The embedded model is not running."))
+    if not base_url:
+        raise Broken(Failure("absent", f"{participant.name} has no base_url."))
+    return provider, base_url, model
+
+
+def addressed(participant: "Participant") -> tuple[Provider, str, str]:
+    """The same where there may be no base_url."""
+    name, _, model = participant.model_ref.partition(":")
+    own, local = participant.base_url, settings.LOCAL_MODEL_URL
+    if name == "local" and own in ("", local):
+        return EMBEDDED, local, model
+    provider = provider_of(name)
+    return provider, own or provider.base_url, model or participant.model_ref

@@ -1,5 +1,7 @@
-"""Searching the web: what each kind of service is asked, and what it answers, in one shape."""
+"""Searching the web: what each kind of service is asked and what it answers, in one shape; and a
+search that a line asks for."""
 
+import asyncio
 import html
 import json
 import re
@@ -11,7 +13,20 @@ from urllib.parse import urlencode, urlsplit
 import httpx
 
 from agents.providers.attempt import error_of, masked, refusal, value_of
-from agents.providers.exchange import Broken, Clock, Exchange, Failure, Kind, Limits, broken_by
+from agents.providers.failures import RETRYABLE, Broken, Failure, Kind
+from agents.providers.transport import (
+    CheckedTransport,
+    Clock,
+    Exchange,
+    Limits,
+    broken_by,
+    in_thread,
+    the_loop,
+)
+from loom.commands import web_search
+from loom.models import SearchService, WebSearch
+from loom.rules.errors import CommandError
+from loom.rules.provider_kinds import search_service
 
 LIMITS = Limits(connect_s=8, first_s=15, idle_s=15, total_s=18, body_bytes=2 * 1024 * 1024)
 MOST_ASKED = 20  # results of one request, of which those of other hosts are left out
@@ -242,3 +257,82 @@ def _is_wanted(hit: Hit, question: Question) -> bool:
         return any(host == one.lower() or host.endswith(f".{one.lower()}") for one in names)
 
     return not is_of(question.exclude) and (not question.include or is_of(question.include))
+
+
+# A search that a line asks for, answered at its step.
+
+
+_SAID = {
+    "auth": ("The search service refused the key", "an owner has to enter a valid key"),
+    "rate": ("The search service is rate limiting requests", "search again in a moment"),
+    "credit": (
+        "The search service's quota is used up",
+        "an owner can raise it there; find searches this tree",
+    ),
+    "timeout": ("The search service timed out", "search again"),
+    "invalid": ("The search service refused the query", "search in other words"),
+    "not_found": ("There is no search service at its address", "an owner has to correct it"),
+}
+_UNAVAILABLE = ("The search service could not be reached", "search again")
+_CODES = {"rate": "LIMIT_EXCEEDED", "credit": "LIMIT_EXCEEDED", "invalid": "INVALID_SYNTAX"}
+
+
+def start_search(uid: str) -> None:
+    """Searches on the loop, without waiting for it."""
+    asyncio.run_coroutine_threadsafe(_searched(uid), the_loop().loop)
+
+
+def run_search(uid: str) -> None:
+    """The same, waited for."""
+    the_loop().run(_searched(uid))
+
+
+async def _searched(uid: str) -> None:
+    begun = await in_thread(web_search.begun, uid)
+    if begun is None:
+        return
+    text, error = "", None
+    try:
+        text = await _found(*begun)
+    except Broken as broken:
+        error = _error(broken.failure)
+    except CommandError as refused:  # its key cannot be read
+        error = {**refused.body}
+    except Exception:
+        await in_thread(web_search.ended, uid, error=_error(Failure("server")))
+        raise
+    await in_thread(web_search.ended, uid, text=text, error=error)
+
+
+async def _found(row: WebSearch, service: SearchService) -> str:
+    url, key, allow = await in_thread(web_search.way_of, service)
+    asks = row.asks
+    question = Question(
+        asks["query"],
+        asks["depth"],
+        asks["topic"],
+        asks["max"],
+        tuple(asks["include"]),
+        tuple(asks["exclude"]),
+    )
+    transport = CheckedTransport(allow)
+    try:
+        hits = await found_by(Where(service.kind, url, key), question, transport)
+    finally:
+        await transport.aclose()
+    kind = search_service(service.kind)
+    shown = [(one.title, one.url, one.excerpt) for one in hits]
+    return web_search.numbered(row, shown, kind.title if kind else service.kind)
+
+
+def _error(failure: Failure) -> dict[str, Any]:
+    """Why a search failed, as a refusal of its line."""
+    if failure.kind == "refused":
+        return failure.error
+    message, hint = _SAID.get(failure.kind, _UNAVAILABLE)
+    return {
+        "code": _CODES.get(failure.kind, "UNAVAILABLE"),
+        "message": f"{message}: {failure.said}" if failure.said else f"{message}.",
+        "hint": hint,
+        "retryable": failure.kind in RETRYABLE,
+    }

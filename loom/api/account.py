@@ -13,8 +13,7 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.api import responses
-from loom.api.auth import demand_browser, user_of
-from loom.api.bodies import Body, Part, read
+from loom.api.requests import Body, Part, demand_browser, read, user_of
 from loom.api.schema import PAGES, one_of, operation, paged
 from loom.commands import people
 from loom.commands import saved as saving
@@ -22,8 +21,8 @@ from loom.models import ApiKey, User, UserSession
 from loom.queries.trees import browsers_of, grove_bodies
 from loom.rules import options
 from loom.rules.errors import CommandError
-from loom.rules.identity import instant
-from loom.rules.permissions import Scope
+from loom.rules.limits import Scope
+from loom.rules.node_values import instant
 
 # What is sent.
 

@@ -14,18 +14,17 @@ from rest_framework.response import Response
 from loom import access
 from loom.access import Actor
 from loom.api import responses
-from loom.api.auth import user_of
-from loom.api.bodies import Body, read
+from loom.api.requests import Body, read, user_of
 from loom.api.schema import operation
 from loom.api.waiting import Wait, ended_within, hold, of_search
-from loom.commands import execute, turn_lifecycle, web_search
+from loom.commands import context, execute, turn_lifecycle, web_search, windows
 from loom.commands.command_reference import catalogue
 from loom.commands.continuing import outcome_of
 from loom.models import Step, Tree, Workspace
 from loom.models.generations import OPEN_TURN
 from loom.queries.workspaces import turn_body, turns
 from loom.rules.errors import CommandError
-from loom.rules.permissions import GENERATE
+from loom.rules.limits import GENERATE
 
 # What is sent.
 
@@ -126,7 +125,7 @@ def in_workspace(request: Request, uid: str) -> Response:
     actor, workspace = access.get_workspace(user_of(request), uid)
     given = read(request, LineSent)
     if workspace.participant_id != actor.participant.pk:
-        actor = execute.acting_for(actor, workspace.participant, given.line)
+        actor = windows.acting_for(actor, workspace.participant, given.line)
     return _run(request, given, actor, workspace.tree, workspace)
 
 
@@ -134,7 +133,7 @@ def _run(
     request: Request, given: LineSent, actor: Actor, tree: Tree, workspace: Workspace
 ) -> Response:
     is_dry = bool(given.dry_run)
-    sent = execute.Request(given.line, key=given.key or "", at=given.at or "", dry_run=is_dry)
+    sent = context.Request(given.line, key=given.key or "", at=given.at or "", dry_run=is_dry)
     answer = execute.execute_line(actor, tree, sent, workspace)
     body = answer.body
     if answer.running and not is_dry and not body["generations"]:

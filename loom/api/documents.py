@@ -13,21 +13,19 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.access import Actor, documents_for, linked_to
-from loom.api import bodies, responses
-from loom.api.auth import user_of
-from loom.api.bodies import read
+from loom.api import requests, responses
+from loom.api.requests import read, user_of
 from loom.api.schema import PAGES, a_number, an_id, number, operation, paged, word
 from loom.commands import document_actions as verbs
 from loom.commands import summaries
 from loom.commands.documents import Kind
 from loom.commands.summaries import MOST_TRIES
-from loom.grammar.refs import Slice
-from loom.grammar.tokens import ParseError
+from loom.grammar.refs import ParseError, Slice
 from loom.models import Document, Revision
 from loom.queries import documents as queries
 from loom.rules import documents as rules
 from loom.rules.errors import CommandError
-from loom.rules.identity import instant
+from loom.rules.node_values import instant
 
 
 class DocumentListed(BaseModel):
@@ -110,7 +108,7 @@ class Difference(BaseModel):
     pieces: list[PieceOf]
 
 
-class DocumentSent(bodies.Body):
+class DocumentSent(requests.Body):
     """A new document; without a grove in the caller's first."""
 
     title: str
@@ -119,14 +117,14 @@ class DocumentSent(bodies.Body):
     grove: str = ""
 
 
-class DocumentChanged(bodies.Part):
+class DocumentChanged(requests.Part):
     """A title, a kind."""
 
     title: str = ""
     kind: Kind = "note"
 
 
-class WriteSent(bodies.Part):
+class WriteSent(requests.Part):
     """Exactly one change: `text` (all of it), `append`, `at` or `section` with `content`, or `old`
     with `new`. `revision` is the one that the caller has seen; without it nothing is compared."""
 
@@ -140,7 +138,7 @@ class WriteSent(bodies.Part):
     revision: int = 1
 
 
-class RestoreSent(bodies.Body):
+class RestoreSent(requests.Body):
     """Which revision becomes the newest again."""
 
     revision: int

@@ -16,9 +16,8 @@ from rest_framework.response import Response
 from loom import access
 from loom.access import Actor
 from loom.api import responses
-from loom.api.auth import demand_scope, user_of
-from loom.api.bodies import Body, Instant, LinkNamed, Part, read
 from loom.api.nodes import events_of
+from loom.api.requests import Body, Instant, LinkNamed, Part, demand_scope, read, user_of
 from loom.api.schema import (
     PAGES,
     a_number,
@@ -40,10 +39,10 @@ from loom.queries.event_log import MAX_EVENTS
 from loom.queries.search import Filters, Hit, Kind, Sort, find_in_grove, parse_since
 from loom.queries.trees import grove_bodies, grove_body, tags_in
 from loom.rules.errors import CommandError
-from loom.rules.identity import instant
-from loom.rules.options import SETTINGS, settings_schema, values_of
-from loom.rules.permissions import Role
-from loom.rules.providers import SEARCH_SERVICES
+from loom.rules.limits import Role, values_of
+from loom.rules.node_values import instant
+from loom.rules.options import SETTINGS, settings_schema
+from loom.rules.provider_kinds import SEARCH_SERVICES
 
 CURSOR = (
     a_number("since", "The last seq that is known."),

@@ -19,19 +19,20 @@ from rest_framework.response import Response
 from loom import access, models
 from loom.access import Actor
 from loom.api import responses
-from loom.api.auth import user_of
+from loom.api.requests import user_of
 from loom.api.schema import a_number, a_truth, an_id, number, operation, truth, word
 from loom.commands.windows import link_type
 from loom.events import streams
 from loom.models import Tree, Workspace
 from loom.queries import event_log, lookup, trees, verify
 from loom.queries.links import graph_body, graph_of
-from loom.queries.lookup import path_ids, path_of
-from loom.queries.node_bodies import node_bodies, nodes_json
-from loom.queries.node_rows import NodeRow, row_of, rows_of
+from loom.queries.lookup import NodeRow, path_of, rows_of
+from loom.queries.node_bodies import node_bodies, nodes_json, row_of
+from loom.queries.places import path_ids
 from loom.queries.provenance import provenance_of
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import LINK_TYPES, looks_like_id
+from loom.rules.link_types import LINK_TYPES
+from loom.rules.node_values import looks_like_id
 from loom.rules.windows import MOST_DEEP
 
 # Reading a tree over the API: nodes, paths, the skeleton, events and verification.

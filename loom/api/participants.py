@@ -14,17 +14,16 @@ from rest_framework.response import Response
 from loom import access, models
 from loom.access import Actor
 from loom.api import responses
-from loom.api.auth import user_of
-from loom.api.bodies import MAX_TEXT, Part, Word, read
 from loom.api.nodes import get_node
+from loom.api.requests import MAX_TEXT, Part, Word, read, user_of
 from loom.api.schema import PAGES, a_truth, an_id, operation, paged, truth, word
 from loom.commands import participants as verbs
 from loom.commands.agent_templates import TEMPLATES
 from loom.models import Node, Tree, User, Workspace
+from loom.models.base import today
 from loom.queries import usage
-from loom.queries.usage import today
 from loom.rules.errors import CommandError
-from loom.rules.providers import DEFAULT_CONTEXT
+from loom.rules.provider_kinds import DEFAULT_CONTEXT
 
 # What is sent.
 

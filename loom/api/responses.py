@@ -6,7 +6,7 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from loom.rules.errors import Code
-from loom.rules.permissions import Role
+from loom.rules.limits import Role
 
 T = TypeVar("T")
 

@@ -100,7 +100,7 @@ class Schema(AutoSchema):
 class BearerInSchema(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """API keys."""
 
-    target_class = "loom.api.auth.Bearer"
+    target_class = "loom.api.requests.Bearer"
     name = "key"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
@@ -111,7 +111,7 @@ class BearerInSchema(OpenApiAuthenticationExtension):  # type: ignore[no-untyped
 class CookieInSchema(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """Signed-in browsers."""
 
-    target_class = "loom.api.auth.Cookie"
+    target_class = "loom.api.requests.Cookie"
     name = "cookie"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:

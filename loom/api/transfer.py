@@ -22,13 +22,12 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.access import Actor
-from loom.api.auth import user_of
-from loom.api.bodies import Body, read
+from loom.api.requests import Body, read, user_of
 from loom.api.schema import form, operation
 from loom.events.streams import enqueue
 from loom.models import Grove, Import, ImportPart, Tree, User
 from loom.rules.errors import Code, CommandError, not_found
-from loom.rules.identity import instant
+from loom.rules.node_values import instant
 from loom.transfer import exporting, importing
 from loom.transfer.exporting import FORMATS, Format
 from loom.transfer.files import MAX_FILE

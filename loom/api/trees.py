@@ -18,10 +18,9 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.access import Actor
-from loom.api import bodies, responses
-from loom.api.auth import user_of
-from loom.api.bodies import MAX_TEXT, Body, Part, read
+from loom.api import requests, responses
 from loom.api.nodes import get_node
+from loom.api.requests import MAX_TEXT, Body, Part, read, user_of
 from loom.api.schema import (
     PAGES,
     a_truth,
@@ -40,11 +39,11 @@ from loom.commands import trees as tree_commands
 from loom.models import Tree, User, Workspace
 from loom.queries import lookup
 from loom.queries.links import link_bodies, links_in
-from loom.queries.lookup import pins_on
+from loom.queries.places import pins_on
 from loom.queries.trees import tree_bodies, tree_body
-from loom.rules import identity
+from loom.rules import link_types, node_values
 from loom.rules.errors import CommandError
-from loom.rules.node_text import IMAGE_TYPES, MOST_IMAGE_BYTES, image_reference
+from loom.rules.node_values import IMAGE_TYPES, MOST_IMAGE_BYTES, image_reference
 from loom.transfer import images
 
 # What is sent.
@@ -144,7 +143,7 @@ class NewPublicLink(PublicLink):
     "DELETE",
     "public links revoke",
     "Revoke a public link",
-    body=bodies.LinkNamed,
+    body=requests.LinkNamed,
     answers=responses.Gone,
 )
 @api_view(["GET", "POST", "DELETE"])
@@ -154,7 +153,7 @@ def public_links(request: Request, uid: str) -> Response:
     if request.method == "GET":
         return paged(request, tree_commands.open_links(actor, tree), tree_commands.public_link_body)
     if request.method == "DELETE":
-        tree_commands.revoke_public_link(actor, tree, read(request, bodies.LinkNamed).id)
+        tree_commands.revoke_public_link(actor, tree, read(request, requests.LinkNamed).id)
         return Response({"ok": True})
     made, secret = tree_commands.make_public_link(
         actor, tree, days=read(request, PublicLinkSent).days
@@ -246,13 +245,13 @@ def links(request: Request) -> Response:
 @api_view(["GET"])
 def types(request: Request) -> Response:
     """Every stored type with how it reads from its target's side."""
-    listed = [_type(name) for name in identity.STORED]
+    listed = [_type(name) for name in link_types.STORED]
     return Response({"count": len(listed), "results": listed})
 
 
 def _type(name: str) -> dict[str, Any]:
-    reverse = identity.reverse_of(name)
-    return {"name": name, "reverse": reverse, "symmetric": name in identity.SYMMETRIC}
+    reverse = link_types.reverse_of(name)
+    return {"name": name, "reverse": reverse, "symmetric": name in link_types.SYMMETRIC}
 
 
 # Trees over the API: list, make, change, archive, erase.
@@ -394,7 +393,7 @@ def summaries(request: Request, uid: str) -> Response:
             SummaryFailed(
                 node=one.point.local_id if one.point.parent_slot_id else None,
                 error=one.error or {},
-                at=identity.instant(one.ended_at),
+                at=node_values.instant(one.ended_at),
             )
             for one in summary_commands.failures(tree)
             if one.ended_at is not None

@@ -12,13 +12,12 @@ from rest_framework.response import Response
 from loom import access
 from loom.access import Actor
 from loom.api import responses
-from loom.api.auth import demand_scope, user_of
-from loom.api.bodies import Body, Part, read
 from loom.api.groves import CURSOR
 from loom.api.nodes import events_of
+from loom.api.requests import Body, Part, demand_scope, read, user_of
 from loom.api.schema import MOST_ROWS, USUAL_ROWS, a_number, an_id, needed, number, operation, word
 from loom.commands import drafts as draft_commands
-from loom.commands import step_records
+from loom.commands.windows import set_settings
 from loom.events import streams
 from loom.models import Node, Step
 from loom.models import Workspace as Stored
@@ -28,10 +27,17 @@ from loom.queries.node_bodies import messages_of
 from loom.queries.outline import outline_of
 from loom.queries.verify import verify_view
 from loom.queries.window_contents import windows_of
-from loom.queries.windows import augments_body
-from loom.queries.workspaces import draft_body, drafts_of, status_of, tasks_of, workspace_body
+from loom.queries.workspace_bodies import (
+    augments_body,
+    draft_body,
+    drafts_of,
+    status_of,
+    tasks_of,
+    workspace_body,
+)
+from loom.queries.workspaces import items_of
 from loom.rules.errors import not_found
-from loom.rules.identity import instant, looks_like_id
+from loom.rules.node_values import instant, looks_like_id
 
 # What is sent.
 
@@ -227,7 +233,7 @@ def workspace(request: Request, uid: str) -> Response:
     if request.method == "PATCH":
         demand_scope(request, "write")
         sent = read(request, WorkspaceChanged)
-        found = step_records.set_settings(actor, found, sent.settings)
+        found = set_settings(actor, found, sent.settings)
     return Response(_body(actor, found))
 
 
@@ -389,7 +395,7 @@ def _steps(actor: Actor, steps: list[Step]) -> list[dict[str, Any]]:
     if not views:
         return []
     closed = access.closed_steps(actor, [step for step, _ in views])
-    items = lookup.items_of(step for step, _ in views)
+    items = items_of(step for step, _ in views)
     names = written(chain.from_iterable(items.values()), views[0][1].tree_id)
     answers = messages_of(step for step, _ in views)
     bodies = [

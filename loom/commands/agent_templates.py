@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from loom.models import Grove, Participant
 from loom.rules.errors import CommandError
-from loom.rules.permissions import PRESETS
-from loom.rules.providers import usual_limits
+from loom.rules.limits import PRESETS
+from loom.rules.provider_kinds import usual_limits
 
 
 @dataclass(frozen=True)

@@ -10,33 +10,26 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor, documents_for
-from loom.commands import document_log, node_writer
+from loom.commands import document_log, lenses, node_writer
 from loom.commands import drafts as draft_commands
-from loom.commands.context import (
-    Context,
-    Op,
-    Reply,
-    get_document,
-    get_own_node,
-    item_of,
-    touched,
-    tree_of,
-)
+from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Op, Reply, get_document
 from loom.commands.documents import named
+from loom.commands.drafts import settle_draft
 from loom.commands.lenses import aimed
 from loom.commands.marks import add_mark
-from loom.commands.node_writer import NewNode, demand_text, settle_draft
+from loom.commands.node_writer import NewNode, demand_text
 from loom.commands.nodes import edited_version, made_nodes
-from loom.commands.registry import Args, RefField, Written, command
-from loom.grammar.tokens import ParseError
+from loom.commands.registry import command, get_own_node, item_of, touched, tree_of
+from loom.grammar.refs import ParseError
 from loom.models import Document, Mark, Mention, Node, NodeSource, Participant, Revision
 from loom.queries import documents as papers
-from loom.queries import lookup
-from loom.rules import documents, identity
+from loom.queries import lookup, places
+from loom.rules import documents, node_values
 from loom.rules.documents import Edit
 from loom.rules.errors import CommandError, not_found
-from loom.rules.node_text import merged
-from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE, WRITE_DOCUMENTS
+from loom.rules.limits import LOOM, READ_DOCUMENTS, WRITE, WRITE_DOCUMENTS
+from loom.rules.text_changes import merged
 
 ANNOTATION_FORMS = ("note", "question", "suggestion", "warning", "objection")
 
@@ -72,7 +65,7 @@ def annotate(context: Context, args: Annotate) -> Reply:
 def _about_tree(context: Context, args: Annotate) -> Reply:
     """A note about a tree hangs below the root here and names the tree in its sources."""
     about = tree_of(context, args.ref)
-    source = (identity.of_tree(about.pk), "primary", "")
+    source = (node_values.of_tree(about.pk), "primary", "")
     new = NewNode(
         args.content,
         kind="annotation",
@@ -201,7 +194,7 @@ def suggest(context: Context, args: Suggest) -> Reply:
     if target.kind != "text" or target.parent_slot_id is None:
         raise CommandError("REJECTED", "Only a text can be reworded.", hint="→ annotate here")
     node_writer.demand_visible(target)
-    text = node_writer.with_slice(target.text, ref.slice, args.content)
+    text = lenses.with_slice(target.text, ref.slice, args.content)
     demand_text(text)
     if text == target.text:
         raise CommandError(
@@ -353,7 +346,7 @@ def _standing(context: Context, node: Node) -> tuple[Node, Node]:
     """(the version that a suggestion is about, the newest one there). Refuses one that is decided,
     and CONFLICT where a model would take a person's unsaved edit away."""
     _demand_open(node)
-    newest = lookup.newest_version(lookup.rows().get(pk=node.parent_slot_id or 0))
+    newest = places.newest_version(lookup.rows().get(pk=node.parent_slot_id or 0))
     node_writer.demand_visible(newest)
     draft_commands.demand_free(context.actor, newest)
     versions = lookup.rows().filter(slot=newest.slot_id, hash=node.parent_hash)
@@ -391,7 +384,7 @@ def _about_document(context: Context, node: Node) -> tuple[Document, int] | None
     found = rows.values_list("item", "version_seen").first()
     if found is None:
         return None
-    key = identity.document_id(found[0]) or 0
+    key = node_values.document_id(found[0]) or 0
     readable = documents_for(context.actor, context.tree).filter(pk=key)
     document = readable.select_related("grove").first()
     if document is None:
@@ -448,8 +441,8 @@ def _decided(context: Context, node: Node, decision: str, version: str) -> Op:
 
 def _read(context: Context, node: Node) -> Reply:
     """Marks what stands above a text as read: the text is not marked as older any more."""
-    above = lookup.version_above(node, context.workspace)
-    item = identity.of_node(node.pk)
+    above = places.version_above(node, context.workspace)
+    item = node_values.of_node(node.pk)
     known = Mark.objects.filter(item=item, kind="read", removed_at__isnull=True)
     if not node.parent_hash or above is None or above.hash == node.parent_hash:
         raise CommandError(

@@ -6,27 +6,28 @@ from fnmatch import fnmatchcase
 from typing import Annotated, Literal
 
 from loom.commands import document_log
-from loom.commands.context import Context, Reply, item_of
+from loom.commands.command_args import Args, Written
+from loom.commands.context import Context, Reply
 from loom.commands.documents import create, named
-from loom.commands.registry import Args, Written, command
+from loom.commands.registry import command, item_of
 from loom.commands.registry import every as commands
 from loom.events.streams import Writer
 from loom.models import Document, Revision
 from loom.queries.documents import title_key
-from loom.queries.windows import (
-    MOST,
+from loom.queries.workspace_bodies import circle_of
+from loom.queries.workspaces import (
+    MOST_AUGMENTS,
     Augment,
     Loaded,
     augment_of,
     augments_of,
-    circle_of,
     in_order,
     loaded_in,
 )
 from loom.rules import documents
 from loom.rules.errors import CommandError, not_found
-from loom.rules.node_text import count
-from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
+from loom.rules.limits import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
+from loom.rules.node_values import count
 
 _NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
 SHARE = 2  # loaded texts take at most half of what a model can read
@@ -250,9 +251,11 @@ def _stored(context: Context, writer: Writer, name: str, text: str, many: int) -
             "CONFLICT", f"{named(old)} is a note.", hint="choose another name for the augment"
         )
     if old is None:
-        if many >= MOST:
+        if many >= MOST_AUGMENTS:
             raise CommandError(
-                "LIMIT_EXCEEDED", f"At most {MOST} augments.", hint="change one that there is"
+                "LIMIT_EXCEEDED",
+                f"At most {MOST_AUGMENTS} augments.",
+                hint="change one that there is",
             )
         made = create(writer, context.actor, title=name, text=text, now=context.now, kind="augment")
         return made.revision

@@ -4,12 +4,13 @@ from typing import Annotated, Any
 
 from loom.access import Actor
 from loom.commands import registry
+from loom.commands.command_args import Args, Written
 from loom.commands.context import Context, Reply
-from loom.commands.registry import Args, Command, Written, command
+from loom.commands.registry import Command, command
 from loom.commands.web_search import unusable
 from loom.grammar.forms import Form
 from loom.rules.errors import CommandError
-from loom.rules.permissions import LOOM, in_order, lacking
+from loom.rules.limits import LOOM, in_order, lacking
 
 # What holds where a part is left out and its form has no value to show: (verb, part).
 _OTHERWISE = {

@@ -1,8 +1,9 @@
-"""What a running command is given, how its refs are looked up, and what it returns."""
+"""What a running command is given and what it returns; and items that refs name besides nodes:
+windows, documents, agents, other trees."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -12,29 +13,29 @@ from django.db.models.functions import Lower
 
 from loom import access
 from loom.access import Actor, may_reach
-from loom.commands.registry import Command
 from loom.events import streams
 from loom.events.streams import Writer
-from loom.grammar.lines import STORED_WHOLE, Line, block_of, named, shortened
-from loom.grammar.refs import WORDS, Ref, print_ref
-from loom.models import (
-    Document,
-    Grove,
-    Node,
-    Participant,
-    Step,
-    Task,
-    Tree,
-    Window,
-    Workspace,
-)
+from loom.grammar.refs import Ref, print_ref
+from loom.models import Document, Node, Participant, Step, Task, Tree, Window, Workspace
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.queries.documents import document_of
-from loom.queries.node_rows import NodeRow
-from loom.rules import identity
+from loom.queries.lookup import NodeRow
+from loom.rules import node_values
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import CROSS_TREE
+
+MOST_TREES = 10  # that the refusal of an unknown id names
+LATER = {"trail": "Trails", "pipe": "Pipes"}
+OPEN_ONES = "→ memory windows lists what is open"
+_AGENT = Prepared(
+    lambda: (
+        Participant.objects.filter(grove=Given("grove"), kind="model", archived_at__isnull=True)
+        .alias(lowered=Lower("name"))
+        .filter(Q(uid=Given("word")) | Q(lowered=Lower(Given("word"))))
+    )
+)
+
+Op = dict[str, Any]  # one operation of an inverse, see loom.commands.undo
 
 
 @dataclass(frozen=True)
@@ -67,56 +68,6 @@ class Answer:
     def reply(self) -> str:
         """The text a person or model reads."""
         return str(self.body["reply"])
-
-
-@dataclass
-class Attempt:
-    """What is known about a line so far, for the step that records it."""
-
-    actor: Actor
-    tree: Tree
-    workspace: Workspace
-    request: Request
-    line: Line | None = None
-    command: Command | None = None
-    seqs: list[int] = field(default_factory=list)
-    position: str = ""  # where the line was given: a local id
-    is_held: bool = False  # whether a node holds the line's content
-
-    @property
-    def written(self) -> Tree | Grove:
-        """What the command writes: the tree, or the grove of the tree."""
-        grove = self.command is not None and self.command.stream == "grove"
-        return self.tree.grove if grove else self.tree
-
-    @property
-    def stream(self) -> str:
-        """The name of the stream that the command writes."""
-        return streams.name_of(self.written)
-
-    @property
-    def canonical(self) -> str:
-        """The canonical line; with its content named, not written out, once a node holds it."""
-        canonical = self.line.canonical if self.line else ""
-        return shortened(canonical) if self.is_held else canonical
-
-    @property
-    def as_given(self) -> str:
-        """The line as it was sent; with its content named, once a node holds it.
-
-        Where its content cannot be found in it as it is (it was quoted, with escapes), the
-        canonical line replaces it.
-        """
-        given = self.request.line.replace("\0", "�").encode(errors="replace").decode()
-        if not self.is_held or self.line is None:
-            return given
-        block = block_of(self.line.canonical)
-        if len(block) <= STORED_WHOLE:
-            return given
-        return given.replace(block, named(block)) if block in given else self.canonical
-
-
-Op = dict[str, Any]  # one operation of an inverse, see loom.commands.undo
 
 
 @dataclass(frozen=True)
@@ -191,7 +142,7 @@ class Context:
     def append(self, item: int, kind: str, payload: dict[str, Any]) -> None:
         """Writes an event to the stream that an item belongs to: of a document that of the grove,
         which is locked for it where the line writes the tree."""
-        is_here = identity.document_id(item) is None or self.world.stream.name[:6] == "grove:"
+        is_here = node_values.document_id(item) is None or self.world.stream.name[:6] == "grove:"
         if is_here:
             self.world.append(kind, payload)
         elif not self.world.is_dry:
@@ -218,58 +169,7 @@ class Context:
         self.chosen[node.slot_id] = node
 
 
-def touched(*items: Node | Tree | Document) -> tuple[int, ...]:
-    """The ids of the items that nodes, trees and documents are, for `Reply.items`."""
-    return tuple(map(item_of, items))
-
-
-def item_of(one: Node | Tree | Document) -> int:
-    """The id of the item that a node, a tree or a document is."""
-    if isinstance(one, Document):
-        return identity.of_document(one.pk)
-    return identity.of_tree(one.pk) if isinstance(one, Tree) else identity.of_node(one.pk)
-
-
-# From a Ref to the item it names, for the one who asks; or the refusal that says why not.
-
-
-MOST_TREES = 10  # that the refusal of an unknown id names
-LATER = {"trail": "Trails", "pipe": "Pipes"}
-
-
-def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:
-    """The node that `ref` names (None: here), in whatever tree the caller may reach."""
-    if ref is None:
-        return context.here
-    if ref.slice is not None and not slices:
-        raise CommandError(
-            "INVALID_SYNTAX",
-            f"{print_ref(ref)} is a part of a node; this command takes whole nodes.",
-            hint=f"use {ref.id or ref.kind}",
-        )
-    if ref.kind == "window":
-        return _node_shown(context, ref, slices=slices)
-    if ref.kind in ("document", "task", "stash", "augment", "focus", *LATER):
-        raise _no_node(ref)
-    if ref.kind == "branch" and ref.id in ("here", "parent", "root"):
-        return get_node(context, replace(ref, kind=WORDS[ref.id], id=""))
-    if ref.kind == "here":
-        return context.here
-    if ref.kind == "parent":
-        return _parent_of(context)
-    tree = tree_of(context, ref)
-    if ref.kind == "root":
-        return lookup.root_of(tree)
-    if ref.kind in ("node", "branch"):
-        return _named(context, tree, ref)
-    raise CommandError(
-        "INVALID_SYNTAX",
-        f"{print_ref(ref)} is not a node.",
-        hint="name a node, such as a7x2 or here",
-    )
-
-
-def _no_node(ref: Ref) -> CommandError:
+def no_node(ref: Ref) -> CommandError:
     """Why a ref of another kind does not name a node."""
     said, node = print_ref(ref), "name a node, such as a7x2 or here"
     if ref.kind == "document":
@@ -302,9 +202,6 @@ def get_window(context: Context, number: int) -> Window:
     return found[0]
 
 
-OPEN_ONES = "→ memory windows lists what is open"
-
-
 def no_window(context: Context, numbers: Sequence[int], hint: str = OPEN_ONES) -> CommandError:
     """Why none of these numbers is an open window: REJECTED for those that were closed, NOT_FOUND
     where there never was one."""
@@ -317,10 +214,10 @@ def no_window(context: Context, numbers: Sequence[int], hint: str = OPEN_ONES) -
     return CommandError("REJECTED", said, hint="→ open REF opens what it showed in a new window")
 
 
-def _node_shown(context: Context, ref: Ref, *, slices: bool) -> Node:
+def node_shown(context: Context, ref: Ref, *, slices: bool) -> Node:
     """The node that a window shows, as the caller may read it."""
     window = get_window(context, int(ref.id))
-    key = identity.node_id(window.item_id or 0) if window.kind in ("node", "search") else None
+    key = node_values.node_id(window.item_id or 0) if window.kind in ("node", "search") else None
     node = lookup.by_id(key) if key is not None else None
     if node is None or not may_reach(context.actor, node.tree_id, here=context.tree):
         raise CommandError(
@@ -337,33 +234,7 @@ def _node_shown(context: Context, ref: Ref, *, slices: bool) -> Node:
     return node
 
 
-def get_own_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:
-    """The same, but in this tree only: a line writes to one tree."""
-    node = get_node(context, ref, slices=slices)
-    if node.tree_id != context.tree.pk:
-        raise CommandError(
-            "CROSS_TREE",
-            f"[{node.local_id}] is in another tree; a command changes one tree only.",
-            hint="run the command in that tree",
-        )
-    return node
-
-
-def tree_of(context: Context, ref: Ref) -> Tree:
-    """The tree a ref names or lies in; this one where it says none. Needs X for another."""
-    uid, name = ref.tree_id, ref.tree_name
-    if (not uid and not name) or uid == context.tree.uid:
-        return context.tree
-    if CROSS_TREE not in context.actor.permissions:
-        raise CommandError(
-            "CROSS_TREE", "This command names another tree.", hint="ask an owner for cross_tree"
-        )
-    if uid and access.trees_for(context.actor).filter(uid=uid).exists():
-        return access.get_tree(context.actor.user, uid)[1]
-    return _tree_named(context.actor, name or uid)
-
-
-def _tree_named(actor: Actor, name: str) -> Tree:
+def tree_named(actor: Actor, name: str) -> Tree:
     found = list(
         access.trees_for(actor)
         .filter(grove=actor.grove, title__iexact=name)
@@ -380,14 +251,7 @@ def _tree_named(actor: Actor, name: str) -> Tree:
     return found[0]
 
 
-def _named(context: Context, tree: Tree, ref: Ref) -> Node:
-    node = lookup.find_node(tree, ref.id)
-    if node is None:
-        raise _unknown(context, tree, ref)
-    return lookup.newest_version(node) if ref.prime else node
-
-
-def _unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
+def unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
     """CROSS_TREE where the id lies in another tree the caller may see, else NOT_FOUND."""
     if tree.pk == context.tree.pk:
         elsewhere = (
@@ -404,22 +268,6 @@ def _unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
                 hint=f"add {' or '.join(names)}",
             )
     return not_found(f"[{ref.id}]", "→ find or → tree shows what is here")
-
-
-def _parent_of(context: Context) -> Node:
-    above = lookup.version_above(context.here, context.workspace)
-    if above is None:
-        raise not_found("A node above the root")
-    return above
-
-
-_AGENT = Prepared(
-    lambda: (
-        Participant.objects.filter(grove=Given("grove"), kind="model", archived_at__isnull=True)
-        .alias(lowered=Lower("name"))
-        .filter(Q(uid=Given("word")) | Q(lowered=Lower(Given("word"))))
-    )
-)
 
 
 def get_agents(context: Context, refs: tuple[Ref, ...]) -> list[Participant]:

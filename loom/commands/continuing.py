@@ -6,22 +6,23 @@ from datetime import date
 from typing import Annotated, Any
 
 from loom.commands import generation_lifecycle, money
-from loom.commands.context import Context, Reply, get_agents, get_own_node, touched
+from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Reply, get_agents
 from loom.commands.generation_lifecycle import started_body
 from loom.commands.money import Share, Wish
 from loom.commands.node_writer import demand_text_node, demand_visible
-from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.registry import command, get_own_node, touched
 from loom.commands.view import counted
 from loom.events.streams import hand_over
-from loom.grammar.lines import excerpt
 from loom.models import Generation, Node, Participant, Turn, Workspace
 from loom.models.base import new_uid
-from loom.queries import lookup
-from loom.queries.usage import path_tokens, prices_of
-from loom.rules import providers
+from loom.queries import places
+from loom.queries.usage import path_tokens
+from loom.rules import provider_kinds
 from loom.rules.errors import CommandError, not_found
-from loom.rules.options import number_of
-from loom.rules.permissions import GENERATE, LOOM
+from loom.rules.limits import GENERATE, LOOM, number_of
+from loom.rules.node_values import excerpt
+from loom.rules.providers import prices_of
 
 MAX_TOKENS = 8192
 ENDED = ("done", "stopped", "interrupted", "failed")
@@ -85,11 +86,13 @@ def continue_(context: Context, args: Continue) -> Reply:
 def resolved(context: Context, point: Node, args: Continue) -> tuple[Continue, dict[str, Any]]:
     """(the line with the length and temperature that hold here, the samplers that hold here): what
     the line says, else what is pinned nearest above."""
-    pinned = lookup.settings_at(context.actor, context.tree, context.workspace, point)
+    pinned = places.settings_at(context.actor, context.tree, context.workspace, point)
     settings = (
-        {**pinned, **providers.read_samplers(args.settings)} if args.settings else dict(pinned)
+        {**pinned, **provider_kinds.read_samplers(args.settings)} if args.settings else dict(pinned)
     )
-    shared = {name: settings.pop(name) for name in providers.REQUEST_OPTIONS if name in settings}
+    shared = {
+        name: settings.pop(name) for name in provider_kinds.REQUEST_OPTIONS if name in settings
+    }
     given = {name: value for name in shared if (value := getattr(args, name)) is not None}
     return args.model_copy(update={**shared, **given}), settings
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from loom.access import Actor, documents_for
 from loom.commands import document_log
+from loom.commands.command_args import Args
 from loom.commands.documents import (
     Kind,
     changing,
@@ -15,8 +16,8 @@ from loom.commands.documents import (
     words_replaced,
 )
 from loom.commands.execute import execute
-from loom.commands.registry import Args, Change, action
-from loom.grammar.refs import Place
+from loom.commands.registry import Change, action
+from loom.grammar.option_values import Place
 from loom.models import Document
 from loom.queries import documents as queries
 from loom.rules import documents

@@ -12,7 +12,6 @@ from django.utils import timezone
 
 from loom.events import streams
 from loom.events.streams import Writer
-from loom.grammar.lines import digest_of
 from loom.models import (
     Document,
     DocumentEmbed,
@@ -26,6 +25,7 @@ from loom.queries.documents import newest, updates_after
 from loom.rules import documents
 from loom.rules.documents import Edit
 from loom.rules.errors import CommandError, not_found
+from loom.rules.node_values import digest_of
 from loom.rules.shared_text import EMPTY, SharedText
 
 STATE_EVERY = 200  # updates, after which a revision stores the state that they lead to

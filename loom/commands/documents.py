@@ -9,27 +9,28 @@ from django.db.models import QuerySet
 
 from loom.access import Actor, documents_for
 from loom.commands import document_log
-from loom.commands.context import Context, Op, Reply, get_document, get_window, item_of
+from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Op, Reply, get_document, get_window
 from loom.commands.lenses import move_along, range_of
 from loom.commands.links import join, link_body
-from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.registry import command, item_of
 from loom.commands.view import counted, escaped_for
 from loom.commands.windows import known, move_window
 from loom.events.streams import Writer, enqueue
-from loom.grammar.lines import SUMMARY_WORDS, age, excerpt
-from loom.grammar.lines import words as worded
-from loom.grammar.refs import Place
+from loom.grammar.option_values import Place
+from loom.grammar.refs import ParseError
 from loom.grammar.slices import PART_LINES
-from loom.grammar.tokens import ParseError
+from loom.grammar.slices import words as worded
 from loom.models import Document, Revision, Window
 from loom.queries import documents as queries
 from loom.queries.documents import Shown, revision_seen, text_of
 from loom.queries.windows import followed, is_fixed, lines_of, seen_by, source_of
 from loom.queries.windows import named as lines_named
-from loom.rules import documents, identity
+from loom.rules import documents, link_types
 from loom.rules.documents import Edit, Section, unpacked
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
+from loom.rules.limits import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
+from loom.rules.node_values import SUMMARY_WORDS, age, excerpt
 from loom.rules.windows import Span, total_of
 
 Kind = Literal["note", "augment"]
@@ -140,7 +141,7 @@ def list_links(context: Context, args: ListDocument) -> Reply:
     document = get_document(context, args.ref)
     found = queries.links_of_document(context.actor, document, context.tree)
     head = f"{named(document)} → {counted(len(found), 'link')}{':' if found else ''}"
-    lines = [f"  {identity.arrow(one.type)} {one.shown}" for one in found[:MOST_LISTED]]
+    lines = [f"  {link_types.arrow(one.type)} {one.shown}" for one in found[:MOST_LISTED]]
     refs = tuple(one.ref for one in found[:MOST_LISTED])
     return Reply("\n".join([head, *lines]), refs=refs, items=(item_of(document),))
 

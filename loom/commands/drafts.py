@@ -13,12 +13,20 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.commands.node_writer import append_draft, demand_text, end_draft, stored
+from loom.commands.context import Context
+from loom.commands.node_writer import demand_text, stored
 from loom.events import streams
 from loom.models import Draft, Mention, Node, Stream, Tree, Workspace
+from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError
-from loom.rules.identity import instant
-from loom.rules.permissions import WRITE
+from loom.rules.limits import WRITE
+from loom.rules.node_values import instant
+
+_SAME_DRAFT = Prepared(
+    lambda: Draft.objects.select_related("slot").filter(
+        workspace=Given("workspace"), slot=Given("slot"), kind=Given("kind"), text=Given("text")
+    )
+)
 
 KINDS = ("buffer", "edit", "note")
 MAX_DRAFTS = 1000  # of one person in one tree
@@ -120,3 +128,26 @@ def demand_free(actor: Actor, node: Node) -> None:
             "saved yet.",
             hint="write a note or a suggestion, or come back later",
         )
+
+
+def end_draft(writer: streams.Writer, draft: Draft | None) -> None:
+    """Deletes a draft and appends its event, if there is one."""
+    if draft is not None:
+        append_draft(writer, draft, ended=True)
+        draft.delete()
+
+
+def append_draft(writer: streams.Writer, draft: Draft, *, ended: bool) -> None:
+    """Appends the event of a draft to the stream of its workspace."""
+    body = {"slot": draft.slot.local_id, "kind": draft.kind, "ended": ended}
+    writer.append("draft.saved", body if ended else {**body, "at": instant(draft.at)})
+    writer.flush()
+
+
+def settle_draft(context: Context, node: Node, kind: str, text: str) -> None:
+    """Ends the actor's own draft at the node's slot, where its text has become a node: in
+    the same transaction, so that a crash leaves it neither lost nor doubled."""
+    at = {"workspace": context.workspace.pk, "slot": node.slot_id}
+    draft = _SAME_DRAFT.first(**at, kind=kind, text=text)
+    if draft is not None:
+        end_draft(streams.lock(context.workspace, actor=context.actor.participant.uid), draft)

@@ -1,168 +1,48 @@
 """The one entry: every command, whoever gives it, is read, checked, run and logged here."""
 
 import contextlib
-import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import count, islice
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from loom import access
-from loom.access import Actor, acting_as, demand
-from loom.commands import node_writer, registry, step_records
-from loom.commands.context import Answer, Attempt, Context, Reply, Request
-from loom.commands.registry import Action, Args, ArgsT, Command, run_action
+from loom.access import Actor
+from loom.commands import node_writer, receipts, registry
+from loom.commands.command_args import Args, ArgsT
+from loom.commands.context import Answer, Context, Reply, Request
+from loom.commands.dry_runs import ReadsItsWritesError, reading_only, writes_withheld
+from loom.commands.node_writer import (
+    locked,
+    make_items,
+    numbered_step,
+    write_view_event,
+)
+from loom.commands.registry import Action, Attempt, Command, R, run_action
 from loom.events import streams
-from loom.grammar.forms import demand_values
-from loom.grammar.lines import Line, read, write
-from loom.grammar.refs import refuse_controls
-from loom.grammar.tokens import ParseError
-from loom.models import Grove, Participant, Tree, Workspace
+from loom.grammar.line_reader import Line, write
+from loom.grammar.lines import makes_window, read
+from loom.grammar.option_values import demand_values
+from loom.grammar.refs import ParseError, refuse_controls
+from loom.models import (
+    DocumentView,
+    Grove,
+    Node,
+    Step,
+    Tree,
+    VersionChoice,
+    Window,
+    Workspace,
+)
 from loom.models.base import Given, Prepared
+from loom.queries import lookup, workspace_bodies
+from loom.queries.windows import opened_by
+from loom.queries.workspaces import window_brief
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import WRITE
+from loom.rules.node_values import block_of, take_out_quotations
 
-VIEW_GROUPS = ("Look", "Move", "Keep")
-
-
-def acting_for(member: Actor, agent: Participant, line: str) -> Actor:
-    """The member acting as the agent, with what both may do; the step will name both.
-
-    PERMISSION_DENIED without the right to write, and for a line that would change more than
-    the agent's view. A line that cannot be read is left to whoever runs it.
-    """
-    demand(member, {WRITE}, "a line in an agent's workspace")
-    try:
-        said = read(line, registry.forms(), registry.aliases())
-    except ParseError:
-        return acting_as(member, agent)
-    found = registry.find(said.verb, said.form)
-    if found.group not in VIEW_GROUPS or found.world:
-        raise CommandError(
-            "PERMISSION_DENIED",
-            f"Others cannot use {found.verb} in an agent's workspace, "
-            "only commands that change its view.",
-            hint="run the command in the tree as yourself",
-        )
-    return acting_as(member, agent)
-
-
-# A transaction in which nothing is locked and nothing written, for saying what would happen.
-
-
-_WRITES = re.compile(r"\s*(INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
-_TABLE = re.compile(r'\s*(?:INSERT\s+(?:OR\s+\w+\s+)?INTO|UPDATE|DELETE\s+FROM)\s+"?(\w+)"?', re.I)
-_RETURNED = re.compile(r"\bRETURNING\s+(.+)$", re.IGNORECASE | re.DOTALL)
-_LOCKS = re.compile(r"\s+FOR (NO KEY )?UPDATE( OF [\w\", ]+)?( NOWAIT| SKIP LOCKED)?\s*$", re.I)
-_READ = re.compile(r'(?:FROM|JOIN)\s+"?(loom_\w+)"?', re.IGNORECASE)
-
-
-class ReadsItsWritesError(Exception):
-    """A command read a table that it had written to, which a dry run does not show it."""
-
-
-@contextmanager
-def reading_only() -> Iterator[None]:
-    """A transaction in which the database refuses to write; on SQLite it takes no lock."""
-    with _deferred(), transaction.atomic(), _read_only():
-        yield
-
-
-@contextmanager
-def writes_withheld() -> Iterator[None]:
-    """Within the block writes are not sent, and rows that are selected for update not locked.
-
-    Raises ReadsItsWritesError where the block reads rows of a kind that it wrote before: what
-    it would decide is not what a real run would decide.
-    """
-    with connection.execute_wrapper(_Withheld()):
-        yield
-
-
-@contextmanager
-def _deferred() -> Iterator[None]:
-    """SQLite: transactions begin without the lock for writing."""
-    if connection.vendor != "sqlite" or connection.in_atomic_block:
-        yield
-        return
-    sqlite: Any = connection
-    sqlite.ensure_connection()
-    mode, sqlite.transaction_mode = sqlite.transaction_mode, "DEFERRED"
-    try:
-        yield
-    finally:
-        sqlite.transaction_mode = mode
-
-
-@contextmanager
-def _read_only() -> Iterator[None]:
-    """The database refuses to write."""
-    raw: Any = connection.connection
-    if connection.vendor != "sqlite":
-        raw.execute("SET LOCAL transaction_read_only = on")
-        yield
-        return
-    raw.execute("PRAGMA query_only = ON")
-    try:
-        yield
-    finally:  # not by a cursor of Django's, which runs nothing once a rollback is due
-        raw.execute("PRAGMA query_only = OFF")
-
-
-class _Withheld:
-    """Wraps each statement: writes are answered here, and locks are left out."""
-
-    def __init__(self) -> None:
-        self._written: set[str] = set()
-        self._inserted: set[str] = set()
-        self._keys = count(2**62)  # of rows that are never stored; no real one comes near
-
-    def __call__(
-        self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any
-    ) -> Any:
-        if _WRITES.match(sql):
-            if many:
-                raise NotImplementedError("executemany in a dry run")
-            return self._answered(execute, sql, params, context)
-        touched = self._written.intersection(_READ.findall(sql))
-        if touched:
-            raise ReadsItsWritesError(", ".join(sorted(touched)))
-        return execute(_LOCKS.sub("", sql), params, many, context)
-
-    def _answered(self, execute: Callable[..., Any], sql: str, params: Any, context: Any) -> Any:
-        """What the database would answer: an INSERT the keys of its rows, an UPDATE or a DELETE
-        how many rows it changes."""
-        found = _TABLE.match(sql)
-        assert found is not None
-        table = found[1]
-        self._written.add(table)
-        if sql.lstrip()[:6].upper() == "INSERT":
-            self._inserted.add(table)
-            returned = _RETURNED.search(sql)
-            columns = len(returned[1].split(",")) if returned else 1
-            rows = sql.count("(%s")
-            keys = (str(next(self._keys)) for _ in range(columns * rows))
-            made = ", ".join(f"({', '.join(islice(keys, columns))})" for _ in range(rows))
-            answer = execute(f"VALUES {made}", None, False, context)
-        elif table in self._inserted:  # a row of this block may be meant, which nobody finds
-            rows, answer = 1, None
-        else:
-            head, where, tail = sql.partition(" WHERE ")
-            sql = f'SELECT COUNT(*) FROM "{table}"{where}{tail}'  # noqa: S608 (Django's own SQL)
-            answer = execute(sql, tuple(params or ())[head.count("%s") :], False, context)
-            rows = context["cursor"].fetchone()[0]
-        # A driver gives no number of rows for what was only read.
-        context["cursor"].rowcount = rows
-        return answer
-
-
-__all__ = ["Answer", "Request", "execute", "execute_line"]
-
-R = TypeVar("R")
 BARE = Request("")
 
 
@@ -249,7 +129,7 @@ def _logged(attempt: Attempt, refusal: CommandError | None) -> Answer:
     try:
         return _run(attempt, refusal)
     except CommandError as refused:
-        step = None if request.dry_run else step_records.refused(attempt, refused)
+        step = None if request.dry_run else _write_refused(attempt, refused)
         refused.canonical = attempt.canonical  # type: ignore[attr-defined]
         refused.step = step  # type: ignore[attr-defined]
         raise
@@ -275,8 +155,8 @@ def _run(attempt: Attempt, refusal: CommandError | None) -> Answer:
     context = _context(attempt, None)
     reply = command.run(context, _args(command, attempt.line))
     with transaction.atomic():
-        attempt.workspace = step_records.locked(attempt.workspace)
-        return step_records.done(attempt, context, reply)
+        attempt.workspace = node_writer.locked(attempt.workspace)
+        return done(attempt, context, reply)
 
 
 def _demand_scope(actor: Actor, command: Command) -> None:
@@ -317,12 +197,12 @@ def _under_lock(attempt: Attempt, command: Command) -> Answer:
     """
     request = attempt.request
     writer = _world_locked(attempt, command) if command.world else None
-    attempt.workspace = step_records.locked(attempt.workspace)
-    kept = step_records.find(attempt.actor, attempt.tree, request)
+    attempt.workspace = node_writer.locked(attempt.workspace)
+    kept = receipts.find(attempt.actor, attempt.tree, request)
     if kept is not None:
         return Answer({**kept, "repeated": True}, running=bool(kept.get("running")))
     if writer is not None:
-        writer.origin = writer.origin or step_records.next_step(attempt.workspace)
+        writer.origin = writer.origin or node_writer.next_step(attempt.workspace)
     context = _context(attempt, writer)
     assert attempt.line is not None
     reply = command.run(context, _args(command, attempt.line))
@@ -331,8 +211,8 @@ def _under_lock(attempt: Attempt, command: Command) -> Answer:
     if writer is not None:
         attempt.seqs = list(writer.seqs)
         writer.flush()
-    answer = step_records.done(attempt, context, reply)
-    step_records.keep(attempt.actor, attempt.tree, request, answer)
+    answer = done(attempt, context, reply)
+    receipts.keep(attempt.actor, attempt.tree, request, answer)
     return answer
 
 
@@ -362,12 +242,12 @@ def _dry(attempt: Attempt, command: Command) -> Answer:
 def _without_lock(attempt: Attempt, command: Command) -> Answer:
     with reading_only():
         writer = streams.lock(attempt.written, actor=attempt.actor.participant.uid, is_dry=True)
-        writer.origin = step_records.next_step(attempt.workspace)
+        writer.origin = node_writer.next_step(attempt.workspace)
         context = _context(attempt, writer)
         assert attempt.line is not None
         with writes_withheld():
             reply = command.run(context, _args(command, attempt.line))
-        return step_records.would_answer(attempt, context, reply)
+        return would_answer(attempt, context, reply)
 
 
 _STATE = Prepared(
@@ -397,3 +277,213 @@ def _context(attempt: Attempt, writer: streams.Writer | None) -> Context:
         turn=attempt.request.turn,
         writer=writer,
     )
+
+
+# The step of a line, and what it changes in the view.
+
+
+def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
+    """Writes the step and the moves of a line that ran; its answer. In a transaction."""
+    workspace = attempt.workspace
+    attempt.is_held = _is_held(attempt, context)
+    position = _move(attempt, workspace, context)
+    message, quoted = take_out_quotations(reply.text, [(one.id, one.text) for one in reply.quotes])
+    if context.steps:
+        last = context.steps[-1]
+        last.message, last.quoted = message, quoted or None
+        last.turn_place = attempt.request.place
+        last.save(update_fields=["message", "quoted", "turn_place"])
+    else:
+        last = _step(
+            attempt,
+            workspace,
+            outcome="ok",
+            message=message,
+            quoted=quoted or None,
+            items=reply.items,
+            link_type=reply.link_type,
+            inverse=list(reply.inverse) or None,
+        )
+    _keep_windows(attempt, workspace, context, last)
+    for document, revision in context.seen.items():
+        DocumentView.objects.update_or_create(
+            workspace=workspace, document_id=document, defaults={"revision": revision}
+        )
+    _keep_tasks(attempt, workspace, context)
+    _write_line_event(attempt, workspace, last.seq)
+    return replace(_answer(attempt, reply, position, step=last.seq), step=last)
+
+
+def _keep_windows(attempt: Attempt, workspace: Workspace, context: Context, step: Step) -> None:
+    """Stores the windows that a line opened or changed, and writes their events. The result of
+    a look in a turn becomes a window too; the event of its line names it."""
+    if attempt.request.turn and makes_window(attempt.line):
+        Window.objects.create(
+            workspace=workspace,
+            number=step.seq,
+            kind="result",
+            step=step,
+            turn_uid=attempt.request.turn,
+            opened_at=context.now,
+        )
+    # A label is free for the stash that replaces another once that one is closed.
+    for window in sorted(context.windows, key=lambda one: (one.pk is None, one.number)):
+        is_new = window.pk is None
+        make_items([window.item_id] if window.item_id is not None else [])
+        if is_new:
+            is_first = window.number == step.seq
+            window.step = step if is_first else _step_of(attempt, workspace, context, window)
+        window.save()
+        kind = "opened" if is_new else "closed" if window.is_closed else "changed"
+        _write_window_event(attempt, workspace, kind, window)
+    for canonical, because in context.asides:
+        fields = {"canonical": canonical, "line": canonical, "because": because}
+        _aside(attempt, workspace, **fields, message="✓")
+
+
+def _step_of(attempt: Attempt, workspace: Workspace, context: Context, window: Window) -> Step:
+    """The step of one of several windows that a line opened: as if it had been opened alone."""
+    canonical = f"→ open {opened_by(window, context.tree)}"
+    items = [window.item_id] if window.item_id is not None else []
+    said = f"✓ opened #{window.number}"
+    return _aside(
+        attempt, workspace, canonical=canonical, line=canonical, message=said, items=items
+    )
+
+
+def _aside(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
+    """A step that follows from that of a line. It is none of the turn's lines."""
+    actor = attempt.actor
+    return numbered_step(
+        workspace,
+        actor=actor.participant,
+        on_behalf_of=None if actor.person == actor.participant else actor.person,
+        turn_uid=attempt.request.turn,
+        position=attempt.position[:8],
+        outcome="ok",
+        **fields,
+    )
+
+
+def _write_window_event(attempt: Attempt, workspace: Workspace, kind: str, window: Window) -> None:
+    write_view_event(attempt, workspace, f"window.{kind}", {"windows": [window_brief(window)]})
+
+
+def _keep_tasks(attempt: Attempt, workspace: Workspace, context: Context) -> None:
+    """Stores the tasks that a line added or changed, and writes an event for each kind."""
+    added = [one for one in context.tasks if one.pk is None]
+    changed = [one for one in context.tasks if one.pk is not None]
+    for task in context.tasks:
+        task.save()
+    for kind, rows in (("added", added), ("changed", changed)):
+        if rows:
+            bodies = [workspace_bodies.task_brief(one) for one in rows]
+            write_view_event(attempt, workspace, f"task.{kind}", {"tasks": bodies})
+
+
+def would_answer(attempt: Attempt, context: Context, reply: Reply) -> Answer:
+    """The answer of a line of a dry run: as `done`, but nothing is written."""
+    workspace = attempt.workspace
+    position = _position_after(workspace, context)
+    if workspace.position_id == position.pk and not context.chosen:
+        position = lookup.visible_at_or_above(position, workspace, _would_be_pruned(context))
+    attempt.seqs = []
+    return _answer(attempt, replace(reply, generations=()), position, step=None)
+
+
+def _would_be_pruned(context: Context) -> dict[int, bool]:
+    """The slots that a line would prune or restore."""
+    flags = [one.payload for one in context.world.pending if one.kind == "node.flagged"]
+    slots = [(lookup.find_node(context.tree, one["slot"]), one) for one in flags]
+    return {
+        slot.pk: one["value"] for slot, one in slots if slot is not None and one["flag"] == "pruned"
+    }
+
+
+def _answer(attempt: Attempt, reply: Reply, position: Node, *, step: int | None) -> Answer:
+    body = {
+        "ok": True,
+        "reply": reply.text,
+        "canonical": attempt.canonical,
+        "step": step,
+        "stream": attempt.stream,
+        "events": attempt.seqs,
+        "refs": list(reply.refs),
+        "generations": list(reply.generations),
+        "position": lookup.node_ref(position, attempt.tree.pk),
+    }
+    return Answer(body, running=reply.running)
+
+
+def _is_held(attempt: Attempt, context: Context) -> bool:
+    """Whether a node that the line made holds its content: then the log only names it. What
+    is stored nowhere else, such as a thought or a refused text, stays in the step."""
+    if attempt.line is None or context.writer is None:
+        return False
+    block = block_of(attempt.line.canonical)
+    texts = [node.text for node in context.writer.nodes]
+    return any(block in text for text in (*texts, *context.writer.texts))
+
+
+def _write_refused(attempt: Attempt, why: CommandError) -> int:
+    """Writes the step of a refused line, after its transaction was rolled back; returns its
+    number."""
+    with transaction.atomic():
+        workspace = locked(attempt.workspace)
+        step = _step(attempt, workspace, outcome=why.code, message=why.message, hint=why.hint)
+        _write_line_event(attempt, workspace, step.seq)
+        return step.seq
+
+
+def _step(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
+    actor = attempt.actor
+    return numbered_step(
+        workspace,
+        actor=actor.participant,
+        on_behalf_of=None if actor.person == actor.participant else actor.person,
+        turn_uid=attempt.request.turn,
+        position=attempt.position[:8],
+        turn_place=attempt.request.place,
+        loop=attempt.request.loop or None,
+        line=attempt.as_given,
+        canonical=attempt.canonical,
+        because=attempt.line.because if attempt.line else "",
+        stream=attempt.stream if attempt.seqs else "",
+        events=attempt.seqs,
+        **fields,
+    )
+
+
+def _position_after(workspace: Workspace, context: Context) -> Node:
+    """Where a line leaves the workspace."""
+    return context.moved_to or (context.here if context.at else workspace.position)
+
+
+def _move(attempt: Attempt, workspace: Workspace, context: Context) -> Node:
+    """Moves the workspace to where the line led, selects versions and writes the event of the
+    workspace; returns the position."""
+    position = _position_after(workspace, context)
+    for slot_id, node in context.chosen.items():
+        VersionChoice.objects.update_or_create(
+            workspace=workspace, slot_id=slot_id, defaults={"node": node}
+        )
+    moves = workspace.position_id != position.pk or bool(context.chosen)
+    changed: dict[str, Any] = {"outline": context.outline} if context.outline is not None else {}
+    if context.augments is not None and context.augments != workspace.augments:
+        changed["augments"] = context.augments
+    if moves:
+        workspace.position = position
+        changed |= {
+            "position": lookup.node_ref(position, attempt.tree.pk),
+            "versions": {str(n.slot.local_id): n.local_id for n in context.chosen.values()},
+        }
+    if changed:
+        write_view_event(attempt, workspace, "view.changed", changed)
+    return position if moves else lookup.visible_at_or_above(position, workspace)
+
+
+def _write_line_event(attempt: Attempt, workspace: Workspace, seq: int) -> None:
+    """Writes the event that a line of a turn was answered; a step changes no tree."""
+    if attempt.request.turn:
+        said = {"step": seq, "turn": attempt.request.turn}
+        write_view_event(attempt, workspace, "view.changed", said)

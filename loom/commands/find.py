@@ -4,21 +4,22 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from loom.access import demand, documents_for, linked_to
-from loom.commands.context import Context, Reply, get_document, get_node, touched, tree_of
-from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Reply, get_document
+from loom.commands.registry import command, get_node, touched, tree_of
 from loom.commands.view import counted
 from loom.commands.windows import place_window, title_of, weighed, within_limit
 from loom.events.streams import enqueue
-from loom.grammar.lines import excerpt
 from loom.grammar.refs import Ref, parse_ref
 from loom.models import Node, Tree, Turn, Window
-from loom.queries import lookup, node_context, search
+from loom.queries import lookup, search
 from loom.queries.documents import Shown, matching, text_of
-from loom.queries.lookup import withheld
-from loom.queries.node_rows import NodeRow
+from loom.queries.lookup import NodeRow, withheld
 from loom.queries.outline import drawn, outline, outline_of
+from loom.queries.places import places_of
 from loom.queries.windows import Source, source_of
-from loom.rules.permissions import CROSS_TREE, LOOM, READ_DOCUMENTS
+from loom.rules.limits import CROSS_TREE, LOOM, READ_DOCUMENTS
+from loom.rules.node_values import excerpt
 from loom.rules.windows import Lines, total_of
 
 MAX_DEPTH = 50
@@ -93,7 +94,7 @@ def find(context: Context, args: FindArgs) -> Reply:
     papers = _documents(context, args)
     lines = [f"{counted(found.total + len(papers), 'hit')} for {excerpt(args.query)}"]
     ids = [hit.node.id for hit in found.hits if hit.node is not None]
-    places = node_context.places_of(ids, context.workspace)
+    places = places_of(ids, context.workspace)
     for hit in found.hits:
         where = places[hit.node.id] if hit.node is not None else []
         lines.append(" · ".join([_hit(context.tree, hit, args.context), *where]))

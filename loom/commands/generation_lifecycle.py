@@ -20,8 +20,9 @@ from loom.events.streams import enqueue
 from loom.models import SUMMARY, Call, Document, Generation, Lane, Node, Participant, Tree
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
-from loom.queries.node_rows import fetch, nodes_of_call
-from loom.rules import identity
+from loom.queries.lookup import fetch
+from loom.queries.workspaces import nodes_of_call
+from loom.rules import node_values
 
 OPEN = ("queued", "running")
 AHEAD = 400  # candidates of a lane that are looked at to choose who begins
@@ -351,7 +352,7 @@ def _node_of(writer: streams.Writer, row: Generation, text: str, finish: str) ->
         configuration=row.call.configuration if row.call else "",
         generation_uid=row.uid,
         finish=finish,
-        place=identity.place_asked(row.after, row.pk),
+        place=node_values.place_asked(row.after, row.pk),
     )
     node = node_writer.add_node(writer, row.tree, row.participant, new)
     Tree.objects.filter(pk=row.tree_id).update(touched_at=timezone.now())

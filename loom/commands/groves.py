@@ -9,14 +9,15 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.commands import people
+from loom.commands.command_args import Args, Secret
 from loom.commands.execute import execute
-from loom.commands.registry import Args, Change, Secret, action
+from loom.commands.registry import Change, action
 from loom.events.streams import Writer, access_changed
 from loom.models import Grove, Invitation, Membership, Participant, User
 from loom.rules import names, options
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import digest, instant
-from loom.rules.permissions import ROLES, Role
+from loom.rules.limits import ROLES, Role
+from loom.rules.node_values import digest, instant
 
 # Groves and their members. Every change is an event of the grove; a change of role reaches open
 # sockets at once.

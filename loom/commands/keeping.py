@@ -4,16 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Literal
 
 from loom.access import demand, may_reach
-from loom.commands.context import (
-    Context,
-    Reply,
-    get_document,
-    get_node,
-    get_window,
-    no_window,
-    tree_of,
-)
-from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Reply, get_document, get_window, no_window
+from loom.commands.registry import command, get_node, tree_of
 from loom.commands.windows import (
     close_window,
     demand_label,
@@ -37,13 +30,12 @@ from loom.commands.windows import (
     weighed,
     within_limit,
 )
-from loom.grammar.refs import Ref, Slice, print_ref, print_slice
+from loom.grammar.refs import ParseError, Ref, Slice, print_ref, print_slice
 from loom.grammar.slices import Cut, get
-from loom.grammar.tokens import ParseError
 from loom.models import Node, Window
 from loom.queries import lookup, windows
 from loom.queries.documents import parts_named, text_of
-from loom.queries.links import documents_seen
+from loom.queries.node_context import documents_seen
 from loom.queries.windows import (
     Source,
     followed,
@@ -54,9 +46,9 @@ from loom.queries.windows import (
     source_of,
     stretch_of,
 )
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import LOOM, READ_DOCUMENTS
+from loom.rules.limits import LOOM, READ_DOCUMENTS
 from loom.rules.windows import LARGE, MOST_PAD, MOST_WITH, Lines, total_of
 
 # -- open
@@ -202,9 +194,9 @@ def cut_of(name: str, text: str, part: Slice | None) -> Cut:
 def _difference(context: Context, node: Node, *, keep: bool) -> Window:
     """The window that shows what has changed since this version, or in it."""
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, form="diff")
-    window = rows.filter(item=identity.of_node(node.pk)).order_by("number").first()
+    window = rows.filter(item=node_values.of_node(node.pk)).order_by("number").first()
     if window is None:
-        item = identity.of_node(node.pk)
+        item = node_values.of_node(node.pk)
         window = new_window(context, kind="node", form="diff", item_id=item, version_seen=node.hash)
     show_window(context, known(context, window), keep=keep)
     return known(context, window)
@@ -219,13 +211,13 @@ def _on_several(context: Context, args: Open) -> Window:
     else:
         last, keys = _stretch(context, args.ref)
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, kind=kind)
-    found = list(rows.filter(item=identity.of_node(last.pk)).order_by("number"))
+    found = list(rows.filter(item=node_values.of_node(last.pk)).order_by("number"))
     same = [one for one in found if one.nodes[:1] == keys[:1]]
     if same:
         window = known(context, same[0])
         window.nodes = keys
     else:
-        item = identity.of_node(last.pk)
+        item = node_values.of_node(last.pk)
         window = new_window(context, kind=kind, item_id=item, nodes=keys, version_seen=last.hash)
     show_window(context, window, keep=args.keep)
     return window
@@ -276,7 +268,7 @@ def readable(context: Context, window: Window) -> Source | None:
     if source.item < 0:
         seen = documents_seen(context.actor, context.tree, [source.item])
         return source if source.item in seen else None
-    home = identity.home_of(source.item)
+    home = node_values.home_of(source.item)
     return source if may_reach(context.actor, home, here=context.tree) else None
 
 
@@ -354,7 +346,7 @@ def _refresh(context: Context, window: Window) -> None:
     window.shown_step = next_step(context)
     note_change(context, window)
     if window.kind in windows.STRETCHES:
-        last = lookup.by_id(identity.node_id(window.item_id or 0) or 0)
+        last = lookup.by_id(node_values.node_id(window.item_id or 0) or 0)
         first = lookup.rows().filter(pk__in=window.nodes[:1]).first()
         is_branch = window.kind == "branch"
         above = None if is_branch else first
@@ -491,6 +483,6 @@ def drop(context: Context, args: Drop) -> Reply:
         return _told(context, _each(context, [_named(context, args.ref)], "closed", close_window))
     node = get_node(context, args.ref)
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False)
-    found = rows.filter(kind__in=windows.LENSES, item=identity.of_node(node.pk))
+    found = rows.filter(kind__in=windows.LENSES, item=node_values.of_node(node.pk))
     rows_known = [known(context, one) for one in found.order_by("number")]
     return _told(context, _each(context, rows_known, "closed", close_window))

@@ -7,13 +7,12 @@ changes nothing, and of two puts the last one counts, also where the number of l
 from dataclasses import dataclass
 
 from loom.access import may_reach
-from loom.commands import node_writer
-from loom.commands.context import Context, get_node, get_own_node, get_window
+from loom.commands.context import Context, get_window
+from loom.commands.registry import get_node, get_own_node
 from loom.commands.windows import held, known, move_window, node_of, shows
-from loom.grammar.refs import Ref, Slice
-from loom.grammar.slices import Cut, get
-from loom.grammar.tokens import ParseError
-from loom.models import Node, Window
+from loom.grammar.refs import ParseError, Ref, Slice
+from loom.grammar.slices import Cut, get, put
+from loom.models import Node, Step, Turn, Window
 from loom.queries import lookup, windows
 from loom.queries.windows import Source, followed, lines_of, source_of
 from loom.rules.errors import CommandError
@@ -112,18 +111,18 @@ class Target:
         """The text with the part replaced, and the lines that are changed."""
         text = self.node.text
         own = Lines(1, total_of(text)) if self.part is None else _lines_of(text, self.part)
-        whole = node_writer.with_slice(text, self.part, new)
+        whole = with_slice(text, self.part, new)
         return whole, Span(own.first, own.last, total_of(new))
 
     def replaced(self, old: str, new: str) -> tuple[str, Span]:
         """The text with one passage replaced, which the part must hold exactly once."""
         text = self.node.text
         if self.part is None:
-            whole, at, first = node_writer.replaced(text, old, new), text.find(old), 1
+            whole, at, first = replaced(text, old, new), text.find(old), 1
         else:
             cut = _cut(text, self.part)
-            part = node_writer.replaced(cut.text, old, new)
-            whole = node_writer.with_slice(text, self.part, part)
+            part = replaced(cut.text, old, new)
+            whole = with_slice(text, self.part, part)
             text, at, first = cut.text, cut.text.find(old), cut.first
         start = first + text.count("\n", 0, at)
         return whole, Span(start, start + old.count("\n"), total_of(new))
@@ -135,7 +134,7 @@ def target_of(context: Context, ref: Ref) -> Target:
     of it changed one of them."""
     aim = aimed(context, ref, writes=True)
     named = get_own_node(context, aim.ref, slices=True)
-    node, spans = node_writer.edited_in_batch(context.turn, named)
+    node, spans = edited_in_batch(context.turn, named)
     part, lines = aim.ref.slice, aim.lines
     if node.pk != named.pk and part is not None and part.kind in ("lines", "para"):
         own = _followed(_lines_of(named.text, part), spans, named)
@@ -194,3 +193,61 @@ def move_along(
 def range_of(lines: Lines) -> str:
     """`10–31`, `10`."""
     return f"{lines.first}–{lines.last}" if lines.last > lines.first else f"{lines.first}"
+
+
+def with_slice(text: str, part: Slice | None, new: str) -> str:
+    """`text` with one slice replaced by `new`; all of it where there is not a slice."""
+    if part is None:
+        return new
+    if part.kind == "part":  # as `view` counts them, which begins with the header
+        raise CommandError(
+            "REJECTED", "part: is read-only.", hint="use lines:a-b, or replace:… with:…"
+        )
+    try:
+        return put(text, part, new)
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+
+
+def edited_in_batch(turn_uid: str, node: Node) -> tuple[Node, list[Span] | None]:
+    """The node, or what the lines of the current round of a turn made of it before: two edits
+    of one node in one batch build on each other; and the lines that each of them changed, None
+    where that is not known. Two queries, none outside of a turn."""
+    if not turn_uid:
+        return node, []
+    number = Turn.objects.values_list("round", flat=True).get(uid=turn_uid)
+    steps = Step.objects.filter(
+        turn_uid=turn_uid, turn_place__startswith=f"{number}.", outcome="ok", is_undone=False
+    ).filter(canonical__startswith="→ edit ")  # a split makes nodes of one too
+    made = {
+        op["node"]: op.get("lines")
+        for inverse in steps.order_by("id").values_list("inverse", flat=True)
+        for op in inverse or []
+        if op.get("op") == "made"
+    }
+    spans: list[Span] | None = []
+    for found in lookup.rows().filter(pk__in=made):  # oldest first
+        if found.edited_from_id == node.pk:
+            lines = made[found.pk]
+            spans = None if lines is None or spans is None else [*spans, Span(*lines)]
+            node = found
+    return node, spans
+
+
+def replaced(text: str, old: str, new: str) -> str:
+    """`text` with `old`, which must occur exactly once, replaced. CONFLICT with the count."""
+    count = text.count(old) if old else 0
+    if count != 1:
+        raise CommandError(
+            "CONFLICT",
+            f"The passage occurs {count} times; it must occur exactly once.",
+            hint="quote more of it" if count else "look at the text, then quote it exactly",
+        )
+    return text.replace(old, new)
+
+
+def common_prefix(old: str, new: str) -> str:
+    """The longest text that both begin with."""
+    pairs = enumerate(zip(old, new, strict=False))
+    end = next((i for i, (a, b) in pairs if a != b), min(len(old), len(new)))
+    return new[:end]

@@ -4,17 +4,18 @@ from typing import Annotated
 
 from django.db.models import Q
 
-from loom.commands.context import Context, Op, Reply, get_document, get_node, touched, tree_of
+from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Op, Reply, get_document
 from loom.commands.node_writer import make_items
-from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.registry import command, get_node, touched, tree_of
 from loom.commands.windows import link_type
-from loom.grammar.lines import excerpt
 from loom.models import Document, Link, Tree
 from loom.queries import lookup
 from loom.queries.links import MOST_REACHED, graph_of, sureness, written
-from loom.rules import identity
+from loom.rules import link_types, node_values
 from loom.rules.errors import CommandError
-from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE
+from loom.rules.limits import LOOM, READ_DOCUMENTS, WRITE
+from loom.rules.node_values import excerpt
 from loom.rules.windows import MOST_DEEP
 
 MAX_NOTE = 2000
@@ -72,15 +73,15 @@ def _item(context: Context, ref: RefField) -> tuple[int, str, str, Tree]:
     document counts as in the tree of the line."""
     if ref.kind == "document":
         document = get_document(context, ref)
-        own = identity.of_document(document.pk)
+        own = node_values.of_document(document.pk)
         return own, f'doc:"{document.title}"', f"doc:{document.uid}", context.tree
     if ref.kind == "tree":
         tree = tree_of(context, ref)
-        return identity.of_tree(tree.pk), f'tree:"{tree.title}"', f"tree:{tree.uid}", tree
+        return node_values.of_tree(tree.pk), f'tree:"{tree.title}"', f"tree:{tree.uid}", tree
     node = get_node(context, ref)
     outside = node.tree_id != context.tree.pk
     item = f"tree:{node.tree.uid} node:{node.local_id}" if outside else node.local_id
-    return identity.of_node(node.pk), f"[{node.local_id}]", item, node.tree
+    return node_values.of_node(node.pk), f"[{node.local_id}]", item, node.tree
 
 
 def link_body(link: Link, source: str, target: str) -> dict[str, object]:
@@ -100,11 +101,11 @@ def link_body(link: Link, source: str, target: str) -> dict[str, object]:
 
 def _demand_type(name: str) -> str:
     name = name.lower()
-    if name not in identity.STORED:
+    if name not in link_types.STORED:
         raise CommandError(
             "INVALID_SYNTAX",
             f"There is no link type {name!r}.",
-            hint="there are " + ", ".join(sorted(identity.STORED)),
+            hint="there are " + ", ".join(sorted(link_types.STORED)),
         )
     return name
 
@@ -112,7 +113,7 @@ def _demand_type(name: str) -> str:
 def _between(source: int, target: int, kinds: tuple[str, ...] = ()) -> list[Link]:
     """The links from source to target, and symmetric ones the other way round."""
     there = Q(source=source, target=target)
-    back = Q(source=target, target=source, type__in=identity.SYMMETRIC)
+    back = Q(source=target, target=source, type__in=link_types.SYMMETRIC)
     found = Link.objects.filter(there | back, removed_at__isnull=True).select_related("by")
     return list(found.filter(type__in=kinds) if kinds else found)
 
@@ -172,7 +173,7 @@ def _link(context: Context, args: LinkArgs) -> Reply:
     context.append(source, "link.added", {"link": link_body(made, item, item_to)})
     undone: Op = {"op": "link", "link": made.pk, "removed": True, "ends": [item, item_to]}
     return Reply(
-        f"✓ linked {shown} {identity.arrow(kind)} {shown_to}",
+        f"✓ linked {shown} {link_types.arrow(kind)} {shown_to}",
         refs=(item, item_to),
         items=(source, target),
         link_type=kind,
@@ -191,9 +192,9 @@ def join(
 ) -> Link:
     """Stores a link between two items, with the revisions of those that are documents."""
     make_items([source, target])
-    papers = [key for one in (source, target) if (key := identity.document_id(one)) is not None]
+    papers = [key for one in (source, target) if (key := node_values.document_id(one)) is not None]
     rows = Document.objects.filter(pk__in=papers).values_list("pk", "revision") if papers else ()
-    versions = {identity.of_document(key): str(revision) for key, revision in rows}
+    versions = {node_values.of_document(key): str(revision) for key, revision in rows}
     return Link.objects.create(
         tree=context.tree,
         type=kind,
@@ -265,7 +266,7 @@ def _unlink(context: Context, args: UnlinkArgs) -> Reply:
     ends = [item, item_to] if found[0].source_id == source else [item_to, item]
     inverse = set_removed(context, found[0], ends, True)
     return Reply(
-        f"✓ unlinked {shown} {identity.arrow(found[0].type)} {shown_to}",
+        f"✓ unlinked {shown} {link_types.arrow(found[0].type)} {shown_to}",
         refs=(item, item_to),
         items=(source, target),
         link_type=found[0].type,
@@ -293,14 +294,14 @@ def graph(context: Context, args: GraphArgs) -> Reply:
     types = [link_type(one) for one in args.types]
     found = graph_of(context.actor, node, types, args.depth)
     names = written(found.items, context.tree.pk)
-    keys = {key: one for one in found.items if (key := identity.node_id(one)) is not None}
+    keys = {key: one for one in found.items if (key := node_values.node_id(one)) is not None}
     gone = lookup.withheld(context.actor, list(keys))
     texts = lookup.rows().filter(pk__in=set(keys) - gone).values_list("pk", "text")
     words = {keys[key]: f" {excerpt(text)}" for key, text in texts if text}
     many = len(found.items) - 1
     items, links = f"{many} item{'' if many == 1 else 's'}", len(found.links)
     said = f"{', '.join(types)}: {items}, {links} link{'' if links == 1 else 's'}"
-    lines = [f"[{names[identity.of_node(node.pk)]}] {said}"]
+    lines = [f"[{names[node_values.of_node(node.pk)]}] {said}"]
     for one in found.links:
         sure = f" {sureness(one.confidence)}".rstrip()
         figure = f" {one.confidence:.2f}" if one.confidence is not None else ""

@@ -6,17 +6,18 @@ from typing import Annotated
 from django.db.models import QuerySet
 
 from loom.access import Actor
-from loom.commands.context import Context, Op, Reply, get_document, get_own_node, tree_of
+from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Op, Reply, get_document
 from loom.commands.execute import execute
 from loom.commands.node_writer import make_items
-from loom.commands.registry import Args, Change, RefField, Written, action, command
+from loom.commands.registry import Change, action, command, get_own_node, tree_of
 from loom.events import streams
 from loom.models import Document, Grove, Item, Mark, Tree
 from loom.queries.search import is_tag
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.errors import CommandError
+from loom.rules.limits import LOOM, READ_DOCUMENTS, WRITE
 from loom.rules.names import TAG_COLOURS
-from loom.rules.permissions import LOOM, READ_DOCUMENTS, WRITE
 
 MAX_LABEL = 200
 MAX_TAGS = 100  # of one line: each is looked for among all of the grove, under the lock
@@ -65,7 +66,7 @@ def _item(context: Context, ref: RefField | None) -> tuple[int, str, str]:
     document."""
     if ref is not None and ref.kind == "document":
         document = get_document(context, ref)
-        item = identity.of_document(document.pk)
+        item = node_values.of_document(document.pk)
         return item, f'doc:"{document.title}"', f"doc:{document.uid}"
     if ref is not None and ref.kind == "tree":
         tree = tree_of(context, ref)
@@ -75,9 +76,9 @@ def _item(context: Context, ref: RefField | None) -> tuple[int, str, str]:
                 "This would mark something in another tree.",
                 hint="run the command in that tree",
             )
-        return identity.of_tree(tree.pk), f'tree:"{tree.title}"', f"tree:{tree.uid}"
+        return node_values.of_tree(tree.pk), f'tree:"{tree.title}"', f"tree:{tree.uid}"
     node = get_own_node(context, ref)
-    return identity.of_node(node.pk), f"[{node.local_id}]", node.local_id
+    return node_values.of_node(node.pk), f"[{node.local_id}]", node.local_id
 
 
 def mark_body(mark: Mark, item: str) -> dict[str, object]:
@@ -395,7 +396,7 @@ def _shown(items: list[int]) -> list[str]:
     rows = Item.objects.filter(pk__in=items).select_related("tree", "node")
     names = {row.pk: row.node.local_id if row.node else f"tree:{row.tree.uid}" for row in rows}
     documents = Document.objects.filter(pk__in=[-one for one in items if one < 0])
-    names |= {identity.of_document(one.pk): f"doc:{one.uid}" for one in documents}
+    names |= {node_values.of_document(one.pk): f"doc:{one.uid}" for one in documents}
     return [names[one] for one in items if one in names]
 
 

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal
 
-from loom.commands.context import Context, Reply, get_node, touched
+from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Reply
 from loom.commands.lenses import aimed
-from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.registry import command, get_node, touched
 from loom.commands.view import counted, in_one_line, is_stretch, stretch_of
 from loom.commands.windows import (
     close_window,
@@ -17,18 +18,17 @@ from loom.commands.windows import (
     within_limit,
 )
 from loom.events.streams import enqueue
-from loom.grammar.lines import excerpt
+from loom.grammar.refs import ParseError
 from loom.grammar.slices import get
-from loom.grammar.tokens import ParseError
 from loom.models import Node, Turn, Window
 from loom.queries import lookup, windows
-from loom.queries.node_rows import rows_of
+from loom.queries.lookup import rows_of
 from loom.queries.window_contents import Shown, contents_of, staleness
 from loom.queries.windows import WITHHELD
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.errors import CommandError
-from loom.rules.options import number_of
-from loom.rules.permissions import LOOM
+from loom.rules.limits import LOOM, number_of
+from loom.rules.node_values import excerpt
 
 # -- stash and recall
 
@@ -130,7 +130,7 @@ def _stashed(
         kind="stash",
         label=label,
         text=text,
-        item_id=identity.of_node(node.pk) if node else None,
+        item_id=node_values.of_node(node.pk) if node else None,
         version_seen=node.hash if node else "",
         turn_uid=context.turn,
         is_visible=False,

@@ -18,10 +18,20 @@ from django.db.models import F
 
 from config.env import provider_key
 from loom.models import Call, Generation, Participant, Purse
-from loom.queries.usage import left_of, limit_of, prices_of, today
+from loom.models.base import today
+from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
-from loom.rules.provider_addresses import private_entry
-from loom.rules.providers import Counts, Prices, counts_of, dollars, kind_of, prices_from
+from loom.rules.limits import daily_limit
+from loom.rules.provider_kinds import kind_of
+from loom.rules.providers import (
+    Counts,
+    Prices,
+    counts_of,
+    dollars,
+    prices_from,
+    prices_of,
+    private_entry,
+)
 
 USUAL_TOKENS = 1024  # reserved for an answer whose length nobody limits, and again when used up
 FEWEST_TOKENS = 32  # no answer is started for less
@@ -58,7 +68,7 @@ def reserve(
     """
     day = today()
     costs = [_cost(wish, path_tokens) for wish in wishes]
-    if not limit_of(payer.grove) or not any(one.full for one in costs):
+    if not daily_limit(payer.grove.settings) or not any(one.full for one in costs):
         return day, [Share(one.prices, one.reading, 0) for one in costs]
     lock(payer, day)
     rest = left_of(payer, day).rest

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from loom.access import may_reach
-from loom.commands.context import Context, Reply, get_node, get_own_node, touched, tree_of
+from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Reply
 from loom.commands.node_writer import demand_visible
-from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.registry import command, get_node, get_own_node, touched, tree_of
 from loom.commands.view import counted
 from loom.commands.windows import (
     close_window,
@@ -21,7 +22,7 @@ from loom.commands.windows import (
 from loom.commands.windows import items_of as items_of_window
 from loom.grammar.refs import Ref
 from loom.models import Node, Step, Window
-from loom.queries import lookup
+from loom.queries import lookup, workspaces
 from loom.queries.lookup import path_of
 from loom.queries.outline import (
     CHILDREN,
@@ -31,10 +32,10 @@ from loom.queries.outline import (
     outline_of,
     outline_text,
 )
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.errors import CommandError, not_found
-from loom.rules.node_text import count
-from loom.rules.permissions import LOOM
+from loom.rules.limits import LOOM
+from loom.rules.node_values import count
 from loom.rules.windows import MOST_WITH
 
 SHOWN_ENDS = 2
@@ -206,7 +207,7 @@ def _sources(context: Context, ref: Ref | None) -> list[tuple[Node, int]]:
     node = get_node(context, ref)
     if ref is not None and ref.kind == "window":
         return [(node, int(ref.id))]
-    item = identity.of_node(node.pk)
+    item = node_values.of_node(node.pk)
     return [(node, min((one.number for one in held(context) if one.item_id == item), default=0))]
 
 
@@ -234,8 +235,10 @@ def collapse_type(context: Context, args: LinkedOf) -> Reply:
     kind = link_type(args.type)
     node = get_node(context, args.ref)
     steps = context.workspace.steps.filter(link_type=kind, outcome="ok")
-    seqs = set(steps.filter(touched__item=identity.of_node(node.pk)).values_list("seq", flat=True))
-    shown = {one.number for one in held(context) if one.item_id == identity.of_node(node.pk)}
+    seqs = set(
+        steps.filter(touched__item=node_values.of_node(node.pk)).values_list("seq", flat=True)
+    )
+    shown = {one.number for one in held(context) if one.item_id == node_values.of_node(node.pk)}
     found = [
         one
         for one in held(context)
@@ -352,7 +355,7 @@ def _taken_back(context: Context, step: Step) -> str:
         for one in opened:
             close_window(context, one)
         return f"closed {numbered([one.number for one in opened])}" if opened else ""
-    for key in filter(None, map(identity.node_id, lookup.items_of([step])[step.pk])):
+    for key in filter(None, map(node_values.node_id, workspaces.items_of([step])[step.pk])):
         node = lookup.by_id(key)
         fold(context, node)
         return f"[{node.local_id}]"
@@ -382,8 +385,8 @@ def _before(context: Context, step: Step) -> Node | None:
     this tree."""
     moves = context.workspace.steps.filter(outcome="ok", seq__lt=step.seq)
     moves = moves.filter(canonical__startswith=SWITCHED).order_by("-seq")
-    for items in lookup.items_of(list(moves[:1])).values():
-        for key in filter(None, map(identity.node_id, items)):
+    for items in workspaces.items_of(list(moves[:1])).values():
+        for key in filter(None, map(node_values.node_id, items)):
             node = lookup.by_id(key)
             if node.local_id == step.position:
                 return node if may_reach(context.actor, node.tree_id, here=context.tree) else None

@@ -1,27 +1,28 @@
-"""The one place where trees, nodes and workspaces are made, and the checks before it."""
+"""The one place where nodes, steps and the views of workspaces are written, and the checks before
+it."""
 
+import hashlib
+import math
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from django.db import transaction
+from django.db import models, transaction
 from django.db.models.lookups import GreaterThan
 from django.utils import timezone
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from loom import access
-from loom.access import Actor
+from loom.commands.command_args import Secret
 from loom.commands.context import Context, Op
 from loom.events import streams
 from loom.events.streams import Writer
-from loom.grammar.refs import Slice
-from loom.grammar.slices import put
-from loom.grammar.tokens import ParseError
 from loom.models import (
     ORDER,
     ORDINAL_BITS,
-    Draft,
     Generation,
     Image,
     Item,
@@ -29,19 +30,21 @@ from loom.models import (
     NodeSource,
     Participant,
     Step,
+    StepItem,
     Tree,
-    Turn,
     Workspace,
 )
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, outline
 from loom.queries.node_bodies import event_body, without_text
-from loom.rules import identity
-from loom.rules.errors import CommandError
-from loom.rules.identity import instant
-from loom.rules.node_text import hashes_in
-from loom.rules.options import number_of
-from loom.rules.windows import Span
+from loom.rules import node_values
+from loom.rules.errors import CommandError, not_found
+from loom.rules.limits import number_of
+from loom.rules.node_values import hashes_in
+
+if TYPE_CHECKING:
+    from loom.commands.registry import Attempt
+
 
 MAX_NODE_BYTES = 4 * 1024 * 1024
 MODES = ("dialogue", "buffer")
@@ -102,9 +105,9 @@ _TAKEN = Prepared(
 
 def fresh_local_id(tree: Tree, used: int) -> str:
     """A local id that no node of the tree has; drawn again on collision."""
-    length = identity.length_for(used)
+    length = node_values.length_for(used)
     while True:
-        drawn = identity.draw(length, secrets.choice)
+        drawn = node_values.draw(length, secrets.choice)
         if not _TAKEN.all(tree=tree.pk, local_id=drawn):
             return drawn
 
@@ -137,13 +140,13 @@ def build_node(
         place=new.place,
         created_at=at,
     )
-    node.hash = identity.sha256(proof_of(node, author.uid))
+    node.hash = node_values.sha256(proof_of(node, author.uid))
     return node
 
 
 def proof_of(node: Node, author_uid: str) -> dict[str, Any]:
     """The values the hash of a node is taken of."""
-    return identity.proof(
+    return node_values.proof(
         author=node.proof_author or author_uid,
         call=node.call_uid,
         configuration=node.configuration,
@@ -219,9 +222,9 @@ def make_items(ids: Iterable[int]) -> None:
     """Makes the items that are not there yet, so that rows may point at them; one query."""
     rows = []
     for one in sorted(set(ids)):
-        node = identity.node_id(one)
-        home, kind = identity.home_of(one), "tree" if node is None else "node"
-        kind = "document" if identity.document_id(one) is not None else kind
+        node = node_values.node_id(one)
+        home, kind = node_values.home_of(one), "tree" if node is None else "node"
+        kind = "document" if node_values.document_id(one) is not None else kind
         rows.append(Item(id=one, kind=kind, tree_id=home, node_id=node))
     Item.objects.bulk_create(rows, ignore_conflicts=True)
 
@@ -246,43 +249,6 @@ def _add_sources(node: Node, sources: Iterable[Source]) -> None:
     )
 
 
-def make_tree(
-    actor: Actor,
-    *,
-    title: str = "",
-    mode: str = "dialogue",
-    description: str = "",
-    system_context: str = "",
-) -> Tree:
-    """A new tree with its root, without a step: what tests begin with. `forest.make_tree` is
-    the command."""
-    made = Tree(title=title, mode=mode, description=description, system_context=system_context)
-    with transaction.atomic():
-        store_tree(made, actor)
-        streams.open_stream(made)
-        writer = streams.lock(made, actor=actor.participant.uid)
-        add_root(writer, made)
-        writer.flush()
-    return made
-
-
-def store_tree(tree: Tree, maker: Actor) -> None:
-    """Stores a new tree in its maker's grove. Its stream and root are still missing."""
-    if tree.mode not in MODES:
-        raise CommandError(
-            "INVALID_SYNTAX", f"There is no mode {tree.mode!r}.", hint="dialogue or buffer"
-        )
-    tree.grove, tree.maker = maker.grove, maker.participant
-    tree.save(force_insert=True)
-
-
-def add_root(writer: Writer, tree: Tree) -> Node:
-    """Begins a new tree: its first event, and its root, a text node with empty text."""
-    body = {"tree": tree.uid, "title": tree.title, "mode": tree.mode}
-    writer.append("tree.created", body)
-    return add_node(writer, tree, tree.maker, NewNode(text=""))
-
-
 def workspace_of(participant: Participant, tree: Tree) -> Workspace:
     """The participant's workspace in the tree, stored on first use, with the root as its
     position. What only reads asks `access.workspace_of`."""
@@ -301,65 +267,7 @@ def stored(workspace: Workspace) -> Workspace:
     return made
 
 
-# Small deeds that several commands share: texts put otherwise, and flags set.
-
-
-def with_slice(text: str, part: Slice | None, new: str) -> str:
-    """`text` with one slice replaced by `new`; all of it where there is not a slice."""
-    if part is None:
-        return new
-    if part.kind == "part":  # as `view` counts them, which begins with the header
-        raise CommandError(
-            "REJECTED", "part: is read-only.", hint="use lines:a-b, or replace:… with:…"
-        )
-    try:
-        return put(text, part, new)
-    except ParseError as bad:
-        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
-
-
-def edited_in_batch(turn_uid: str, node: Node) -> tuple[Node, list[Span] | None]:
-    """The node, or what the lines of the current round of a turn made of it before: two edits
-    of one node in one batch build on each other; and the lines that each of them changed, None
-    where that is not known. Two queries, none outside of a turn."""
-    if not turn_uid:
-        return node, []
-    number = Turn.objects.values_list("round", flat=True).get(uid=turn_uid)
-    steps = Step.objects.filter(
-        turn_uid=turn_uid, turn_place__startswith=f"{number}.", outcome="ok", is_undone=False
-    ).filter(canonical__startswith="→ edit ")  # a split makes nodes of one too
-    made = {
-        op["node"]: op.get("lines")
-        for inverse in steps.order_by("id").values_list("inverse", flat=True)
-        for op in inverse or []
-        if op.get("op") == "made"
-    }
-    spans: list[Span] | None = []
-    for found in lookup.rows().filter(pk__in=made):  # oldest first
-        if found.edited_from_id == node.pk:
-            lines = made[found.pk]
-            spans = None if lines is None or spans is None else [*spans, Span(*lines)]
-            node = found
-    return node, spans
-
-
-def replaced(text: str, old: str, new: str) -> str:
-    """`text` with `old`, which must occur exactly once, replaced. CONFLICT with the count."""
-    count = text.count(old) if old else 0
-    if count != 1:
-        raise CommandError(
-            "CONFLICT",
-            f"The passage occurs {count} times; it must occur exactly once.",
-            hint="quote more of it" if count else "look at the text, then quote it exactly",
-        )
-    return text.replace(old, new)
-
-
-def common_prefix(old: str, new: str) -> str:
-    """The longest text that both begin with."""
-    pairs = enumerate(zip(old, new, strict=False))
-    end = next((i for i, (a, b) in pairs if a != b), min(len(old), len(new)))
-    return new[:end]
+# Flags of slots, with their events.
 
 
 def flag(context: Context, node: Node, name: str, value: bool) -> Op:
@@ -424,34 +332,165 @@ def demand_text_node(node: Node, participle: str) -> None:
         )
 
 
-# -- a draft that has become a node
+# Workspaces: locked before their steps are numbered, and their views with the events.
 
 
-def end_draft(writer: streams.Writer, draft: Draft | None) -> None:
-    """Deletes a draft and appends its event, if there is one."""
-    if draft is not None:
-        append_draft(writer, draft, ended=True)
-        draft.delete()
-
-
-def append_draft(writer: streams.Writer, draft: Draft, *, ended: bool) -> None:
-    """Appends the event of a draft to the stream of its workspace."""
-    body = {"slot": draft.slot.local_id, "kind": draft.kind, "ended": ended}
-    writer.append("draft.saved", body if ended else {**body, "at": instant(draft.at)})
-    writer.flush()
-
-
-_SAME_DRAFT = Prepared(
-    lambda: Draft.objects.select_related("slot").filter(
-        workspace=Given("workspace"), slot=Given("slot"), kind=Given("kind"), text=Given("text")
+_LOCKED = Prepared(
+    lambda: (
+        Workspace.objects.select_for_update(of=("self",))
+        .select_related("position")
+        .filter(pk=Given("pk"))
     )
 )
 
 
-def settle_draft(context: Context, node: Node, kind: str, text: str) -> None:
-    """Ends the actor's own draft at the node's slot, where its text has become a node: in
-    the same transaction, so that a crash leaves it neither lost nor doubled."""
-    at = {"workspace": context.workspace.pk, "slot": node.slot_id}
-    draft = _SAME_DRAFT.first(**at, kind=kind, text=text)
-    if draft is not None:
-        end_draft(streams.lock(context.workspace, actor=context.actor.participant.uid), draft)
+def locked(workspace: Workspace) -> Workspace:
+    """The workspace as it is now, locked: its steps are numbered."""
+    found = _LOCKED.first(pk=workspace.pk)
+    if found is None:  # its tree was erased meanwhile
+        raise not_found("This workspace")
+    return found
+
+
+def next_step(workspace: Workspace) -> str:
+    """The reference of the step that a locked workspace will have next."""
+    return f"step:{workspace.steps_made + 1}"
+
+
+def write_step(context: Context, **fields: Any) -> Step:
+    """A step that a command writes itself (undo: one for each inverse)."""
+    actor = context.actor
+    is_own_origin = context.world.origin == next_step(context.workspace)
+    step = numbered_step(
+        context.workspace,
+        actor=actor.participant,
+        on_behalf_of=None if actor.person == actor.participant else actor.person,
+        turn_uid=context.turn,
+        **fields,
+    )
+    context.steps.append(step)
+    if is_own_origin:
+        context.world.origin = next_step(context.workspace)
+    return step
+
+
+def numbered_step(workspace: Workspace, *, items: Sequence[int] = (), **fields: Any) -> Step:
+    workspace.steps_made += 1
+    workspace.save(update_fields=["steps_made"])
+    step = Step.objects.create(
+        workspace=workspace, seq=workspace.steps_made, at=timezone.now(), **fields
+    )
+    touch(step, items)
+    return step
+
+
+def touch(step: Step, items: Sequence[int]) -> None:
+    """Keeps which items a step touched; no query where there are none, else two."""
+    if items:
+        make_items(items)
+        StepItem.objects.bulk_create(
+            StepItem(step=step, item_id=one, place=place) for place, one in enumerate(items)
+        )
+
+
+def write_view_event(
+    attempt: "Attempt", workspace: Workspace, kind: str, changed: dict[str, Any]
+) -> None:
+    """Stores what changed in the view and writes its event."""
+    workspace.outline = changed.get("outline", workspace.outline)
+    workspace.augments = changed.get("augments", workspace.augments)
+    workspace.revision += 1
+    workspace.save(update_fields=["position", "outline", "augments", "revision"])
+    writer = streams.lock(workspace, actor=attempt.actor.participant.uid)
+    writer.append(kind, {**changed, "revision": workspace.revision})
+    writer.flush()
+
+
+# Changing a workspace outside of a line: a turn begins, goes back, or ends; an answer comes later.
+
+
+def answered(workspace: Workspace, seq: int, *, turn: str) -> None:
+    """Writes the event that the answer of a step came later, in a turn (its uid) or ("") outside of
+    one. Needs a transaction in which the workspace is locked."""
+    workspace.revision += 1
+    workspace.save(update_fields=["revision"])
+    writer = streams.lock(workspace, actor=workspace.participant.uid)
+    said = {"step": seq, **({"turn": turn} if turn else {})}
+    writer.append("view.changed", {**said, "revision": workspace.revision})
+    writer.flush()
+
+
+def set_position_now(workspace: Workspace, node: Node, *, actor: Participant) -> None:
+    """The same in a transaction of its own."""
+    with transaction.atomic():
+        set_position(workspace, node, actor=actor)
+
+
+def set_position(workspace: Workspace, node: Node, *, actor: Participant) -> None:
+    """Moves a workspace to a node and writes the event. Needs a transaction."""
+    row = locked(workspace)
+    if row.position_id == node.pk:
+        return
+    row.position = node
+    row.revision += 1
+    row.save(update_fields=["position", "revision"])
+    writer = streams.lock(row, actor=actor.uid)
+    changed = {"position": lookup.node_ref(node, row.tree_id), "versions": {}}
+    writer.append("view.changed", {**changed, "revision": row.revision})
+    writer.flush()
+
+
+def set_checkpoint(workspace: Workspace, head: int, *, actor: Participant) -> None:
+    """Moves the checkpoint of a workspace: events of its tree up to `head` are no longer
+    news. Needs a transaction."""
+    row = locked(workspace)
+    row.checkpoint = head
+    row.revision += 1
+    row.save(update_fields=["checkpoint", "revision"])
+    writer = streams.lock(row, actor=actor.uid)
+    writer.append("view.changed", {"checkpoint": head, "revision": row.revision})
+    writer.flush()
+
+
+# Arguments of actions as steps keep them.
+
+
+SHORT = 200  # characters of a text that a step keeps as it is; of longer ones it keeps this start
+
+
+def recorded(value: Any) -> Any:
+    """Arguments as a step keeps them: no secrets, no long texts, rows by their public id."""
+    if isinstance(value, BaseModel):
+        return {
+            name: recorded(getattr(value, name))
+            for name, one in type(value).model_fields.items()
+            if name in value.model_fields_set and not _is_secret(one)
+        }
+    if isinstance(value, models.Model):
+        return str(getattr(value, "uid", value))
+    if isinstance(value, Mapping):
+        return {str(name): recorded(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [recorded(one) for one in value]
+    if isinstance(value, str):
+        return _short(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no such numbers
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def _is_secret(one: FieldInfo) -> bool:
+    return any(isinstance(mark, Secret) for mark in one.metadata)
+
+
+def _short(text: str) -> Any:
+    kept = storable(text)
+    if len(text) <= SHORT:
+        return kept
+    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()
+    return {"start": kept[:SHORT], "length": len(text), "sha256": digest}
+
+
+def storable(text: str) -> str:
+    """The text without what PostgreSQL and UTF-8 cannot store."""
+    return text.replace("\0", "�").encode(errors="replace").decode()

@@ -4,8 +4,10 @@ from typing import Annotated, Literal
 
 from loom.commands import drafts as draft_commands
 from loom.commands import node_writer
-from loom.commands.context import Context, Op, Reply, get_node, get_own_node, touched
-from loom.commands.lenses import Target, follow, target_of
+from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Op, Reply
+from loom.commands.drafts import settle_draft
+from loom.commands.lenses import Target, common_prefix, follow, target_of
 from loom.commands.node_writer import (
     NewNode,
     Source,
@@ -14,15 +16,14 @@ from loom.commands.node_writer import (
     demand_text_node,
     demand_visible,
     flag,
-    settle_draft,
 )
-from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.registry import command, get_node, get_own_node, touched
 from loom.commands.view import counted
 from loom.models import Node, Tree
-from loom.queries import lookup
-from loom.rules import identity
+from loom.queries import lookup, places
+from loom.rules import node_values
 from loom.rules.errors import CommandError
-from loom.rules.permissions import LOOM, WRITE
+from loom.rules.limits import LOOM, WRITE
 from loom.rules.windows import Span
 
 TITLE_LENGTH = 50
@@ -76,7 +77,7 @@ def respond(context: Context, args: Respond) -> Reply:
 
 
 def _source(node: Node, role: str) -> Source:
-    return identity.of_node(node.pk), role, node.hash
+    return node_values.of_node(node.pk), role, node.hash
 
 
 def made_nodes(*nodes: Node) -> tuple[Op, ...]:
@@ -169,7 +170,7 @@ def _edited(context: Context, target: Target, text: str, span: Span, *, way: str
 
 def _version(context: Context, target: Target, text: str, span: Span) -> Reply:
     node, window = target.node, target.window
-    newest = lookup.newest_version(node)
+    newest = places.newest_version(node)
     if newest.pk != node.pk:
         look = f"→ refresh #{window.number}, then edit it" if window is not None else ""
         raise CommandError(
@@ -195,7 +196,7 @@ def _changed(made: Node, span: Span) -> tuple[Op, ...]:
 
 def edited_version(context: Context, node: Node, text: str) -> Node:
     """A new version of the node's slot, selected for the actor."""
-    above = lookup.version_above(node, context.workspace)
+    above = places.version_above(node, context.workspace)
     new = NewNode(text, kind=node.kind, form=node.form, parent=above, slot=node, edited_from=node)
     made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
     context.choose(made)
@@ -206,8 +207,8 @@ def edited_version(context: Context, node: Node, text: str) -> Node:
 
 def _fork(context: Context, target: Target, text: str, span: Span) -> Reply:
     node = target.node
-    above = lookup.version_above(node, context.workspace)
-    prefix = node_writer.common_prefix(node.text, text) if context.tree.mode == "buffer" else ""
+    above = places.version_above(node, context.workspace)
+    prefix = common_prefix(node.text, text) if context.tree.mode == "buffer" else ""
     rest = text[len(prefix) :]
     is_whole = False
     if prefix and prefix == node.text:
@@ -262,7 +263,7 @@ def split(context: Context, args: Split) -> Reply:
             hint="use at:1" if len(node.text) == 2 else f"use at:1 to at:{len(node.text) - 1}",
         )
     head = _beside(
-        context, node, node.text[: args.at], lookup.version_above(node, context.workspace)
+        context, node, node.text[: args.at], places.version_above(node, context.workspace)
     )
     tail = _beside(context, node, node.text[args.at :], head)
     inverse = made_nodes(head, tail)
@@ -308,7 +309,7 @@ def prune(context: Context, args: Hide) -> Reply:
             f"[{node.local_id}] is already pruned.",
             hint=f"→ restore {node.local_id} restores it",
         )
-    below = lookup.count_below(node.slot_id)
+    below = places.count_below(node.slot_id)
     inverse = flag(context, node, "pruned", True)
     return Reply(
         f"✓ pruned [{node.local_id}]{_and(below)}", items=touched(node), inverse=(inverse,)
@@ -350,7 +351,7 @@ def restore(context: Context, args: Hide) -> Reply:
             hint="only pruned nodes can be restored",
         )
     what = "version " if args.version else ""
-    below = "" if args.version else _and(lookup.count_below(node.slot_id))
+    below = "" if args.version else _and(places.count_below(node.slot_id))
     inverse = flag(context, node, name, False)
     return Reply(
         f"✓ restored {what}[{node.local_id}]{below}", items=touched(node), inverse=(inverse,)

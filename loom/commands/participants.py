@@ -13,19 +13,20 @@ from django.utils import timezone
 from loom.access import Actor
 from loom.commands import money
 from loom.commands.agent_templates import begun
+from loom.commands.command_args import Args, Secret
 from loom.commands.execute import execute
 from loom.commands.groves import demand_name, names_taken
 from loom.commands.money import allowed_addresses, key_of, mark_of, open_sealed, seal
-from loom.commands.registry import Args, Change, Secret, action
+from loom.commands.registry import Change, action
 from loom.events.streams import enqueue
 from loom.models import Participant
-from loom.rules import budgets
+from loom.rules import options
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import digest, instant
+from loom.rules.limits import LOOM, NEEDS, OF_ROLE, Role, broken_rule, in_order
 from loom.rules.names import look_alike
-from loom.rules.permissions import LOOM, NEEDS, OF_ROLE, Role, broken_rule, in_order
-from loom.rules.provider_addresses import private_entry, why_refused
-from loom.rules.providers import REMEMBERED, Kind, broken_prices, kind_of, why_not_litellm
+from loom.rules.node_values import digest, instant
+from loom.rules.provider_kinds import REMEMBERED, Kind, broken_prices, kind_of, why_not_litellm
+from loom.rules.providers import private_entry, why_refused
 
 DAY_S = 24 * 3600
 Listing = dict[str, Any]
@@ -192,7 +193,7 @@ CHOICES = {
     "auth": money.WAYS_OF_AUTH,
     "endpoint": ("chat", "completion"),
     "archetype": ("reader", "writer", "editor", "auditor"),
-    "budget": tuple(budgets.PRESETS),
+    "budget": tuple(options.BUDGETS),
 }
 RANGES = {
     "temperature": (0, 2),

@@ -22,9 +22,9 @@ from loom.models import ApiKey, Membership, SigninLink, User, UserSession
 from loom.models.base import new_uid
 from loom.rules import options
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import digest
+from loom.rules.limits import SCOPES, Scope
 from loom.rules.names import checked, look_alike
-from loom.rules.permissions import SCOPES, Scope
+from loom.rules.node_values import digest
 
 LINK_HOURS = 24
 MAX_NAME = 80

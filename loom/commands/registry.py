@@ -1,115 +1,50 @@
-"""The one registry: every command and action with its arguments, class and permissions."""
+"""The registry of commands and actions: what each is, and the node that a ref names. An action is a
+command without a line: pages and API change groves, members, models, trees and links by it."""
 
 import contextlib
-import hashlib
 import inspect
-import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar, get_type_hints
+from typing import Any, Generic, Literal, TypeVar, get_type_hints
 
-from django.db import models, transaction
+from django.db import transaction
 from django.utils import timezone
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
-from pydantic.fields import FieldInfo
 
+from loom import access
 from loom.access import Actor, demand_role, get_actor
+from loom.commands.command_args import Args, ArgsT, form_of
+from loom.commands.context import (
+    LATER,
+    Context,
+    Reply,
+    Request,
+    no_node,
+    node_shown,
+    tree_named,
+    unknown,
+)
+from loom.commands.node_writer import recorded, storable
 from loom.events import streams
 from loom.events.streams import Writer
-from loom.grammar.forms import Form, Part, PartKind, ValueKind, syntax
-from loom.grammar.refs import Ref, parse_ref
-from loom.models import Grove, Participant, Step, Stream, Tree
-from loom.rules.errors import CommandError
-from loom.rules.permissions import Permission, Role
-
-if TYPE_CHECKING:
-    from loom.commands.context import Context, Reply
-
-
-@dataclass(frozen=True)
-class Written:
-    """How one field is written on the line; names and meaning as in grammar.forms.Part."""
-
-    kind: PartKind
-    lead: str = ""
-    key: str = ""
-    value: ValueKind = "word"
-    minimum: float | None = None
-    maximum: float | None = None
-    choices: tuple[str, ...] = ()
-    many: bool = False
-    refs: tuple[str, ...] = ()
-    but: tuple[str, ...] = ()
-    needs: str = ""
-    shown: str = ""
-
-
-class Secret:
-    """Marks a field, in `Annotated`, whose value no step may keep: a password, a key, a link."""
-
-
-class Args(BaseModel):
-    """Base of all arguments: read only, nothing unknown."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
-
-
-ArgsT = TypeVar("ArgsT", bound=Args)
-
-
-def checked(kind: type[ArgsT], values: Mapping[str, Any]) -> ArgsT:
-    """Arguments made of what a form sent, such as `{"n": "3"}`. Raises CommandError
-    INVALID_SYNTAX for what they cannot hold."""
-    try:
-        return kind.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise CommandError(
-            "INVALID_SYNTAX", f"{name} can't be {first['input']!r}.", hint=first["msg"]
-        ) from None
-
-
-def _as_ref(value: Any) -> Any:
-    return parse_ref(value) if isinstance(value, str) else value
-
-
-# A reference in a command's arguments: on the wire a text, inside a Ref.
-RefField = Annotated[Ref, BeforeValidator(_as_ref), WithJsonSchema({"type": "string"})]
-
-
-def form_of(verb: str, args: type[Args]) -> Form:
-    """The written form of a command: one part a field, in the order of the fields."""
-    return Form(verb, tuple(_part(name, field) for name, field in args.model_fields.items()))
-
-
-def _part(name: str, field: Any) -> Part:
-    written = next((m for m in field.metadata if isinstance(m, Written)), None)
-    if written is None:
-        raise TypeError(f"{name} does not say how it is written")
-    optional = not field.is_required()
-    return Part(
-        name=name,
-        kind=written.kind,
-        optional=optional,
-        lead=written.lead,
-        key=written.key,
-        value=written.value,
-        default=field.get_default() if optional else None,
-        minimum=written.minimum,
-        maximum=written.maximum,
-        choices=written.choices,
-        many=written.many,
-        refs=written.refs,
-        but=written.but,
-        needs=written.needs,
-        shown=written.shown,
-    )
-
-
-# The one registry: every command with its words, class, permission and function.
-
+from loom.grammar.forms import Form, syntax
+from loom.grammar.line_reader import Line
+from loom.grammar.refs import WORDS, Ref, print_ref
+from loom.models import (
+    Document,
+    Grove,
+    Node,
+    Participant,
+    Step,
+    Stream,
+    Tree,
+    Workspace,
+)
+from loom.queries import lookup, places
+from loom.rules import node_values
+from loom.rules.errors import CommandError, not_found
+from loom.rules.limits import CROSS_TREE, Permission, Role
+from loom.rules.node_values import STORED_WHOLE, block_of, named, shortened
 
 Class = Literal["look", "look ✓", "write", "silent"]
 StreamKind = Literal["tree", "grove", "workspace"]
@@ -232,10 +167,142 @@ def verbs() -> list[str]:
     return list(_commands)
 
 
-# Commands of pages and API that have no line: groves, members, participants, trees, links.
+@dataclass
+class Attempt:
+    """What is known about a line so far, for the step that records it."""
+
+    actor: Actor
+    tree: Tree
+    workspace: Workspace
+    request: Request
+    line: Line | None = None
+    command: Command | None = None
+    seqs: list[int] = field(default_factory=list)
+    position: str = ""  # where the line was given: a local id
+    is_held: bool = False  # whether a node holds the line's content
+
+    @property
+    def written(self) -> Tree | Grove:
+        """What the command writes: the tree, or the grove of the tree."""
+        grove = self.command is not None and self.command.stream == "grove"
+        return self.tree.grove if grove else self.tree
+
+    @property
+    def stream(self) -> str:
+        """The name of the stream that the command writes."""
+        return streams.name_of(self.written)
+
+    @property
+    def canonical(self) -> str:
+        """The canonical line; with its content named, not written out, once a node holds it."""
+        canonical = self.line.canonical if self.line else ""
+        return shortened(canonical) if self.is_held else canonical
+
+    @property
+    def as_given(self) -> str:
+        """The line as it was sent; with its content named, once a node holds it.
+
+        Where its content cannot be found in it as it is (it was quoted, with escapes), the
+        canonical line replaces it.
+        """
+        given = self.request.line.replace("\0", "�").encode(errors="replace").decode()
+        if not self.is_held or self.line is None:
+            return given
+        block = block_of(self.line.canonical)
+        if len(block) <= STORED_WHOLE:
+            return given
+        return given.replace(block, named(block)) if block in given else self.canonical
 
 
-SHORT = 200  # characters of a text that a step keeps as it is; of longer ones it keeps this start
+# From a Ref to the node it names, for the one who asks; or the refusal that says why not.
+
+
+def touched(*items: Node | Tree | Document) -> tuple[int, ...]:
+    """The ids of the items that nodes, trees and documents are, for `Reply.items`."""
+    return tuple(map(item_of, items))
+
+
+def item_of(one: Node | Tree | Document) -> int:
+    """The id of the item that a node, a tree or a document is."""
+    if isinstance(one, Document):
+        return node_values.of_document(one.pk)
+    return node_values.of_tree(one.pk) if isinstance(one, Tree) else node_values.of_node(one.pk)
+
+
+def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:
+    """The node that `ref` names (None: here), in whatever tree the caller may reach."""
+    if ref is None:
+        return context.here
+    if ref.slice is not None and not slices:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"{print_ref(ref)} is a part of a node; this command takes whole nodes.",
+            hint=f"use {ref.id or ref.kind}",
+        )
+    if ref.kind == "window":
+        return node_shown(context, ref, slices=slices)
+    if ref.kind in ("document", "task", "stash", "augment", "focus", *LATER):
+        raise no_node(ref)
+    if ref.kind == "branch" and ref.id in ("here", "parent", "root"):
+        return get_node(context, replace(ref, kind=WORDS[ref.id], id=""))
+    if ref.kind == "here":
+        return context.here
+    if ref.kind == "parent":
+        return _parent_of(context)
+    tree = tree_of(context, ref)
+    if ref.kind == "root":
+        return lookup.root_of(tree)
+    if ref.kind in ("node", "branch"):
+        return _named(context, tree, ref)
+    raise CommandError(
+        "INVALID_SYNTAX",
+        f"{print_ref(ref)} is not a node.",
+        hint="name a node, such as a7x2 or here",
+    )
+
+
+def get_own_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:
+    """The same, but in this tree only: a line writes to one tree."""
+    node = get_node(context, ref, slices=slices)
+    if node.tree_id != context.tree.pk:
+        raise CommandError(
+            "CROSS_TREE",
+            f"[{node.local_id}] is in another tree; a command changes one tree only.",
+            hint="run the command in that tree",
+        )
+    return node
+
+
+def tree_of(context: Context, ref: Ref) -> Tree:
+    """The tree a ref names or lies in; this one where it says none. Needs X for another."""
+    uid, name = ref.tree_id, ref.tree_name
+    if (not uid and not name) or uid == context.tree.uid:
+        return context.tree
+    if CROSS_TREE not in context.actor.permissions:
+        raise CommandError(
+            "CROSS_TREE", "This command names another tree.", hint="ask an owner for cross_tree"
+        )
+    if uid and access.trees_for(context.actor).filter(uid=uid).exists():
+        return access.get_tree(context.actor.user, uid)[1]
+    return tree_named(context.actor, name or uid)
+
+
+def _named(context: Context, tree: Tree, ref: Ref) -> Node:
+    node = lookup.find_node(tree, ref.id)
+    if node is None:
+        raise unknown(context, tree, ref)
+    return places.newest_version(node) if ref.prime else node
+
+
+def _parent_of(context: Context) -> Node:
+    above = places.version_above(context.here, context.workspace)
+    if above is None:
+        raise not_found("A node above the root")
+    return above
+
+
+# Actions.
+
 Kind = Literal["grove", "tree"]
 
 R = TypeVar("R")
@@ -379,7 +446,7 @@ def _refused(
             return
         change = Change(timezone.now(), actor, item, actor.participant)
         change.lock(item)
-        message, hint = _storable(refused.message), _storable(refused.hint)
+        message, hint = storable(refused.message), storable(refused.hint)
         _write_step(change, what, args, outcome=refused.code, message=message, hint=hint)
         change.writer.flush()
 
@@ -399,41 +466,3 @@ def _write_step(change: Change, what: Action[Any, Any], args: Args, **fields: An
         at=change.now,
         **fields,
     )
-
-
-def recorded(value: Any) -> Any:
-    """Arguments as a step keeps them: no secrets, no long texts, rows by their public id."""
-    if isinstance(value, BaseModel):
-        return {
-            name: recorded(getattr(value, name))
-            for name, one in type(value).model_fields.items()
-            if name in value.model_fields_set and not _is_secret(one)
-        }
-    if isinstance(value, models.Model):
-        return str(getattr(value, "uid", value))
-    if isinstance(value, Mapping):
-        return {str(name): recorded(one) for name, one in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [recorded(one) for one in value]
-    if isinstance(value, str):
-        return _short(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)  # JSON has no such numbers
-    return value if value is None or isinstance(value, bool | int | float) else str(value)
-
-
-def _is_secret(one: FieldInfo) -> bool:
-    return any(isinstance(mark, Secret) for mark in one.metadata)
-
-
-def _short(text: str) -> Any:
-    kept = _storable(text)
-    if len(text) <= SHORT:
-        return kept
-    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()
-    return {"start": kept[:SHORT], "length": len(text), "sha256": digest}
-
-
-def _storable(text: str) -> str:
-    """The text without what PostgreSQL and UTF-8 cannot store."""
-    return text.replace("\0", "�").encode(errors="replace").decode()

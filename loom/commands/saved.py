@@ -8,14 +8,15 @@ from django.utils import timezone
 
 from loom.access import Actor, demand_role, demand_writable
 from loom.commands import registry
+from loom.commands.command_args import Args
 from loom.commands.execute import execute
-from loom.commands.registry import Args, Change, action
+from loom.commands.registry import Change, action
 from loom.grammar.lines import read
-from loom.grammar.tokens import ParseError
+from loom.grammar.refs import ParseError
 from loom.models import BranchSettings, Node, Saved, Tree
-from loom.rules import providers
+from loom.rules import provider_kinds
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import instant
+from loom.rules.node_values import instant
 
 MAX_NAME = 100
 MOST = 200  # of one kind, of one person or of a grove
@@ -138,7 +139,7 @@ def _pin_settings(change: Change, args: Pinned) -> dict[str, Any]:
     node = Node.objects.filter(tree=change.tree, local_id=args.node, kind="text").first()
     if node is None:
         raise not_found("This node")
-    settings = providers.checked_samplers(args.settings)
+    settings = provider_kinds.checked_samplers(args.settings)
     before = BranchSettings.objects.filter(slot=node.slot_id).first()
     if (before.settings if before else {}) == settings:
         return settings
@@ -174,7 +175,7 @@ def _demand_room(rows: "QuerySet[Saved]", name: str) -> None:
 
 def _checked(kind: Kind, body: dict[str, Any]) -> dict[str, Any]:
     if kind == "preset":
-        return providers.checked_samplers(body)
+        return provider_kinds.checked_samplers(body)
     if kind == "windows":
         return _arrangement(body)
     known = {name: value for name, value in body.items() if name in SEARCH and value}

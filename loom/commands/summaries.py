@@ -16,10 +16,11 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor, documents_for
 from loom.commands import generation_lifecycle, money
+from loom.commands.command_args import Args
 from loom.commands.execute import execute
 from loom.commands.groves import NO_MODEL
 from loom.commands.money import Wish
-from loom.commands.registry import Args, Change, action
+from loom.commands.registry import Change, action
 from loom.events.streams import hand_over
 from loom.models import SUMMARY, Document, Generation, Grove, Node, Participant, Tree
 from loom.models.base import new_uid
@@ -27,8 +28,7 @@ from loom.queries import lookup
 from loom.queries.documents import trees_linked
 from loom.queries.lookup import withheld_from_models
 from loom.rules.errors import CommandError
-from loom.rules.options import number_of
-from loom.rules.permissions import GENERATE
+from loom.rules.limits import GENERATE, number_of
 
 WORDS = 30  # a text of so few is its own summary
 CHARACTERS = 300  # where words have no end

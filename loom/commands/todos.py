@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from loom.commands import node_writer
-from loom.commands.context import Context, Reply, touched
+from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Reply
 from loom.commands.node_writer import NewNode, demand_text
 from loom.commands.nodes import made_nodes
-from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.registry import command, touched
 from loom.models import Task
-from loom.queries import workspaces
+from loom.queries import workspace_bodies, workspaces
 from loom.queries.workspaces import budget_of, spent_of, turns
-from loom.rules import budgets
-from loom.rules.budgets import Spent
+from loom.rules import limits, options
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import LOOM
+from loom.rules.limits import LOOM, Spent
 
 MOST_TASKS = 200  # of a workspace that are not archived
 LONGEST = 2000  # characters of a task, and of a note
@@ -50,8 +50,8 @@ class List(Args):
 @command("todo", group="Keep", klass="look", permissions={LOOM})
 def todo(context: Context, args: List) -> Reply:
     """Lists your tasks, the archived ones last."""
-    rows = workspaces.listed_tasks(context.workspace)
-    lines = [line for task in rows for line in workspaces.task_lines(task)]
+    rows = workspace_bodies.listed_tasks(context.workspace)
+    lines = [line for task in rows for line in workspace_bodies.task_lines(task)]
     return Reply("\n".join(lines) or 'there are no tasks; → todo add "…" adds one')
 
 
@@ -75,7 +75,7 @@ def todo_add(context: Context, args: Add) -> Reply:
             f"At most {MOST_TASKS} tasks can be open.",
             hint="→ todo archive t1 puts one away",
         )
-    number = workspaces.last_task_number(context.workspace)
+    number = workspace_bodies.last_task_number(context.workspace)
     made = [
         Task(workspace=context.workspace, number=number + at, text=text, made_at=context.now)
         for at, text in enumerate(args.texts, start=1)
@@ -115,7 +115,7 @@ def todo_change(context: Context, args: Change) -> Reply:
     context.tasks += rows
     if args.to == "toggle":
         return Reply(
-            "✓ " + " · ".join(f"t{task.number} {workspaces.task_mark(task)}" for task in rows)
+            "✓ " + " · ".join(f"t{task.number} {workspace_bodies.task_mark(task)}" for task in rows)
         )
     return Reply(f"✓ {WORDS[args.to]} {_numbered(rows)}")
 
@@ -133,10 +133,10 @@ def todo_note(context: Context, args: Note) -> Reply:
     """Adds a note to a task, in any state."""
     _demand_text(args.text, "note")
     task = _get(context, args.task)
-    if len(task.notes) >= workspaces.MOST_NOTES:
+    if len(task.notes) >= workspace_bodies.MOST_NOTES:
         raise CommandError(
             "LIMIT_EXCEEDED",
-            f"A task has at most {workspaces.MOST_NOTES} notes.",
+            f"A task has at most {workspace_bodies.MOST_NOTES} notes.",
             hint='add a task of its own: → todo add "…"',
         )
     task.notes = [*task.notes, args.text]
@@ -153,7 +153,7 @@ class Clear(Args):
 @command("todo", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def todo_clear(context: Context, args: Clear) -> Reply:
     """Removes all tasks from your list."""
-    rows = sorted(workspaces.task_rows(context.workspace), key=lambda task: task.number)
+    rows = sorted(workspace_bodies.task_rows(context.workspace), key=lambda task: task.number)
     if not rows:
         raise CommandError("REJECTED", "There are no tasks.", hint='→ todo add "…" adds one')
     for task in rows:
@@ -163,7 +163,7 @@ def todo_clear(context: Context, args: Clear) -> Reply:
 
 
 def _get(context: Context, ref: RefField) -> Task:
-    found = workspaces.task_rows(context.workspace).filter(number=int(ref.id))[:1]
+    found = workspace_bodies.task_rows(context.workspace).filter(number=int(ref.id))[:1]
     if not found:
         raise not_found(f"t{ref.id}", "→ todo list lists your tasks")
     return found[0]
@@ -214,11 +214,11 @@ def budget(context: Context, args: Budget) -> Reply:
     """Shows what this turn has used and what it may use."""
     turn = turns().filter(uid=context.turn).first() if context.turn else None
     if turn is None:
-        each = (f"{name}: {budgets.shown(one, Spent())}" for name, one in budgets.PRESETS.items())
+        each = (f"{name}: {limits.shown(one, Spent())}" for name, one in options.BUDGETS.items())
         return Reply("This line is part of no turn. Turns may use:\n" + "\n".join(each))
     allowed, spent = budget_of(turn), spent_of(turn, context.now)
     rounds = f"rounds {spent.rounds}/{allowed.rounds} · tokens {spent.tokens:,}/{allowed.tokens:,}"
-    return Reply(f"{budgets.shown(allowed, spent)}\n{rounds}")
+    return Reply(f"{limits.shown(allowed, spent)}\n{rounds}")
 
 
 class Extend(Args):

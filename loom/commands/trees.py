@@ -11,11 +11,12 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer
+from loom.commands.command_args import Args
 from loom.commands.execute import execute
-from loom.commands.registry import Args, Change, action
+from loom.commands.node_writer import MODES, NewNode, add_node
+from loom.commands.registry import Change, action
 from loom.events import streams
-from loom.events.streams import access_changed, enqueue
+from loom.events.streams import Writer, access_changed, enqueue
 from loom.models import (
     ORDINAL_BITS,
     BranchSettings,
@@ -45,7 +46,7 @@ from loom.models import (
     Workspace,
 )
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import digest, instant
+from loom.rules.node_values import digest, instant
 from loom.rules.windows import TRUNCATIONS
 
 BATCH = 1000
@@ -341,8 +342,8 @@ def make_tree(actor: Actor, args: NewTree) -> Tree:
 def _make_tree(change: Change, args: NewTree) -> Tree:
     """Makes a tree with its empty root."""
     tree = Tree(**args.model_dump())
-    node_writer.store_tree(tree, change.actor)
-    node_writer.add_root(change.open(tree, change.actor.participant), tree)
+    store_tree(tree, change.actor)
+    add_root(change.open(tree, change.actor.participant), tree)
     return tree
 
 
@@ -405,3 +406,40 @@ def _erase_tree(change: Change, args: TreeErased) -> None:
     change.writer.append("tree.erased", {"tree": tree.uid, "title": row.title})
     access_changed(change.grove.uid, change.actor.user.pk)
     enqueue("loom.tasks.erase_tree", [tree.uid], queue="transfer")
+
+
+def new_tree(
+    actor: Actor,
+    *,
+    title: str = "",
+    mode: str = "dialogue",
+    description: str = "",
+    system_context: str = "",
+) -> Tree:
+    """A new tree with its root, without a step: what tests begin with. `forest.new_tree` is
+    the command."""
+    made = Tree(title=title, mode=mode, description=description, system_context=system_context)
+    with transaction.atomic():
+        store_tree(made, actor)
+        streams.open_stream(made)
+        writer = streams.lock(made, actor=actor.participant.uid)
+        add_root(writer, made)
+        writer.flush()
+    return made
+
+
+def store_tree(tree: Tree, maker: Actor) -> None:
+    """Stores a new tree in its maker's grove. Its stream and root are still missing."""
+    if tree.mode not in MODES:
+        raise CommandError(
+            "INVALID_SYNTAX", f"There is no mode {tree.mode!r}.", hint="dialogue or buffer"
+        )
+    tree.grove, tree.maker = maker.grove, maker.participant
+    tree.save(force_insert=True)
+
+
+def add_root(writer: Writer, tree: Tree) -> Node:
+    """Begins a new tree: its first event, and its root, a text node with empty text."""
+    body = {"tree": tree.uid, "title": tree.title, "mode": tree.mode}
+    writer.append("tree.created", body)
+    return add_node(writer, tree, tree.maker, NewNode(text=""))

@@ -10,25 +10,25 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.commands import generation_lifecycle, money, node_writer, step_records, web_search
+from loom.commands import generation_lifecycle, money, node_writer, web_search
+from loom.commands.command_args import Args
 from loom.commands.execute import execute
 from loom.commands.generation_lifecycle import started_body
 from loom.commands.money import Wish
 from loom.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
-from loom.commands.registry import Args, Change, action
+from loom.commands.registry import Change, action
 from loom.events import streams
 from loom.events.streams import Writer, enqueue, hand_over
-from loom.grammar.lines import named
 from loom.models import Generation, Node, Participant, Step, Tree, Turn, Window, Workspace
 from loom.models.base import Given, Prepared, new_uid
 from loom.models.generations import OPEN_TURN
-from loom.queries import lookup, windows
-from loom.queries.windows import state_of
-from loom.queries.workspaces import texts_made_by, turn_again, turn_body, turns
-from loom.rules import budgets
+from loom.queries import lookup, workspaces
+from loom.queries.workspaces import state_of, texts_made_by, turn_again, turn_body, turns
+from loom.rules import limits
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import GENERATE, LOOM
-from loom.rules.windows import MOST_VISIBLE, mentioned
+from loom.rules.limits import GENERATE, LOOM, mentioned
+from loom.rules.node_values import named
+from loom.rules.windows import MOST_VISIBLE
 
 # Turns: asking an agent to act, and asking it to stop. A worker runs them.
 
@@ -65,7 +65,7 @@ def _start(change: Change, args: Wanted) -> Turn:
     access.demand(actor, {LOOM, GENERATE}, "a turn")
     agent = _agent(actor, args.participant)
     preset = args.budget or agent.budget
-    budgets.budget_of(preset)
+    limits.budget_of(preset)
     if args.input:
         demand_text(args.input, what="The input")
     tree.refresh_from_db(fields=["archived_at", "erasing_at"])
@@ -85,9 +85,7 @@ def _start(change: Change, args: Wanted) -> Turn:
         preset=preset,
     )
     _write_input(change.writer, turn, args.input)
-    step_records.set_position(
-        node_writer.workspace_of(agent, tree), turn.answers_below, actor=agent
-    )
+    node_writer.set_position(node_writer.workspace_of(agent, tree), turn.answers_below, actor=agent)
     turn = turn_again(turn.pk)
     change.writer.append("turn.started", {"turn": turn_body(turn)})
     Tree.objects.filter(pk=tree.pk).update(touched_at=change.now)
@@ -237,7 +235,7 @@ def end(
     turn.save()
     seen = writer.append("turn.ended", {"turn": turn_body(turn)})
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
-    step_records.set_checkpoint(workspace, seen, actor=turn.participant)
+    node_writer.set_checkpoint(workspace, seen, actor=turn.participant)
     hide_windows(workspace, told, actor=turn.participant)
 
 
@@ -260,7 +258,7 @@ def hide_windows(workspace: Workspace, told: str, *, actor: Participant) -> None
         return
     Window.objects.bulk_update(changed, ["is_visible", "is_extended"])
     writer = streams.lock(workspace, actor=actor.uid)
-    body = [windows.brief(one) for one in changed]
+    body = [workspaces.window_brief(one) for one in changed]
     writer.append("window.changed", {"windows": body, "revision": workspace.revision})
     writer.flush()
 

@@ -12,17 +12,26 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 
 from loom import access
-from loom.commands import annotations, continuing, documents, links, marks, registry, step_records
+from loom.commands import (
+    annotations,
+    continuing,
+    documents,
+    links,
+    marks,
+    node_writer,
+    registry,
+)
+from loom.commands.command_args import Args, RefField, Written
 from loom.commands.context import Context, Op, Reply
 from loom.commands.node_writer import flag
-from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.registry import command
 from loom.commands.view import in_one_line
 from loom.models import Generation, Link, Mark, Node, Participant, Step, Tree, Turn
 from loom.models.generations import OPEN_TURN
 from loom.queries import lookup
 from loom.queries.workspaces import turns
 from loom.rules.errors import CommandError, not_found
-from loom.rules.permissions import LOOM, WRITE
+from loom.rules.limits import LOOM, WRITE
 
 
 def apply(context: Context, ops: list[Op]) -> list[Op]:
@@ -238,7 +247,7 @@ def _undo_node(context: Context, turn: Turn) -> str:
     op = {"op": "made", "node": turn.node.pk, "pruned": True}
     line = f"→ undo turn:{turn.uid}"
     reverse = apply(context, [op])
-    step_records.write_step(
+    node_writer.write_step(
         context,
         line=line,
         canonical=line,
@@ -460,7 +469,7 @@ def _write(
     inverse: list[dict[str, object]] | None,
     undoes: Step | None,
 ) -> None:
-    step_records.write_step(
+    node_writer.write_step(
         context,
         line=canonical,
         canonical=canonical,

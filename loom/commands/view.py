@@ -9,23 +9,23 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from loom.access import Actor
-from loom.commands.context import Context, Reply, get_node, touched, tree_of
+from loom.commands.command_args import Args, RefField, Written
+from loom.commands.context import Context, Reply
 from loom.commands.lenses import aimed, shown_part
-from loom.commands.registry import Args, RefField, Written, command
+from loom.commands.registry import command, get_node, touched, tree_of
 from loom.events.streams import enqueue
-from loom.grammar.lines import age, excerpt, parts_of, without_name
 from loom.grammar.refs import Ref, Slice, print_ref
+from loom.grammar.slices import parts_of
 from loom.models import Node, Participant, Tree
-from loom.queries import lookup, node_context
-from loom.queries.documents import mentioning
-from loom.queries.links import Seen, links_of
+from loom.queries import lookup, node_context, places
 from loom.queries.lookup import NodeRow, path_of, withheld
+from loom.queries.node_context import Seen, links_of, mentioning
 from loom.queries.trees import tree_body
 from loom.queries.windows import WITHHELD
-from loom.rules import identity
+from loom.rules import link_types, node_values
 from loom.rules.errors import CommandError
-from loom.rules.node_text import escaped
-from loom.rules.permissions import LOOM
+from loom.rules.limits import LOOM
+from loom.rules.node_values import age, escaped, excerpt, without_name
 
 
 def named(who: Participant) -> str:
@@ -96,7 +96,7 @@ def view_stretch(context: Context, ref: Ref, *, full: bool, form: str | None) ->
     every = [row for row in stretch_of(context, ref) if row.text]
     gone = withheld(context.actor, [row.id for row in every])
     rows = [row for row in every if row.id not in gone]
-    seen = tuple(identity.of_node(row.id) for row in rows[-1:])
+    seen = tuple(node_values.of_node(row.id) for row in rows[-1:])
     if form == "prose":
         text = escaped_for(context.actor, "".join(row.text for row in rows))
         return Reply(text, refs=_refs(rows), items=seen, quotes=tuple(rows))
@@ -250,7 +250,7 @@ def _diff(node: Node) -> str:
 def _foot(context: Context, node: Node) -> str:
     counts = node_context.counts_of(context.actor, node, links_of(context.actor, node))
     parts = [
-        *node_context.places_of([node.pk], context.workspace)[node.pk],
+        *places.places_of([node.pk], context.workspace)[node.pk],
         counted(counts.continuations, "continuation"),
         counted(counts.annotations, "annotation"),
         counted(counts.links, "link"),
@@ -310,7 +310,7 @@ def compare(context: Context, args: Compare) -> Reply:
 
 def _placed(context: Context, node: Node) -> str:
     """The header of a node with where it hangs: ` · below [x2a3]`."""
-    above = lookup.version_above(node, context.workspace)
+    above = places.version_above(node, context.workspace)
     return f"{header(node, context.now)}{f' · below [{above.local_id}]' if above else ''}"
 
 
@@ -396,8 +396,8 @@ def list_(context: Context, args: List) -> Reply:
     rows = {
         "continuations": lambda: lookup.slots_below(node.slot_id),
         "annotations": lambda: node_context.annotations_of(node),
-        "versions": lambda: node_context.versions_of(node),
-        "siblings": lambda: node_context.siblings_of(node),
+        "versions": lambda: places.versions_of(node),
+        "siblings": lambda: places.siblings_of(node),
         "sources": lambda: node_context.sources_of(context.actor, node),
         "merges": lambda: node_context.merges_of(context.actor, node),
     }
@@ -405,13 +405,13 @@ def list_(context: Context, args: List) -> Reply:
         raise CommandError(
             "INVALID_SYNTAX",
             f"There is no list {kind!r}.",
-            hint="there are " + ", ".join((*LISTS, *sorted(identity.STORED))),
+            hint="there are " + ", ".join((*LISTS, *sorted(link_types.STORED))),
         )
     return _listed(context, node, kind, list(rows[kind]()[: MAX_LINES + 1]))
 
 
 def _link_words() -> set[str]:
-    stored = set(identity.STORED) | {identity.reverse_of(name) for name in identity.STORED}
+    stored = set(link_types.STORED) | {link_types.reverse_of(name) for name in link_types.STORED}
     return stored | {"mentioned_by"}
 
 
@@ -466,7 +466,7 @@ def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
     refs = []
     gone = withheld(context.actor, [one.node.pk for one in seen[:MAX_LINES] if one.node])
     for one in seen[:MAX_LINES]:
-        lines.append(f"  {identity.arrow(one.type)} {_end(context, one, gone)}")
+        lines.append(f"  {link_types.arrow(one.type)} {_end(context, one, gone)}")
         if one.node:
             refs.append(lookup.node_ref(one.node, context.tree.pk))
         elif not one.is_broken:

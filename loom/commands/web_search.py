@@ -11,20 +11,23 @@ from django.db.models import F
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.commands import money, step_records
+from loom.commands import money, node_writer
+from loom.commands.command_args import Args, Secret, Written
 from loom.commands.context import Context, Reply
 from loom.commands.execute import execute
 from loom.commands.money import allowed_addresses, open_sealed, seal
 from loom.commands.participants import demand_callable
-from loom.commands.registry import Args, Change, Secret, Written, action, command
+from loom.commands.registry import Change, action, command
 from loom.commands.view import counted
 from loom.events import streams
-from loom.grammar.lines import excerpt
 from loom.models import Grove, Participant, Purse, SearchService, Step, WebSearch, Window
-from loom.queries.usage import left_of, today
+from loom.models.base import today
+from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
-from loom.rules.permissions import WEB_SEARCH
-from loom.rules.providers import NANO, SEARCH_SERVICES, dollars, search_service
+from loom.rules.limits import WEB_SEARCH
+from loom.rules.node_values import excerpt
+from loom.rules.provider_kinds import SEARCH_SERVICES, search_service
+from loom.rules.providers import NANO, dollars
 
 MOST_HOSTS = 20
 MAX_QUERY = 400  # characters: what the shortest of the services takes
@@ -185,7 +188,7 @@ def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> N
         if found is None:
             return
         # Locked in the order in which lines lock them: the workspace, then money, then the stream.
-        workspace = step_records.locked(found.workspace)
+        workspace = node_writer.locked(found.workspace)
         row = going.select_for_update(of=("self",)).select_related("payer").first()
         if row is None:
             return
@@ -202,7 +205,7 @@ def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> N
             row.spent = 0
         row.status, row.error, row.ended_at = "failed" if error else "done", error, timezone.now()
         row.save(update_fields=["status", "error", "spent", "ended_at"])
-        step_records.answered(workspace, row.seq, turn=row.turn_uid)
+        node_writer.answered(workspace, row.seq, turn=row.turn_uid)
         if row.turn_uid:
             streams.enqueue("agents.tasks.run_turn", [row.turn_uid], queue="continue")
 

@@ -1,39 +1,38 @@
 """Windows: what a participant keeps in view (docs/model.md §3)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from loom.access import may_reach
+from django.db import transaction
+
+from loom.access import Actor, acting_as, demand, may_reach
+from loom.commands import registry
 from loom.commands.context import Context, get_document
-from loom.grammar.refs import Ref
-from loom.models import Node, Window
+from loom.commands.node_writer import locked, stored
+from loom.events import streams
+from loom.grammar.lines import read
+from loom.grammar.refs import ParseError, Ref
+from loom.models import Node, Participant, Window, Workspace
 from loom.queries import lookup, windows
 from loom.queries.documents import text_of
-from loom.queries.event_log import EVICTED
-from loom.queries.links import Seen, links_of
+from loom.queries.node_context import Seen, links_of
 from loom.queries.window_contents import contents_of
-from loom.queries.windows import (
-    Source,
-    depth_in,
-    followed,
-    is_lens,
-    lines_of,
-    parents_of,
-    source_of,
-    state_of,
-)
-from loom.queries.workspaces import budget_of, turns
-from loom.rules import identity
+from loom.queries.windows import Source, followed, is_lens, lines_of, parents_of, source_of
+from loom.queries.workspaces import EVICTED, budget_of, depth_in, state_of, turns
+from loom.rules import link_types, node_values
 from loom.rules.errors import CommandError, not_found
-from loom.rules.options import number_of
-from loom.rules.permissions import READ_DOCUMENTS
+from loom.rules.limits import READ_DOCUMENTS, WRITE, State, number_of
 from loom.rules.windows import (
     LARGE,
     MOST_DEEP,
+    OF_WORKSPACE,
     Lines,
-    State,
+    demand_settings,
     to_evict,
     total_of,
 )
+
+VIEW_GROUPS = ("Look", "Move", "Keep")
 
 LONGEST_LABEL = 200
 
@@ -195,7 +194,7 @@ def place_window(
 
 def node_of(window: Window) -> Node | None:
     """The version of a node whose lines a window shows; None where it shows something else."""
-    key = identity.node_id(window.item_id or 0) if window.kind in windows.LENSES else None
+    key = node_values.node_id(window.item_id or 0) if window.kind in windows.LENSES else None
     return lookup.rows().filter(pk=key).first() if key is not None else None
 
 
@@ -274,11 +273,11 @@ def merge_into(context: Context, window: Window) -> None:
 def link_type(word: str) -> str:
     """A type of links; INVALID_SYNTAX with those there are."""
     kind = word.lower()
-    if kind not in identity.LINK_TYPES:
+    if kind not in link_types.LINK_TYPES:
         raise CommandError(
             "INVALID_SYNTAX",
             f"There is no link type {kind!r}.",
-            hint=f"there are {', '.join(identity.LINK_TYPES)}",
+            hint=f"there are {', '.join(link_types.LINK_TYPES)}",
         )
     return kind
 
@@ -377,3 +376,49 @@ def weighed(context: Context) -> str:
     fresh = sum(one.tokens for one in now if one.window in context.windows)
     changed = fresh - sum(one.tokens for one in was)
     return f"\n  {changed:+,} tokens · windows {sum(one.tokens for one in now):,} tokens"
+
+
+def set_settings(actor: Actor, workspace: Workspace, settings: Mapping[str, Any]) -> Workspace:
+    """Changes settings of a workspace, None going back to those of its grove or tree, and writes
+    the event; the workspace. PERMISSION_DENIED for an agent's where the actor may not write."""
+    if workspace.participant_id != actor.participant.pk:
+        demand(actor, {WRITE}, "changing the settings of an agent's windows")
+    unknown = next((name for name in settings if name not in OF_WORKSPACE), None)
+    if unknown is not None:
+        hint = " or ".join(OF_WORKSPACE)
+        raise CommandError("INVALID_SYNTAX", f"There is no setting {unknown!r}.", hint=hint)
+    given = {name: value for name, value in settings.items() if value is not None}
+    demand_settings(given)
+    with transaction.atomic():
+        row = locked(stored(workspace))
+        kept = {name: value for name, value in row.settings.items() if name not in settings}
+        row.settings = {**kept, **given}
+        row.revision += 1
+        row.save(update_fields=["settings", "revision"])
+        writer = streams.lock(row, actor=actor.participant.uid)
+        writer.append("view.changed", {"settings": row.settings, "revision": row.revision})
+        writer.flush()
+    workspace.settings, workspace.revision = row.settings, row.revision
+    return stored(workspace)
+
+
+def acting_for(member: Actor, agent: Participant, line: str) -> Actor:
+    """The member acting as the agent, with what both may do; the step will name both.
+
+    PERMISSION_DENIED without the right to write, and for a line that would change more than
+    the agent's view. A line that cannot be read is left to whoever runs it.
+    """
+    demand(member, {WRITE}, "a line in an agent's workspace")
+    try:
+        said = read(line, registry.forms(), registry.aliases())
+    except ParseError:
+        return acting_as(member, agent)
+    found = registry.find(said.verb, said.form)
+    if found.group not in VIEW_GROUPS or found.world:
+        raise CommandError(
+            "PERMISSION_DENIED",
+            f"Others cannot use {found.verb} in an agent's workspace, "
+            "only commands that change its view.",
+            hint="run the command in the tree as yourself",
+        )
+    return acting_as(member, agent)

@@ -5,25 +5,19 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from loom.grammar.form_matching import Verbs
-from loom.grammar.forms import Form
-from loom.grammar.lines import CLOSER, Line
-from loom.grammar.reply_lines import (
+from loom.grammar.forms import Form, Verbs
+from loom.grammar.line_reader import CLOSER, Line
+from loom.grammar.lines import (
     Awaits,
     Command,
     Fence,
-    LineReader,
     is_detail,
     is_result,
     named_line,
     opens,
 )
-from loom.grammar.tokens import ParseError, unread
-
-__all__ = ["Batch", "Command", "Growing", "Prose", "Segment", "prose_of", "segments_of"]
-
-# A whole reply parted into prose and batches of command lines. See docs/model.md §5.
-
+from loom.grammar.near_misses import MissReader
+from loom.grammar.refs import ParseError, unread
 
 MAX_COMMANDS = 200  # of one reply are read; each costs up to a few milliseconds
 MAX_LOOKS = 10  # of one batch run
@@ -130,7 +124,7 @@ class Growing:
     """
 
     def __init__(self, verbs: Verbs, looks: Callable[[Line], bool]) -> None:
-        self._lines = LineReader(verbs)
+        self._lines = MissReader(verbs)
         self._looks = looks
         self._fence: Fence | None = None
         self._block: list[str] | None = None
@@ -249,7 +243,7 @@ class Growing:
         return True
 
 
-class _Parting(LineReader):
+class _Parting(MissReader):
     """The lines of a reply, taken from the first to the last."""
 
     def __init__(self, text: str, verbs: Verbs, finished: bool) -> None:

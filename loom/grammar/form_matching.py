@@ -1,11 +1,9 @@
-"""How a line begins, and the words after a verb matched to the parts of a form."""
+"""The words after a verb matched to the parts of a form, for lines in other words."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Sequence
 
-from loom.grammar.forms import Form, Part
+from loom.grammar.forms import Form, Part, Verbs
 from loom.grammar.refs import PREFIXES, SLICES
 from loom.grammar.synonyms import (
     COUNTED,
@@ -20,105 +18,6 @@ from loom.grammar.synonyms import (
     TYPES,
     Frame,
 )
-from loom.grammar.tokens import ParseError, short, unread
-
-ARROWS = ("→", "->")
-BLANK = " \t"
-MAX_BLANKS = 2
-MOST = 3
-_LONGEST = 24
-_WORD = re.compile(r"[^ \t]+")
-
-
-class Verbs(NamedTuple):
-    """The verbs that are known, each with its forms, and other words for them."""
-
-    forms: Mapping[str, Sequence[Form]]
-    aliases: Mapping[str, str]
-
-    def verb_of(self, word: str) -> str | None:
-        """The verb that a word is, or is another word for."""
-        low = word.lower()
-        verb = low if low in self.forms else self.aliases.get(low)
-        return verb if verb in self.forms else None
-
-    def body(self, line: str) -> str:
-        """A line without the blanks and the arrow before it. Raises ParseError."""
-        body = line.rstrip(" \t\r")
-        blanks = len(body) - len(body.lstrip(BLANK))
-        body = without_arrow(body[blanks:])
-        if not body:
-            raise unread("The command is missing.", "write one, such as → view here")
-        if blanks > MAX_BLANKS:
-            raise unread(
-                "At most two spaces may come before a command.", "write it at the start of the line"
-            )
-        return body
-
-    def split(self, body: str) -> tuple[str, str]:
-        """The verb, and what follows it on its line. Raises ParseError."""
-        word = first_word(body)
-        verb = self.verb_of(word)
-        if verb is None:
-            raise self._unknown(word)
-        return verb, body[len(word) :]
-
-    def _unknown(self, word: str) -> ParseError:
-        near = candidates(word, self.forms, self.aliases)
-        hint = f"did you mean: {', '.join(near)}" if near else "→ help lists the commands"
-        return ParseError("INVALID_SYNTAX", f"There is no command {short(word)}.", hint, near)
-
-
-def without_arrow(body: str) -> str:
-    """A line without the arrow that it may begin with."""
-    for arrow in ARROWS:
-        if body.startswith(arrow):
-            return body[len(arrow) :].lstrip(BLANK)
-    return body
-
-
-def first_word(body: str) -> str:
-    """What comes before the first blank."""
-    match = _WORD.match(body)
-    return match[0] if match else ""
-
-
-def candidates(word: str, verbs: Iterable[str], aliases: Mapping[str, str]) -> tuple[str, ...]:
-    """Up to three verbs, nearest first, that differ in few letters or begin alike."""
-    word = word.lower()
-    if not word or len(word) > _LONGEST:
-        return ()
-    far: dict[str, int] = {}
-    for known, verb in [*((one, one) for one in verbs), *aliases.items()]:
-        is_begun, most = len(word) > 1 and known.startswith(word), _near_enough(known)
-        if not is_begun and abs(len(word) - len(known)) > most:
-            continue  # so many edits are needed for the length alone
-        distance = 1 if is_begun else edits(word, known)
-        if distance <= most:
-            far[verb] = min(distance, far.get(verb, distance))
-    return tuple(sorted(far, key=lambda verb: (far[verb], verb))[:MOST])
-
-
-def _near_enough(known: str) -> int:
-    """1 edit in short words, 2 from five letters on, 3 from eight. Guess: feels right."""
-    return 1 + (len(known) >= 5) + (len(known) >= 8)
-
-
-@lru_cache(maxsize=10_000)  # the same few words are compared with the same verbs
-def edits(one: str, other: str) -> int:
-    """How many letters to add, drop, change or swap with the next make one of the other."""
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
-        before, above = row, before
-        row = [i]
-        for j, wanted in enumerate(other, 1):
-            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
-                best = min(best, above[j - 2] + 1)
-            row.append(best)
-    return row[-1]
-
 
 # The words after a verb, put where a form has them: a line for the canonical reader, or nothing
 # where a word has no place.

@@ -1,14 +1,12 @@
-"""How a command is written: a verb, its parts, and the values of its options."""
+"""How commands are written: verbs, the forms of each, and the parts that a line has filled."""
 
-import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal, cast
+from functools import cached_property, lru_cache
+from typing import Literal, NamedTuple
 
-from loom.grammar.refs import Place, Ref, print_place, print_ref, ref_of, slice_of
-from loom.grammar.tokens import ParseError, Token, elements, quote, short, unread
+from loom.grammar.refs import ParseError, Token, misread, short, unread
 
 PartKind = Literal[
     "word", "ref", "range", "type", "content", "quoted", "tags", "option", "flag", "choice"
@@ -16,31 +14,6 @@ PartKind = Literal[
 ValueKind = Literal[
     "int", "float", "word", "words", "choice", "quoted", "ref", "refs", "number", "place"
 ]
-
-_REFS = {
-    "window": "#n",
-    "task": "tn",
-    "agent": 'agent:"name"',
-    "trail": 'trail:"name"',
-    "pipe": 'pipe:"name"',
-    "document": 'doc:"name"',
-    "stash": 'stash:"label"',
-    "tree": 'tree:"name"',
-    "range": "RANGE",
-    "turn": "turn:ID",
-    "step": "step:n",
-}
-_VALUES: dict[ValueKind, str] = {
-    "int": "n",
-    "float": "x",
-    "number": "x",
-    "word": "TYPE",
-    "words": "a,b",
-    "quoted": '"…"',
-    "ref": "REF",
-    "refs": "a,b",
-    "place": "LOC",
-}
 
 
 @dataclass(frozen=True)
@@ -140,6 +113,34 @@ def _words(part: Part) -> tuple[str, ...]:
     return ()
 
 
+# How help prints a form.
+
+_REFS = {
+    "window": "#n",
+    "task": "tn",
+    "agent": 'agent:"name"',
+    "trail": 'trail:"name"',
+    "pipe": 'pipe:"name"',
+    "document": 'doc:"name"',
+    "stash": 'stash:"label"',
+    "tree": 'tree:"name"',
+    "range": "RANGE",
+    "turn": "turn:ID",
+    "step": "step:n",
+}
+_VALUES: dict[ValueKind, str] = {
+    "int": "n",
+    "float": "x",
+    "number": "x",
+    "word": "TYPE",
+    "words": "a,b",
+    "quoted": '"…"',
+    "ref": "REF",
+    "refs": "a,b",
+    "place": "LOC",
+}
+
+
 def syntax(form: Form) -> str:
     """The form as help prints it: `continue [from REF] [n:1≤10] [using agent:"name"…]`."""
     inner = {part.needs: part for part in form.parts if part.needs}
@@ -187,141 +188,195 @@ def _value(part: Part) -> str:
     return f"{text}={part.default}" if part.value == "word" and part.default else text
 
 
-# What follows the colon of an option, read and printed.
+# The verbs that are known, and how a line begins with one.
+
+ARROWS = ("→", "->")
+BLANK = " \t"
+MAX_BLANKS = 2
+MOST = 3
+_LONGEST = 24
+_WORD = re.compile(r"[^ \t]+")
 
 
-_INT = re.compile(r"-?[0-9]{1,15}")
-_FLOAT = re.compile(r"-?[0-9]{1,16}(?:\.[0-9]{1,25})?(?:e[+-]?[0-9]{1,3})?")
-_WORD = re.compile(r"[^\s,:§#\[\]]+")
+class Verbs(NamedTuple):
+    """The verbs that are known, each with its forms, and other words for them."""
+
+    forms: Mapping[str, Sequence[Form]]
+    aliases: Mapping[str, str]
+
+    def verb_of(self, word: str) -> str | None:
+        """The verb that a word is, or is another word for."""
+        low = word.lower()
+        verb = low if low in self.forms else self.aliases.get(low)
+        return verb if verb in self.forms else None
+
+    def body(self, line: str) -> str:
+        """A line without the blanks and the arrow before it. Raises ParseError."""
+        body = line.rstrip(" \t\r")
+        blanks = len(body) - len(body.lstrip(BLANK))
+        body = without_arrow(body[blanks:])
+        if not body:
+            raise unread("The command is missing.", "write one, such as → view here")
+        if blanks > MAX_BLANKS:
+            raise unread(
+                "At most two spaces may come before a command.", "write it at the start of the line"
+            )
+        return body
+
+    def split(self, body: str) -> tuple[str, str]:
+        """The verb, and what follows it on its line. Raises ParseError."""
+        word = first_word(body)
+        verb = self.verb_of(word)
+        if verb is None:
+            raise self._unknown(word)
+        return verb, body[len(word) :]
+
+    def _unknown(self, word: str) -> ParseError:
+        near = candidates(word, self.forms, self.aliases)
+        hint = f"did you mean: {', '.join(near)}" if near else "→ help lists the commands"
+        return ParseError("INVALID_SYNTAX", f"There is no command {short(word)}.", hint, near)
 
 
-def plain(number: float) -> str:
-    """A number as short as it can be read back: `1`, `0.7`, `65536`."""
-    return repr(number).removesuffix(".0")
+def without_arrow(body: str) -> str:
+    """A line without the arrow that it may begin with."""
+    for arrow in ARROWS:
+        if body.startswith(arrow):
+            return body[len(arrow) :].lstrip(BLANK)
+    return body
 
 
-def read_value(part: Part, token: Token) -> object:
-    """The value of an option without its refs: number, text, words or place. Raises ParseError."""
-    if part.value in ("int", "float", "number"):
-        return _number(part, token)
-    if part.value == "quoted":
-        if token.quoted is None or token.head:
-            raise unread(f"{part.key}: takes a quoted text.", f'write {part.key}:"…"')
-        return token.quoted
-    if part.value == "words":
-        return tuple(_word(part, element) for element in elements(token.raw))
-    if part.value == "place":
-        return _place(part, token)
-    word = _word(part, token)
-    if part.value == "choice" and word not in part.choices:
-        raise _no_choice(part, word)
-    return word
+def first_word(body: str) -> str:
+    """What comes before the first blank."""
+    match = _WORD.match(body)
+    return match[0] if match else ""
 
 
-def _no_choice(part: Part, word: str) -> ParseError:
-    return unread(
-        f"{part.key} cannot be {short(word)}.", f"use {part.key}:" + " or ".join(part.choices)
-    )
+def candidates(word: str, verbs: Iterable[str], aliases: Mapping[str, str]) -> tuple[str, ...]:
+    """Up to three verbs, nearest first, that differ in few letters or begin alike."""
+    word = word.lower()
+    if not word or len(word) > _LONGEST:
+        return ()
+    far: dict[str, int] = {}
+    for known, verb in [*((one, one) for one in verbs), *aliases.items()]:
+        is_begun, most = len(word) > 1 and known.startswith(word), _near_enough(known)
+        if not is_begun and abs(len(word) - len(known)) > most:
+            continue  # so many edits are needed for the length alone
+        distance = 1 if is_begun else edits(word, known)
+        if distance <= most:
+            far[verb] = min(distance, far.get(verb, distance))
+    return tuple(sorted(far, key=lambda verb: (far[verb], verb))[:MOST])
 
 
-def _word(part: Part, token: Token) -> str:
-    if token.quoted is not None or token.mixed or not _WORD.fullmatch(token.head):
-        raise unread(f"{part.key}: takes a word, not {short(token.raw)}.", f"write {part.key}:word")
-    return token.head
+def _near_enough(known: str) -> int:
+    """1 edit in short words, 2 from five letters on, 3 from eight. Guess: feels right."""
+    return 1 + (len(known) >= 5) + (len(known) >= 8)
 
 
-def _number(part: Part, token: Token) -> int | float:
-    written = token.raw.lower()
-    if _INT.fullmatch(written):
-        number: int | float = int(written)
-    elif part.value != "int" and _FLOAT.fullmatch(written):
-        number = float(written)
-    else:
-        kind = "a whole number" if part.value == "int" else "a number"
-        raise unread(f"{part.key} is {kind}, not {short(token.raw)}.", _sample(part))
-    if part.value == "float":
-        number = float(number)
-    _demand_bounds(part, number)
-    return number
+@lru_cache(maxsize=10_000)  # the same few words are compared with the same verbs
+def edits(one: str, other: str) -> int:
+    """How many letters to add, drop, change or swap with the next make one of the other."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        before, above = row, before
+        row = [i]
+        for j, wanted in enumerate(other, 1):
+            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+                best = min(best, above[j - 2] + 1)
+            row.append(best)
+    return row[-1]
 
 
-def demand_values(form: Form, values: Mapping[str, object]) -> None:
-    """Raises ParseError for typed values that no line of this form could have: a number out of its
-    bounds, a ref of another kind, a part without the one that it needs."""
-    for part in form.parts:
-        value = values.get(part.name, part.absent)
-        for one in value if isinstance(value, tuple) else (value,):
-            if isinstance(one, int | float) and part.kind == "option":
-                _demand_bounds(part, one)
-            if isinstance(one, Ref) and not part.takes(one.kind):
-                raise unread(f"{form.verb} takes no {one.kind} here.", f"write → {syntax(form)}")
-        needed = next((one for one in form.parts if one.name == part.needs), None)
-        is_given = value != part.absent
-        if needed is not None and is_given and values.get(needed.name) == needed.absent:
-            raise unread(f"{part.key}: must follow what it applies to.", f"write → {syntax(form)}")
+# The parts of a form that a line has given so far.
 
 
-def _sample(part: Part) -> str:
-    sample = 1 if part.minimum is None else part.minimum
-    return f"write {part.key}:{plain(sample)}"
+class Filling:
+    """The values of a form's parts so far; `given` names those that the line has."""
 
+    def __init__(self, form: Form) -> None:
+        self.form = form
+        self.plan = form.plan
+        self.values: dict[str, object] = dict(form.plan.absent)
+        self.given: set[str] = set()
+        self._several: dict[str, list[str]] = {}
+        self._next = 0  # the first part in order that may still be filled
 
-def _demand_bounds(part: Part, number: int | float) -> None:
-    low, high = part.minimum, part.maximum
-    if low is not None and (number < low or (part.exclusive and number == low)):
-        bound = "more than" if part.exclusive else "at least"
-        raise unread(
-            f"{part.key} must be {bound} {plain(low)}.", f"use {part.key}:{plain(low)} or more"
+    def reach(self, fits: Callable[[Part], bool]) -> Part | None:
+        """The next part in order that fits; what must come before it is not passed over."""
+        for part in self.plan.order[self._next :]:
+            if fits(part):
+                return part
+            if not part.optional and part.name not in self.given:
+                return None
+        return None
+
+    def place(self, kinds: tuple[str, ...], value: str) -> bool:
+        """Gives a text to the next part of one of these kinds; False where there is none."""
+        part = self.reach(lambda part: part.kind in kinds)
+        if part is None:
+            return False
+        if part.name in self.plan.many:
+            self._several.setdefault(part.name, []).append(value)
+        else:
+            self.values[part.name] = value
+        self.fill(part)
+        return True
+
+    def fill(self, part: Part) -> None:
+        """Marks a part of the order as given; one that takes several may be given again."""
+        self.given.add(part.name)
+        self._next = self.plan.order.index(part) + (part.name not in self.plan.many)
+
+    def claim(self, part: Part, written: str) -> None:
+        """Marks an option, word or led part as given. Raises ParseError the second time."""
+        if part.name in self.given:
+            also = f" of {'|'.join(part.choices)}" if part.kind == "choice" else ""
+            raise unread(f"{short(written)} is given twice.", f"give one{also}")
+        self.given.add(part.name)
+
+    def settle(self) -> bool:
+        """At the end of the line: whether the content is still missing and must be a block.
+
+        Raises ParseError where anything else is missing.
+        """
+        self.values.update({name: tuple(texts) for name, texts in self._several.items()})
+        wants_block = False
+        for part in self.plan.required:
+            if part.name not in self.given:
+                if part.kind != "content" or part.lead:
+                    raise self.missing(part)
+                wants_block = True
+        for part in self.form.parts:
+            if part.needs and part.name in self.given and part.needs not in self.given:
+                raise unread(
+                    f"{part.key}: must follow what it applies to.",
+                    f"write → {syntax(self.form)}",
+                )
+        return wants_block
+
+    def missing(self, part: Part) -> ParseError:
+        """The refusal of a line that lacks a part."""
+        hint = f"write → {syntax(self.form)}"
+        if part.kind == "ref" and not part.refs:
+            hint += "; REF is an id such as a7x2, or here"
+        return unread(f"{self.form.verb} needs {_described(part)}.", hint)
+
+    def unexpected(self, token: Token) -> ParseError:
+        """The refusal of a token that fits no part."""
+        return misread(
+            f"{short(token.raw)} is not an argument of {self.form.verb}.",
+            f"write → {syntax(self.form)}",
         )
-    if high is not None and (number > high or (part.exclusive and number == high)):
-        bound = "less than" if part.exclusive else "at most"
-        raise ParseError(
-            "LIMIT_EXCEEDED",
-            f"{part.key} must be {bound} {plain(high)}.",
-            f"use {part.key}:{plain(high)} or less",
-        )
-    if not math.isfinite(number):
-        raise ParseError("LIMIT_EXCEEDED", f"{part.key} is too large.", "use a smaller number")
 
 
-def _place(part: Part, token: Token) -> Place:
-    section = slice_of(token) if token.head[:1] == "§" else None
-    if section is not None:
-        return Place("section", name=section.name)
-    word = token.raw.lower()
-    if word == "start":
-        return Place("start")
-    if word == "end":
-        return Place("end")
-    number = word.removeprefix("line:")
-    if number != word and _INT.fullmatch(number) and int(number) >= 1:
-        return Place("line", line=int(number))
-    raise unread(
-        f"{short(token.raw)} is not a place.", f"write {part.key}:line:12, {part.key}:§word or so"
-    )
-
-
-def read_ref_value(part: Part, token: Token) -> Ref:
-    """The ref that an option's value begins with. Raises ParseError."""
-    ref = ref_of(token)
-    if ref is None:
-        raise unread(
-            f"{part.key}: takes a reference, not {short(token.raw)}.",
-            f"write {part.key}: and an id, such as {part.key}:a7x2",
-        )
-    return ref
-
-
-def print_value(part: Part, value: object) -> str:
-    """The value as it is written after the colon."""
-    if isinstance(value, tuple):
-        return ",".join(print_value(part, one) for one in value)
-    if isinstance(value, Ref):
-        return print_ref(value)
-    if isinstance(value, Place):
-        return print_place(value)
-    if isinstance(value, float):
-        return plain(value)
-    if part.value == "quoted":
-        return quote(cast("str", value))
-    return str(value)
+def _described(part: Part) -> str:
+    if part.kind == "option":
+        return f"{part.key}:"
+    if part.kind == "choice":
+        return " or ".join(part.choices)
+    if part.kind == "word":
+        return part.lead or "a word"
+    named = {"ref": "a reference", "range": "a range", "type": "a type", "tags": "a tag"}
+    article = named.get(part.kind, "a text")
+    return f"{article} after {part.lead}" if part.lead else article

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from loom.grammar.forms import Form, Part
-from loom.grammar.tokens import quote as quoted
+from loom.grammar.refs import quote as quoted
 
 _FEW = 60  # whole numbers up to this many are named one by one
 _MANY = 3  # further values where a part takes several

@@ -1,120 +1,38 @@
-"""One line read by one form: refs are bound to parts, arguments to values."""
+"""A line read by the forms of its verb, and written in its canonical form."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
 
-from loom.grammar.forms import Form, Part, read_value, syntax
+from loom.grammar.forms import Filling, Form, Part, Verbs, first_word, syntax, without_arrow
+from loom.grammar.option_values import print_value, read_value
 from loom.grammar.refs import (
     PREFIXES,
     SLICES,
     WORDS,
+    ParseError,
     Ref,
     Slice,
+    Token,
     continues_tree,
+    demand_ref,
+    elements,
     in_tree,
-    no_ref,
+    misread,
     print_ref,
     print_slice,
+    quote,
     read_ref,
     ref_of,
     says_tree,
+    short,
     slice_of,
+    tokens_of,
     tree_of,
+    unread,
     with_slice,
 )
-from loom.grammar.tokens import ParseError, Token, elements, misread, short, unread
-
-
-class Filling:
-    """The values of a form's parts so far; `given` names those that the line has."""
-
-    def __init__(self, form: Form) -> None:
-        self.form = form
-        self.plan = form.plan
-        self.values: dict[str, object] = dict(form.plan.absent)
-        self.given: set[str] = set()
-        self._several: dict[str, list[str]] = {}
-        self._next = 0  # the first part in order that may still be filled
-
-    def reach(self, fits: Callable[[Part], bool]) -> Part | None:
-        """The next part in order that fits; what must come before it is not passed over."""
-        for part in self.plan.order[self._next :]:
-            if fits(part):
-                return part
-            if not part.optional and part.name not in self.given:
-                return None
-        return None
-
-    def place(self, kinds: tuple[str, ...], value: str) -> bool:
-        """Gives a text to the next part of one of these kinds; False where there is none."""
-        part = self.reach(lambda part: part.kind in kinds)
-        if part is None:
-            return False
-        if part.name in self.plan.many:
-            self._several.setdefault(part.name, []).append(value)
-        else:
-            self.values[part.name] = value
-        self.fill(part)
-        return True
-
-    def fill(self, part: Part) -> None:
-        """Marks a part of the order as given; one that takes several may be given again."""
-        self.given.add(part.name)
-        self._next = self.plan.order.index(part) + (part.name not in self.plan.many)
-
-    def claim(self, part: Part, written: str) -> None:
-        """Marks an option, word or led part as given. Raises ParseError the second time."""
-        if part.name in self.given:
-            also = f" of {'|'.join(part.choices)}" if part.kind == "choice" else ""
-            raise unread(f"{short(written)} is given twice.", f"give one{also}")
-        self.given.add(part.name)
-
-    def settle(self) -> bool:
-        """At the end of the line: whether the content is still missing and must be a block.
-
-        Raises ParseError where anything else is missing.
-        """
-        self.values.update({name: tuple(texts) for name, texts in self._several.items()})
-        wants_block = False
-        for part in self.plan.required:
-            if part.name not in self.given:
-                if part.kind != "content" or part.lead:
-                    raise self.missing(part)
-                wants_block = True
-        for part in self.form.parts:
-            if part.needs and part.name in self.given and part.needs not in self.given:
-                raise unread(
-                    f"{part.key}: must follow what it applies to.",
-                    f"write → {syntax(self.form)}",
-                )
-        return wants_block
-
-    def missing(self, part: Part) -> ParseError:
-        """The refusal of a line that lacks a part."""
-        hint = f"write → {syntax(self.form)}"
-        if part.kind == "ref" and not part.refs:
-            hint += "; REF is an id such as a7x2, or here"
-        return unread(f"{self.form.verb} needs {_described(part)}.", hint)
-
-    def unexpected(self, token: Token) -> ParseError:
-        """The refusal of a token that fits no part."""
-        return misread(
-            f"{short(token.raw)} is not an argument of {self.form.verb}.",
-            f"write → {syntax(self.form)}",
-        )
-
-
-def _described(part: Part) -> str:
-    if part.kind == "option":
-        return f"{part.key}:"
-    if part.kind == "choice":
-        return " or ".join(part.choices)
-    if part.kind == "word":
-        return part.lead or "a word"
-    named = {"ref": "a reference", "range": "a range", "type": "a type", "tags": "a tag"}
-    article = named.get(part.kind, "a text")
-    return f"{article} after {part.lead}" if part.lead else article
-
 
 # The refs of one line, each with its part, and the slices and trees that belong to them.
 
@@ -178,14 +96,6 @@ class Gathered:
         values.update({name: tuple(refs) for name, refs in several.items()})
 
 
-def demand_ref(token: Token) -> Ref:
-    """The ref that one token is. Raises ParseError where it is none."""
-    ref = ref_of(token)
-    if ref is None:
-        raise no_ref(token)
-    return ref
-
-
 def allows(part: Part, ref: Ref) -> bool:
     """Whether a ref of this kind may be in a part."""
     if part.kind == "range":
@@ -203,7 +113,6 @@ def wanted(part: Part) -> str:
 
 
 # One line read by one form: each token finds its part, or the reason why it does not.
-
 
 _TYPE = re.compile(r"[^\W\d](?:[^\W\d]|-)*")
 _WORD = re.compile(r"[^\s,:§#\[\]]+")
@@ -419,3 +328,161 @@ class Reading:
 
 def _has_letter(name: str) -> bool:
     return any(letter.isalpha() for letter in name)
+
+
+# The line that the first form of a verb makes of it, with the block below it.
+
+MAX_LINE_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Line:
+    """One command: its verb, which of the verb's forms, a value for every part."""
+
+    verb: str
+    form: int
+    values: Mapping[str, object]
+    because: str = ""
+    canonical: str = ""
+
+
+def canonical_line(body: str, below: str | None, verbs: Verbs) -> Line:
+    """The line as the tables write it. Raises ParseError."""
+    verb, arguments = verbs.split(body)
+    tokens = tokens_of(arguments)
+    failures: list[tuple[tuple[bool, int, int], ParseError]] = []
+    for number, form in enumerate(verbs.forms[verb]):
+        reading = Reading(form, tokens)
+        try:
+            values = _with_block(reading, below, verbs)
+        except ParseError as bad:
+            likeness = (bad.code != "INVALID_SYNTAX", reading.at, _own_words(form, tokens))
+            failures.append((likeness, bad))
+            continue
+        because = reading.because or ""
+        canonical = write(verb, form, values, because)
+        demand_size(canonical.partition("\n")[0])
+        return Line(verb, number, values, because, canonical)
+    raise _best(failures)
+
+
+def _own_words(form: Form, tokens: Sequence[Token]) -> int:
+    """How many words and options that a form must have are in a line, less those that are not."""
+    said = {token.raw.partition(":")[0].lower() for token in tokens}
+    own = [part.key if part.kind == "option" else part.lead for part in form.plan.required]
+    return sum(1 if word in said else -1 for word in own if word)
+
+
+def _best(failures: list[tuple[tuple[bool, int, int], ParseError]]) -> ParseError:
+    """What to say where no form reads a line: a limit, else what was followed furthest, else the
+    form whose words it has, and of several the last form, which is the common one."""
+    return max(reversed(failures), key=lambda failure: failure[0])[1]
+
+
+def demand_size(line: str) -> None:
+    if len(line) * 4 > MAX_LINE_BYTES and len(line.encode()) > MAX_LINE_BYTES:
+        raise ParseError(
+            "LIMIT_EXCEEDED",
+            "A line is at most 64 KiB without its block.",
+            "write long text in the lines below and end it with ←",
+        )
+
+
+CLOSER = re.compile(r"^←[ \t\r]*+$", re.MULTILINE)
+
+
+def _with_block(reading: Reading, below: str | None, verbs: Verbs) -> dict[str, object]:
+    """The values of a line together with its block, if it wants one."""
+    values = reading.values()
+    block = reading.plan.block
+    if reading.wants_block and block is not None:
+        if below is None:
+            raise _no_content(reading.form)
+        values[block.name], below = _cut(below)
+    if below and below.strip(" \t\r\n"):
+        raise _too_much(below, verbs)
+    return values
+
+
+def _cut(below: str) -> tuple[str, str]:
+    """The content of a block, and what follows the line that closes it."""
+    closer = CLOSER.search(below) if "←" in below else None
+    if closer is None:
+        return below, ""
+    return below[: max(0, closer.start() - 1)], below[closer.end() :]
+
+
+def _no_content(form: Form) -> ParseError:
+    return unread(
+        f"{form.verb} needs a text.",
+        f'write → {syntax(form)}, the text in "quotes" or in the lines below, ended by ←',
+    )
+
+
+def _too_much(below: str, verbs: Verbs) -> ParseError:
+    first = next(line for line in below.split("\n") if line.strip(" \t\r")).strip(" \t\r")
+    if verbs.verb_of(first_word(without_arrow(first))) is not None:
+        return unread("This is more than one command.", "give one at a time")
+    return unread(
+        f"{short(first)} does not belong to a command.",
+        "only a command that lacks its text reads the lines below it, up to ←",
+    )
+
+
+# How a line is written: the one form of it that is stored, and read back.
+
+LONG = 120  # characters of content that still fit in a quote
+_PLAIN_TAG = re.compile(r"[\w-]+")
+
+
+def write(verb: str, form: Form, values: Mapping[str, object], because: str = "") -> str:
+    """The canonical line of a form's values, with its arrow, and its block if it has one."""
+    assert form.verb == verb
+    return write_line(form, values, because=because)
+
+
+def write_line(form: Form, values: Mapping[str, object], *, because: str) -> str:
+    """The canonical line with its arrow; defaults left out, long content as a block."""
+    pieces = ["→ " + form.verb]
+    block: str | None = None
+    for part in form.parts:
+        value = values.get(part.name, part.absent)
+        if part.kind == "content" and isinstance(value, str) and _is_block(value):
+            block = value
+            pieces.append(part.lead)
+        elif _is_written(part, value):
+            pieces += _written(part, value)
+    if because:
+        pieces.append(f"because:{quote(because)}")
+    line = " ".join(piece for piece in pieces if piece)
+    return line if block is None else f"{line}\n{block}\n←"
+
+
+def _is_block(content: str) -> bool:
+    return ("\n" in content or len(content) > LONG) and not CLOSER.search(content)
+
+
+def _is_written(part: Part, value: object) -> bool:
+    if part.optional or part.kind == "flag":
+        return value is not None and value != part.absent
+    return value is not None
+
+
+def _written(part: Part, value: object) -> list[str]:
+    if part.kind == "option":
+        return [f"{part.key}:{print_value(part, value)}"]
+    if part.kind == "flag":
+        return [part.word]
+    lead = [part.lead] if part.lead and part.kind != "word" else []
+    if isinstance(value, tuple):
+        return [*lead, *(_one(part, one) for one in cast("Sequence[object]", value))]
+    return [*lead, _one(part, value)]
+
+
+def _one(part: Part, value: object) -> str:
+    if isinstance(value, Ref):
+        return print_ref(value)
+    text = str(value)
+    if part.kind == "tags":
+        return f"#{text if _PLAIN_TAG.fullmatch(text) else quote(text)}"
+    return quote(text) if part.kind in ("quoted", "content") else text

@@ -1,209 +1,26 @@
-"""One line as a request: read from text, and printed in its canonical form."""
+"""A line of a reply: the command that it is, in whatever words, or what it looks like."""
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import cast
+from typing import Literal
 
-from loom.grammar.form_matching import MOST, Verbs, first_word, without_arrow
-from loom.grammar.forms import Form, Part, print_value, syntax
-from loom.grammar.line_reader import Reading
-from loom.grammar.refs import Ref, print_ref, refuse_controls
-from loom.grammar.synonyms import ENDS, OTHER_TYPES, TYPES
-from loom.grammar.tokens import (
+from loom.grammar.form_matching import is_ref
+from loom.grammar.forms import BLANK, MAX_BLANKS, Form, Verbs, first_word, without_arrow
+from loom.grammar.line_reader import REF_WORDS, Line, canonical_line, demand_size
+from loom.grammar.refs import (
     AmbiguousError,
     MisreadError,
     ParseError,
-    Token,
-    quote,
+    refuse_controls,
     short,
     tokens_of,
     unread,
 )
-from loom.grammar.wording import meant, suggestions, variants
+from loom.grammar.synonyms import CHANGING, ENDS, LOOKS, ONE_BY_ONE, OTHER_TYPES, TYPES
+from loom.grammar.wording import in_other_words, suggestions
 
-# Printed values: the canonical line, and the small printers that replies share.
-
-
-CLOSER = re.compile(r"^←[ \t\r]*+$", re.MULTILINE)
-LONG = 120  # characters of content that still fit in a quote
-STORED_WHOLE = 240  # characters of content that a stored line keeps; longer ones are named
-FIRST_WORDS = 8
-FIRST_CHARACTERS = 60
-_PLAIN_TAG = re.compile(r"[\w-]+")
-
-
-def write_line(form: Form, values: Mapping[str, object], *, because: str) -> str:
-    """The canonical line with its arrow; defaults left out, long content as a block."""
-    pieces = ["→ " + form.verb]
-    block: str | None = None
-    for part in form.parts:
-        value = values.get(part.name, part.absent)
-        if part.kind == "content" and isinstance(value, str) and _is_block(value):
-            block = value
-            pieces.append(part.lead)
-        elif _is_written(part, value):
-            pieces += _written(part, value)
-    if because:
-        pieces.append(f"because:{quote(because)}")
-    line = " ".join(piece for piece in pieces if piece)
-    return line if block is None else f"{line}\n{block}\n←"
-
-
-def _is_block(content: str) -> bool:
-    return ("\n" in content or len(content) > LONG) and not CLOSER.search(content)
-
-
-def _is_written(part: Part, value: object) -> bool:
-    if part.optional or part.kind == "flag":
-        return value is not None and value != part.absent
-    return value is not None
-
-
-def _written(part: Part, value: object) -> list[str]:
-    if part.kind == "option":
-        return [f"{part.key}:{print_value(part, value)}"]
-    if part.kind == "flag":
-        return [part.word]
-    lead = [part.lead] if part.lead and part.kind != "word" else []
-    if isinstance(value, tuple):
-        return [*lead, *(_one(part, one) for one in cast("Sequence[object]", value))]
-    return [*lead, _one(part, value)]
-
-
-def _one(part: Part, value: object) -> str:
-    if isinstance(value, Ref):
-        return print_ref(value)
-    text = str(value)
-    if part.kind == "tags":
-        return f"#{text if _PLAIN_TAG.fullmatch(text) else quote(text)}"
-    return quote(text) if part.kind in ("quoted", "content") else text
-
-
-# What stands for a text in a stored line. No form reads it: such a line cannot be run again.
-_NAMED = re.compile(r'[ \n]"[^"\n]*…" \([\d,]+ characters, sha256 ([0-9a-f]{64})\)')
-
-
-def named(text: str) -> str:
-    """What a stored line says in place of a long text that a node holds: its first words,
-    its length and its digest. `"It was…" (100,000 characters, sha256 …)`."""
-    words = text[: FIRST_CHARACTERS * 4].replace('"', "'").replace("\\", "/").split()
-    first = " ".join(words[:FIRST_WORDS])[:FIRST_CHARACTERS].rstrip()
-    return f'"{first}…" ({len(text):,} characters, sha256 {digest_of(text)})'
-
-
-def block_of(canonical: str) -> str:
-    """The content of a canonical line that is written as a block; "" where it has none."""
-    _, _, block = canonical.partition("\n")
-    return block.removesuffix("\n←")
-
-
-def shortened(canonical: str) -> str:
-    """A canonical line as it is stored where a node holds its content: a long block is
-    replaced by its name. `→ respond [a7x2] "It was…" (100,000 characters, sha256 …)`.
-
-    Lines without a long block come back unchanged. Content that holds a closing line (`←`)
-    is in quotes, not in a block, and stays.
-    """
-    block = block_of(canonical)
-    if len(block) <= STORED_WHOLE:
-        return canonical
-    return f"{canonical.partition(chr(10))[0]} {named(block)}"
-
-
-def digest_named(line: str) -> str:
-    """The SHA-256 of the text that a stored line only names; "" where it names none."""
-    found = _NAMED.search(line)
-    return found[1] if found else ""
-
-
-def digest_of(text: str) -> str:
-    """The hex SHA-256 of a text in UTF-8."""
-    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
-
-
-def without_name(line: str) -> str:
-    """A stored line without the name of its text; any other line as it is."""
-    return _NAMED.sub(" …", line)
-
-
-# Small printers that replies share: ages, first words, counts of words.
-
-
-MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86400
-SUMMARY_WORDS = 30
-SUMMARY_CHARACTERS = 300
-
-
-def age(now: datetime, then: datetime) -> str:
-    """`now`, `3m ago`, `2h ago`, `5d ago`."""
-    seconds = int((now - then).total_seconds())
-    if seconds < MINUTE_S:
-        return "now"
-    if seconds < HOUR_S:
-        return f"{seconds // MINUTE_S}m ago"
-    if seconds < DAY_S:
-        return f"{seconds // HOUR_S}h ago"
-    return f"{seconds // DAY_S}d ago"
-
-
-def excerpt(text: str, words: int = SUMMARY_WORDS) -> str:
-    """The first words in quotes, on one line; `…` says that there are more.
-
-    A text of so few words is its own summary. Where words have no end, as in scripts
-    without blanks, 300 characters count as enough.
-    """
-    head = text[: SUMMARY_CHARACTERS * 8]
-    parts = head.split(None, words)
-    line = " ".join(parts[:words])
-    cut = len(parts) > words or (len(head) < len(text) and bool(text[len(head) :].strip()))
-    if len(line) > SUMMARY_CHARACTERS:
-        line, cut = line[:SUMMARY_CHARACTERS].rstrip(), True
-    return f'"{line}…"' if cut else f'"{line}"'
-
-
-def words(count: int) -> str:
-    """`1 word`, `1,247 words`."""
-    return f"{count:,} {'word' if count == 1 else 'words'}"
-
-
-PART_CHARACTERS = 12_000  # of a part of a long reply: about 3,000 tokens
-_NEAR = 2_000  # characters before the end of a part in which a line or word end is looked for
-
-
-def parts_of(text: str) -> list[str]:
-    """A long reply in parts of at most PART_CHARACTERS, which joined are the text; each ends
-    after a line where one ends near, else after a word."""
-    parts, start = [], 0
-    while len(text) - start > PART_CHARACTERS:
-        end = start + PART_CHARACTERS
-        for mark in ("\n", " "):
-            at = text.rfind(mark, end - _NEAR, end)
-            if at >= 0:
-                end = at + 1
-                break
-        parts.append(text[start:end])
-        start = end
-    return [*parts, text[start:]]
-
-
-__all__ = ["Line", "each_of", "read", "write"]
-
-MAX_LINE_BYTES = 64 * 1024
 _NODE = "node:"  # printed before an id without a digit, which may be no id but a word
-
-
-@dataclass(frozen=True)
-class Line:
-    """One command: its verb, which of the verb's forms, a value for every part."""
-
-    verb: str
-    form: int
-    values: Mapping[str, object]
-    because: str = ""
-    canonical: str = ""
 
 
 def read(
@@ -222,22 +39,22 @@ def read(
     """
     refuse_controls(text)
     line, newline, rest = text.partition("\n")
-    _demand_size(line)
+    demand_size(line)
     verbs = Verbs(forms, aliases)
     body = verbs.body(line)
     below = rest if newline else None
     try:
-        said = _canonical(body, below, verbs)
+        said = canonical_line(body, below, verbs)
     except ParseError as bad:
         if bad.code != "INVALID_SYNTAX":
             raise
         try:
-            return _in_other_words(body, below, verbs, bad)
+            return in_other_words(body, below, verbs, bad)
         except ParseError as worse:
             raise (_with_suggestion(worse, body, below, verbs) if is_whole else worse) from None
     is_nobody = _NODE in said.canonical and _NODE not in line.lower()
     if is_nobody or _is_other_type(said) or _ends_in_punctuation(said):
-        return _in_other_words(body, below, verbs, said)
+        return in_other_words(body, below, verbs, said)
     return said
 
 
@@ -251,6 +68,8 @@ def _ends_in_punctuation(line: Line) -> bool:
     """Whether the type of a link was read with the full stop that ended the line."""
     return str(line.values.get("type", "")).endswith((".", ";", "!"))
 
+
+# The line to write instead of one that cannot be read.
 
 # Suggestions read a line again for each of its words, so long ones get none: without this bound
 # a line of 64 KiB took more than five minutes.
@@ -280,7 +99,7 @@ def _with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs
 
 def _takes_block(head: str, verbs: Verbs) -> bool:
     try:
-        _canonical(head, "a text\n←", verbs)
+        canonical_line(head, "a text\n←", verbs)
     except ParseError:
         return False
     return True
@@ -317,82 +136,6 @@ def _suggested(text: str, below: str | None, verbs: Verbs) -> str:
     return "" if _NODE in line.canonical and _NODE not in text.lower() else line.canonical
 
 
-def _canonical(body: str, below: str | None, verbs: Verbs) -> Line:
-    """The line as the tables write it. Raises ParseError."""
-    verb, arguments = verbs.split(body)
-    tokens = tokens_of(arguments)
-    failures: list[tuple[tuple[bool, int, int], ParseError]] = []
-    for number, form in enumerate(verbs.forms[verb]):
-        reading = Reading(form, tokens)
-        try:
-            values = _with_block(reading, below, verbs)
-        except ParseError as bad:
-            likeness = (bad.code != "INVALID_SYNTAX", reading.at, _own_words(form, tokens))
-            failures.append((likeness, bad))
-            continue
-        because = reading.because or ""
-        canonical = write(verb, form, values, because)
-        _demand_size(canonical.partition("\n")[0])
-        return Line(verb, number, values, because, canonical)
-    raise _best(failures)
-
-
-def _in_other_words(
-    body: str, below: str | None, verbs: Verbs, otherwise: Line | ParseError
-) -> Line:
-    """The one line that the rules of wording make of a body; where they make none,
-    `otherwise`: why it was not read, or how it was with a common word as an id."""
-    try:
-        tiers = variants(body, verbs)
-    except ParseError as bad:
-        raise (otherwise if isinstance(otherwise, ParseError) else bad) from None
-    for wordings in tiers:
-        line = _only_reading(wordings, below, verbs)
-        if line is not None:
-            return line
-    if isinstance(otherwise, Line):
-        return otherwise
-    raise _none(otherwise, body, verbs)
-
-
-def _only_reading(wordings: list[str], below: str | None, verbs: Verbs) -> Line | None:
-    """The one line that these read as; None where none is read. Raises ParseError for several, and
-    for one that is over a limit."""
-    found: dict[str, Line] = {}
-    over: list[ParseError] = []
-    for wording in wordings:
-        try:
-            line = _canonical(wording, below, verbs)
-            found[line.canonical] = line
-        except ParseError as bad:
-            over += [bad] if bad.code != "INVALID_SYNTAX" else []
-    if len(found) > 1:
-        raise _several(tuple(found), tuple(line.verb for line in found.values()))
-    if over:
-        raise over[0]
-    return next(iter(found.values()), None)
-
-
-def _several(lines: tuple[str, ...], verbs: tuple[str, ...]) -> ParseError:
-    shown = " or ".join(line.partition("\n")[0] for line in lines[:MOST])
-    return AmbiguousError(
-        "INVALID_SYNTAX",
-        "This line is ambiguous.",
-        f"write {shown}",
-        tuple(dict.fromkeys(verbs))[:MOST],
-    )
-
-
-def _none(bad: ParseError, body: str, verbs: Verbs) -> ParseError:
-    """The refusal of a line whose verb is not known, with what may have been meant."""
-    if verbs.verb_of(first_word(body)) is not None:
-        return bad
-    near = meant(body, verbs)
-    return ParseError(
-        bad.code, bad.message, f"did you mean: {', '.join(near)}" if near else bad.hint, near
-    )
-
-
 _ITEM = r"\[?(?:node:)?[a-z][0-9][a-z][0-9][a-z0-9]{0,4}\]?(?![A-Za-z0-9:\"])"
 _AND = r"(?:[ \t]*,[ \t]*(?:and[ \t]+)?|[ \t]+(?:and|&)[ \t]+)"
 _ITEMS = re.compile(rf"(?:both[ \t]+)?(?<![A-Za-z0-9:\"])({_ITEM}(?:{_AND}{_ITEM}){{1,9}})", re.I)
@@ -415,67 +158,240 @@ def each_of(text: str, verbs: Verbs) -> tuple[str, ...]:
     return tuple(found)
 
 
-def write(verb: str, form: Form, values: Mapping[str, object], because: str = "") -> str:
-    """The canonical line of a form's values, with its arrow, and its block if it has one."""
-    assert form.verb == verb
-    return write_line(form, values, because=because)
+# Fences: what is in one is code.
+
+# A fence may be in an item of a list. Deeper ones than Markdown's count too: where it is
+# not clear whether text is code, it is not run.
+_OPENING = re.compile(r"((?:[ \t]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*+)(`{3,}+|~{3,}+)(.*)", re.DOTALL)
+_CLOSING = re.compile(r"([ \t]*+)(`{3,}+|~{3,}+)[ \t\r]*+")
+_INDENT = 3
 
 
-def _own_words(form: Form, tokens: Sequence[Token]) -> int:
-    """How many words and options that a form must have are in a line, less those that are not."""
-    said = {token.raw.partition(":")[0].lower() for token in tokens}
-    own = [part.key if part.kind == "option" else part.lead for part in form.plan.required]
-    return sum(1 if word in said else -1 for word in own if word)
+@dataclass(frozen=True)
+class Fence:
+    """An open fence: its mark and how deep it is."""
 
+    mark: str
+    depth: int
 
-def _best(failures: list[tuple[tuple[bool, int, int], ParseError]]) -> ParseError:
-    """What to say where no form reads a line: a limit, else what was followed furthest, else the
-    form whose words it has, and of several the last form, which is the common one."""
-    return max(reversed(failures), key=lambda failure: failure[0])[1]
-
-
-def _demand_size(line: str) -> None:
-    if len(line) * 4 > MAX_LINE_BYTES and len(line.encode()) > MAX_LINE_BYTES:
-        raise ParseError(
-            "LIMIT_EXCEEDED",
-            "A line is at most 64 KiB without its block.",
-            "write long text in the lines below and end it with ←",
+    def closed_by(self, line: str) -> bool:
+        """Whether a line ends it: the same mark, at least as long, nothing else beside."""
+        match = _CLOSING.fullmatch(line)
+        return (
+            match is not None
+            and match[2].startswith(self.mark)
+            and len(match[1]) <= self.depth + _INDENT
         )
 
 
-def _with_block(reading: Reading, below: str | None, verbs: Verbs) -> dict[str, object]:
-    """The values of a line together with its block, if it wants one."""
-    values = reading.values()
-    block = reading.plan.block
-    if reading.wants_block and block is not None:
-        if below is None:
-            raise _no_content(reading.form)
-        values[block.name], below = _cut(below)
-    if below and below.strip(" \t\r\n"):
-        raise _too_much(below, verbs)
-    return values
+def opens(line: str) -> Fence | None:
+    """The fence that a line opens. A line of backticks with others after them opens none."""
+    match = _OPENING.match(line)
+    if match is None or (match[2][0] == "`" and "`" in match[3]):
+        return None
+    return Fence(match[2], len(match[1]))
 
 
-def _cut(below: str) -> tuple[str, str]:
-    """The content of a block, and what follows the line that closes it."""
-    closer = CLOSER.search(below) if "←" in below else None
-    if closer is None:
-        return below, ""
-    return below[: max(0, closer.start() - 1)], below[closer.end() :]
+# What one line of a reply is by itself: a command, something like one, or text.
 
 
-def _no_content(form: Form) -> ParseError:
-    return unread(
-        f"{form.verb} needs a text.",
-        f'write → {syntax(form)}, the text in "quotes" or in the lines below, ended by ←',
+@dataclass(frozen=True)
+class Command:
+    """One command as it can be read, its block included: what it says, or why it is not run.
+
+    Exactly one of `line` and `bad` is set. `number` is its line in the reply, from 1. `near`
+    marks a near miss, which never runs. `note` is a sentence to answer beside its reply.
+    """
+
+    text: str
+    line: Line | None = None
+    bad: ParseError | None = None
+    number: int = 0
+    near: bool = False
+    note: str = ""
+
+
+Awaits = Literal["quote", "closer"]
+# Arrows that models write where → is meant; those of two or three signs first.
+ARROW_MARKS = "→>➜⇒➔➝➞➡➙➛⟶⟹⇨↦⮕"
+_OTHERS = "-->|==>|=>|–>|—>|[➜⇒➔➝➞➡➙➛⟶⟹⇨↦⮕]\ufe0f?"
+_LIKE = re.compile(
+    r"((?:[ \t]|[-*+•][ \t]|[0-9]{1,9}[.)][ \t])*+)([*_]{0,3}+`{0,2}+)"
+    rf"((?:{_OTHERS}|→|->))(.*)",
+    re.DOTALL,
+)
+_MAY_BE_LIKE = re.compile(
+    r"(?:[ \t]|[-*+•][ \t]|[0-9]{1,9}[.)][ \t])*+"
+    r"(?:[-*+•]|[0-9]{1,9}[.)]?)?[*_]{0,3}`{0,2}[-=–—]{0,2}"
+)
+_INSIDE = re.compile(r"(?<![\\-])(→|->)[ \t]*+[*_`]{0,2}([A-Za-z]{2,14})(?![A-Za-z(])")
+_CODE_END = re.compile(r"`|\*\*|__")
+_RESULT = re.compile(r"[ \t]{0,2}[✓✗✔✘](?:[ \t]|$)")
+_DETAIL = re.compile(r"(?:  |\t)[ \t]*\S")
+PUNCTUATION = ".,;:!?"
+_SHOWN = 160  # characters after an arrow inside a sentence that may belong to its command
+
+
+@dataclass(frozen=True)
+class Like:
+    """A whole line that would be a command if it were written plainly: `text` is that
+    command. An `indented` one is too far to the right and has no other mark."""
+
+    text: str
+    indented: bool
+
+
+class LineReader:
+    """What one line of a reply is by itself."""
+
+    def __init__(self, verbs: Verbs) -> None:
+        self.verbs = verbs
+
+    def is_command(self, line: str) -> bool:
+        """Whether a line begins a command."""
+        body = line.lstrip(BLANK)
+        if len(line) - len(body) > MAX_BLANKS:
+            return False
+        if body.startswith("->"):
+            return self.verbs.verb_of(first_word(without_arrow(body)).rstrip("\r")) is not None
+        return body.startswith("→")
+
+    def may_become_command(self, line: str) -> bool:
+        """Whether a line that still comes in, and is no command yet, may become one or
+        something that looks like one."""
+        body = line.lstrip(BLANK)
+        return (
+            body in ("-", "=")
+            or _LIKE.match(line) is not None
+            or _MAY_BE_LIKE.fullmatch(line) is not None
+        )
+
+    def read(self, text: str, number: int = 0) -> Command:
+        """The command that the text is; `number` is its line in the reply."""
+        try:
+            line = read(text, self.verbs.forms, self.verbs.aliases)
+        except ParseError as bad:
+            return Command(text, bad=named_line(bad, text, number), number=number)
+        return Command(text, line=line, number=number, note=note_of(text, line))
+
+    def read_all(self, text: str, number: int = 0) -> list[Command]:
+        """The commands that a line is: several where it names several items and its verb
+        takes one of them."""
+        said = self.read(text, number)
+        if said.line is not None or '"' in text:
+            return [said]
+        several = each_of(text, self.verbs)
+        if not several or first_word(without_arrow(several[0])) not in ONE_BY_ONE:
+            return [said]
+        return [self.read(one, number) for one in several]
+
+    def wants_block(self, line: str) -> bool:
+        """Whether a line that is no command by itself is one with the lines below it."""
+        return self.read(line + "\n").line is not None
+
+    def awaited(self, line: str) -> Awaits | None:
+        """What ends the text of a command that cannot be read: what may have been its block
+        or the rest of its quote is not run in its place. None where the line is all of it."""
+        body = without_arrow(line.strip(" \t\r"))
+        verb = self.verbs.verb_of(first_word(body))
+        try:
+            tokens = tokens_of(body)
+        except ParseError:
+            return "quote"
+        if any(token.quoted is not None and not token.head for token in tokens):
+            return None
+        if verb and not any(form.plan.block for form in self.verbs.forms[verb]):
+            return None
+        return "closer"
+
+    # what looks like a command
+    def like(self, line: str) -> Like | None:
+        """The command that a whole line would be without its marks, or with the right arrow."""
+        match = _LIKE.match(line)
+        if match is None:
+            return None
+        marks, wrap, _, body = match.groups()
+        body = body.strip(" \t\r")
+        if wrap:
+            body = body.rstrip(PUNCTUATION)
+            body = body.removesuffix(wrap[::-1]) if body.endswith(wrap[::-1]) else ""
+            if "`" in body if "`" in wrap else wrap in body:
+                return None
+        if not body.strip(BLANK):
+            return None
+        is_plain = not wrap and not marks.strip(BLANK)
+        return Like(f"→ {body.strip(BLANK)}", is_plain and len(marks) > MAX_BLANKS)
+
+    def inside(self, line: str) -> str | None:
+        """The beginning of a command inside a sentence, up to where it must have ended."""
+        if "→" not in line and "->" not in line:
+            return None
+        if line.lstrip(" \t-*+•0123456789.)").startswith(">"):
+            return None
+        for match in _INSIDE.finditer(line):
+            verb = match[2] if match[1] == "->" else match[2].lower()
+            if self.verbs.verb_of(verb) is None or verb != verb.lower():
+                continue
+            tail = line[match.start(2) : match.start(2) + _SHOWN]
+            end = _CODE_END.search(tail)
+            is_code = end is not None and tail[end.start()] == "`"
+            text = tail[: end.start()] if end and (is_code or end.start() > len(verb)) else tail
+            words = text.split()
+            if names_something(words[1:4]) or (is_code and len(words) == 1):
+                return text
+        return None
+
+
+def is_result(line: str) -> bool:
+    """Whether a line looks like the answer to a command, which only Heddle gives."""
+    return _RESULT.match(line) is not None
+
+
+def is_detail(line: str) -> bool:
+    """Whether a line may be a detail below such an answer."""
+    return _DETAIL.match(line) is not None
+
+
+def is_undecided(rest: str) -> bool:
+    """Whether what has come of a line may be the beginning of anything: of a mark, an arrow,
+    the end of a block, an answer. Its next character decides."""
+    body = rest.strip(BLANK)
+    return body in ("=", "←", *"✓✗✔✘") or _MAY_BE_LIKE.fullmatch(rest) is not None
+
+
+def names_something(words: Sequence[str]) -> bool:
+    """Whether one of the words is an id, a tag or the like, which common text has not."""
+    return any(
+        is_id(word) or (word[:1] == "#" and word[1:2].isalnum()) or word[:1] == '"'
+        for word in words
     )
 
 
-def _too_much(below: str, verbs: Verbs) -> ParseError:
-    first = next(line for line in below.split("\n") if line.strip(" \t\r")).strip(" \t\r")
-    if verbs.verb_of(first_word(without_arrow(first))) is not None:
-        return unread("This is more than one command.", "give one at a time")
-    return unread(
-        f"{short(first)} does not belong to a command.",
-        "only a command that lacks its text reads the lines below it, up to ←",
-    )
+def is_id(word: str) -> bool:
+    """Whether a word is an id or another address, punctuation and marks around it left out."""
+    bare = word.strip('*_`()"' + PUNCTUATION)
+    return bare.lower() not in REF_WORDS and is_ref(bare)
+
+
+def makes_window(line: Line | None) -> bool:
+    """Whether a line only looks: it changes nothing, not even the view. A literal word (`tree
+    reset`, `find clear`, `todo add`) has its own name as value; `find "clear"` has not;
+    `to` is what becomes of a task."""
+    if line is None or line.verb not in LOOKS:
+        return False
+    return not any(line.values.get(word) == word for word in CHANGING) and "to" not in line.values
+
+
+def note_of(text: str, line: Line) -> str:
+    """What is said beside the reply of a line in other words."""
+    if line.verb == "find" and first_word(without_arrow(text.strip())).lower() == "search":
+        return '! this is what the tree holds; search "words" searches the web, where you may'
+    return ""
+
+
+def named_line(bad: ParseError, text: str, number: int) -> ParseError:
+    """The same refusal with its line: `line 3: "…": There is no command tga.`"""
+    if not number:
+        return bad
+    where = f'line {number}: "{short(text.partition(chr(10))[0])}"'
+    return ParseError(bad.code, f"{where}: {bad.message}", bad.hint, bad.candidates)

@@ -1,10 +1,161 @@
-"""Refs: every address that can be written, as a value, read and printed. Nothing is looked up."""
+"""The tokens of a line, and refs: every address that can be written, as a value, read and printed.
+Nothing is looked up. Pure.
+"""
 
 import re
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from loom.grammar.tokens import ParseError, Token, misread, quote, short, tokens_of, unread
+# A text that is not run, and why.
+
+
+Code = Literal["INVALID_SYNTAX", "LIMIT_EXCEEDED", "NOT_FOUND", "REJECTED"]
+SHOWN = 40
+
+
+class ParseError(Exception):
+    """A text that is not run: code, one plain sentence, what to do, and likely verbs."""
+
+    def __init__(
+        self,
+        code: Code,
+        message: str,
+        hint: str,
+        candidates: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.code: Code = code
+        self.message = message
+        self.hint = hint
+        self.candidates = candidates
+
+
+class MisreadError(ParseError):
+    """A word or quote where another one may have been meant: a line to write may be found."""
+
+
+class AmbiguousError(ParseError):
+    """A line that can be read in several ways."""
+
+
+def unread(message: str, hint: str) -> ParseError:
+    """The INVALID_SYNTAX that most refusals of this package are."""
+    return ParseError("INVALID_SYNTAX", message, hint)
+
+
+def misread(message: str, hint: str) -> MisreadError:
+    """The INVALID_SYNTAX of a word or quote that may stand for another one."""
+    return MisreadError("INVALID_SYNTAX", message, hint)
+
+
+def short(text: str) -> str:
+    """`text` cut so that it can be repeated in a sentence, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
+
+
+def refuse_controls(text: str) -> None:
+    """Raises ParseError on U+0000 and on lone surrogates, which no text may hold."""
+    if "\0" in text:
+        raise unread("The text contains U+0000.", "leave it out")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise unread("The text contains a lone surrogate.", "send valid Unicode") from None
+
+
+# A line cut at its blanks, quotes kept whole. What the pieces mean is not known here.
+
+# Possessive throughout: a quote that never closes must not be tried twice.
+_QUOTE = r'"(?:[^"\\]++|\\.)*+"'
+_RAW = re.compile(rf'(?:[^ \t"]++|{_QUOTE})++', re.DOTALL)
+_ELEMENT = re.compile(rf'(?:[^,"]++|{_QUOTE})++', re.DOTALL)
+_WHOLE_QUOTE = re.compile(_QUOTE, re.DOTALL)
+_ESCAPE = re.compile(r'\\(["\\n])')
+_BLANKS = re.compile(r"[ \t]*+")
+_ESCAPED = {'"': '"', "\\": "\\", "n": "\n"}
+
+
+class Token(NamedTuple):
+    """A piece without blanks outside quotes.
+
+    `head` is what comes before the quote (all of it where there is none), `quoted` the
+    text of the one quote that ends it. A `mixed` one has quotes elsewhere: only lists do.
+    """
+
+    raw: str
+    head: str
+    quoted: str | None = None
+    mixed: bool = False
+
+    def after(self, length: int) -> "Token":
+        """The same without its first `length` characters, which must be of the head."""
+        return Token(self.raw[length:], self.head[length:], self.quoted, self.mixed)
+
+
+def tokens_of(line: str) -> list[Token]:
+    """The pieces of one line, in order. Raises ParseError where a quote is not closed."""
+    if '"' not in line:
+        return [Token(word, word) for word in line.replace("\t", " ").split(" ") if word]
+    found: list[Token] = []
+    at, end = _after_blanks(line, 0), len(line)
+    while at < end:
+        match = _RAW.match(line, at)
+        at = match.end() if match else at
+        if match is None or line[at : at + 1] == '"':
+            raise misread(
+                f"The quote that begins with {short(line[at : at + 80])} is not closed.",
+                'close it with " on its line; inside, write \\" for a quote, \\n for a new line;'
+                " or put the text in the lines below, closed by ←",
+            )
+        found.append(token_of(match[0]))
+        at = _after_blanks(line, at)
+    return found
+
+
+def _after_blanks(line: str, at: int) -> int:
+    match = _BLANKS.match(line, at)
+    return match.end() if match else at
+
+
+def token_of(raw: str) -> Token:
+    """A piece with its quote, if it has one, read."""
+    start = raw.find('"')
+    if start < 0:
+        return Token(raw, raw)
+    if _WHOLE_QUOTE.fullmatch(raw, start):
+        return Token(raw, raw[:start], unescape(raw[start + 1 : -1]))
+    return Token(raw, raw[:start], None, mixed=True)
+
+
+def elements(raw: str) -> list[Token]:
+    """The elements of a list, cut at commas outside quotes. Raises ParseError on an empty one."""
+    found: list[Token] = []
+    at = 0
+    while True:
+        match = _ELEMENT.match(raw, at)
+        if match is None:
+            raise unread(f"The list {short(raw)} has an empty element.", "write a,b without spaces")
+        found.append(token_of(match[0]))
+        at = match.end() + 1
+        if at > len(raw):
+            return found
+
+
+def unescape(inner: str) -> str:
+    """The text inside a quote: `\\"`, `\\\\` and `\\n` are read, any other backslash stays."""
+    if "\\" not in inner:
+        return inner
+    return _ESCAPE.sub(lambda match: _ESCAPED[match[1]], inner)
+
+
+def quote(text: str) -> str:
+    """`text` as a quote on one line; `unescape` gives it back."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+# What can be named, as values, and how it is written.
 
 Kind = Literal[
     "node",
@@ -27,7 +178,6 @@ Kind = Literal[
     "step",
 ]
 SliceKind = Literal["lines", "para", "section", "part", "head", "tail"]
-
 WORDS: dict[str, Kind] = {"here": "here", "root": "root", "parent": "parent", "focus": "focus"}
 PREFIXES: dict[str, Kind] = {
     "doc": "document",
@@ -52,7 +202,6 @@ SLICES: dict[str, SliceKind] = {
     "tail": "tail",
 }
 IN_TREES = frozenset({"node", "root", "branch", "range"})
-
 _DIGIT = re.compile(r"[0-9]")
 _PLAIN = re.compile(r"[\w-]+")
 _AUGMENT = re.compile(r"[\w./*-]+")
@@ -85,22 +234,6 @@ class Ref:
     tree_id: str = ""
     tree_name: str = ""
     slice: Slice | None = None
-
-
-@dataclass(frozen=True)
-class Place:
-    """A place in a document: its start or end, before a line, or a section."""
-
-    kind: Literal["start", "end", "line", "section"]
-    line: int = 0
-    name: str = ""
-
-
-def print_place(place: Place) -> str:
-    """`start`, `end`, `line:12`, `§motive`."""
-    if place.kind == "section":
-        return print_slice(Slice("section", name=place.name))
-    return f"line:{place.line}" if place.kind == "line" else place.kind
 
 
 def print_ref(ref: Ref) -> str:
@@ -147,8 +280,7 @@ def print_slice(part: Slice) -> str:
     return f"{part.kind}:{part.first}-{part.last}"
 
 
-# The address or slice that one token is. A ref of several tokens is put together in refs.
-
+# The address or slice that one token is.
 
 _DIGITS = 9  # longer numbers name nothing, and fit in no column
 _ID = re.compile(r"[a-z0-9]+")
@@ -275,10 +407,7 @@ def _section(word: str, token: Token) -> Slice:
     return Slice("section", name=name or word)
 
 
-# Addresses: everything that can be named, read and printed. Nothing is looked up here.
-
-
-__all__ = ["Ref", "Slice", "parse_ref", "print_ref", "print_slice"]
+# An address of several tokens, such as one in another tree.
 
 
 def parse_ref(text: str) -> Ref:
@@ -299,17 +428,6 @@ def parse_ref(text: str) -> Ref:
     return ref
 
 
-def refuse_controls(text: str) -> None:
-    """Raises ParseError on U+0000 and on lone surrogates, which no text may hold."""
-    if "\0" in text:
-        raise unread("The text contains U+0000.", "leave it out")
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise unread("The text contains a lone surrogate.", "send valid Unicode") from None
-
-
 def read_ref(tokens: list[Token], at: int) -> tuple[Ref, int]:
     """The ref at a place among tokens, `tree:… node:…` being one, and the place after it."""
     if at >= len(tokens):
@@ -318,7 +436,7 @@ def read_ref(tokens: list[Token], at: int) -> tuple[Ref, int]:
     if ref is None:
         raise no_ref(tokens[at])
     if ref.kind == "tree" and at + 1 < len(tokens) and continues_tree(tokens[at + 1]):
-        return in_tree(_demand(tokens[at + 1]), ref), at + 2
+        return in_tree(demand_ref(tokens[at + 1]), ref), at + 2
     return ref, at + 1
 
 
@@ -329,7 +447,8 @@ def no_ref(token: Token) -> ParseError:
     )
 
 
-def _demand(token: Token) -> Ref:
+def demand_ref(token: Token) -> Ref:
+    """The ref that one token is. Raises ParseError where it is none."""
     ref = ref_of(token)
     if ref is None:
         raise no_ref(token)
@@ -353,7 +472,7 @@ def says_tree(tokens: list[Token], at: int) -> bool:
 
 def tree_of(token: Token) -> Ref:
     """The tree that a token names. Raises ParseError for anything else."""
-    ref = _demand(token)
+    ref = demand_ref(token)
     if ref.kind != "tree":
         raise unread(f"{short(token.raw)} is not a tree.", 'name one as tree:"title" or tree:ID')
     return ref

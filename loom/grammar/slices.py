@@ -1,11 +1,10 @@
-"""Parts of a text as lenses: headings, what a slice shows, and the text with it replaced."""
+"""Parts of a text: headings, what a slice shows, the text with it replaced, long replies cut."""
 
 import re
 from collections import Counter
 from dataclasses import dataclass
 
-from loom.grammar.refs import Slice, print_slice
-from loom.grammar.tokens import ParseError, short, unread
+from loom.grammar.refs import ParseError, Slice, print_slice, short, unread
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _CLOSING = re.compile(r"(?:^|[ \t])#+[ \t]*$")
@@ -62,7 +61,6 @@ def _ids(texts: list[str]) -> list[str]:
 
 
 # Parts of a text as lenses: what a slice shows, and the text with other words in its place.
-
 
 PART_LINES = 100
 _NAMES = {"lines": "line", "para": "paragraph", "part": "part"}
@@ -234,3 +232,31 @@ def _named(headings: list[Heading], name: str) -> Heading:
             "write " + " or ".join(f"§{one.id}" for one in found[:10]),
         )
     return found[0]
+
+
+# A long reply is sent in parts.
+
+
+def words(count: int) -> str:
+    """`1 word`, `1,247 words`."""
+    return f"{count:,} {'word' if count == 1 else 'words'}"
+
+
+PART_CHARACTERS = 12_000  # of a part of a long reply: about 3,000 tokens
+_NEAR = 2_000  # characters before the end of a part in which a line or word end is looked for
+
+
+def parts_of(text: str) -> list[str]:
+    """A long reply in parts of at most PART_CHARACTERS, which joined are the text; each ends
+    after a line where one ends near, else after a word."""
+    parts, start = [], 0
+    while len(text) - start > PART_CHARACTERS:
+        end = start + PART_CHARACTERS
+        for mark in ("\n", " "):
+            at = text.rfind(mark, end - _NEAR, end)
+            if at >= 0:
+                end = at + 1
+                break
+        parts.append(text[start:end])
+        start = end
+    return [*parts, text[start:]]

@@ -28,11 +28,11 @@ from loom.live.frames import Changed, Entry
 from loom.models import ApiKey, Event, Generation, Node, Stream, Tree, User
 from loom.models.base import Given, Prepared
 from loom.queries import event_log
-from loom.queries.node_rows import fetch, listed
-from loom.rules import permissions
+from loom.queries.lookup import fetch, listed
+from loom.rules import limits
 from loom.rules.errors import CommandError
-from loom.rules.identity import digest
-from loom.rules.permissions import ROLES, Role, Scope, limited
+from loom.rules.limits import ROLES, Role, Scope, limited
+from loom.rules.node_values import digest
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -310,7 +310,7 @@ def _by_key(given: str) -> tuple[User, dict[str, Any]]:
     row = rows.filter(digest=digest(key.strip()), user__is_active=True).first()
     if scheme.lower() != "bearer" or row is None or row.is_over:
         raise Unwelcome(4401)
-    row.user.scope = cast(permissions.Scope, row.scope)
+    row.user.scope = cast(limits.Scope, row.scope)
     return row.user, {"key_id": row.pk, "scope": row.user.scope}
 
 

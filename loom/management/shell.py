@@ -12,11 +12,12 @@ from django.db.migrations.recorder import MigrationRecorder
 from loom import access
 from loom.access import Actor
 from loom.commands import people
-from loom.commands.execute import Answer, Request, execute_line
+from loom.commands.context import Answer, Request
+from loom.commands.execute import execute_line
 from loom.models import Participant, Tree, User
 from loom.rules.errors import CommandError as Refusal
 from loom.rules.errors import not_found
-from loom.rules.permissions import named
+from loom.rules.limits import named
 
 
 def _file() -> Path:

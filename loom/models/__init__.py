@@ -47,7 +47,7 @@ from loom.models.trees import (
     Tree,
 )
 from loom.models.workspaces import Draft, Mention, Saved, Task, VersionChoice, Window, Workspace
-from loom.rules.identity import ORDINAL_BITS
+from loom.rules.node_values import ORDINAL_BITS
 
 __all__ = [
     "ENDED_TURN",

@@ -5,6 +5,7 @@ import gzip
 import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
@@ -198,3 +199,8 @@ _PLAIN = {
     *(models.CharField, models.TextField, models.BooleanField),
     *(models.IntegerField, models.BigIntegerField, models.BigAutoField),
 }
+
+
+def today() -> date:
+    """The day to which money is counted."""
+    return datetime.now(UTC).date()

@@ -69,7 +69,7 @@ class Step(PublicIdentity):
     link_type = models.CharField(max_length=40, blank=True)
     outcome = models.CharField(max_length=40)  # "ok" or a code
     # The reply or the refusal, without what it quotes from nodes: `quoted` holds those pieces
-    # (loom.rules.node_text). Read it with loom.queries.node_bodies.messages_of.
+    # (loom.rules.node_values). Read it with loom.queries.node_bodies.messages_of.
     message = models.TextField(blank=True)
     quoted = models.JSONField(null=True)
     hint = models.TextField(blank=True)

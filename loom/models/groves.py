@@ -8,9 +8,9 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from loom.models.base import PublicIdentity
+from loom.rules.limits import Scope
 from loom.rules.options import Preferences, read_preferences
-from loom.rules.permissions import Scope
-from loom.rules.providers import DEFAULT_CONTEXT
+from loom.rules.provider_kinds import DEFAULT_CONTEXT
 
 
 class User(AbstractUser):
@@ -119,7 +119,7 @@ class Participant(PublicIdentity):
     user = models.ForeignKey(User, models.PROTECT, null=True, related_name="participants")
     model_ref = models.CharField(max_length=200, blank=True)
     base_url = models.CharField(max_length=500, blank=True)
-    # An owner allowed this base_url although it is private: see loom/rules/provider_addresses.py.
+    # An owner allowed this base_url although it is private: see loom/rules/providers.py.
     allow_private = models.BooleanField(default=False)
     endpoint = models.CharField(max_length=12, default="chat")
     capabilities = models.JSONField(default=list)

@@ -4,9 +4,9 @@ from django.db import models
 
 from loom.models.base import PublicIdentity
 from loom.models.groves import Grove, Participant
-from loom.rules.identity import ORDINAL_BITS, PLACE_BITS
+from loom.rules.node_values import ORDINAL_BITS, PLACE_BITS
 
-# A node's id is its tree's id and its ordinal in one number (`loom.rules.identity`), so
+# A node's id is its tree's id and its ordinal in one number (`loom.rules.node_values`), so
 # that a tree lies together on disk, order of id is order of creation, and a slot can name itself
 # before it is stored.
 
@@ -40,7 +40,7 @@ class Tree(PublicIdentity):
         return self.title or self.uid
 
 
-# The order of siblings: `place`, else by the ordinal, as loom.rules.identity.place_of. Written
+# The order of siblings: `place`, else by the ordinal, as loom.rules.node_values.place_of. Written
 # without parameters, so that both databases find the index.
 ORDER = models.Func(
     "place",
@@ -78,7 +78,7 @@ class Node(models.Model):
     generation_uid = models.CharField(max_length=32, blank=True)
     finish = models.CharField(max_length=80, default="complete")
     created_at = models.DateTimeField()
-    # Where it is among its siblings, if that is not by its id (loom.rules.identity.place_of).
+    # Where it is among its siblings, if that is not by its id (loom.rules.node_values.place_of).
     place = models.BigIntegerField(null=True)
     # An import of our own JSON keeps the foreign proof: its author and call ids.
     proof_author = models.CharField(max_length=64, blank=True)
@@ -125,7 +125,7 @@ class Item(models.Model):
     """What links, marks, sources and steps point at: a node, a tree or a document. Made when
     something first points at it.
 
-    The id is that of `loom.rules.identity`. What is erased leaves its item behind while
+    The id is that of `loom.rules.node_values`. What is erased leaves its item behind while
     something still points at it, so `tree` and `node` may name rows that are gone: then it is
     shown as broken. A node is one version that never changes, so pointing at it says which
     version was meant; an item that changes is pointed at with the version seen.

@@ -9,19 +9,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from operator import attrgetter
 
 from django.db.models import F, Q, QuerySet
 
 from loom import access
 from loom.access import Actor, documents_for
-from loom.grammar.lines import excerpt
-from loom.grammar.refs import Ref, Slice, parse_ref
+from loom.grammar.refs import ParseError, Ref, Slice, parse_ref
 from loom.grammar.slices import PART_LINES
-from loom.grammar.tokens import ParseError
 from loom.models import (
     Document,
-    DocumentEmbed,
     DocumentState,
     DocumentUpdate,
     DocumentView,
@@ -34,16 +30,15 @@ from loom.models import (
 )
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
-from loom.queries.links import Seen
 from loom.queries.lookup import withheld
-from loom.rules import documents, identity
+from loom.rules import documents, link_types, node_values
 from loom.rules.documents import FENCE, LoreEntry, Section, entry_of, unpacked
 from loom.rules.errors import not_found
-from loom.rules.permissions import READ_DOCUMENTS
+from loom.rules.limits import READ_DOCUMENTS
+from loom.rules.node_values import excerpt
 from loom.rules.shared_text import SharedText
 
 MOST_SUGGESTED = 50
-MOST_EMBEDDING = 20  # documents that embed one node
 MOST_PARTS = 30  # of a long document that a refusal names
 CHUNK = 500  # updates that are read at once
 WITHHELD = "(left out of what models are sent)"
@@ -196,7 +191,7 @@ def lore_of(actor: Actor, tree: Tree) -> tuple[LoreEntry, ...]:
     the actor may read, and whose front matter names keys. One query."""
     if READ_DOCUMENTS not in actor.permissions:
         return ()
-    first, last = identity.ids_in(tree.pk)
+    first, last = node_values.ids_in(tree.pk)
     rows = _LORE.all(grove=actor.grove.pk, first=first, last=last)
     found = (entry_of(uid, title, text) for uid, title, text in rows)
     return tuple(one for one in found if one is not None)
@@ -255,7 +250,7 @@ def _piece(kind: str, text: str) -> list[Piece]:
 def open_suggestions(actor: Actor, document: Document) -> list[Node]:
     """The suggestions for a document that nobody has decided, oldest first, from trees that the
     actor sees. Two queries."""
-    rows = NodeSource.objects.filter(item=identity.of_document(document.pk), role="primary")
+    rows = NodeSource.objects.filter(item=node_values.of_document(document.pk), role="primary")
     found = Node.objects.filter(pk__in=rows.values("node"), kind="annotation", form="diff")
     found = found.filter(resolved_at=None, pruned=False, tree__in=access.trees_for(actor))
     return list(found.select_related("author", "tree").order_by("created_at")[:MOST_SUGGESTED])
@@ -278,7 +273,7 @@ class LinkSeen:
 def links_of_document(actor: Actor, document: Document, here: Tree | None) -> list[LinkSeen]:
     """The links of a document, oldest first; ends that the actor may not see are left out. At
     most seven queries."""
-    own = identity.of_document(document.pk)
+    own = node_values.of_document(document.pk)
     rows = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
     found = [
         (link, link.target_id if link.source_id == own else link.source_id)
@@ -286,20 +281,20 @@ def links_of_document(actor: Actor, document: Document, here: Tree | None) -> li
     ]
     ends = {far for _, far in found}
     trees = {
-        one.pk: one for one in access.trees_for(actor).filter(pk__in=map(identity.home_of, ends))
+        one.pk: one for one in access.trees_for(actor).filter(pk__in=map(node_values.home_of, ends))
     }
     nodes = Node.objects.in_bulk(
-        [key for one in ends if (key := identity.node_id(one)) is not None]
+        [key for one in ends if (key := node_values.node_id(one)) is not None]
     )
     papers = documents_for(actor, here).in_bulk(
-        [key for one in ends if (key := identity.document_id(one)) is not None]
+        [key for one in ends if (key := node_values.document_id(one)) is not None]
     )
     gone = withheld(actor, [key for key, one in nodes.items() if one.tree_id in trees])
     seen = []
     for link, far in found:
-        kind = link.type if link.source_id == own else identity.reverse_of(link.type)
-        node, tree = nodes.get(far), trees.get(identity.home_of(far))
-        paper = papers.get(identity.document_id(far) or 0)
+        kind = link.type if link.source_id == own else link_types.reverse_of(link.type)
+        node, tree = nodes.get(far), trees.get(node_values.home_of(far))
+        paper = papers.get(node_values.document_id(far) or 0)
         if paper is not None:
             seen.append(LinkSeen(kind, f"doc:{paper.uid}", f'doc:"{paper.title}"', link.uid))
         elif tree is not None and node is not None:
@@ -399,31 +394,10 @@ def _nodes_named(
     return found
 
 
-def mentioning(actor: Actor, node: Node) -> list[Seen]:
-    """The documents that embed a version of a node, as far as the actor may read them, as links
-    that are not stored. Three queries, and four for each document that may be one, at most 20."""
-    among = documents_for(actor, node.tree).order_by()
-    names = lookup.rows().filter(slot=node.slot_id).values_list("pk", "local_id")
-    versions = dict(names)
-    named = DocumentEmbed.objects.filter(name__in=versions.values(), document__in=among)
-    papers = named.order_by("document").values_list("document", flat=True).distinct()
-    rows = Revision.objects.filter(number=F("document__revision"))
-    rows = rows.filter(document__in=list(papers[:MOST_EMBEDDING]))
-    found = list(rows.select_related("document__grove", "content").order_by())
-    seen = []
-    for row in sorted(found, key=attrgetter("document_id")):
-        written = documents.embeds_of(row.content.text)[: documents.MOST_EMBEDS]
-        ends = embedded(actor, row.document, written).values()
-        if any(isinstance(one, int) and one in versions for one in ends):
-            paper = row.document
-            seen.append(Seen("mentioned_by", None, paper.title, "", "", paper.uid))
-    return seen
-
-
 def trees_linked(actor: Actor, document: Document) -> QuerySet[Tree]:
     """The trees that the document is linked to, or nodes of which it is linked to."""
-    own = identity.of_document(document.pk)
+    own = node_values.of_document(document.pk)
     links = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
     ends = {one for pair in links.values_list("source", "target") for one in pair}
-    homes = {identity.home_of(one) for one in ends} - {0}
+    homes = {node_values.home_of(one) for one in ends} - {0}
     return access.trees_for(actor).filter(pk__in=homes, grove=document.grove).order_by("pk")

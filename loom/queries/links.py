@@ -7,15 +7,13 @@ from typing import Any, NamedTuple
 
 from django.db.models import Q, QuerySet
 
-from loom.access import Actor, documents_for, trees_for
+from loom.access import Actor, trees_for
 from loom.models import Document, Grove, Link, Node, Tree
-from loom.queries import lookup
-from loom.queries.node_rows import fetch, listed
-from loom.rules import identity
-from loom.rules.identity import home_of, instant
-from loom.rules.permissions import CROSS_TREE
-
-ERASED = "erased"  # what an item is called once its tree is gone: shown as broken
+from loom.queries.lookup import fetch, listed
+from loom.queries.node_context import ERASED, documents_seen, erased_among
+from loom.rules import link_types, node_values
+from loom.rules.limits import CROSS_TREE
+from loom.rules.node_values import home_of, instant
 
 
 def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
@@ -24,12 +22,12 @@ def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
     A reader who may not see another tree gets its id, never its content.
     """
     every = set(stored)
-    nodes = {one for one in every if identity.node_id(one) is not None}
-    trees = {key: one for one in every if (key := identity.tree_id(one)) is not None}
+    nodes = {one for one in every if node_values.node_id(one) is not None}
+    trees = {key: one for one in every if (key := node_values.tree_id(one)) is not None}
     shown = dict.fromkeys(every, ERASED)
-    if papers := [key for one in every if (key := identity.document_id(one)) is not None]:
+    if papers := [key for one in every if (key := node_values.document_id(one)) is not None]:
         rows = Document.objects.filter(pk__in=papers).values_list("pk", "uid")
-        shown.update({identity.of_document(key): f"doc:{uid}" for key, uid in rows})
+        shown.update({node_values.of_document(key): f"doc:{uid}" for key, uid in rows})
     if nodes:
         sql = f"""SELECT n.id, n.local_id, n.tree_id, t.uid FROM loom_node n
             JOIN loom_tree t ON t.id = n.tree_id AND t.erasing_at IS NULL
@@ -44,13 +42,6 @@ def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
     return shown
 
 
-def erased_among(trees: Iterable[int]) -> set[int]:
-    """Which of those trees were erased; one query."""
-    every = set(trees)
-    here = Tree.objects.filter(pk__in=every, erasing_at__isnull=True)
-    return every - set(here.values_list("pk", flat=True))
-
-
 # The links of a tree or of one node, as they are stored, for readers who may see both ends.
 
 
@@ -61,7 +52,7 @@ def links_in(actor: Actor, tree: Tree, node: Node | None = None) -> list[Link]:
     rows = Link.objects.filter(removed_at__isnull=True).select_related("by", "tree")
     if node is None:
         return _seen(actor, tree, rows.filter(tree=tree))
-    own = identity.of_node(node.pk)
+    own = node_values.of_node(node.pk)
     rows = rows.filter(Q(source=own) | Q(target=own), tree__in=trees_for(actor))
     return _seen(actor, tree, rows)
 
@@ -78,16 +69,6 @@ def _seen(actor: Actor, tree: Tree, rows: "QuerySet[Link]") -> list[Link]:
         for link, both in ends.items()
         if all(one in papers if one < 0 else home_of(one) in seen for one in both)
     ]
-
-
-def documents_seen(actor: Actor, tree: Tree | None, items: Iterable[int]) -> set[int]:
-    """Those of the items that are documents which the actor may read in the tree; one query, none
-    where no item is a document."""
-    asked = [key for one in items if (key := identity.document_id(one)) is not None]
-    if not asked:
-        return set()
-    rows = documents_for(actor, tree).filter(pk__in=asked)
-    return set(map(identity.of_document, rows.values_list("pk", flat=True)))
 
 
 def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
@@ -112,80 +93,6 @@ def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
 
 
 # The links of one item, as they are read from its side.
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A link from one item's side: its type as read from there, and the other end."""
-
-    type: str
-    node: Node | None
-    tree_title: str
-    note: str
-    tree_uid: str = ""
-    document_uid: str = ""  # where the other end is a document, whose title `tree_title` has
-    revisions: tuple[int, int] = (0, 0)  # of that document: when it was linked, and now
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether the other end was erased."""
-        return not self.tree_uid and not self.document_uid
-
-    @property
-    def whole(self) -> tuple[str, str]:
-        """The other end, if it is a tree or a document: as lines name it by id, and by title."""
-        kind = "doc" if self.document_uid else "tree"
-        return f"{kind}:{self.document_uid or self.tree_uid}", f'{kind}:"{self.tree_title}"'
-
-    @property
-    def shown(self) -> str:
-        """The type in words."""
-        return self.type.replace("_", " ")
-
-    @property
-    def has_changed(self) -> bool:
-        """Whether the document at the other end has a newer revision than the one linked."""
-        return 0 < self.revisions[0] < self.revisions[1]
-
-
-def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
-    """The links of a node or tree from its side, oldest first; ends the actor may not see
-    left out. At most five queries."""
-    here = item if isinstance(item, Tree) else item.tree
-    own = identity.of_tree(here.pk) if item is here else identity.of_node(item.pk)
-    rows = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
-    found = list(rows.filter(tree__in=trees_for(actor)).order_by("id"))
-    far = {one.target_id if one.source_id == own else one.source_id for one in found}
-    keys = [key for one in far if (key := identity.node_id(one)) is not None]
-    trees = {
-        one.pk: one for one in trees_for(actor).filter(pk__in={home_of(one) for one in far} - {0})
-    }
-    nodes = lookup.rows().filter(tree__in=trees).in_bulk(keys) if keys else {}
-    for node in nodes.values():
-        node.tree = trees[node.tree_id]
-    asked = [key for one in far if (key := identity.document_id(one)) is not None]
-    papers = documents_for(actor, here).in_bulk(asked) if asked else {}
-    gone = {home_of(one) for one in far if one > 0} - set(trees)
-    erased = erased_among(gone) if gone else set()
-    seen = []
-    for link in found:
-        outward = link.source_id == own
-        kind = link.type if outward else identity.reverse_of(link.type)
-        end = link.target_id if outward else link.source_id
-        paper, tree = papers.get(identity.document_id(end) or 0), trees.get(home_of(end))
-        if paper is not None:
-            version = link.target_version if outward else link.source_version
-            revisions = (int(version or 0), paper.revision)
-            seen.append(
-                Seen(kind, None, paper.title, link.note, "", paper.uid, revisions=revisions)
-            )
-        elif end in nodes:
-            seen.append(Seen(kind, nodes[end], "", link.note, nodes[end].tree.uid))
-        elif tree is not None and identity.tree_id(end) is not None:
-            seen.append(Seen(kind, None, tree.title, link.note, tree.uid))
-        elif home_of(end) in erased:
-            seen.append(Seen(kind, None, ERASED, link.note))
-    return seen
 
 
 # Portals: the links of nodes, grouped by type as they are read from each node's side.
@@ -217,7 +124,7 @@ def portals_of(
     for end, other in (("source", "target"), ("target", "source")):
         links = Link.objects.filter(**{f"{end}__in": nodes}, removed_at__isnull=True)
         for kind, own, far in links.order_by("id").values_list("type", end, other):
-            shown = kind if end == "source" else identity.reverse_of(kind)
+            shown = kind if end == "source" else link_types.reverse_of(kind)
             found.append((own, shown, far))
     trees = _visible_portals(actor, {home_of(far) for _, _, far in found}, outside)
     papers = documents_seen(actor, None, (far for _, _, far in found)) if not outside else set()
@@ -286,11 +193,11 @@ def graph_of(actor: Actor, node: Node, types: Iterable[str], depth: int) -> Grap
     """What can be reached from a node over links of these types, read from either side, at most
     `depth` links away, as far as the actor may see it. At most five queries for each of them."""
     wanted = set(types)
-    inward = {one for one in identity.STORED if identity.reverse_of(one) in wanted}
-    start = identity.of_node(node.pk)
+    inward = {one for one in link_types.STORED if link_types.reverse_of(one) in wanted}
+    start = node_values.of_node(node.pk)
     items, links, last = {start: 0}, dict[int, Edge](), {start}
     for away in range(1, depth + 1):
-        out = Q(source__in=last, type__in=wanted & set(identity.STORED))
+        out = Q(source__in=last, type__in=wanted & set(link_types.STORED))
         found = Link.objects.filter(out | Q(target__in=last, type__in=inward))
         found = found.filter(removed_at__isnull=True, tree__in=trees_for(actor)).order_by("id")
         rows = found.values_list("id", "source_id", "target_id", "type", "confidence")

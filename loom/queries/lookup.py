@@ -1,46 +1,212 @@
-"""The path from the root to a node as one participant reads it, and single nodes by place."""
+"""Nodes: their rows as tuples, single nodes by id and place, selected versions, what is hidden, and
+the path from the root to a node as one participant reads it.
 
-from collections.abc import Iterable, Mapping
+Long paths are read as tuples: model instances cost six times as much. Every column costs
+too (2,000 nodes: 0.2 ms each, measured), so what most nodes leave empty comes as one.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import F, QuerySet
 
 from loom.access import Actor
-from loom.models import (
-    ORDER,
-    ORDINAL_BITS,
-    BranchSettings,
-    Node,
-    Step,
-    StepItem,
-    Tree,
-    VersionChoice,
-    Workspace,
-)
+from loom.models import ORDER, ORDINAL_BITS, Node, Tree, VersionChoice, Workspace
 from loom.models.base import Given, Prepared
-from loom.queries.node_rows import NodeRow, as_row, columns, fetch, listed, walked
 
-_COUNT_BELOW = """
-    WITH RECURSIVE down(id, depth) AS (
-        SELECT id, depth FROM loom_node WHERE id = %s
-        UNION ALL
-        SELECT n.id, n.depth FROM down
-        JOIN loom_node n ON n.parent_slot_id = down.id AND n.slot_id = n.id
-            AND n.depth > down.depth
-        WHERE n.kind = 'text' AND NOT n.pruned AND {walked}
-    ) SELECT COUNT(*) FROM down WHERE id <> %s
-"""
+PRUNED, EXCLUDED, SANDBOX, VERSION_PRUNED, RESOLVED = 1, 2, 4, 8, 16
+IMPORTED = 32  # only in rows: skeletons and events do not have it
+GONE = EXCLUDED | PRUNED | VERSION_PRUNED  # what models are not sent
 
 
-def count_below(slot_id: int) -> int:
-    """The number of text slots below the slot that are not hidden by a prune further down."""
-    return int(fetch(_COUNT_BELOW.format(walked=walked("down.id")), [slot_id, slot_id])[0][0])
+class Rest(NamedTuple):
+    """What most nodes leave empty. `blocks` is JSON text (None: one block holding `text`)."""
+
+    form: str = ""
+    blocks: str | None = None
+    edited_from_id: int | None = None
+    configuration: str = ""
+    call_uid: str = ""
+    generation_uid: str = ""
+    finish: str = "complete"
+    proof_author: str = ""
+    summary: str = ""
 
 
-# Single nodes by id and by position: the selected version, and what is above and beside.
+class NodeRow(NamedTuple):
+    """One version of one slot. `at` is RFC 3339 in UTC with microseconds, as in the API; `flags`
+    are bits, those of the slot except VERSION_PRUNED; `rest` is a JSON array or None."""
 
+    id: int
+    local_id: str
+    slot_id: int
+    parent_slot_id: int | None
+    depth: int
+    kind: str
+    text: str
+    author_uid: str
+    author_name: str
+    author_kind: str
+    at: str
+    parent_hash: str
+    hash: str
+    flags: int
+    rest: str | None
+
+    @property
+    def more(self) -> Rest:
+        """The columns that are mostly empty; read this once where several are needed."""
+        return _EMPTY if self.rest is None else Rest._make(json.loads(self.rest))
+
+    @property
+    def created_at(self) -> datetime:
+        """When the node was created."""
+        return datetime.fromisoformat(self.at)
+
+    @property
+    def length(self) -> int:
+        """The length of the text in code points."""
+        return len(self.text)
+
+    @property
+    def pruned(self) -> bool:
+        """Whether its slot is pruned."""
+        return bool(self.flags & PRUNED)
+
+    @property
+    def version_pruned(self) -> bool:
+        """Whether this version is pruned."""
+        return bool(self.flags & VERSION_PRUNED)
+
+    @property
+    def excluded(self) -> bool:
+        """Whether its slot is left out of requests to models."""
+        return bool(self.flags & EXCLUDED)
+
+    @property
+    def sandbox(self) -> bool:
+        """Whether its slot starts a sandbox."""
+        return bool(self.flags & SANDBOX)
+
+    @property
+    def resolved(self) -> bool:
+        """Whether it is an annotation that was resolved."""
+        return bool(self.flags & RESOLVED)
+
+    @property
+    def imported(self) -> bool:
+        """Whether it was imported from a file."""
+        return bool(self.flags & IMPORTED)
+
+    @property
+    def form(self) -> str:
+        """The form of an annotation: note, question, suggestion, warning, objection."""
+        return self.more.form
+
+    @property
+    def finish(self) -> str:
+        """`complete`, or `interrupted:reason`."""
+        return self.more.finish
+
+    @property
+    def generation_uid(self) -> str:
+        """The generation it came from, or empty."""
+        return self.more.generation_uid
+
+    @property
+    def call_uid(self) -> str:
+        """The call that produced it, or empty."""
+        return self.more.call_uid
+
+    @property
+    def summary(self) -> str:
+        """Its summary, or empty."""
+        return self.more.summary
+
+    @property
+    def content(self) -> list[dict[str, Any]]:
+        """The content blocks."""
+        blocks = self.more.blocks
+        return [{"type": "text", "text": self.text}] if blocks is None else json.loads(blocks)
+
+
+_EMPTY = Rest()
+# Takes a third of the time of NodeRow._make; the columns below are as many as the fields.
+as_row: Callable[[tuple[Any, ...]], NodeRow] = partial(tuple.__new__, NodeRow)
+_IN_UTC = {
+    "sqlite": """replace({0}, ' ', 'T') || CASE length({0}) WHEN 26 THEN 'Z' ELSE '.000000Z' END""",
+    "postgresql": """to_char({0} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')""",
+}
+_REST = """CASE WHEN v.form = '' AND v.blocks IS NULL AND v.edited_from_id IS NULL
+        AND v.configuration = '' AND v.call_uid = '' AND v.generation_uid = ''
+        AND v.finish = 'complete' AND v.proof_author = '' AND v.summary = '' THEN NULL
+    ELSE {array}(v.form, {blocks}, v.edited_from_id, v.configuration, v.call_uid,
+        v.generation_uid, v.finish, v.proof_author, v.summary){cast} END"""
+
+
+def columns(slot: str = "s") -> str:
+    """The SELECT list of a NodeRow: versions as `v`, authors as `a`, first versions of
+    slots as `slot`."""
+    postgres = connection.vendor == "postgresql"
+    rest = _REST.format(
+        array="json_build_array" if postgres else "json_array",
+        blocks="v.blocks::text" if postgres else "v.blocks",
+        cast="::text" if postgres else "",
+    )
+    return f"""v.id, v.local_id, v.slot_id, v.parent_slot_id, v.depth, v.kind, v.text,
+        a.uid, a.name, a.kind, {in_utc("v.created_at")}, v.parent_hash, v.hash,
+        {flag_bits(slot)} + CASE WHEN v.imported IS NULL THEN 0 ELSE {IMPORTED} END, {rest}"""
+
+
+def in_utc(column: str) -> str:
+    """SQL for a time as in the API: RFC 3339 in UTC with microseconds."""
+    return _IN_UTC[connection.vendor].format(column)
+
+
+def flag_bits(slot: str) -> str:
+    """SQL for the flags as one number."""
+    return f"""CAST({slot}.pruned AS INTEGER) + 2 * CAST({slot}.excluded AS INTEGER)
+        + 4 * CAST({slot}.sandbox AS INTEGER) + 8 * CAST(v.version_pruned AS INTEGER)
+        + CASE WHEN {slot}.resolved_at IS NULL THEN 0 ELSE 16 END"""
+
+
+def fetch(sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """The rows of a query, as tuples."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
+
+
+def walked(slot: str) -> str:
+    """A condition that is always true and tells SQLite that a walk visits few slots. It expects a
+    million rows otherwise, and scans the node table to build a Bloom filter."""
+    held = f"{slot} IS NOT NULL"
+    return f"likelihood({held}, 0.0001)" if connection.vendor == "sqlite" else held
+
+
+def listed(ids: Iterable[int]) -> str:
+    """Row ids as the inside of an SQL list; never empty. Only integers, so nothing to escape."""
+    return ",".join([str(int(one)) for one in ids]) or "NULL"
+
+
+def rows_of(ids: Sequence[int]) -> list[NodeRow]:
+    """The nodes with these row ids, in the order given; unknown ones are left out."""
+    if not ids:
+        return []
+    sql = f"""SELECT {columns()} FROM loom_node v
+        JOIN loom_node s ON s.id = v.slot_id JOIN loom_participant a ON a.id = v.author_id
+        WHERE v.id IN ({listed(ids)})"""
+    found = {row[0]: as_row(row) for row in fetch(sql)}
+    return [found[one] for one in ids if one in found]
+
+
+# Single nodes.
 
 # Wider joins cost more than they save: building the SQL of six took 4 ms (measured).
 RELATED = ("author", "slot")
@@ -68,7 +234,7 @@ def rows() -> QuerySet[Node]:
 
 _BY_ID = Prepared(lambda: rows().filter(pk=Given("pk")))
 _NAMED = Prepared(lambda: rows().filter(tree=Given("tree"), local_id=Given("local_id")))
-_NEWEST = Prepared(
+NEWEST = Prepared(
     lambda: rows().filter(slot=Given("slot"), version_pruned=False).order_by("-id")[:1]
 )
 _CHOSEN = Prepared(
@@ -86,39 +252,19 @@ _PRUNED = Prepared(
 
 def root_of(tree: Tree) -> Node:
     """The tree's root: its first node."""
-    return _of(tree, by_id((tree.pk << ORDINAL_BITS) + 1))
+    return with_tree(tree, by_id((tree.pk << ORDINAL_BITS) + 1))
 
 
 def find_node(tree: Tree, local_id: str) -> Node | None:
     """The node with that local id in the tree."""
     found = _NAMED.first(tree=tree.pk, local_id=local_id)
-    return _of(tree, found) if found is not None else None
+    return with_tree(tree, found) if found is not None else None
 
 
-def _of(tree: Tree, node: Node) -> Node:
+def with_tree(tree: Tree, node: Node) -> Node:
+    """The node with its tree, which is loaded already."""
     node.tree = tree
     return node
-
-
-def newest_version(node: Node) -> Node:
-    """The newest version of the node's slot that is not pruned, else the node itself."""
-    return _NEWEST.first(slot=node.slot_id) or node
-
-
-def selected_version(slot_id: int, workspace: Workspace | None) -> Node | None:
-    """The selected version of a slot: the workspace's choice, else the newest not pruned."""
-    if workspace is not None:
-        chosen = _CHOSEN.first(workspace=workspace.pk, slot=slot_id)
-        if chosen is not None:
-            return chosen
-    return _NEWEST.first(slot=slot_id) or rows().filter(slot=slot_id).last()
-
-
-def version_above(node: Node, workspace: Workspace | None) -> Node | None:
-    """The selected version of the slot above; None for the root."""
-    if node.parent_slot_id is None:
-        return None
-    return selected_version(node.parent_slot_id, workspace)
 
 
 def slots_below(slot_id: int | Given, *, pruned: bool = False) -> QuerySet[Node]:
@@ -129,33 +275,7 @@ def slots_below(slot_id: int | Given, *, pruned: bool = False) -> QuerySet[Node]
     return below if pruned else below.filter(pruned=False)
 
 
-# As far down from a slot as there is only one way to go: the slot and so many steps.
-ONLY_WAY = """down(id, steps) AS (
-        SELECT CAST(%s AS BIGINT), 0
-        UNION ALL
-        SELECT (SELECT CASE WHEN COUNT(*) = 1 THEN MIN(x.id) END FROM (
-            SELECT n.id FROM loom_node n WHERE n.parent_slot_id = down.id AND n.kind = 'text'
-                AND n.slot_id = n.id AND NOT n.pruned LIMIT 2
-        ) x), down.steps + 1
-        FROM down WHERE down.id IS NOT NULL AND down.steps < %s
-    )"""
-_ONLY_WAY = f"""WITH RECURSIVE {ONLY_WAY}
-    SELECT down.id, CASE WHEN s.sandbox THEN 1 ELSE 0 END
-    FROM down JOIN loom_node s ON s.id = down.id ORDER BY down.steps
-"""
-
-
-def first_fork(root: Node, *, most: int, sandboxes: bool = True) -> Node:
-    """As far down from the root as there is only one way to go, at most so many steps, and not
-    into a sandbox where those are not read. The first version of the slot; two queries."""
-    end = root.slot_id
-    with connection.cursor() as cursor:
-        cursor.execute(_ONLY_WAY, [root.slot_id, most])
-        for key, is_sandbox in cursor.fetchall()[1:]:
-            if is_sandbox and not sandboxes:
-                break
-            end = key
-    return root if end == root.pk else _of(root.tree, by_id(end))
+# Hidden slots: those below a pruned one. Computed, never stored.
 
 
 def hidden_by(node: Node, changed: Mapping[int, bool] | None = None) -> Node | None:
@@ -166,11 +286,6 @@ def hidden_by(node: Node, changed: Mapping[int, bool] | None = None) -> Node | N
         (pruned.add if is_pruned else pruned.discard)(slot)
     hiding = next((slot for slot in slots_above(node) if slot in pruned), None) if pruned else None
     return by_id(hiding) if hiding else None
-
-
-def is_below_pruned(slot: Node) -> bool:
-    """Whether a slot above this one is pruned."""
-    return bool(below_pruned(slot.tree_id, [slot.pk]))
 
 
 def pruned_slots(tree_id: int) -> set[int]:
@@ -188,9 +303,7 @@ def slots_above(node: Node) -> list[int]:
             JOIN loom_node n ON n.id = up.parent AND n.depth < up.depth
         ) SELECT slot FROM up ORDER BY depth
     """
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [node.slot_id])
-        return [row[0] for row in cursor.fetchall()]
+    return [row[0] for row in fetch(sql, [node.slot_id])]
 
 
 def visible_at_or_above(
@@ -204,10 +317,79 @@ def visible_at_or_above(
     return selected_version(hiding.parent_slot_id, workspace) or node
 
 
-NEAREST = 200  # of a path, where not all of it is read
+def has_pruned(tree_id: int) -> bool:
+    """Whether any slot of the tree is pruned; most trees have none. Uses the partial index."""
+    return bool(fetch("SELECT 1 FROM loom_node WHERE tree_id = %s AND pruned LIMIT 1", [tree_id]))
 
 
-# The path from the root to a node as one participant reads it, and what is hidden on it.
+def withheld_from_models(ids: Iterable[int]) -> set[int]:
+    """Those of the nodes whose text is sent to no model; at most three queries per tree."""
+    sql = f"""SELECT v.id, v.slot_id, v.tree_id,
+        CASE WHEN v.version_pruned OR s.pruned OR s.excluded THEN 1 ELSE 0 END
+        FROM loom_node v JOIN loom_node s ON s.id = v.slot_id WHERE v.id IN ({listed(ids)})"""
+    slots: dict[int, dict[int, int]] = {}
+    gone = set()
+    for key, slot, tree, is_gone in fetch(sql):
+        slots.setdefault(tree, {})[key] = slot
+        if is_gone:
+            gone.add(key)
+    for tree, of_tree in slots.items():
+        hidden = below_pruned(tree, of_tree.values())
+        gone.update(key for key, slot in of_tree.items() if slot in hidden)
+    return gone
+
+
+def withheld(actor: Actor, ids: Iterable[int]) -> set[int]:
+    """Those of the nodes whose text the actor is not shown: none for a person; for a model the
+    excluded, the pruned, and those below a pruned one (docs/model.md §2.1)."""
+    return withheld_from_models(ids) if actor.participant.kind == "model" else set()
+
+
+def below_pruned(tree_id: int, slots: Iterable[int]) -> set[int]:
+    """Those of `slots` that are below a pruned slot (their own flag does not count).
+
+    One query upward from all of them together, none where nothing in the tree is pruned.
+    """
+    asked = set(slots)
+    if not asked or not has_pruned(tree_id):
+        return set()
+    above, pruned = walked_up(asked)
+    return marked_below(asked, above, pruned)
+
+
+# UNION, not UNION ALL: a slot reached twice is walked once, and a ring ends the walk.
+_ABOVE = """
+    WITH RECURSIVE up(slot, above, pruned) AS (
+        SELECT id, parent_slot_id, pruned FROM loom_node WHERE id IN ({slots})
+        UNION
+        SELECT s.id, s.parent_slot_id, s.pruned FROM up JOIN loom_node s ON s.id = up.above
+    ) SELECT slot, above, pruned FROM up
+"""
+
+
+def walked_up(slots: set[int]) -> tuple[dict[int, int | None], set[int]]:
+    """The parents of the slots and of all above them, and those that are pruned; one query."""
+    rows = fetch(_ABOVE.format(slots=listed(slots)))
+    return {slot: parent for slot, parent, _ in rows}, {slot for slot, _, flag in rows if flag}
+
+
+def marked_below(asked: set[int], above: dict[int, int | None], pruned: set[int]) -> set[int]:
+    """The given slots with a pruned one above; each slot is decided once, without recursion."""
+    hidden: dict[int, bool] = {}
+    for slot in asked:
+        trail: list[int] = []
+        at: int | None = slot
+        while at is not None and at not in hidden and len(trail) <= len(above):
+            trail.append(at)
+            at = above.get(at)
+        verdict = at is not None and (hidden.get(at, False) or at in pruned)
+        for one in reversed(trail):
+            hidden[one] = verdict
+            verdict = verdict or one in pruned
+    return {slot for slot in asked if hidden[slot]}
+
+
+# The selected versions of slots.
 
 
 def selected_versions(
@@ -242,127 +424,17 @@ def _choices(slots: set[int], workspace: Workspace | None) -> dict[int, int]:
     return dict(fetch(sql, [workspace.pk]))
 
 
-# Hidden slots: those below a pruned one. Computed, never stored.
-
-
-# UNION, not UNION ALL: a slot reached twice is walked once, and a ring ends the walk.
-_ABOVE = """
-    WITH RECURSIVE up(slot, above, pruned) AS (
-        SELECT id, parent_slot_id, pruned FROM loom_node WHERE id IN ({slots})
-        UNION
-        SELECT s.id, s.parent_slot_id, s.pruned FROM up JOIN loom_node s ON s.id = up.above
-    ) SELECT slot, above, pruned FROM up
-"""
-# Pruned slots further down are where the walk begins as well, so it need not go through
-# them. Kinds are named so that SQLite takes the index of what is seen below a slot (100,000
-# slots: 170 ms instead of 350, measured).
-_DOWN = """
-    WITH RECURSIVE down(slot) AS (
-        SELECT id FROM loom_node WHERE tree_id = %s AND pruned
-        UNION
-        SELECT n.id FROM down JOIN loom_node n ON n.parent_slot_id = down.slot
-            AND n.kind IN ('text', 'annotation', 'thought', 'claim')
-            AND n.slot_id = n.id AND NOT n.pruned
-        WHERE {walked}
-    ) SELECT slot FROM down
-"""
-
-
-def has_pruned(tree_id: int) -> bool:
-    """Whether any slot of the tree is pruned; most trees have none. Uses the partial index."""
-    return bool(fetch("SELECT 1 FROM loom_node WHERE tree_id = %s AND pruned LIMIT 1", [tree_id]))
-
-
-def hidden_slots(tree: Tree) -> set[int]:
-    """The pruned slots of the tree and all slots below them; costs as much as is hidden."""
-    return {row[0] for row in fetch(_DOWN.format(walked=walked("down.slot")), [tree.pk])}
-
-
-def withheld(actor: Actor, ids: Iterable[int]) -> set[int]:
-    """Those of the nodes whose text the actor is not shown: none for a person; for a model the
-    excluded, the pruned, and those below a pruned one (docs/model.md §2.1)."""
-    return withheld_from_models(ids) if actor.participant.kind == "model" else set()
-
-
-def withheld_from_models(ids: Iterable[int]) -> set[int]:
-    """Those of the nodes whose text is sent to no model; at most three queries per tree."""
-    sql = f"""SELECT v.id, v.slot_id, v.tree_id,
-        CASE WHEN v.version_pruned OR s.pruned OR s.excluded THEN 1 ELSE 0 END
-        FROM loom_node v JOIN loom_node s ON s.id = v.slot_id WHERE v.id IN ({listed(ids)})"""
-    slots: dict[int, dict[int, int]] = {}
-    gone = set()
-    for key, slot, tree, is_gone in fetch(sql):
-        slots.setdefault(tree, {})[key] = slot
-        if is_gone:
-            gone.add(key)
-    for tree, of_tree in slots.items():
-        hidden = below_pruned(tree, of_tree.values())
-        gone.update(key for key, slot in of_tree.items() if slot in hidden)
-    return gone
-
-
-def below_pruned(tree_id: int, slots: Iterable[int]) -> set[int]:
-    """Those of `slots` that are below a pruned slot (their own flag does not count).
-
-    One query upward from all of them together, none where nothing in the tree is pruned.
-    """
-    asked = set(slots)
-    if not asked or not has_pruned(tree_id):
-        return set()
-    above, pruned = _walked_up(asked)
-    return _marked(asked, above, pruned)
-
-
-def hidden_among(slots: Mapping[int, int]) -> set[int]:
-    """Those of the slots, given with the row ids of their trees, that are pruned or below a pruned
-    one. Two queries, whatever the number of trees."""
-    if not slots:
-        return set()
-    sql = f"""SELECT DISTINCT tree_id FROM loom_node
-        WHERE tree_id IN ({listed(set(slots.values()))}) AND pruned"""
-    trees = {row[0] for row in fetch(sql)}
-    asked = {slot for slot, tree in slots.items() if tree in trees}
-    if not asked:
-        return set()
-    above, pruned = _walked_up(asked)
-    return _marked(asked, above, pruned) | (asked & pruned)
-
-
-def _walked_up(slots: set[int]) -> tuple[dict[int, int | None], set[int]]:
-    """The parents of the slots and of all above them, and those that are pruned; one query."""
-    rows = fetch(_ABOVE.format(slots=listed(slots)))
-    return {slot: parent for slot, parent, _ in rows}, {slot for slot, _, flag in rows if flag}
-
-
-def _marked(asked: set[int], above: dict[int, int | None], pruned: set[int]) -> set[int]:
-    """The given slots with a pruned one above; each slot is decided once, without recursion."""
-    hidden: dict[int, bool] = {}
-    for slot in asked:
-        trail: list[int] = []
-        at: int | None = slot
-        while at is not None and at not in hidden and len(trail) <= len(above):
-            trail.append(at)
-            at = above.get(at)
-        verdict = at is not None and (hidden.get(at, False) or at in pruned)
-        for one in reversed(trail):
-            hidden[one] = verdict
-            verdict = verdict or one in pruned
-    return {slot for slot in asked if hidden[slot]}
-
-
-def items_of(steps: Iterable[Step]) -> dict[int, list[int]]:
-    """The ids of the items that each step touched, in order, by the step's row id; one query."""
-    found: dict[int, list[int]] = {step.pk: [] for step in steps}
-    rows = StepItem.objects.filter(step__in=found).order_by("step_id", "place")
-    for step, item in rows.values_list("step_id", "item_id"):
-        found[step].append(item)
-    return found
+def selected_version(slot_id: int, workspace: Workspace | None) -> Node | None:
+    """The selected version of a slot: the workspace's choice, else the newest not pruned."""
+    if workspace is not None:
+        chosen = _CHOSEN.first(workspace=workspace.pk, slot=slot_id)
+        if chosen is not None:
+            return chosen
+    return NEWEST.first(slot=slot_id) or rows().filter(slot=slot_id).last()
 
 
 # The path from the root to a node, as one participant reads it.
 
-
-__all__ = ["NodeRow", "hides", "path_ids", "path_of"]
 
 # Depth falls with every step, so that the walk ends on a corrupt tree too. Flags of a slot are
 # picked up on the way, since its first version is visited anyhow. Every condition on `s` names
@@ -416,31 +488,6 @@ def path_of(
     return list(map(as_row, rows))
 
 
-def path_ids(
-    actor: Actor,
-    tree: Tree,
-    workspace: Workspace | None,
-    node: Node | None = None,
-    *,
-    most: int | None = None,
-) -> list[tuple[int, int]]:
-    """The same path as (slot id, id of the selected version), root first; only the last `most`
-    entries, which cost the same however deep the node is."""
-    end = end_of(tree, workspace, node)
-    selected, params = selected_version_sql(end, workspace)
-    sql = f"{UP} SELECT up.slot, {selected} FROM up ORDER BY up.depth"
-    top = 0 if most is None else max(0, end.depth - most + 1)
-    rows: list[Any] = fetch(sql, [end.slot_id, top, *params])
-    return rows
-
-
-def hides(node: Node) -> bool:
-    """Whether a slot on the path to `node`, its own included, is pruned or starts a sandbox. Reads
-    no text."""
-    sql = f"{UP} SELECT 1 FROM up WHERE pruned OR sandbox LIMIT 1"
-    return bool(fetch(sql, [node.slot_id, 0]))
-
-
 def end_of(tree: Tree, workspace: Workspace | None, node: Node | None) -> Node:
     """Where a path ends: at `node`, else where the workspace is, else at the root."""
     if node is not None:
@@ -451,28 +498,3 @@ def end_of(tree: Tree, workspace: Workspace | None, node: Node | None) -> Node:
 
 
 # Settings that are pinned to a branch: what is asked with at a slot and below it.
-
-
-_PINS = Prepared(lambda: BranchSettings.objects.filter(tree=Given("tree")).select_related("slot"))
-
-
-def pins_on(
-    actor: Actor, tree: Tree, workspace: Workspace | None, node: Node
-) -> list[BranchSettings]:
-    """The pins at a node and above it, the topmost first; one query where the tree has none, else
-    two."""
-    pins = {one.slot_id: one for one in _PINS.all(tree=tree.pk) if one.settings}
-    if not pins:
-        return []
-    path = path_ids(actor, tree, workspace, node)
-    return [pins[slot] for slot, _ in path if slot in pins]
-
-
-def settings_at(
-    actor: Actor, tree: Tree, workspace: Workspace | None, node: Node
-) -> dict[str, Any]:
-    """The settings that hold at a node: of each the one that is pinned nearest above."""
-    found: dict[str, Any] = {}
-    for one in pins_on(actor, tree, workspace, node):
-        found |= one.settings
-    return found

@@ -1,5 +1,6 @@
 """Nodes as the API shows them (docs/model.md §14.3, 8): many at once, or one for its event."""
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,9 +10,9 @@ from pydantic_core import to_json
 
 from loom.access import Actor, trees_for
 from loom.models import Node, Step, Tree
-from loom.queries import links, lookup
-from loom.queries.links import documents_seen
-from loom.queries.node_rows import (
+from loom.queries import links, lookup, places
+from loom.queries.lookup import (
+    _EMPTY,
     EXCLUDED,
     PRUNED,
     RESOLVED,
@@ -21,10 +22,9 @@ from loom.queries.node_rows import (
     Rest,
     fetch,
     listed,
-    row_of,
 )
-from loom.rules.identity import home_of
-from loom.rules.node_text import put_back_quotations
+from loom.queries.node_context import documents_seen
+from loom.rules.node_values import home_of, instant, put_back_quotations
 
 # Facts about nodes besides their own columns, read for a whole batch at once.
 
@@ -150,7 +150,7 @@ def tallies_of(
             "versions": len(facts.versions.get(row.slot_id, (None,))),
         }
         if descendants:
-            tally["descendants"] = lookup.count_below(row.slot_id)
+            tally["descendants"] = places.count_below(row.slot_id)
         tallies[row.id] = tally
     return tallies
 
@@ -454,3 +454,44 @@ def _rest_json(row: NodeRow, facts: Facts, written: str) -> tuple[str, str, str,
 
 def _one_block(written: str) -> str:
     return f'[{{"type":"text","text":{written}}}]'
+
+
+def row_of(node: Node) -> NodeRow:
+    """The row of an instance; reads its author and slot if they are not loaded."""
+    slot = node if node.slot_id == node.pk else node.slot
+    flags = (
+        slot.pruned,
+        slot.excluded,
+        slot.sandbox,
+        node.version_pruned,
+        bool(slot.resolved_at),
+        node.imported is not None,
+    )
+    rest = Rest(
+        node.form,
+        None if node.blocks is None else json.dumps(node.blocks),
+        node.edited_from_id,
+        node.configuration,
+        node.call_uid,
+        node.generation_uid,
+        node.finish,
+        node.proof_author,
+        node.summary,
+    )
+    return NodeRow(
+        id=node.pk,
+        local_id=node.local_id,
+        slot_id=node.slot_id,
+        parent_slot_id=node.parent_slot_id,
+        depth=node.depth,
+        kind=node.kind,
+        text=node.text,
+        author_uid=node.author.uid,
+        author_name=node.author.name,
+        author_kind=node.author.kind,
+        at=instant(node.created_at),
+        parent_hash=node.parent_hash,
+        hash=node.hash,
+        flags=sum(bit << place for place, bit in enumerate(flags)),
+        rest=None if rest == _EMPTY else json.dumps(rest),
+    )

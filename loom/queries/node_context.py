@@ -6,16 +6,125 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from loom.access import Actor, trees_for
-from loom.models import Node, NodeSource, Tree, Workspace
+from loom.access import Actor, documents_for, trees_for
+from loom.models import DocumentEmbed, Link, Node, NodeSource, Revision, Tree, Workspace
 from loom.queries import lookup
-from loom.queries.links import Seen
-from loom.queries.lookup import selected_versions
-from loom.queries.node_rows import fetch, listed
-from loom.rules import identity
-from loom.rules.permissions import CROSS_TREE
+from loom.queries.documents import embedded
+from loom.queries.lookup import fetch, listed
+from loom.rules import documents, link_types, node_values
+from loom.rules.limits import CROSS_TREE
+from loom.rules.node_values import home_of
+
+ERASED = "erased"  # what an item is called once its tree is gone: shown as broken
+
+MOST_EMBEDDING = 20  # documents that embed one node
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A link from one item's side: its type as read from there, and the other end."""
+
+    type: str
+    node: Node | None
+    tree_title: str
+    note: str
+    tree_uid: str = ""
+    document_uid: str = ""  # where the other end is a document, whose title `tree_title` has
+    revisions: tuple[int, int] = (0, 0)  # of that document: when it was linked, and now
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the other end was erased."""
+        return not self.tree_uid and not self.document_uid
+
+    @property
+    def whole(self) -> tuple[str, str]:
+        """The other end, if it is a tree or a document: as lines name it by id, and by title."""
+        kind = "doc" if self.document_uid else "tree"
+        return f"{kind}:{self.document_uid or self.tree_uid}", f'{kind}:"{self.tree_title}"'
+
+    @property
+    def shown(self) -> str:
+        """The type in words."""
+        return self.type.replace("_", " ")
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the document at the other end has a newer revision than the one linked."""
+        return 0 < self.revisions[0] < self.revisions[1]
+
+
+def documents_seen(actor: Actor, tree: Tree | None, items: Iterable[int]) -> set[int]:
+    """Those of the items that are documents which the actor may read in the tree; one query, none
+    where no item is a document."""
+    asked = [key for one in items if (key := node_values.document_id(one)) is not None]
+    if not asked:
+        return set()
+    rows = documents_for(actor, tree).filter(pk__in=asked)
+    return set(map(node_values.of_document, rows.values_list("pk", flat=True)))
+
+
+def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
+    """The links of a node or tree from its side, oldest first; ends the actor may not see
+    left out. At most five queries."""
+    here = item if isinstance(item, Tree) else item.tree
+    own = node_values.of_tree(here.pk) if item is here else node_values.of_node(item.pk)
+    rows = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
+    found = list(rows.filter(tree__in=trees_for(actor)).order_by("id"))
+    far = {one.target_id if one.source_id == own else one.source_id for one in found}
+    keys = [key for one in far if (key := node_values.node_id(one)) is not None]
+    trees = {
+        one.pk: one for one in trees_for(actor).filter(pk__in={home_of(one) for one in far} - {0})
+    }
+    nodes = lookup.rows().filter(tree__in=trees).in_bulk(keys) if keys else {}
+    for node in nodes.values():
+        node.tree = trees[node.tree_id]
+    asked = [key for one in far if (key := node_values.document_id(one)) is not None]
+    papers = documents_for(actor, here).in_bulk(asked) if asked else {}
+    gone = {home_of(one) for one in far if one > 0} - set(trees)
+    erased = erased_among(gone) if gone else set()
+    seen = []
+    for link in found:
+        outward = link.source_id == own
+        kind = link.type if outward else link_types.reverse_of(link.type)
+        end = link.target_id if outward else link.source_id
+        paper, tree = papers.get(node_values.document_id(end) or 0), trees.get(home_of(end))
+        if paper is not None:
+            version = link.target_version if outward else link.source_version
+            revisions = (int(version or 0), paper.revision)
+            seen.append(
+                Seen(kind, None, paper.title, link.note, "", paper.uid, revisions=revisions)
+            )
+        elif end in nodes:
+            seen.append(Seen(kind, nodes[end], "", link.note, nodes[end].tree.uid))
+        elif tree is not None and node_values.tree_id(end) is not None:
+            seen.append(Seen(kind, None, tree.title, link.note, tree.uid))
+        elif home_of(end) in erased:
+            seen.append(Seen(kind, None, ERASED, link.note))
+    return seen
+
+
+def mentioning(actor: Actor, node: Node) -> list[Seen]:
+    """The documents that embed a version of a node, as far as the actor may read them, as links
+    that are not stored. Three queries, and four for each document that may be one, at most 20."""
+    among = documents_for(actor, node.tree).order_by()
+    names = lookup.rows().filter(slot=node.slot_id).values_list("pk", "local_id")
+    versions = dict(names)
+    named = DocumentEmbed.objects.filter(name__in=versions.values(), document__in=among)
+    papers = named.order_by("document").values_list("document", flat=True).distinct()
+    rows = Revision.objects.filter(number=F("document__revision"))
+    rows = rows.filter(document__in=list(papers[:MOST_EMBEDDING]))
+    found = list(rows.select_related("document__grove", "content").order_by())
+    seen = []
+    for row in sorted(found, key=attrgetter("document_id")):
+        written = documents.embeds_of(row.content.text)[: documents.MOST_EMBEDS]
+        ends = embedded(actor, row.document, written).values()
+        if any(isinstance(one, int) and one in versions for one in ends):
+            paper = row.document
+            seen.append(Seen("mentioned_by", None, paper.title, "", "", paper.uid))
+    return seen
 
 
 @dataclass(frozen=True)
@@ -46,13 +155,13 @@ def counts_of(actor: Actor, node: Node, links: Iterable[Seen]) -> Counts:
 def sources_of(actor: Actor, node: Node) -> QuerySet[Node]:
     """The nodes that a node was made from (`respond … from:`), in trees the actor may see."""
     items = NodeSource.objects.filter(node=node).values_list("item", flat=True)
-    keys = [key for item in items if (key := identity.node_id(item)) is not None]
+    keys = [key for item in items if (key := node_values.node_id(item)) is not None]
     return _seen_nodes(actor, node, keys)
 
 
 def merges_of(actor: Actor, node: Node) -> QuerySet[Node]:
     """The nodes that were made from a node, in trees the actor may see."""
-    made = NodeSource.objects.filter(item=identity.of_node(node.pk))
+    made = NodeSource.objects.filter(item=node_values.of_node(node.pk))
     return _seen_nodes(actor, node, list(made.values_list("node_id", flat=True)))
 
 
@@ -62,74 +171,12 @@ def _seen_nodes(actor: Actor, node: Node, keys: list[int]) -> QuerySet[Node]:
     return lookup.rows().filter(pk__in=keys, tree__in=trees) if keys else lookup.rows().none()
 
 
-MOST_NOTES = 20  # annotations on annotations that are followed up to a text
-
-
-def places_of(ids: Sequence[int], workspace: Workspace | None) -> dict[int, list[str]]:
-    """Where each of the nodes is, in words, by row id: `below x2a3 → r2v9`, the notes it answers
-    up to the first text above; and `pruned`, `version pruned` or `below pruned [a7x2]`.
-
-    One query, three for each step up, and two for each node in a tree where something is
-    pruned.
-    """
-    nodes = list(Node.objects.filter(pk__in=ids).defer("text"))
-    above: dict[int, tuple[str, int | None]] = {}
-    asked = {one.parent_slot_id for one in nodes if one.parent_slot_id is not None}
-    names: dict[int, str] = {}
-    for _ in range(MOST_NOTES):
-        if not asked:
-            break
-        rows = Node.objects.filter(pk__in=asked).values_list("pk", "kind", "parent_slot_id")
-        found = {key: (kind, parent) for key, kind, parent in rows}
-        above |= found
-        names |= {slot: name for slot, (_, name) in selected_versions(found, workspace).items()}
-        asked = {
-            parent
-            for kind, parent in found.values()
-            if kind != "text" and parent is not None and parent not in above
-        }
-    return {one.pk: [*_chain_of(one, above, names), *_hiding(one)] for one in nodes}
-
-
-def _chain_of(
-    node: Node, above: dict[int, tuple[str, int | None]], names: dict[int, str]
-) -> list[str]:
-    chain: list[str] = []
-    slot = node.parent_slot_id
-    while slot is not None and slot in names and len(chain) < MOST_NOTES:
-        chain.append(names[slot])
-        kind, parent = above[slot]
-        slot = None if kind == "text" else parent
-    return [f"below {' → '.join(chain)}"] if chain else []
-
-
-def _hiding(node: Node) -> list[str]:
-    found = ["version pruned"] if node.version_pruned else []
-    hiding = lookup.hidden_by(node)
-    if hiding is not None:
-        own = hiding.pk == node.slot_id
-        found.append("pruned" if own else f"below pruned [{hiding.local_id}]")
-    return found
-
-
 def annotations_of(node: Node) -> QuerySet[Node]:
     """The annotations directly on a node that are not pruned, oldest first; of each its
     newest wording."""
     newer = Node.objects.filter(slot=OuterRef("slot"), id__gt=OuterRef("id"), version_pruned=False)
     notes = lookup.rows().filter(parent_slot=node.slot_id, kind="annotation", slot__pruned=False)
     return notes.filter(~Exists(newer), version_pruned=False).order_by("slot_id")
-
-
-def versions_of(node: Node) -> QuerySet[Node]:
-    """All versions of the node's slot, oldest first."""
-    return lookup.rows().filter(slot=node.slot_id)
-
-
-def siblings_of(node: Node) -> QuerySet[Node]:
-    """First versions of the text slots beside the node's own."""
-    if node.parent_slot_id is None:
-        return lookup.rows().none()
-    return lookup.slots_below(node.parent_slot_id).exclude(pk=node.slot_id)
 
 
 # What is around nodes: siblings, versions, notes, marks and links.
@@ -308,7 +355,7 @@ class Around:
         if rows is None:
             rows = fetch(_AROUND.format(slots=listed(slots), near=NEAR.format(more="")))
         for found in rows:
-            place = identity.place_of(found[2], found[10])
+            place = node_values.place_of(found[2], found[10])
             near = Near._make((*found[:7], *map(bool, found[7:10]), place))
             self.by_id[near.id] = near
             self.versions[near.slot_id].append(near)
@@ -419,9 +466,16 @@ def _put_links(
     ends: dict[str, list[str]] = defaultdict(list)
     for kind, outward, local_id, grove in links:
         if grove == tree.grove_id:
-            ends[kind if outward else identity.reverse_of(kind)].append(local_id)
+            ends[kind if outward else link_types.reverse_of(kind)].append(local_id)
         elif grove is not None:
             margin.is_linked_out = True
     margin.links = tuple(
         LinksOf(shown, len(names), "" if names[1:] else names[0]) for shown, names in ends.items()
     )
+
+
+def erased_among(trees: Iterable[int]) -> set[int]:
+    """Which of those trees were erased; one query."""
+    every = set(trees)
+    here = Tree.objects.filter(pk__in=every, erasing_at__isnull=True)
+    return every - set(here.values_list("pk", flat=True))

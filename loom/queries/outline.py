@@ -5,14 +5,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from loom.access import Actor, may_reach
-from loom.grammar.lines import excerpt
 from loom.models import Node, Stream, Tree, Workspace
 from loom.models.base import Given, Prepared
-from loom.queries import lookup
-from loom.queries.lookup import selected_versions
+from loom.queries import lookup, places
+from loom.queries.lookup import NodeRow, fetch, rows_of, selected_versions, walked
 from loom.queries.node_bodies import counted_below
-from loom.queries.node_rows import NodeRow, fetch, order_sql, rows_of, walked
-from loom.rules.identity import place_of
+from loom.queries.places import order_sql
+from loom.rules.node_values import excerpt, place_of
 
 OUTLINE_DEPTH = 2  # levels shown before anything was said
 SIBLINGS = 12  # of a position that an outline is unfolded to
@@ -425,7 +424,7 @@ def size_after(size: tuple[int, int], slot: Node, *, pruned: bool) -> tuple[int,
     """The branches and the depth of a tree of this size after the flag of a text slot was set.
     Reads what is below the slot, and what lies as deep as the deepest part that went."""
     leaves, deepest = size
-    if slot.kind != "text" or slot.parent_slot_id is None or lookup.is_below_pruned(slot):
+    if slot.kind != "text" or slot.parent_slot_id is None or places.is_below_pruned(slot):
         return size
     part = fetch(_PART.format(walked=walked("part.slot")), [slot.pk])
     inner = len(part) - len({parent for key, parent, _ in part if key != slot.pk})

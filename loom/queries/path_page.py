@@ -18,19 +18,23 @@ from django.utils import timezone
 from loom.access import Visit
 from loom.models import Node, Participant, Tree, Workspace
 from loom.queries.lookup import (
-    NEAREST,
-    ONLY_WAY,
     UP,
+    NodeRow,
     end_of,
+    fetch,
     hidden_by,
+    in_utc,
+    listed,
     root_of,
     selected_sql,
     selected_version_sql,
 )
 from loom.queries.node_context import NEAR, Around, Spot
-from loom.queries.node_rows import NodeRow, fetch, in_utc, listed
-from loom.rules.identity import LAST_PLACE, place_asked
-from loom.rules.providers import samplers_written
+from loom.queries.places import ONLY_WAY
+from loom.rules.node_values import LAST_PLACE, place_asked
+from loom.rules.provider_kinds import samplers_written
+
+NEAREST = 200  # of a path, where not all of it is read
 
 MOST_LOOKED_AT = 8  # nodes, to find a first text
 MOST_STEPS = 40  # of the only way down from the root, for a reader who has not been there yet

@@ -10,11 +10,11 @@ from django.utils.dateparse import parse_date, parse_datetime
 
 from loom.access import Actor
 from loom.models import ORDINAL_BITS, Mark, Node, Tree, Workspace
-from loom.queries import lookup
-from loom.queries.lookup import selected_versions
-from loom.queries.node_rows import NodeRow, fetch, in_chunks, listed, rows_of
+from loom.queries import lookup, places
+from loom.queries.lookup import NodeRow, fetch, listed, rows_of, selected_versions
+from loom.queries.places import in_chunks
 from loom.queries.search_index import Candidate, Match, Scope, candidates, fold, match
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.errors import CommandError
 
 Kind = Literal["", "text", "annotation", "tree"]
@@ -99,8 +99,8 @@ def _trees(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
         rows = rows.filter(created_at__gte=only.since)
     made = dict(rows.values_list("pk", "created_at"))
     if only.tag:
-        tagged = _tagged(only.tag, {identity.of_tree(key) for key in made})
-        made = {key: at for key, at in made.items() if identity.of_tree(key) in tagged}
+        tagged = _tagged(only.tag, {node_values.of_tree(key) for key in made})
+        made = {key: at for key, at in made.items() if node_values.of_tree(key) in tagged}
     return dict(made)
 
 
@@ -221,12 +221,12 @@ def _bearers(
 ) -> tuple[dict[int, Match], dict[int, Match]]:
     """Everything with the tag: selected nodes that are not hidden, and trees. All match equally."""
     found = bearing(tag, trees)
-    ids = [key for item in found if (key := identity.node_id(item)) is not None]
+    ids = [key for item in found if (key := node_values.node_id(item)) is not None]
     rows = Node.objects.filter(pk__in=ids, kind__in=("text", "annotation"), version_pruned=False)
     every = [Candidate(*row) for row in rows.values_list("id", "slot_id", "length")]
     alike = Match(0, 1, 1.0)
     nodes = {one.id: alike for one in _seen(actor, every, workspaces, trees.values())}
-    titles = {key: alike for item in found if (key := identity.tree_id(item)) in trees}
+    titles = {key: alike for item in found if (key := node_values.tree_id(item)) in trees}
     return nodes, {key: one for key, one in titles.items() if key is not None}
 
 
@@ -275,7 +275,7 @@ def _seen(
         here = of_tree.get(tree.pk, [])
         if not here:
             continue
-        hidden = lookup.hidden_slots(tree)
+        hidden = places.hidden_slots(tree)
         selected = selected_versions((one.slot_id for one in here), workspaces.get(tree.pk))
         seen += [
             one for one in here if one.slot_id not in hidden and selected[one.slot_id][0] == one.id

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from loom.models import ORDINAL_BITS
-from loom.queries.node_rows import fetch, listed, walked
+from loom.queries.lookup import fetch, listed, walked
 
 # Letters whose lower case SQLite's trigram index does not know (its tables are Unicode
 # 6.1). They match in their own case only, on PostgreSQL as well. Measured: 390 letters,

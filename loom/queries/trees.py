@@ -25,9 +25,7 @@ from loom.models import (
     Workspace,
 )
 from loom.queries import lookup
-from loom.queries.lookup import hides, path_ids, selected_versions
-from loom.queries.node_context import Margin, Spot, margins_of
-from loom.queries.node_rows import (
+from loom.queries.lookup import (
     EXCLUDED,
     PRUNED,
     VERSION_PRUNED,
@@ -35,12 +33,15 @@ from loom.queries.node_rows import (
     fetch,
     flag_bits,
     rows_of,
+    selected_version,
+    selected_versions,
 )
+from loom.queries.node_context import Margin, Spot, margins_of
 from loom.queries.outline import outline, stored_size
-from loom.rules import identity
+from loom.queries.places import first_fork, hidden_among, hides, path_ids
+from loom.rules import node_values
 from loom.rules.errors import not_found
-from loom.rules.identity import instant, place_of
-from loom.rules.node_text import hashes_in
+from loom.rules.node_values import hashes_in, instant, place_of
 
 
 def browsers_of(user: User) -> "QuerySet[UserSession]":
@@ -141,7 +142,7 @@ def position_of(tree: Tree, workspace: Workspace) -> str:
 def _positions(trees: Sequence[Tree], own: Mapping[int, Workspace]) -> dict[int, str]:
     """The positions of workspaces, by the row id of their tree."""
     nodes = lookup.rows().in_bulk([one.position_id for one in own.values()])
-    hidden = lookup.hidden_among({one.slot_id: one.tree_id for one in nodes.values()})
+    hidden = hidden_among({one.slot_id: one.tree_id for one in nodes.values()})
     found = {}
     for tree in trees:
         if tree.pk in own:
@@ -177,7 +178,7 @@ def tags_in(actor: Actor) -> list[dict[str, Any]]:
 
 def tags_on(trees: Sequence[Tree]) -> dict[int, tuple[str, ...]]:
     """The tags on these trees themselves, by name; by the tree's row id. One query."""
-    items = [identity.of_tree(tree.pk) for tree in trees]
+    items = [node_values.of_tree(tree.pk) for tree in trees]
     marks = Mark.objects.filter(item__in=items, kind="tag", removed_at__isnull=True)
     found: dict[int, tuple[str, ...]] = {}
     for key, label in marks.order_by("label").values_list("tree_id", "label"):
@@ -341,7 +342,7 @@ def _found(tree: Tree, local_id: str) -> Node:
     node = lookup.find_node(tree, local_id)
     if node is None or node.kind != "text":
         raise not_found(f"[{local_id}]", "Open the link without it.")
-    return lookup.selected_version(node.slot_id, None) or node
+    return selected_version(node.slot_id, None) or node
 
 
 def public_image(actor: Actor, tree: Tree, local_id: str, sha256: str) -> Image:
@@ -350,7 +351,7 @@ def public_image(actor: Actor, tree: Tree, local_id: str, sha256: str) -> Image:
     node = lookup.find_node(tree, local_id)
     if node is None or node.kind != "text" or hides(node) or sha256 not in hashes_in(node.text):
         raise refused
-    if lookup.selected_version(node.slot_id, None) != node:
+    if selected_version(node.slot_id, None) != node:
         raise refused
     row = Image.objects.filter(tree=tree, sha256=sha256).first()
     if row is None:
@@ -360,8 +361,8 @@ def public_image(actor: Actor, tree: Tree, local_id: str, sha256: str) -> Image:
 
 def _first_fork(tree: Tree) -> Node:
     """As far down as there is only one way to go."""
-    node = lookup.first_fork(lookup.root_of(tree), most=DEEP, sandboxes=False)
-    return lookup.selected_version(node.slot_id, None) or node
+    node = first_fork(lookup.root_of(tree), most=DEEP, sandboxes=False)
+    return selected_version(node.slot_id, None) or node
 
 
 def public_lines(actor: Actor, tree: Tree) -> tuple[list[tuple[int, NodeRow]], bool]:

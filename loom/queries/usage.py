@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -14,12 +14,13 @@ from django.db import connection
 from django.db.models import Count, QuerySet, Sum
 
 from loom.access import Actor, linked_to
-from loom.models import Document, Generation, Grove, Node, Participant, Purse, Tree, Workspace
-from loom.queries.lookup import path_ids, path_of
-from loom.queries.node_rows import fetch, listed
-from loom.rules import providers as table
-from loom.rules.options import value_of
-from loom.rules.providers import LOCAL, LOCAL_WINDOW, NANO, RESERVE, Prices
+from loom.models import Document, Generation, Node, Participant, Purse, Tree, Workspace
+from loom.models.base import today
+from loom.queries.lookup import fetch, listed, path_of
+from loom.queries.places import path_ids
+from loom.rules.limits import daily_limit
+from loom.rules.provider_kinds import LOCAL, LOCAL_WINDOW, RESERVE
+from loom.rules.providers import NANO, caches_from, prices_of
 
 # The vocabularies that litellm ships as files, so that nothing is loaded over the network.
 _FILES = "litellm/litellm_core_utils/tokenizers"
@@ -53,7 +54,7 @@ def _vocabulary() -> "tiktoken.Encoding | None":
     return tiktoken.get_encoding("o200k_base")
 
 
-# Money: the prices of a participant's tokens, and what is left of a member's day.
+# Money: what is left of a member's day.
 
 
 @dataclass(frozen=True)
@@ -70,38 +71,12 @@ class Left:
         return max(0, self.limit - self.spent - self.reserved)
 
 
-def today() -> date:
-    """The day to which money is counted."""
-    return datetime.now(UTC).date()
-
-
-def prices_of(participant: Participant) -> Prices | None:
-    """The prices that an owner set, else those of the price table; None if no price is known."""
-    own = table.prices_from(participant.prices)
-    return own or table.listed(participant.model_ref, participant.base_url)
-
-
-def caches_from(participant: Participant) -> int | None:
-    """The number of tokens from which the provider caches a prompt's beginning at a lower price;
-    None if that is not known, or is not cheaper."""
-    least = (participant.prices or {}).get("caches_from") or table.caches_from(
-        participant.model_ref
-    )
-    prices = prices_of(participant)
-    return int(least) if least and prices is not None and prices.caching_pays else None
-
-
-def limit_of(grove: Grove) -> int:
-    """The grove's limit per day and member; 0: there is none."""
-    return round(float(value_of(grove.settings, "daily_budget_usd")) * NANO)
-
-
 def left_of(person: Participant, day: date) -> Left:
     """What a member has spent and reserved on a day."""
     spent = Purse.objects.filter(participant=person, day=day).values_list("spent", flat=True)
     held = Generation.objects.filter(payer=person, day=day, ended_at__isnull=True)
     reserved = held.aggregate(all=Sum("reserved"))["all"]
-    return Left(limit_of(person.grove), spent.first() or 0, reserved or 0)
+    return Left(daily_limit(person.grove.settings), spent.first() or 0, reserved or 0)
 
 
 def path_tokens(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) -> int:
@@ -227,7 +202,7 @@ def of_grove(actor: Actor, first: date, last: date) -> dict[str, Any]:
     return {
         "from": first.isoformat(),
         "to": last.isoformat(),
-        "limit_usd": limit_of(actor.grove) / NANO,
+        "limit_usd": daily_limit(actor.grove.settings) / NANO,
         "total": total(rows).body(),
         "shares": [
             {"person": p, "person_name": pn, "participant": m, "participant_name": mn, **s.body()}
@@ -257,7 +232,7 @@ def _spent_by(actor: Actor, first: date, last: date) -> list[dict[str, Any]]:
     now = dict(purses.filter(day=today()).values_list("participant", "spent"))
     open_ones = Generation.objects.filter(payer__in=people, day=today(), ended_at__isnull=True)
     held = dict(open_ones.order_by().values_list("payer").annotate(all=Sum("reserved")))
-    limit = limit_of(actor.grove)
+    limit = daily_limit(actor.grove.settings)
     return [
         {
             "participant": one.uid,

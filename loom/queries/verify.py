@@ -14,13 +14,22 @@ from django.db.models import Q
 
 from loom.access import Actor
 from loom.models import ORDINAL_BITS, Call, Node, Tree, Workspace
-from loom.queries.links import ERASED, links_in, written
-from loom.queries.lookup import below_pruned, path_ids, selected_versions
+from loom.queries.links import links_in, written
+from loom.queries.lookup import (
+    NodeRow,
+    as_row,
+    below_pruned,
+    columns,
+    fetch,
+    listed,
+    selected_versions,
+)
 from loom.queries.node_bodies import proof_of
-from loom.queries.node_rows import NodeRow, as_row, columns, fetch, in_chunks, listed
+from loom.queries.node_context import ERASED
+from loom.queries.places import in_chunks, path_ids
 from loom.queries.window_contents import Shown, contents_of, staleness
 from loom.queries.windows import is_lens, visible
-from loom.rules import identity
+from loom.rules import node_values
 
 Verdict = Literal["sealed", "open", "broken"]
 _PIECE = 1 << 20
@@ -200,7 +209,7 @@ def _reason(one: Evidence, found: _Findings) -> str:
 
 def _hash_of(row: NodeRow, edited_hash: str) -> str:
     try:
-        return identity.sha256(proof_of(row, row.more, edited_hash))
+        return node_values.sha256(proof_of(row, row.more, edited_hash))
     except ValueError:  # blocks that are not JSON, a lone surrogate
         return ""
 
@@ -316,12 +325,12 @@ def _thought(actor: Actor, tree: Tree) -> Iterator[dict[str, Any]]:
 
 def _gone(ends: Iterable[int]) -> set[int]:
     """Those of the items that are nodes which are pruned, or below a pruned one."""
-    keys = [key for end in ends if (key := identity.node_id(end)) is not None]
+    keys = [key for end in ends if (key := node_values.node_id(end)) is not None]
     flags = ("pk", "slot_id", "slot__pruned", "version_pruned")
     rows = list(Node.objects.filter(pk__in=keys).values_list(*flags))
     trees: dict[int, set[int]] = {}
     for key, slot, _, _ in rows:
-        trees.setdefault(identity.home_of(key), set()).add(slot)
+        trees.setdefault(node_values.home_of(key), set()).add(slot)
     hidden = set().union(*(below_pruned(tree, slots) for tree, slots in trees.items()))
     return {key for key, slot, is_slot, is_own in rows if is_slot or is_own or slot in hidden}
 

@@ -10,20 +10,18 @@ from django.db.models import F, Q
 
 from loom import access
 from loom.access import Actor
-from loom.grammar.lines import excerpt
-from loom.grammar.tokens import quote
+from loom.grammar.refs import quote
 from loom.models import Node, Revision, Window, Workspace
-from loom.queries import lookup
-from loom.queries.links import documents_seen
+from loom.queries import lookup, workspaces
+from loom.queries.lookup import fetch, listed
 from loom.queries.node_bodies import messages_of
-from loom.queries.node_rows import fetch, listed
+from loom.queries.node_context import documents_seen
 from loom.queries.outline import drawn, outline
 from loom.queries.windows import (
     GONE,
     LENSES,
     LOST,
     WITHHELD,
-    brief,
     by_number,
     first_of,
     followed,
@@ -36,10 +34,10 @@ from loom.queries.windows import (
     visible,
     with_lines,
 )
-from loom.rules import identity
-from loom.rules.identity import instant
-from loom.rules.node_text import count
-from loom.rules.permissions import CROSS_TREE
+from loom.queries.workspaces import window_brief
+from loom.rules import node_values
+from loom.rules.limits import CROSS_TREE
+from loom.rules.node_values import count, excerpt, instant
 from loom.rules.windows import Lines, Row, difference_named, owned, rows_of, total_of
 
 LAST_CHANGES = 3  # of a document, that its window names
@@ -145,17 +143,17 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     if not found:
         return []
     steps = [one.step for one in found if one.step is not None]
-    touched = lookup.items_of(steps)
+    touched = workspaces.items_of(steps)
     items = {one.number: _items(one, touched) for one in found}
     every = set().union(*items.values())
     closed = access.closed_steps(actor, steps)
-    reached = _reached(actor, workspace, {identity.home_of(item) for item in every}) | {0}
+    reached = _reached(actor, workspace, {node_values.home_of(item) for item in every}) | {0}
     papers = documents_seen(actor, workspace.tree, every)
     read = _read(actor, workspace, found, every)
     answers = messages_of(steps)
     shown = []
     for one in found:
-        homes = {identity.home_of(item) for item in items[one.number]}
+        homes = {node_values.home_of(item) for item in items[one.number]}
         is_read = all(item in papers for item in items[one.number] if item < 0)
         if one.step_id in closed or not homes <= reached or not is_read:
             shown.append(_closed(one))
@@ -189,7 +187,7 @@ def _kept(window: Window, answers: dict[int, str]) -> str:
 def _items(window: Window, touched: dict[int, list[int]]) -> set[int]:
     """The items that a window shows, or that its line touched."""
     own = [window.item_id] if window.item_id is not None else []
-    return {*touched.get(window.step_id or 0, ()), *own, *map(identity.of_node, window.nodes)}
+    return {*touched.get(window.step_id or 0, ()), *own, *map(node_values.of_node, window.nodes)}
 
 
 def _reached(actor: Actor, workspace: Workspace, trees: set[int]) -> set[int]:
@@ -203,7 +201,7 @@ def _reached(actor: Actor, workspace: Workspace, trees: set[int]) -> set[int]:
 
 def _read(actor: Actor, workspace: Workspace, found: list[Window], items: set[int]) -> _Read:
     """At most eight queries."""
-    own = {key for one in found if (key := identity.node_id(one.item_id or 0)) is not None}
+    own = {key for one in found if (key := node_values.node_id(one.item_id or 0)) is not None}
     several = {key for one in found for key in one.nodes}
     nodes = _nodes(own | several)
     slots = {node.slot_id for node in nodes.values()}
@@ -215,7 +213,7 @@ def _read(actor: Actor, workspace: Workspace, found: list[Window], items: set[in
             more |= {selected[node.slot_id][0], node.edited_from_id or node.pk}
     if more - nodes.keys():
         nodes |= _nodes(more - nodes.keys())
-    keys = {key for item in items if (key := identity.node_id(item)) is not None} | more
+    keys = {key for item in items if (key := node_values.node_id(item)) is not None} | more
     gone = lookup.withheld(actor, keys) if keys else set()
     return _Read(nodes, selected, _revisions(slots), gone, _papers(found))
 
@@ -457,7 +455,7 @@ def window_body(shown: Shown) -> dict[str, Any]:
     around = [row for row in shown.rows if row.is_around]
     first = shown.lines.first if shown.lines else 0
     return {
-        **brief(one),
+        **window_brief(one),
         "ref": shown.name,
         "label": one.label,
         "lines": [shown.lines.first, shown.lines.last] if shown.lines else None,

@@ -1,27 +1,19 @@
-"""Windows of a workspace: their rows, what they are called, and the versions of texts they show;
-and the augments of a grove, which a workspace loads into the prompt of a model."""
+"""Windows of a workspace: their rows, what they are called, and the versions of texts they show."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 
 from loom.access import Actor
-from loom.grammar.tokens import quote
-from loom.models import Document, Grove, Node, Revision, Tree, Turn, Window, Workspace
-from loom.models.base import Given, Prepared
+from loom.grammar.refs import quote
+from loom.models import Document, Node, Revision, Tree, Window, Workspace
 from loom.queries import lookup
-from loom.queries.documents import title_key
-from loom.queries.node_rows import fetch, listed, walked
-from loom.rules import documents, identity
-from loom.rules.windows import (
-    MOST_NODES,
-    SETTINGS,
-    Lines,
-    State,
-)
+from loom.queries.lookup import fetch, listed
+from loom.queries.workspaces import led_from
+from loom.rules import node_values
+from loom.rules.windows import MOST_NODES, SETTINGS, Lines
 from loom.rules.windows import followed as following
 
 GONE = "(you may not see this any longer)"
@@ -30,26 +22,6 @@ LOST = "a text that is gone"
 LENSES = ("node", "search", "document")  # windows on lines of one text
 STRETCHES = ("branch", "range")
 HEADS = ("head:", "tail:")  # places that are read only
-
-
-def visible(workspace: Workspace) -> QuerySet[Window]:
-    """The visible windows, in no order: there are few of them."""
-    rows = Window.objects.filter(workspace=workspace.pk, is_visible=True)
-    return rows.select_related("item", "step").order_by()
-
-
-_SHOWN = Prepared(
-    lambda: (
-        Window.objects.filter(workspace=Given("of"), is_visible=True)
-        .select_related("item", "step")
-        .order_by()
-    )
-)
-
-
-def shown_in(workspace: Workspace) -> list[Window]:
-    """The same, read."""
-    return _SHOWN.all(of=workspace.pk) if workspace.pk else []
 
 
 def by_number(rows: Iterable[Window]) -> list[Window]:
@@ -61,24 +33,6 @@ def stashed(workspace: Workspace) -> QuerySet[Window]:
     """The stashes that were not dropped, by number."""
     rows = Window.objects.filter(workspace=workspace.pk, kind="stash", is_closed=False)
     return rows.select_related("item").order_by("number")
-
-
-def labels_of(workspace: Workspace, most: int) -> tuple[str, ...]:
-    """The labels of the first stashes that are hidden."""
-    found = _labels(most).all(of=workspace.pk) if workspace.pk else []
-    return tuple(label for (label,) in found)
-
-
-@cache
-def _labels(most: int) -> Prepared[tuple[str]]:
-    rows = Window.objects.filter(workspace=Given("of"), kind="stash", is_closed=False)
-    hidden = rows.filter(is_visible=False).order_by("number")
-    return Prepared(lambda: hidden.values_list("label")[:most])
-
-
-def state_of(window: Window) -> State:
-    """The state of a row."""
-    return State(window.is_visible, window.is_kept, window.is_extended, window.is_closed)
 
 
 def lines_of(window: Window) -> Lines:
@@ -109,8 +63,8 @@ class Source:
 def source_of(one: Node | Revision) -> Source:
     """A node or a revision of a document as the source of windows."""
     if isinstance(one, Node):
-        return Source(identity.of_node(one.pk), one.hash, one.text)
-    return Source(identity.of_document(one.document_id), str(one.number), one.content.text)
+        return Source(node_values.of_node(one.pk), one.hash, one.text)
+    return Source(node_values.of_document(one.document_id), str(one.number), one.content.text)
 
 
 def seen_by(window: Window) -> Source | None:
@@ -136,17 +90,6 @@ def newest_for(workspace: Workspace, source: Source) -> Source:
     return source_of(current) if current is not None else source
 
 
-def brief(window: Window) -> dict[str, Any]:
-    """A window as events name it."""
-    return {
-        "number": window.number,
-        "kind": window.kind,
-        "visible": window.is_visible,
-        "keep": window.is_kept,
-        "closed": window.is_closed,
-    }
-
-
 def settings_of(workspace: Workspace) -> dict[str, Any]:
     """The settings of windows: those of the workspace, otherwise of its grove. Without a limit
     (0) STATUS only warns; `evict` is "lru" or nothing. And how the path is cut in what its
@@ -163,65 +106,8 @@ def parents_of(workspace: Workspace, number: int, also: Iterable[Window] = ()) -
     opened = {one.number: one.parent_number for one in also if one.parent_number}
     seeds = f"""w.workspace_id = %s AND w.number IN ({listed({number, *opened.values()})})
         AND w.parent_number > 0 AND NOT w.is_closed"""
-    rows = fetch(_led_from(seeds, "NOT w.is_closed"), [workspace.pk])
+    rows = fetch(led_from(seeds, "NOT w.is_closed"), [workspace.pk])
     return {**{row[1]: row[2] for row in rows}, **opened}
-
-
-def _led_from(seeds: str, kept: str) -> str:
-    """SQL for the windows `w` of a condition and those above them of the other one: participant,
-    number, parent, is visible, is closed, turn. UNION: each is read once."""
-    return f"""WITH RECURSIVE up(workspace, number, parent, is_visible, is_closed, turn) AS (
-            SELECT {_READ} FROM loom_window w WHERE {seeds}
-            UNION
-            SELECT {_READ} FROM up JOIN loom_window w
-                ON w.workspace_id = up.workspace AND w.number = up.parent
-            WHERE {walked("up.number")} AND w.parent_number > 0 AND ({kept})
-        ) SELECT v.participant_id, up.number, up.parent, up.is_visible, up.is_closed, up.turn
-        FROM up JOIN loom_workspace v ON v.id = up.workspace"""
-
-
-_READ = "w.workspace_id, w.number, w.parent_number, w.is_visible, w.is_closed, w.turn_uid"
-
-
-def depth_in(parents: Mapping[int, int], number: int) -> int:
-    """How deep a window lies: 0 where it was not opened from another one."""
-    seen = {number}
-    while (number := parents.get(number, 0)) and number not in seen:
-        seen.add(number)
-    return len(seen) - 1
-
-
-def depths_of(turns: Sequence[Turn]) -> dict[int, int]:
-    """How deep windows lie at most, by the row ids of turns of one tree: those that the agent of a
-    turn that goes on sees now, those that a turn that has ended opened. One query, which reads
-    these windows and those above them."""
-    found = _nested(turns)
-    depths = {}
-    for turn in turns:
-        own = [row[1:] for row in found if row[0] == turn.participant_id]
-        if turn.ended_at is None:
-            parents = {number: parent for number, parent, _, closed, _ in own if not closed}
-            seen = [number for number, _, visible, _, _ in own if visible]
-        else:
-            parents = {number: parent for number, parent, _, _, _ in own}
-            seen = [number for number, _, _, _, uid in own if uid == turn.uid]
-        depths[turn.pk] = max((depth_in(parents, number) for number in seen), default=0)
-    return depths
-
-
-def _nested(turns: Sequence[Turn]) -> list[tuple[Any, ...]]:
-    """(participant, number, parent, is visible, is closed, turn) of windows that were opened from
-    another one: those that the agents of the turns see, and those that the turns opened; with
-    those above them."""
-    uids = [turn.uid for turn in turns]
-    agents = listed({turn.participant_id for turn in turns})
-    views = f"SELECT id FROM loom_workspace WHERE tree_id = %s AND participant_id IN ({agents})"
-    of = f"w.workspace_id IN ({views}) AND w.parent_number > 0"
-    own = f"w.turn_uid IN ({', '.join(['%s'] * len(uids))})"
-    # Two halves, each with an index of its own.
-    seeds = f"{of} AND w.is_visible UNION SELECT {_READ} FROM loom_window w WHERE {of} AND {own}"
-    tree = turns[0].tree_id
-    return fetch(_led_from(seeds, f"NOT w.is_closed OR {own}"), [tree, tree, *uids, *uids])
 
 
 # -- what a window is called
@@ -269,7 +155,7 @@ def name_of(window: Window, here: Tree) -> str:
     most two queries."""
     if window.kind in ("stash", "result", "document"):
         return with_lines(window, ref_of(window, here, None))
-    keys = [identity.node_id(window.item_id or 0) or 0, *window.nodes[:1]]
+    keys = [node_values.node_id(window.item_id or 0) or 0, *window.nodes[:1]]
     rows = lookup.rows().filter(pk__in=keys, tree__erasing_at__isnull=True)
     found = {one.pk: one for one in rows}
     return with_lines(window, ref_of(window, here, found.get(keys[0]), first_of(window, found)))
@@ -319,136 +205,7 @@ def stretch_of(actor: Actor, workspace: Workspace, last: Node, first: Node | Non
 # requirement that is gone or goes in a circle is left out and said.
 
 
-MOST = 200  # of a grove that are read
-
-
-@dataclass(frozen=True)
-class Augment:
-    """`requires` and `tools` are names of its front matter; `text` is without it."""
-
-    uid: str
-    name: str
-    text: str
-    requires: tuple[str, ...]
-    tools: tuple[str, ...]
-
-    @property
-    def key(self) -> str:
-        """What names of one grove differ in."""
-        return title_key(self.name)
-
-
-def augment_of(uid: str, name: str, text: str) -> Augment:
-    """The augment that a text with front matter is."""
-    head = documents.front_matter(text)
-    body = text[documents.body_start(text) :].strip("\n")
-    return Augment(uid, name, body, head.get("requires", ()), head.get("tools", ()))
-
-
-def augments_of(grove: Grove) -> list[Augment]:
-    """The augments of a grove by name; one query."""
-    found = _AUGMENTS.all(grove=grove.pk)
-    return sorted((augment_of(*one) for one in found), key=lambda one: one.key)
-
-
-_AUGMENTS = Prepared(
-    lambda: (
-        Revision.objects.filter(
-            document__grove=Given("grove"),
-            document__kind="augment",
-            number=F("document__revision"),
-        )
-        .order_by()
-        .values_list("document__uid", "document__title", "content__text")[:MOST]
-    )
-)
-
-
-def in_order(chosen: Iterable[Augment], every: Sequence[Augment]) -> list[Augment]:
-    """The augments with all that they require, each once, what is required first."""
-    named = {one.key: one for one in every}
-    ordered: dict[str, Augment] = {}
-    begun: set[str] = set()
-
-    def add(one: Augment) -> None:
-        if one.key in begun:
-            return
-        begun.add(one.key)
-        for name in one.requires:
-            if title_key(name) in named:
-                add(named[title_key(name)])
-        ordered[one.key] = one
-
-    for one in chosen:
-        add(one)
-    return list(ordered.values())
-
-
-def circle_of(one: Augment, every: Sequence[Augment]) -> list[str]:
-    """The names of a circle of requirements that leads back to `one`; [] where there is none."""
-    named = {**{other.key: other for other in every}, one.key: one}
-    ways = [[one.key, title_key(name)] for name in reversed(one.requires)]
-    seen: set[str] = set()
-    while ways:
-        way = ways.pop()
-        if way[-1] == one.key:
-            return [named[key].name for key in way]
-        if way[-1] in named and way[-1] not in seen:
-            seen.add(way[-1])
-            ways += [[*way, title_key(name)] for name in reversed(named[way[-1]].requires)]
-    return []
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """What a workspace has loaded: all augments of its grove; those that were `chosen`, the pinned
-    ones among them, and `texts`: the chosen ones with what they require, in the order in which
-    they are sent."""
-
-    every: list[Augment]
-    chosen: list[Augment]
-    pinned: list[Augment]
-    texts: list[Augment]
-
-    def mark_of(self, one: Augment) -> str:
-        """`📌` pinned, `●` loaded, "" neither."""
-        return "📌" if one in self.pinned else "●" if one in self.texts else ""
-
-    def needing(self, one: Augment) -> list[str]:
-        """The names of other loaded augments that require it, directly or not."""
-        return [
-            other.name
-            for other in self.chosen
-            if other != one and one in in_order([other], self.every)
-        ]
-
-
-def loaded_in(workspace: Workspace) -> Loaded:
-    """What a workspace has loaded; one query."""
-    every = augments_of(workspace.participant.grove)
-    by_uid = {one.uid: one for one in every}
-    chosen = [by_uid[uid] for uid in workspace.augments.get("loaded", ()) if uid in by_uid]
-    pins = set(workspace.augments.get("pinned", ()))
-    pinned = [one for one in chosen if one.uid in pins]
-    return Loaded(every, chosen, pinned, in_order(chosen, every))
-
-
-def augments_body(workspace: Workspace) -> list[dict[str, Any]]:
-    """The augments of the grove, by name, and what the workspace has loaded of them."""
-    loaded = loaded_in(workspace)
-    names = {one.key for one in loaded.every}
-    return [
-        {
-            "name": one.name,
-            "document": f"doc:{one.uid}",
-            "loaded": one in loaded.texts,
-            "chosen": one in loaded.chosen,
-            "pinned": one in loaded.pinned,
-            "requires": list(one.requires),
-            "missing": [name for name in one.requires if title_key(name) not in names],
-            "required_by": loaded.needing(one) if one in loaded.texts else [],
-            "tools": list(one.tools),
-            "characters": len(one.text),
-        }
-        for one in loaded.every
-    ]
+def visible(workspace: Workspace) -> QuerySet[Window]:
+    """The visible windows, in no order: there are few of them."""
+    rows = Window.objects.filter(workspace=workspace.pk, is_visible=True)
+    return rows.select_related("item", "step").order_by()

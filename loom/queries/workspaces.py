@@ -1,118 +1,50 @@
-"""Workspaces and turns as the API shows them: position, versions, drafts, rounds, tasks."""
+"""What a workspace holds for its participant: turns with what they spent, tasks, windows, augments,
+notifications."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import chain
 from typing import Any
 
-from django.db.models import Count, Max, QuerySet
+from django.db.models import Count, F, Max, QuerySet
 from django.db.models.functions import Length
 from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.grammar.lines import STORED_WHOLE, digest_named, digest_of
 from loom.models import (
-    Draft,
+    Call,
+    Event,
     Generation,
+    Grove,
     Node,
     Participant,
+    Revision,
     Step,
+    StepItem,
     Task,
     Tree,
     Turn,
-    VersionChoice,
+    Window,
     Workspace,
 )
 from loom.models.base import Given, Prepared
-from loom.queries import lookup
-from loom.queries.event_log import notifications_of
-from loom.queries.outline import outline_of, outline_text
-from loom.queries.trees import position_of
-from loom.queries.window_contents import contents_of, windows_of
-from loom.queries.windows import augments_body, depths_of, loaded_in, settings_of, visible
-from loom.rules import budgets, identity
-from loom.rules.budgets import Budget, Spent
-from loom.rules.identity import instant
-from loom.rules.node_text import count
-from loom.rules.options import budget_of as budget_in
-
-# A person's drafts in a tree, as the API shows them.
-
-
-def draft_body(draft: Draft) -> dict[str, Any]:
-    """One draft: slot (a local id), kind, text, and the time that identifies its state."""
-    return {
-        "slot": draft.slot.local_id,
-        "kind": draft.kind,
-        "text": draft.text,
-        "at": instant(draft.at),
-    }
-
-
-def drafts_of(actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
-    """All drafts of a workspace, oldest first; those of a person only for themselves."""
-    if workspace.participant_id != actor.participant.pk:
-        return []
-    rows = Draft.objects.filter(workspace=workspace).select_related("slot")
-    return [draft_body(draft) for draft in rows.order_by("id")]
-
-
-def text_at(workspace: Workspace, node: Node, kind: str) -> str:
-    """What was typed at a node's slot and is not a node yet; "" for nothing."""
-    rows = Draft.objects.filter(workspace=workspace, slot=node.slot_id, kind=kind)
-    return rows.values_list("text", flat=True).first() or ""
-
-
-def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
-    """The body of docs/model.md §14.3, "Workspaces"; parts that are planned are empty."""
-    return {
-        "id": workspace.uid,
-        "participant": workspace.participant.uid,
-        "tree": workspace.tree.uid,
-        "position": position_of(workspace.tree, workspace),
-        "versions": versions_of(workspace),
-        "revision": workspace.revision,
-        "status": status_of(actor, workspace),
-        "windows": windows_of(actor, workspace),
-        "tasks": tasks_of(workspace),
-        "augments": augments_body(workspace),
-        "outline": outline_of(workspace),
-        "notifications": [{"text": one} for one in notifications_of(actor, workspace)],
-        "drafts": drafts_of(actor, workspace),
-        "settings": settings_of(workspace),
-    }
-
-
-def status_of(actor: Actor, workspace: Workspace) -> dict[str, Any]:
-    """The last step seen, how many there are, and how many tokens the view takes, as far as the
-    actor may see it: in all and by section; the turn that goes on, and what it has used."""
-    windows = contents_of(actor, workspace, visible(workspace))
-    todos = [line for task in current_tasks(workspace) for line in task_lines(task)]
-    sections = {
-        "AUGMENTS": sum(count(one.text) for one in loaded_in(workspace).texts),
-        "OUTLINE": count(outline_text(actor, workspace)),
-        "WINDOWS": sum(one.tokens for one in windows),
-        "TODOS": count("\n".join(todos)),
-    }
-    turn = turns().filter(
-        participant=workspace.participant_id, tree=workspace.tree_id, ended_at__isnull=True
-    )
-    now = turn.last()
-    seen = {
-        "checkpoint": workspace.checkpoint,
-        "steps": workspace.steps_made,
-        "turn": now.uid if now else None,
-        "budget": budgets.shown(budget_of(now), spent_of(now, timezone.now())) if now else "",
-    }
-    return {**seen, "tokens": sum(sections.values()), "sections": sections}
-
-
-def versions_of(workspace: Workspace) -> dict[str, str]:
-    """The version chosen for each slot, by the local id of the slot."""
-    choices = VersionChoice.objects.filter(workspace=workspace)
-    return dict(choices.values_list("slot__local_id", "node__local_id"))
-
+from loom.queries.documents import title_key
+from loom.queries.lookup import (
+    NodeRow,
+    fetch,
+    listed,
+    rows_of,
+    walked,
+    withheld,
+    withheld_from_models,
+)
+from loom.rules import documents, limits
+from loom.rules.limits import Spent, State, budget_in
+from loom.rules.node_values import STORED_WHOLE, excerpt, instant, plain
+from loom.rules.options import Budget
 
 # Turns as they are shown: what they may use, what they used, and the body of docs/model.md §14.3.
 
@@ -161,40 +93,13 @@ def truncation_in(own: Workspace | None, tree: Tree) -> str:
 def budget_of(turn: Turn) -> Budget:
     """What the turn may use: its preset and what was granted in addition."""
     of_grove = budget_in(turn.preset, turn.tree.grove.settings)
-    return budgets.extended(of_grove, turn.more_steps)
+    return limits.extended(of_grove, turn.more_steps)
 
 
 def lines_of(*turns: Turn) -> QuerySet[Step]:
     """The steps of the lines of turns, in order; one per line, also if it made several."""
     named = [one.uid for one in turns]
     return Step.objects.filter(turn_uid__in=named).exclude(turn_place="").order_by("id")
-
-
-def led_out(steps: Sequence[Step], tree: Tree, items: Mapping[int, list[int]]) -> set[int]:
-    """The row ids of those steps in a tree that touched an item of another grove (`items` as
-    `items_of` returns them): not every member may see their texts. One query, none where all
-    items are of that tree."""
-    homes = {step.pk: set(map(identity.home_of, items[step.pk])) for step in steps}
-    every = set().union(*homes.values()) - {tree.pk}
-    if not every:
-        return set()
-    away = Tree.objects.filter(pk__in=every).exclude(grove=tree.grove_id)
-    trees = set(away.values_list("pk", flat=True))
-    return {key for key, touched in homes.items() if touched & trees}
-
-
-def texts_of(steps: Sequence[Step]) -> dict[int, str]:
-    """The texts that stored lines only name, by the id of the step: those of the nodes that
-    the steps touched, found by their digests. Two queries; none where no line names one."""
-    named = [(step, digest) for step in steps if (digest := digest_named(step.canonical))]
-    touched = lookup.items_of(step for step, _ in named) if named else {}
-    items = chain.from_iterable(touched.values())
-    keys = [key for item in items if (key := identity.node_id(item)) is not None]
-    if not keys:
-        return {}
-    rows = Node.objects.filter(pk__in=keys).values_list("text", flat=True)
-    texts = {digest_of(text): text for text in rows}
-    return {step.pk: texts[digest] for step, digest in named if digest in texts}
 
 
 def texts_made_by(turn: Turn) -> list[str]:
@@ -210,16 +115,6 @@ def texts_made_by(turn: Turn) -> list[str]:
 def made_by(replies: Iterable[dict[str, Any]]) -> list[str]:
     """The ids that the lines of a round made, in order; "" for a line that made nothing."""
     return [one["made"] for one in replies if not one.get("near")]
-
-
-def said_in(generation: Generation, turn: Turn) -> str:
-    """What a round of a turn said, up to its cut, read from the row of its generation or from
-    the node that it became."""
-    over = {one["generation"]: one for one in turn.rounds}
-    kept: dict[str, Any] = over.get(generation.uid, {})
-    if kept.get("is_answer") and turn.node is not None:
-        return turn.node.text
-    return generation.text[: kept.get("length")]
 
 
 def spent_of(turn: Turn, now: datetime) -> Spent:
@@ -241,24 +136,8 @@ def spent_of(turn: Turn, now: datetime) -> Spent:
     )
 
 
-def spent_in(
-    turn: Turn, now: datetime, steps: Iterable[Step], items: Mapping[int, list[int]], depth: int
-) -> Spent:
-    """The same from the turn's lines, their items and the `depth` of its windows, as far as pages
-    show it; no query."""
-    used = [step for step in steps if step.outcome == "ok"]
-    return Spent(
-        steps=len(used),
-        depth=depth,
-        items=len(set(chain.from_iterable(items[step.pk] for step in used))),
-        rounds=len(turn.rounds),
-        milliseconds=int(((turn.ended_at or now) - turn.created_at).total_seconds() * 1000),
-        tokens=turn.tokens,
-    )
-
-
 def _steps_today(turn: Turn, now: datetime) -> int:
-    since = now - timedelta(hours=budgets.HOURS_OF_A_DAY)
+    since = now - timedelta(hours=limits.HOURS_OF_A_DAY)
     views = Workspace.objects.filter(participant=turn.participant_id, tree=turn.tree_id)
     rows = Step.objects.filter(workspace__in=views, at__gte=since)  # by the index on (…, at)
     return rows.exclude(turn_uid="").count()
@@ -293,7 +172,7 @@ def turn_body(turn: Turn) -> dict[str, Any]:
             "rounds": spent.rounds,
             "milliseconds": spent.milliseconds,
             "tokens": spent.tokens,
-            "shown": budgets.shown(budget, spent),
+            "shown": limits.shown(budget, spent),
         },
         "extension": turn.extension,
         "generations": list(_rounds(turn).values_list("uid", flat=True)),
@@ -310,17 +189,26 @@ def _rounds(turn: Turn) -> QuerySet[Generation]:
     return Generation.objects.filter(turn=turn, round__gt=0).order_by("round", "id")
 
 
-# -- tasks: the list of a workspace, and what lines, requests and the API show of it
+def nodes_of_call(call: Call) -> list[Node]:
+    """The nodes that a call produced: its candidates, or those of the turn whose last round it was.
+    An imported call has neither; for it all nodes of its tree are checked."""
+    if call.origin:
+        return list(Node.objects.filter(tree=call.tree, call_uid=call.origin).order_by("id"))
+    candidates = Generation.objects.filter(call=call, node__isnull=False).values_list("node")
+    keys = [key for (key,) in candidates]
+    if call.turn_id is not None:
+        turns = Turn.objects.filter(pk=call.turn_id, node__isnull=False).values_list("node")
+        keys += [key for (key,) in turns]
+    return list(Node.objects.filter(pk__in=keys, call_uid=call.uid).order_by("id"))
 
 
-MOST_NOTES = 50
-MOST_ARCHIVED = 100  # that are listed, the newest ones
-TASK_MARKS = {"unchecked": "[ ]", "checked": "[x]", "archived": "[-]"}
-
-
-def task_rows(workspace: Workspace) -> QuerySet[Task]:
-    """The tasks that were not removed, in no order."""
-    return Task.objects.filter(workspace=workspace, is_removed=False).order_by()
+def items_of(steps: Iterable[Step]) -> dict[int, list[int]]:
+    """The ids of the items that each step touched, in order, by the step's row id; one query."""
+    found: dict[int, list[int]] = {step.pk: [] for step in steps}
+    rows = StepItem.objects.filter(step__in=found).order_by("step_id", "place")
+    for step, item in rows.values_list("step_id", "item_id"):
+        found[step].append(item)
+    return found
 
 
 def current_tasks(workspace: Workspace) -> list[Task]:
@@ -339,53 +227,280 @@ _CURRENT_TASKS = Prepared(
 )
 
 
-def listed_tasks(workspace: Workspace) -> list[Task]:
-    """The same, and the newest archived ones after them."""
-    archived = task_rows(workspace).filter(state="archived").order_by("-number")
-    return [*current_tasks(workspace), *archived[:MOST_ARCHIVED]]
+# Windows.
 
 
-def last_task_number(workspace: Workspace) -> int:
-    """The highest number that a task of the workspace has had; numbers are never used again."""
-    rows = Task.objects.filter(workspace=workspace.pk)
-    return rows.aggregate(last=Max("number"))["last"] or 0
+_SHOWN = Prepared(
+    lambda: (
+        Window.objects.filter(workspace=Given("of"), is_visible=True)
+        .select_related("item", "step")
+        .order_by()
+    )
+)
 
 
-def task_mark(task: Task) -> str:
-    """`[ ]`, `[x]` or `[-]`."""
-    return TASK_MARKS[task.state]
+def shown_in(workspace: Workspace) -> list[Window]:
+    """The visible windows, in no order: there are few of them."""
+    return _SHOWN.all(of=workspace.pk) if workspace.pk else []
 
 
-def task_lines(task: Task) -> list[str]:
-    """`t7 [ ] text`, and a line for each note."""
-    return [
-        f"t{task.number} {task_mark(task)} {task.text}",
-        *(f"  note: {one}" for one in task.notes),
+def labels_of(workspace: Workspace, most: int) -> tuple[str, ...]:
+    """The labels of the first stashes that are hidden."""
+    found = _labels(most).all(of=workspace.pk) if workspace.pk else []
+    return tuple(label for (label,) in found)
+
+
+@cache
+def _labels(most: int) -> Prepared[tuple[str]]:
+    rows = Window.objects.filter(workspace=Given("of"), kind="stash", is_closed=False)
+    hidden = rows.filter(is_visible=False).order_by("number")
+    return Prepared(lambda: hidden.values_list("label")[:most])
+
+
+def state_of(window: Window) -> State:
+    """The state of a row."""
+    return State(window.is_visible, window.is_kept, window.is_extended, window.is_closed)
+
+
+def window_brief(window: Window) -> dict[str, Any]:
+    """A window as events name it."""
+    return {
+        "number": window.number,
+        "kind": window.kind,
+        "visible": window.is_visible,
+        "keep": window.is_kept,
+        "closed": window.is_closed,
+    }
+
+
+_READ = "w.workspace_id, w.number, w.parent_number, w.is_visible, w.is_closed, w.turn_uid"
+
+
+def led_from(seeds: str, kept: str) -> str:
+    """SQL for the windows `w` of a condition and those above them of the other one: participant,
+    number, parent, is visible, is closed, turn. UNION: each is read once."""
+    return f"""WITH RECURSIVE up(workspace, number, parent, is_visible, is_closed, turn) AS (
+            SELECT {_READ} FROM loom_window w WHERE {seeds}
+            UNION
+            SELECT {_READ} FROM up JOIN loom_window w
+                ON w.workspace_id = up.workspace AND w.number = up.parent
+            WHERE {walked("up.number")} AND w.parent_number > 0 AND ({kept})
+        ) SELECT v.participant_id, up.number, up.parent, up.is_visible, up.is_closed, up.turn
+        FROM up JOIN loom_workspace v ON v.id = up.workspace"""
+
+
+def depth_in(parents: Mapping[int, int], number: int) -> int:
+    """How deep a window lies: 0 where it was not opened from another one."""
+    seen = {number}
+    while (number := parents.get(number, 0)) and number not in seen:
+        seen.add(number)
+    return len(seen) - 1
+
+
+def depths_of(turns: Sequence[Turn]) -> dict[int, int]:
+    """How deep windows lie at most, by the row ids of turns of one tree: those that the agent of a
+    turn that goes on sees now, those that a turn that has ended opened. One query, which reads
+    these windows and those above them."""
+    found = _nested(turns)
+    depths = {}
+    for turn in turns:
+        own = [row[1:] for row in found if row[0] == turn.participant_id]
+        if turn.ended_at is None:
+            parents = {number: parent for number, parent, _, closed, _ in own if not closed}
+            seen = [number for number, _, visible, _, _ in own if visible]
+        else:
+            parents = {number: parent for number, parent, _, _, _ in own}
+            seen = [number for number, _, _, _, uid in own if uid == turn.uid]
+        depths[turn.pk] = max((depth_in(parents, number) for number in seen), default=0)
+    return depths
+
+
+def _nested(turns: Sequence[Turn]) -> list[tuple[Any, ...]]:
+    """(participant, number, parent, is visible, is closed, turn) of windows that were opened from
+    another one: those that the agents of the turns see, and those that the turns opened; with
+    those above them."""
+    uids = [turn.uid for turn in turns]
+    agents = listed({turn.participant_id for turn in turns})
+    views = f"SELECT id FROM loom_workspace WHERE tree_id = %s AND participant_id IN ({agents})"
+    of = f"w.workspace_id IN ({views}) AND w.parent_number > 0"
+    own = f"w.turn_uid IN ({', '.join(['%s'] * len(uids))})"
+    # Two halves, each with an index of its own.
+    seeds = f"{of} AND w.is_visible UNION SELECT {_READ} FROM loom_window w WHERE {of} AND {own}"
+    tree = turns[0].tree_id
+    return fetch(led_from(seeds, f"NOT w.is_closed OR {own}"), [tree, tree, *uids, *uids])
+
+
+# Augments: those of a grove, and those that a workspace has loaded.
+
+
+MOST_AUGMENTS = 200  # of a grove that are read
+
+
+@dataclass(frozen=True)
+class Augment:
+    """`requires` and `tools` are names of its front matter; `text` is without it."""
+
+    uid: str
+    name: str
+    text: str
+    requires: tuple[str, ...]
+    tools: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """What names of one grove differ in."""
+        return title_key(self.name)
+
+
+def augment_of(uid: str, name: str, text: str) -> Augment:
+    """The augment that a text with front matter is."""
+    head = documents.front_matter(text)
+    body = text[documents.body_start(text) :].strip("\n")
+    return Augment(uid, name, body, head.get("requires", ()), head.get("tools", ()))
+
+
+def augments_of(grove: Grove) -> list[Augment]:
+    """The augments of a grove by name; one query."""
+    found = _AUGMENTS.all(grove=grove.pk)
+    return sorted((augment_of(*one) for one in found), key=lambda one: one.key)
+
+
+_AUGMENTS = Prepared(
+    lambda: (
+        Revision.objects.filter(
+            document__grove=Given("grove"),
+            document__kind="augment",
+            number=F("document__revision"),
+        )
+        .order_by()
+        .values_list("document__uid", "document__title", "content__text")[:MOST_AUGMENTS]
+    )
+)
+
+
+def in_order(chosen: Iterable[Augment], every: Sequence[Augment]) -> list[Augment]:
+    """The augments with all that they require, each once, what is required first."""
+    named = {one.key: one for one in every}
+    ordered: dict[str, Augment] = {}
+    begun: set[str] = set()
+
+    def add(one: Augment) -> None:
+        if one.key in begun:
+            return
+        begun.add(one.key)
+        for name in one.requires:
+            if title_key(name) in named:
+                add(named[title_key(name)])
+        ordered[one.key] = one
+
+    for one in chosen:
+        add(one)
+    return list(ordered.values())
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a workspace has loaded: all augments of its grove; those that were `chosen`, the pinned
+    ones among them, and `texts`: the chosen ones with what they require, in the order in which
+    they are sent."""
+
+    every: list[Augment]
+    chosen: list[Augment]
+    pinned: list[Augment]
+    texts: list[Augment]
+
+    def mark_of(self, one: Augment) -> str:
+        """`📌` pinned, `●` loaded, "" neither."""
+        return "📌" if one in self.pinned else "●" if one in self.texts else ""
+
+    def needing(self, one: Augment) -> list[str]:
+        """The names of other loaded augments that require it, directly or not."""
+        return [
+            other.name
+            for other in self.chosen
+            if other != one and one in in_order([other], self.every)
+        ]
+
+
+def loaded_in(workspace: Workspace) -> Loaded:
+    """What a workspace has loaded; one query."""
+    every = augments_of(workspace.participant.grove)
+    by_uid = {one.uid: one for one in every}
+    chosen = [by_uid[uid] for uid in workspace.augments.get("loaded", ()) if uid in by_uid]
+    pins = set(workspace.augments.get("pinned", ()))
+    pinned = [one for one in chosen if one.uid in pins]
+    return Loaded(every, chosen, pinned, in_order(chosen, every))
+
+
+# What others wrote, a line each: as a model is sent it, and as the API lists it.
+
+
+NOTIFIED = 10  # lines; the last ones
+EVICTED = "lines in windows"  # ends the reason for which windows were hidden
+WORDS = 8  # of a text
+
+
+def notifications_of(
+    actor: Actor, workspace: Workspace, *, asked: int | None = None
+) -> tuple[str, ...]:
+    """What others wrote in the tree since the participant of the workspace has seen it: an agent
+    until the end of its last turn there, a person until they looked; and which windows were hidden
+    for lack of room. Without the node `asked`, the request of a turn. At most eight queries."""
+    return (*_written(actor, workspace, asked), *_evicted(workspace))[-NOTIFIED:]
+
+
+def _evicted(workspace: Workspace) -> tuple[str, ...]:
+    """Which windows were hidden because others needed their room, since the last turn or visit."""
+    if not workspace.pk:  # it is not stored yet
+        return ()
+    found = _EVICTED.all(of=workspace.pk)
+    since = workspace.seen_at
+    if found and workspace.participant.kind == "model":
+        turns = Turn.objects.filter(participant=workspace.participant_id, tree=workspace.tree_id)
+        since = turns.aggregate(last=Max("ended_at"))["last"]
+    late = [(said, because) for said, because, at in found if since is None or at > since]
+    lines = [f"✓ hidden {said.removeprefix('→ hide ')}: {because}" for said, because in late]
+    return tuple(reversed(lines))
+
+
+_EVICTED = Prepared(
+    lambda: (
+        Step.objects.filter(workspace=Given("of"), because__endswith=EVICTED, turn_place="")
+        .order_by("-seq")
+        .values_list("canonical", "because", "at")[:NOTIFIED]
+    )
+)
+
+
+def _written(actor: Actor, workspace: Workspace, asked: int | None) -> tuple[str, ...]:
+    """What others wrote, a line each."""
+    participant = workspace.participant
+    is_agent = participant.kind == "model"
+    seen = workspace.checkpoint if is_agent else workspace.seen_seq
+    if not seen:
+        return ()
+    events = Event.objects.filter(
+        stream__name=f"tree:{workspace.tree.uid}", kind="node.added", seq__gt=seen
+    )
+    found = events.exclude(actor=participant.uid).order_by("-seq").values_list("payload", "actor")
+    last = [(payload["node"], who) for payload, who in found[:NOTIFIED]]
+    writers = Participant.objects.filter(uid__in={who for _, who in last})
+    names = dict(writers.values_list("uid", "name"))
+    keys = workspace.tree.nodes.filter(local_id__in=[node["id"] for node, _ in last])
+    rows = {row.local_id: row for row in rows_of(list(keys.values_list("pk", flat=True)))}
+    ids = [row.id for row in rows.values()]
+    gone = withheld_from_models(ids) if is_agent else withheld(actor, ids)
+    lines = [
+        _notification(rows[node["id"]], node["parent"], names.get(who, "Somebody"), gone)
+        for node, who in last
+        if node["id"] in rows and rows[node["id"]].id != asked
     ]
+    return tuple(one for one in reversed(lines) if one)
 
 
-def task_brief(task: Task) -> dict[str, Any]:
-    """A task as events name it: its texts are in its row."""
-    return {
-        "number": task.number,
-        "state": task.state,
-        "place": task.place,
-        "removed": task.is_removed,
-    }
-
-
-def tasks_of(workspace: Workspace) -> list[dict[str, Any]]:
-    """The bodies of the tasks, in their order, and of the newest archived ones."""
-    rows = Task.objects.filter(workspace=workspace.pk, is_removed=False, state="archived")
-    archived = rows.order_by("-number")[:MOST_ARCHIVED]
-    return [_task_body(one) for one in (*current_tasks(workspace), *archived)]
-
-
-def _task_body(task: Task) -> dict[str, Any]:
-    return {
-        **task_brief(task),
-        "ref": f"t{task.number}",
-        "text": task.text,
-        "notes": task.notes,
-        "made_at": instant(task.made_at),
-    }
+def _notification(row: NodeRow, parent: str, who: str, gone: Collection[int]) -> str:
+    """`✓ Ada annotated [b3k9]: "…"`; without the words of what is in `gone`."""
+    verb = {"text": "wrote", "annotation": "annotated"}.get(row.kind)
+    at = parent if row.kind == "annotation" else row.local_id
+    words = "" if row.id in gone else f": {excerpt(row.text, WORDS)}"
+    return f"✓ {plain(who)} {verb} [{at}]{words}" if verb else ""

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from loom.grammar.refs import Place, Slice
+from loom.grammar.option_values import Place
+from loom.grammar.refs import ParseError, Slice, short, unread
 from loom.grammar.slices import Cut, get, headings_of
-from loom.grammar.tokens import ParseError, short, unread
-from loom.rules.identity import looks_like_id
+from loom.rules.node_values import looks_like_id
 
 MAX_BYTES = 4 * 1024 * 1024  # of a text in UTF-8, as of a node
 MAX_TITLE = 200

@@ -1,8 +1,8 @@
 """What a grove and a person can set: what there is, its defaults, and what it may be. Pure. See
 docs/model.md §14.3.
 
-Only what was set is stored. `value_of` and `values_of` read the settings of a grove, and
-`read_preferences` those of a person, with the defaults.
+Only what was set is stored. `limits.value_of` and `limits.values_of` read the settings of a grove,
+and `read_preferences` those of a person, with the defaults.
 """
 
 import re
@@ -10,10 +10,42 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final, Literal, get_args
 
-from loom.rules import budgets, windows
+from loom.rules import windows
 from loom.rules.errors import CommandError
 from loom.rules.names import TAG_COLOURS
-from loom.rules.providers import RESERVE
+from loom.rules.provider_kinds import RESERVE
+
+# Budgets of turns: a grove says its own figures for each.
+
+
+BudgetName = Literal["quick", "standard", "thorough"]
+STEPS_A_DAY: Final = 1000  # of one agent in one tree, in 24 hours
+TOKENS: Final = 100_000
+USUAL_BUDGET: Final[BudgetName] = "standard"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one turn may use: steps, nesting of windows, distinct items, rounds, time in
+    milliseconds, and tokens sent and written. `day`: steps of the agent in a tree in 24 hours."""
+
+    steps: int
+    depth: int
+    items: int
+    rounds: int
+    milliseconds: int
+    tokens: int = TOKENS
+    day: int = STEPS_A_DAY
+
+
+BUDGETS: Final[dict[BudgetName, Budget]] = {
+    "quick": Budget(20, 3, 15, 3, 60_000),
+    "standard": Budget(100, 10, 50, 12, 300_000),
+    "thorough": Budget(500, 20, 200, 40, 1_200_000),
+}
+
+
+# The settings of a grove.
 
 Kind = Literal["integer", "number", "string", "boolean", "object"]
 DAILY_USD: Final = 1.0
@@ -57,7 +89,7 @@ def _number(name: str, default: int, says: str, least: int, most: int, *, of: st
     return Setting(name, "integer", default, says, least, most, of=of)
 
 
-def _of_budget(of: str, budget: budgets.Budget) -> list[Setting]:
+def _of_budget(of: str, budget: Budget) -> list[Setting]:
     seconds = budget.milliseconds // 1000
     return [
         _number(f"{of}_steps", budget.steps, _("lines of a turn"), 1, 100_000, of=of),
@@ -131,30 +163,15 @@ SETTINGS: Final[dict[str, Setting]] = {
         _number("continue_max", 10, _("continuations of one line at most"), 1, 10),
         _number(
             "steps_a_day",
-            budgets.STEPS_A_DAY,
+            STEPS_A_DAY,
             _("steps of an agent in a tree in 24 hours"),
             1,
             10**6,
         ),
-        *(one for name, budget in budgets.PRESETS.items() for one in _of_budget(name, budget)),
+        *(one for name, budget in BUDGETS.items() for one in _of_budget(name, budget)),
         Setting("tag_colours", "object", {}, "colours by the names of tags"),
     )
 }
-
-
-def value_of(settings: Mapping[str, Any], name: str) -> Any:
-    """A setting as it was set, else its default."""
-    return settings.get(name, SETTINGS[name].default)
-
-
-def number_of(settings: Mapping[str, Any], name: str) -> int:
-    """The same of one that is a whole number."""
-    return int(value_of(settings, name))
-
-
-def values_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings with their values."""
-    return {name: value_of(settings, name) for name in SETTINGS}
 
 
 def settings_schema() -> dict[str, Any]:
@@ -164,21 +181,6 @@ def settings_schema() -> dict[str, Any]:
         "additionalProperties": False,
         "properties": {name: one.schema() for name, one in SETTINGS.items()},
     }
-
-
-def budget_of(preset: str, settings: Mapping[str, Any]) -> budgets.Budget:
-    """The budget of a preset in a grove with these settings. Raises INVALID_SYNTAX for a word
-    that names none."""
-    plain = budgets.budget_of(preset)
-    return budgets.Budget(
-        steps=number_of(settings, f"{preset}_steps"),
-        depth=number_of(settings, f"{preset}_depth"),
-        items=number_of(settings, f"{preset}_items"),
-        rounds=number_of(settings, f"{preset}_rounds"),
-        milliseconds=number_of(settings, f"{preset}_seconds") * 1000,
-        tokens=plain.tokens,
-        day=number_of(settings, "steps_a_day"),
-    )
 
 
 def demand_settings(given: Mapping[str, Any]) -> None:
@@ -237,8 +239,7 @@ def _wrong(said: str, hint: str) -> CommandError:
     return CommandError("INVALID_SYNTAX", said, hint=hint)
 
 
-# -- how one person likes the page: keys, fonts, nodes, defaults
-
+# The keys of a page, and what they do.
 
 Where = Literal["free", "typing", "any"]
 
@@ -292,7 +293,6 @@ ACTIONS = (
     *(Action(f"take-{number}", str(number)) for number in range(1, 10)),
 )
 ACTIONS_BY_ID = {action.id: action for action in ACTIONS}
-
 NAMED = (
     "Enter|Escape|Backspace|Delete|Insert|Home|End|PageUp|PageDown|Space"
     "|ArrowLeft|ArrowRight|ArrowUp|ArrowDown|F[1-9]|F1[0-2]"
@@ -356,7 +356,6 @@ def _demand_apart(combos: Mapping[str, str]) -> None:
 
 # How one person likes the page: fonts, nodes, defaults. Kept as plain values per user.
 
-
 Prose = Literal["serif", "sans", "mono"]
 Size = Literal["small", "medium", "large", "larger"]
 Width = Literal["narrow", "medium", "wide"]
@@ -377,8 +376,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "paste": get_args(Paste),
     "edits": get_args(Edits),
 }
-
-
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8}){0,2}")
 
 

@@ -1,294 +1,284 @@
-"""What is known of providers and their models: the kinds that a form offers, samplers, limits,
-what a probe looks for, and what tokens cost. Pure.
+"""Where a model is called and what it costs. Pure.
+
+`agents.providers.transport` resolves names and asks `why_not_address` about each answer: what can
+be said of an address without asking the network is here (docs/model.md §14.3.14). So are the prices
+of models, and what tokens come to.
 """
 
 import json
-import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import metadata
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from math import ceil
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from loom.rules.errors import CommandError
+# Which addresses the server may call, and how an entry of the list allows one.
 
-MAX_STOPS, MAX_STOP = 16, 200
-MAX_BIAS, MAX_GRAMMAR = 300, 20_000
-MAX_LINE = 30_000
+
+Address = IPv4Address | IPv6Address
+# Names that never mean a public address, whatever a resolver says.
+_INSIDE = ("localhost", "local", "internal", "home.arpa", "localdomain")
+_LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)\Z")
+_NUMBER = re.compile(r"(0x[0-9a-f]*|[0-9]+)\Z")
+# Where clouds keep the keys of a machine: only an entry with the address itself opens them.
+_METADATA = tuple(
+    ip_network(one)
+    for one in ("169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128", "100.100.100.200/32")
+)
+# Addresses with an IPv4 address inside, and other ranges that `is_global` of some Python
+# versions lets through: NAT64, 6to4, Teredo, site-local, documentation, benchmarks, relays,
+# shared address space, discard, and everything that was never given out as global unicast.
+_NOT_PUBLIC = tuple(
+    ip_network(one)
+    for one in (
+        "64:ff9b::/96",
+        "64:ff9b:1::/48",
+        "2001::/23",
+        "2002::/16",
+        "3fff::/20",
+        "5f00::/16",
+        "::/96",
+        "::ffff:0:0:0/96",
+        "100::/64",
+        "2001:db8::/32",
+        "fec0::/10",
+        "fc00::/7",
+        "0.0.0.0/8",
+        "100.64.0.0/10",
+        "192.0.0.0/24",
+        "192.88.99.0/24",
+        "192.0.2.0/24",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",
+        "240.0.0.0/4",
+    )
+)
+# Where the last 32 bits are an IPv4 address.
+_WITH_IPV4 = tuple(
+    IPv6Network(one) for one in ("64:ff9b::/96", "64:ff9b:1::/48", "::/96", "::ffff:0:0:0/96")
+)
+# The only block of IPv6 from which public addresses are given out.
+_UNICAST = IPv6Network("2000::/3")
+_KINDS = (
+    ("is_unspecified", "an unspecified address"),
+    ("is_loopback", "a loopback address"),
+    ("is_link_local", "a link-local address"),
+    ("is_multicast", "a multicast address"),
+    ("is_reserved", "a reserved address"),
+    ("is_private", "a private address"),
+)
 
 
 @dataclass(frozen=True)
-class Sampler:
-    """One number that a request may carry. `off`: its value when it does nothing; `probe`: one at
-    which it visibly does something."""
+class Target:
+    """Where a URL leads: `host` in lower case without brackets and final dot."""
 
-    name: str
-    lowest: float
-    highest: float
-    off: float | None
-    probe: float
-    is_whole: bool = False
+    scheme: str
+    host: str
+    port: int
+    literal: Address | None = None
 
-
-SAMPLERS = (
-    Sampler("top_p", 0, 1, 1, 0.01),
-    Sampler("top_k", 0, 1000, 0, 1, is_whole=True),
-    Sampler("min_p", 0, 1, 0, 1),
-    Sampler("typical_p", 0, 1, 1, 0.01),
-    Sampler("repetition_penalty", 0, 10, 1, 5),
-    Sampler("frequency_penalty", -2, 2, 0, 2),
-    Sampler("presence_penalty", -2, 2, 0, 2),
-    Sampler("seed", 0, 2**31 - 1, None, 7, is_whole=True),
-)
-SAMPLERS_BY_NAME = {one.name: one for one in SAMPLERS}
-# These have no number: texts that end the answer, biases by token, and a GBNF grammar.
-OTHERS = ("stop", "logit_bias", "grammar")
-SAMPLER_NAMES = (*SAMPLERS_BY_NAME, *OTHERS)
-# A preset may also say these, which a line has as options of their own.
-REQUEST_OPTIONS = {
-    "temperature": Sampler("temperature", 0, 2, None, 1),
-    "tokens": Sampler("tokens", 1, 8192, None, 1, is_whole=True),
-}
+    @property
+    def entry(self) -> str:
+        """How HEDDLE_PROVIDER_ALLOW names it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
 
 
-def checked_samplers(
-    given: object, *, only: tuple[str, ...] = (*REQUEST_OPTIONS, *SAMPLER_NAMES)
-) -> dict[str, Any]:
-    """The settings, if each has a name and value that there is; INVALID_SYNTAX otherwise. What is
-    None or empty is left out."""
-    if not isinstance(given, Mapping):
-        raise _refused("Settings are an object of names and values.", '{"top_p": 0.9}')
-    made = {}
-    for name, value in given.items():
-        if name not in only:
-            raise _refused(f"There is no setting {str(name)[:40]!r}.", ", ".join(only))
-        if value is not None and value not in ("", [], {}):
-            made[str(name)] = _CHECKS.get(name, _number)(str(name), value)
-    return made
+class BadUrl(ValueError):
+    """A URL that no provider may have, whatever is allowed; the text is one sentence."""
 
 
-def _refused(message: str, hint: str) -> CommandError:
-    return CommandError("INVALID_SYNTAX", message, hint=hint)
+def read_url(url: str) -> Target:
+    """The target of an absolute http(s) URL. Raises BadUrl with a sentence."""
+    if any(ord(c) <= 32 or ord(c) == 127 or c == "\\" for c in url):
+        raise BadUrl("The address holds a blank, a control character or a backslash.")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise BadUrl("The address cannot be read.") from None
+    if parts.scheme not in ("http", "https"):
+        raise BadUrl("The address must begin with https://.")
+    if parts.username is not None or "@" in parts.netloc:
+        raise BadUrl("The address holds a user name or password; a key has its own field.")
+    if parts.query or parts.fragment or url.endswith(("?", "#")):
+        raise BadUrl("The address holds a ? or #; it is only a base to which paths are added.")
+    if port == 0:
+        raise BadUrl("There is no port 0.")
+    host, literal = _host(parts.hostname or "", is_bracketed="[" in parts.netloc)
+    return Target(parts.scheme, host, port or (443 if parts.scheme == "https" else 80), literal)
 
 
-def _number(name: str, value: object) -> float | int:
-    one = {**SAMPLERS_BY_NAME, **REQUEST_OPTIONS}[name]
-    between = f"{name} is {'a whole number' if one.is_whole else 'a number'} from "
-    between += f"{one.lowest:g} to {int(one.highest) if one.is_whole else f'{one.highest:g}'}."
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise _refused(between, f"{name}={one.probe:g}")
-    if not one.lowest <= value <= one.highest or (one.is_whole and value != int(value)):
-        raise _refused(between, f"{name}={one.probe:g}")
-    return int(value) if one.is_whole else float(value)
-
-
-def _stop(name: str, value: object) -> list[str]:
-    stops = [value] if isinstance(value, str) else value
-    if not isinstance(stops, list | tuple) or len(stops) > MAX_STOPS:
-        raise _refused(f"stop is a list of at most {MAX_STOPS} texts.", '{"stop": ["\\n\\n"]}')
-    if not all(isinstance(one, str) and 0 < len(one) <= MAX_STOP for one in stops):
-        raise _refused(f"A stop text has 1 to {MAX_STOP} characters.", '{"stop": ["\\n\\n"]}')
-    return list(stops)
-
-
-def _bias(name: str, value: object) -> dict[str, float]:
-    hint = '{"logit_bias": {"1734": -100}}'
-    if not isinstance(value, Mapping) or len(value) > MAX_BIAS:
-        raise _refused(f"logit_bias is an object of at most {MAX_BIAS} tokens.", hint)
-    for token, bias in value.items():
-        is_number = isinstance(bias, int | float) and not isinstance(bias, bool)
-        if not str(token).isdecimal() or not is_number or not -100 <= bias <= 100:
-            raise _refused("logit_bias has token numbers and biases from -100 to 100.", hint)
-    return {str(token): float(bias) for token, bias in value.items()}
-
-
-def _grammar(name: str, value: object) -> str:
-    if not isinstance(value, str) or len(value) > MAX_GRAMMAR or "\0" in value:
-        raise _refused(f"grammar is a text of at most {MAX_GRAMMAR} characters.", 'root ::= "yes"')
-    return value
-
-
-_CHECKS = {"stop": _stop, "logit_bias": _bias, "grammar": _grammar}
-
-
-def read_samplers(written: str) -> dict[str, Any]:
-    """The settings that a line names: JSON, or `top_p=0.9 seed=7`."""
-    if len(written) > MAX_LINE:
-        raise _refused(f"Settings have at most {MAX_LINE} characters.", "shorten the grammar")
-    text = written.strip()
-    if text.startswith("{"):
+def _host(host: str, *, is_bracketed: bool) -> tuple[str, Address | None]:
+    if is_bracketed:
         try:
-            return checked_samplers(json.loads(text))
-        except ValueError as error:
-            raise _refused(f"The settings are not JSON: {error}.", '{"top_p": 0.9}') from None
-    found: dict[str, Any] = {}
-    for part in text.replace(",", " ").split():
-        name, _sign, value = part.partition("=")
-        try:
-            found[name] = int(value) if value.lstrip("-").isdecimal() else float(value)
+            literal = IPv6Address(host)
         except ValueError:
-            raise _refused(f"{part[:40]!r} is no setting.", "top_p=0.9 top_k=40") from None
-    return checked_samplers(found)
+            raise BadUrl(f"[{host}] is no address.") from None
+        if literal.scope_id is not None:
+            raise BadUrl("The address names a network interface.")
+        return literal.compressed, literal
+    host = host.lower().removesuffix(".")
+    labels = host.split(".")
+    if not host.isascii() or not all(_LABEL.match(label) for label in labels) or len(host) > 253:
+        raise BadUrl("The host's name is not one of letters, digits, hyphens and dots.")
+    if not _NUMBER.match(labels[-1]):
+        return host, None
+    # A last label that is a number makes the whole an IPv4 address to every resolver, also
+    # where it is octal, hexadecimal or short: only the plain spelling is read.
+    try:
+        return host, IPv4Address(host)
+    except ValueError:
+        raise BadUrl(f"{host} is no plain IPv4 address; write four decimal numbers.") from None
 
 
-def samplers_written(settings: Mapping[str, Any]) -> str:
-    """The settings as a line names them; `read` returns the same."""
-    if all(name not in OTHERS for name in settings):
-        return " ".join(f"{name}={value!r}" for name, value in settings.items())
-    return json.dumps(dict(settings), ensure_ascii=False, separators=(",", ":"))
-
-
-@dataclass(frozen=True)
-class Kind:
-    """`url`: where it is when none is given, "" where one must be; `own`: the address is the
-    adapter's own and is not stored; `lists`: it says which models it has; `variable`: the
-    variable of the environment in which its key usually is."""
-
-    name: str
-    title: str
-    url: str = ""
-    own: bool = False
-    lists: bool = True
-    model: str = ""
-    variable: str = ""
-
-
-LOCAL: Final = "local"
-# Tokens that a model reads where neither a person nor its provider says how many.
-DEFAULT_CONTEXT: Final = 32_768
-RESERVE: Final = 1024  # of them, which are kept for the answer (docs/model.md §6.3)
-LOCAL_LIMITS: Final = (4096, 2048)  # tokens read and written by other local models, if unsaid
-LOCAL_WINDOW: Final = 1200  # tokens in front that the embedded model reads within 5 s on two cores
-KINDS: Final = (
-    Kind(
-        "openai",
-        "OpenAI",
-        "https://api.openai.com/v1",
-        own=True,
-        model="gpt-4o-mini",
-        variable="OPENAI_API_KEY",
-    ),
-    Kind(
-        "anthropic",
-        "Anthropic",
-        "https://api.anthropic.com/v1",
-        own=True,
-        model="claude-sonnet-4-5",
-        variable="ANTHROPIC_API_KEY",
-    ),
-    Kind("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", model="vendor/model"),
-    Kind("ollama", "Ollama", "http://127.0.0.1:11434/v1", model="llama3.2"),
-    Kind("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", model="model"),
-    Kind("custom", "OpenAI-compatible", model="model"),
-    Kind("litellm", "LiteLLM", own=True, lists=False, model="gemini/gemini-2.0-flash"),
-    Kind(LOCAL, "the embedded model", own=True, lists=False, model="smollm2"),
-)
-# Providers that may come after `litellm:`. tests/providers/test_litellm_connections.py shows
-# for each that it connects to the checked address only, follows no redirect and sends no key
-# of the environment. The first are asked by the OpenAI SDK, the second by LiteLLM's handler.
-LITELLM_BY_SDK: Final = frozenset(
-    (
-        *("ai21", "baseten", "cerebras", "custom_openai", "dashscope", "deepinfra"),
-        *("featherless_ai", "friendliai", "github", "helicone", "hyperbolic", "inception"),
-        *("lambda_ai", "litellm_proxy", "llamafile", "lm_studio", "meta_llama", "moonshot"),
-        *("nebius", "novita", "nscale", "nvidia_nim", "openai", "parasail", "perplexity"),
-        *("sambanova", "scaleway", "v0", "vercel_ai_gateway", "volcengine", "wandb"),
-        *("xinference", "zai"),
-    )
-)
-LITELLM_BY_HANDLER: Final = frozenset(
-    (
-        *("anthropic", "compactifai", "deepseek", "fireworks_ai", "gemini", "groq"),
-        *("hosted_vllm", "minimax", "mistral", "openrouter", "ovhcloud", "together_ai", "xai"),
-    )
-)
-# Services that search the web. One without an address of its own is run by its users.
-SEARCH_SERVICES: Final = (
-    Kind("searxng", "SearXNG"),
-    Kind("brave", "Brave Search", "https://api.search.brave.com/res/v1", own=True),
-    Kind("tavily", "Tavily", "https://api.tavily.com", own=True),
-)
-_BY_NAME: Final = {kind.name: kind for kind in KINDS}
-
-
-def why_not_litellm(model: str, *, has_key: bool) -> str:
-    """Why `litellm:` may not ask for this model, in a sentence; "" if it may. `model` is what
-    follows the colon, such as `gemini/gemini-2.0-flash`."""
-    provider, _, name = model.partition("/")
-    if provider not in LITELLM_BY_SDK | LITELLM_BY_HANDLER:
-        known = ", ".join(sorted(LITELLM_BY_SDK | LITELLM_BY_HANDLER))
-        return f"litellm: asks only providers whose connections are checked: {known}."
-    if not name or name.startswith("responses/"):
-        return "A model of litellm: is written provider/model, such as gemini/gemini-2.0-flash."
-    if not has_key:
-        return "A litellm: participant needs a key of its own; one of the environment is not sent."
+def why_not_address(address: Address, target: Target, allow: Sequence[str]) -> str:
+    """Why `target` may not be called at `address`; "" if it may."""
+    inner = unwrapped(address)
+    if _lists_address(inner, target.port, allow):
+        return ""
+    named = _lists_name(target, allow)
+    if any(one in net for one in (inner, *_inside(inner)) for net in _METADATA):
+        return _sentence(target, f"{inner} is a link-local or metadata address", str(inner))
+    kind = not_public(inner)
+    if kind and not named:
+        own = target.literal is not None
+        where = str(inner) if own else f"{target.host} is {inner}, which"
+        return _sentence(target, f"{where} is {kind}")
+    if target.scheme == "http" and not named:
+        return _sentence(target, "it is not https")
     return ""
 
 
-def usual_limits(model_ref: str, base_url: str) -> tuple[int, int | None]:
-    """How many tokens a participant reads and writes where nobody says (None: as its provider
-    does): `local:` models at an address of their own are usually small."""
-    is_small = model_ref.partition(":")[0] == LOCAL and base_url != ""
-    return LOCAL_LIMITS if is_small else (DEFAULT_CONTEXT, None)
+def why_refused(url: str, allow: Sequence[str]) -> str:
+    """Why `url` may not be a provider's base_url, with the line to add; "" if it may.
+
+    A name is not resolved here: its addresses are checked again at every call.
+    """
+    try:
+        target = read_url(url)
+    except BadUrl as bad:
+        return str(bad)
+    if target.literal is not None:
+        return why_not_address(target.literal, target, allow)
+    if _lists_name(target, allow):
+        return ""
+    if _is_inside(target.host) and not _lists_loopback(target, allow):
+        return _sentence(target, f"{target.host} is a private name")
+    if target.scheme == "http" and not any("/" in entry for entry in allow):
+        return "" if _lists_loopback(target, allow) else _sentence(target, "it is not https")
+    return ""
 
 
-def search_service(name: str) -> Kind | None:
-    """The kind of a service that searches the web; None for any other word."""
-    return next((one for one in SEARCH_SERVICES if one.name == name), None)
+def private_entry(url: str) -> str:
+    """The entry by which an owner may allow `url` in the page, such as `127.0.0.1:11434`: this
+    host and port alone. "" for what the page never opens: the addresses where clouds keep their
+    keys, and what is no address at all."""
+    try:
+        target = read_url(url)
+    except BadUrl:
+        return ""
+    if target.literal is not None:
+        inner = unwrapped(target.literal)
+        if any(one in net for one in (inner, *_inside(inner)) for net in _METADATA):
+            return ""
+    return target.entry
 
 
-def kind_of(name: str) -> Kind:
-    """The kind of this name; of any other word OpenAI's shape elsewhere."""
-    return _BY_NAME.get(name, _BY_NAME["custom"])
+def unwrapped(address: Address) -> Address:
+    """The IPv4 address inside an IPv4-mapped IPv6 address, else the address."""
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
 
 
-# What a probe of an endpoint looks for, in its order; and what of it changes a request.
+def _inside(address: Address) -> list[Address]:
+    """The IPv4 addresses that an IPv6 address may lead to: by NAT64, 6to4, Teredo or as an
+    IPv4-compatible address."""
+    if not isinstance(address, IPv6Address):
+        return []
+    found: list[Address] = [one for one in (address.sixtofour,) if one is not None]
+    found += address.teredo or ()
+    if any(address in net for net in _WITH_IPV4):
+        found.append(IPv4Address(address.packed[-4:]))
+    return found
 
 
-# Ways to have a chat go on with a text, the best first: bench/prose.py.
-WAYS: Final = ("prefill", "continue_final", "few_shot", "instruction")
-
-CHECKS: Final = (
-    "chat",
-    "completion",
-    "streaming",
-    "n",
-    "logprobs",
-    "system",
-    *WAYS,
-    "usage",
-    "grammar",
-    "images",
-    *(one.name for one in SAMPLERS),
-    "logit_bias",
-)
-# Of these a participant's capabilities say how it is asked.
-REMEMBERED: Final = (*WAYS, "grammar", "images")
+def not_public(address: Address) -> str:
+    """What an address is that is not public, in words; "" for a public one."""
+    for flag, words in _KINDS:
+        if getattr(address, flag):
+            return words
+    if isinstance(address, IPv6Address) and address not in _UNICAST:
+        return "not a public address"
+    special = any(address in net for net in _NOT_PUBLIC if net.version == address.version)
+    return "not a public address" if special or not address.is_global else ""
 
 
-# Samplers that a provider of a kind takes, as long as no probe has looked: what its own
-# documentation names. Of any other kind nothing is taken for granted but texts that end an answer.
-_DOCUMENTED: Final[dict[str, frozenset[str]]] = {
-    "openai": frozenset(
-        ("top_p", "frequency_penalty", "presence_penalty", "seed", "stop", "logit_bias")
-    ),
-    "anthropic": frozenset(("top_p", "top_k", "stop")),
-    "litellm": frozenset(("top_p", "frequency_penalty", "presence_penalty", "seed", "stop")),
-}
-PROBED: Final = (*(one.name for one in SAMPLERS), "logit_bias")
+def _sentence(target: Target, why: str, entry: str = "") -> str:
+    return (
+        f"{target.scheme}://{target.entry} may not be called: {why}. "
+        f"To allow it, add HEDDLE_PROVIDER_ALLOW={entry or target.entry}"
+    )
 
 
-def samplers_of(model_ref: str, found: Mapping[str, bool]) -> frozenset[str]:
-    """The samplers that a participant's endpoint takes: what the probe found, else what is
-    documented of its kind."""
-    if any(name in found for name in PROBED):
-        taken = {name for name in PROBED if found.get(name)}
-        return frozenset(taken | {"stop"} | ({"grammar"} if found.get("grammar") else set()))
-    documented = _DOCUMENTED.get(model_ref.partition(":")[0], frozenset({"stop"}))
-    return documented | ({"grammar"} if found.get("grammar") else frozenset())
+def _is_inside(host: str) -> bool:
+    return any(host == name or host.endswith(f".{name}") for name in _INSIDE)
+
+
+def _lists_loopback(target: Target, allow: Sequence[str]) -> bool:
+    """Whether localhost is asked for and its addresses are listed."""
+    loopback = (IPv4Address("127.0.0.1"), IPv6Address("::1"))
+    return target.host.split(".")[-1] == "localhost" and any(
+        _lists_address(one, target.port, allow) for one in loopback
+    )
+
+
+def _split(entry: str) -> tuple[str, int | None]:
+    """An entry's host without brackets, and its port if it names one; "" for a wrong entry."""
+    entry = entry.strip().lower()
+    if "/" in entry:
+        return entry, None
+    if entry.startswith("["):
+        host, _, port = entry[1:].partition("]")
+        port = port.removeprefix(":")
+    elif entry.count(":") == 1:
+        host, _, port = entry.partition(":")
+    else:
+        host, port = entry, ""
+    if port and not port.isdecimal():
+        return "", None
+    return host.removesuffix("."), int(port) if port else None
+
+
+def _lists_name(target: Target, allow: Sequence[str]) -> bool:
+    if target.literal is not None:
+        return False
+    return any(
+        host == target.host and port in (None, target.port)
+        for host, port in (_split(entry) for entry in allow)
+    )
+
+
+def _lists_address(address: Address, port: int, allow: Sequence[str]) -> bool:
+    for entry in allow:
+        host, only = _split(entry)
+        try:
+            if "/" in host:
+                if address in ip_network(host, strict=False):
+                    return True
+            elif only in (None, port) and unwrapped(ip_address(host)) == address:
+                return True
+        except ValueError:
+            continue
+    return False
 
 
 # Prices by model, and what a call costs. Money is counted in whole billionths of a dollar, rounded
@@ -396,19 +386,6 @@ def prices_from(body: Mapping[str, Any] | None) -> Prices | None:
     return Prices(**{name: float(body[name]) for name in NAMES if body.get(name) is not None})
 
 
-def broken_prices(body: Any) -> str:
-    """Why an owner's prices cannot be kept; "" where they can. {} takes them back."""
-    if not isinstance(body, dict) or not set(body) <= {*NAMES, "caches_from"}:
-        return f"prices holds {', '.join(NAMES)} and caches_from."
-    if body and not {"input", "output"} <= set(body):
-        return "prices holds both input and output, or nothing."
-    for name, value in body.items():
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not 0 <= value <= MOST:
-            return f"prices: {name} is from 0 to {MOST:,}."
-    return ""
-
-
 @cache
 def source() -> str:
     """Where the listed prices come from."""
@@ -441,7 +418,7 @@ def listed(model_ref: str, base_url: str) -> Prices | None:
     return _table().get(f"{provider}:{model}")
 
 
-def caches_from(model_ref: str) -> int | None:
+def cached_from(model_ref: str) -> int | None:
     """From how many tokens on the model's provider caches a prompt's beginning; None where
     that is not known."""
     return CACHES_FROM.get(_named(model_ref)[0])
@@ -453,6 +430,28 @@ def _named(model_ref: str) -> tuple[str, str]:
     if provider == "litellm":
         provider, _, model = model.partition("/")
     return provider, model
+
+
+class Priced(Protocol):
+    """A participant, as far as prices are concerned."""
+
+    prices: Any
+    model_ref: Any
+    base_url: Any
+
+
+def prices_of(participant: Priced) -> Prices | None:
+    """The prices that an owner set, else those of the price table; None if no price is known."""
+    own = prices_from(participant.prices)
+    return own or listed(participant.model_ref, participant.base_url)
+
+
+def caches_from(participant: Priced) -> int | None:
+    """The number of tokens from which the provider caches a prompt's beginning at a lower price;
+    None if that is not known, or is not cheaper."""
+    least = (participant.prices or {}).get("caches_from") or cached_from(participant.model_ref)
+    prices = prices_of(participant)
+    return int(least) if least and prices is not None and prices.caching_pays else None
 
 
 def counts_of(usage: Mapping[str, Any]) -> Counts:

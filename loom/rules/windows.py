@@ -1,13 +1,10 @@
-"""What a participant keeps in view: the state of a window, its lines, and how they are shown. Pure.
-
-See docs/model.md §3. A window is visible or hidden until it is closed. One that is kept stays;
-any other is hidden at the end of the turn in which it was opened, or of the next turn where it
-was opened between turns. `show`, or its number in the answer, extends it by one turn.
+"""What a participant keeps in view: the lines of a window, how they move with their text, and how
+they are shown. Pure. See docs/model.md §3. How long a window stays is in `limits`.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
@@ -37,44 +34,6 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 MOST_NAMED = 5  # refs of a request that are opened or listed
-_NUMBER = re.compile(r"(?<![\w#&])#([1-9][0-9]{0,8})(?![\w-])")
-
-
-@dataclass(frozen=True)
-class State:
-    """Of one window. `is_extended`: it stays for one more turn."""
-
-    is_visible: bool = True
-    is_kept: bool = False
-    is_extended: bool = False
-    is_closed: bool = False
-
-    def _open(self) -> "State":
-        if self.is_closed:
-            raise CommandError("REJECTED", "This window is closed.", hint="open it again")
-        return self
-
-    def shown(self, *, in_turn: bool, keep: bool = False) -> "State":
-        """Visible; during a turn for one turn more. With `keep` it stays until it is hidden."""
-        kept = self._open().is_kept or keep
-        return State(is_visible=True, is_kept=kept, is_extended=in_turn and not kept)
-
-    def hidden(self) -> "State":
-        """Hidden; a kept one stays so when it is shown again."""
-        return replace(self._open(), is_visible=False, is_extended=False)
-
-    def closed(self) -> "State":
-        """Closed for good."""
-        self._open()
-        return State(is_visible=False, is_closed=True)
-
-    def after_turn(self, *, is_mentioned: bool) -> "State":
-        """As it is when a turn has ended, whose answer may have mentioned it."""
-        if self.is_closed or self.is_kept:
-            return self
-        if self.is_visible and (self.is_extended or is_mentioned):
-            return replace(self, is_extended=False)
-        return State(is_visible=is_mentioned)
 
 
 @dataclass(frozen=True)
@@ -252,11 +211,6 @@ def demand_settings(given: Mapping[str, Any]) -> None:
 
 def _wrong(said: str, hint: str) -> CommandError:
     return CommandError("INVALID_SYNTAX", said, hint=hint)
-
-
-def mentioned(text: str) -> set[int]:
-    """The numbers of windows that a text mentions: `#14`, but not `#1st` or `a#1`."""
-    return {int(found) for found in _NUMBER.findall(text)}
 
 
 def refs_named(text: str) -> list[str]:

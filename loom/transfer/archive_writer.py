@@ -11,11 +11,11 @@ from loom.access import Actor, documents_for, linked_to, may_read_call
 from loom.models import Call, Image, Link, Node, Tree
 from loom.queries.documents import newest
 from loom.queries.links import written
-from loom.queries.node_rows import NodeRow, in_chunks, rows_of
+from loom.queries.lookup import NodeRow, rows_of
+from loom.queries.places import in_chunks
 from loom.queries.provenance import response_of
 from loom.rules.errors import CommandError
-from loom.rules.identity import instant
-from loom.rules.node_text import IMAGE_TYPES
+from loom.rules.node_values import IMAGE_TYPES, instant
 from loom.transfer import heddle_writer, text_export
 from loom.transfer.images import bytes_of
 from loom.transfer.selection import Selection, Wanted, batched, notes_of

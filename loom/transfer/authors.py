@@ -11,7 +11,7 @@ from django.utils import timezone
 from loom.commands.participants import MAX_NAME, participant_body
 from loom.events import streams
 from loom.models import ORDINAL_BITS, Document, Grove, Node, Participant, Tree
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.names import IMPORTED, cleaned
 from loom.transfer.gathering import UNNAMED
 
@@ -83,9 +83,9 @@ class Addressing:
     def of(self, name: str) -> int | None:
         """The item's id; None where the item is not there."""
         if name == "tree":
-            return identity.of_tree(self.tree.pk)
+            return node_values.of_tree(self.tree.pk)
         if name in self.ledger.names:
-            return identity.of_node(self.ledger.row(self.ledger.names[name]))
+            return node_values.of_node(self.ledger.row(self.ledger.names[name]))
         if name not in self._elsewhere:
             self._elsewhere[name] = self._found(name)
         return self._elsewhere[name]
@@ -96,23 +96,23 @@ class Addressing:
 
     def know(self, name: str, paper: Document) -> None:
         """Takes a name of the file for a document that has another one here."""
-        self._elsewhere[name] = identity.of_document(paper.pk)
+        self._elsewhere[name] = node_values.of_document(paper.pk)
         self._known[name] = f"doc:{paper.uid}"
 
     def _found(self, name: str) -> int | None:
         if name.startswith("doc:"):
             papers = Document.objects.filter(grove=self.tree.grove_id, uid=name[4:44])
             row = papers.values_list("pk", flat=True).first()
-            return None if row is None else identity.of_document(row)
+            return None if row is None else node_values.of_document(row)
         match = _ELSEWHERE.fullmatch(name)
         if match is None:
             return None
         trees = Tree.objects.filter(grove=self.tree.grove_id, erasing_at__isnull=True)
         tree = trees.filter(uid=match[1]).first()
         if tree is None or match[2] is None:
-            return identity.of_tree(tree.pk) if tree else None
+            return node_values.of_tree(tree.pk) if tree else None
         node = Node.objects.filter(tree=tree, local_id=match[2]).values_list("id", flat=True)
-        return identity.of_node(node[0]) if node else None
+        return node_values.of_node(node[0]) if node else None
 
 
 # The authors in a file: the importer under their own name, and no other member of the grove.

@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 
 from loom.models import Image, Tree
 from loom.rules.errors import CommandError
-from loom.rules.node_text import described_image
+from loom.rules.node_values import described_image
 from loom.transfer.archive_writer import Zipped
 from loom.transfer.images import as_png, bytes_of
 from loom.transfer.selection import DEEPEST, Paragraph, Run, Wanted, batched, chapters, select

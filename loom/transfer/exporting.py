@@ -11,8 +11,7 @@ from loom.access import Actor, documents_for, linked_to
 from loom.models import Link, Node, Tree, Workspace
 from loom.queries import lookup
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import looks_like_id
-from loom.rules.node_text import IMAGE_SIGN, hashes_in
+from loom.rules.node_values import IMAGE_SIGN, hashes_in, looks_like_id
 from loom.transfer import archive_writer, book_writers, format_writers, heddle_writer, text_export
 from loom.transfer.selection import IDS_AT_ONCE, Selection, Wanted, batched, nodes_of, select
 

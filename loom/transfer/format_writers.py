@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from loom.models import Node
-from loom.queries.node_rows import NodeRow, rows_of
-from loom.rules.identity import instant
+from loom.queries.lookup import NodeRow, rows_of
+from loom.rules.node_values import instant
 from loom.transfer.selection import (
     IDS_AT_ONCE,
     Marked,

@@ -18,9 +18,9 @@ from loom.commands.document_actions import make_document
 from loom.commands.documents import Kind
 from loom.models import Call, Document
 from loom.queries.documents import newest, title_key
-from loom.rules import identity
+from loom.rules import link_types
 from loom.rules.errors import CommandError
-from loom.rules.identity import instant, looks_like_id
+from loom.rules.node_values import instant, looks_like_id
 from loom.transfer.files import Event, TooMuch, skip, value_of
 from loom.transfer.heddle_writer import (
     VERSION,
@@ -293,7 +293,7 @@ def _text(part: NodePart) -> str:
 
 
 def _link(part: LinkPart) -> Link:
-    if part.type not in identity.STORED:
+    if part.type not in link_types.STORED:
         raise unreadable(f"There is no link type {part.type!r}.")
     fields = part.model_dump(include=set(LinkPart.model_fields))
     return Link(**{**fields, "at": _instant(part.at, "a link")})

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from loom.access import Actor, may_read_call
 from loom.models import Call, Link, Mark, Node, NodeSource, Participant, Tree
 from loom.queries.links import written
-from loom.queries.node_rows import in_chunks
-from loom.rules.identity import home_of, instant, place_of
+from loom.queries.places import in_chunks
+from loom.rules.node_values import home_of, instant, place_of
 from loom.transfer.records import MAX_TEXT_BYTES
 
 VERSION = 1

@@ -23,7 +23,7 @@ from PIL import Image as Pillow
 from loom.access import Actor, demand_role, demand_writable
 from loom.models import Image, Tree
 from loom.rules.errors import CommandError, not_found
-from loom.rules.node_text import (
+from loom.rules.node_values import (
     IMAGE_TYPES,
     MOST_IMAGE_BYTES,
     MOST_IMAGE_FRAMES,

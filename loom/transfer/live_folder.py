@@ -17,7 +17,8 @@ from pathlib import Path
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Node, Tree, Workspace
 from loom.queries import lookup
 from loom.queries.trees import head_of

@@ -15,11 +15,10 @@ from markdown_it.token import Token
 
 from loom.access import Actor
 from loom.models import Mark, Node, Tree, VersionChoice, Workspace
-from loom.queries.lookup import path_ids
-from loom.queries.node_rows import NodeRow, rows_of
-from loom.rules import identity
-from loom.rules.identity import place_of
-from loom.rules.node_text import IMAGE_SIGN, WEB, described, described_image
+from loom.queries.lookup import NodeRow, rows_of
+from loom.queries.places import path_ids
+from loom.rules import node_values
+from loom.rules.node_values import IMAGE_SIGN, WEB, described, described_image, place_of
 
 NODES_AT_ONCE = 500
 CHARACTERS_AT_ONCE = 1_000_000
@@ -144,7 +143,7 @@ class Selection:
         rows = Mark.objects.filter(
             tree=self.tree, removed_at=None, kind__in=("bookmark", "tag"), item_id__lte=self.last
         )
-        rows = rows.filter(item_id__gt=identity.of_tree(self.tree.pk)).order_by("pk")
+        rows = rows.filter(item_id__gt=node_values.of_tree(self.tree.pk)).order_by("pk")
         found = list(rows.values_list("item_id", "kind", "label"))
         slots: dict[int, int] = {}
         for items in batched(dict.fromkeys(item for item, _, _ in found), IDS_AT_ONCE):
@@ -175,8 +174,8 @@ class Selection:
 
 def nodes_of(tree: Tree) -> QuerySet[Node]:
     """All nodes of a tree: a range of row ids, which is read in order."""
-    first = identity.of_tree(tree.pk)
-    return Node.objects.filter(pk__gt=first, pk__lt=identity.of_tree(tree.pk + 1))
+    first = node_values.of_tree(tree.pk)
+    return Node.objects.filter(pk__gt=first, pk__lt=node_values.of_tree(tree.pk + 1))
 
 
 _COLUMNS = (

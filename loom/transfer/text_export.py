@@ -21,10 +21,10 @@ from markdown_it.token import Token
 
 from loom.access import Actor
 from loom.models import ORDER, Image, Node, Tree, Workspace
-from loom.queries.lookup import path_ids, selected_versions
-from loom.queries.node_rows import NodeRow, rows_of
+from loom.queries.lookup import NodeRow, rows_of, selected_versions
+from loom.queries.places import path_ids
 from loom.rules.errors import CommandError
-from loom.rules.node_text import IMAGE_SIGN, described, described_image, images_replaced
+from loom.rules.node_values import IMAGE_SIGN, described, described_image, images_replaced
 from loom.transfer.images import data_url
 from loom.transfer.selection import Selection, Step, Wanted, notes_of, select
 

@@ -18,8 +18,7 @@ from loom.events import streams
 from loom.events.streams import Writer
 from loom.models import Import, Link, Mark, Node, NodeSource, Tree, Workspace
 from loom.models.base import insert_rows
-from loom.queries.node_bodies import Facts, event_bodies, proof_of, without_text
-from loom.queries.node_rows import (
+from loom.queries.lookup import (
     EXCLUDED,
     IMPORTED,
     PRUNED,
@@ -29,8 +28,9 @@ from loom.queries.node_rows import (
     NodeRow,
     Rest,
 )
+from loom.queries.node_bodies import Facts, event_bodies, proof_of, without_text
 from loom.queries.outline import measured
-from loom.rules import identity
+from loom.rules import node_values
 from loom.transfer import records
 from loom.transfer.authors import HIDDEN, Addressing, Authors, Ledger
 from loom.transfer.records import Record, Report
@@ -142,7 +142,7 @@ class Growing:
         author = self.authors.of(record.author, record.author_kind)
         rest = self._rest(record, author.uid, edited)
         flags = self._bits(record, slot if slot != ordinal else 0)
-        local_id = record.local_id or identity.draw_new(ordinal, ledger.names, self._dice.choice)
+        local_id = record.local_id or node_values.draw_new(ordinal, ledger.names, self._dice.choice)
         row = NodeRow(
             id=ledger.row(ordinal),
             local_id=local_id,
@@ -154,7 +154,7 @@ class Growing:
             author_uid=author.uid,
             author_name=author.name,
             author_kind=author.kind,
-            at=identity.instant(_at(record.at) or self.now),
+            at=node_values.instant(_at(record.at) or self.now),
             parent_hash=record.parent_hash if record.hash else ledger.hash(above),
             hash="",
             flags=flags,
@@ -221,7 +221,7 @@ class Growing:
 
     def _hash(self, record: Record, row: NodeRow, edited: str) -> str:
         """The hash in the file, which can show that the node was changed; else the node's own."""
-        own = identity.sha256(proof_of(row, row.more, edited))
+        own = node_values.sha256(proof_of(row, row.more, edited))
         if record.hash and record.hash != own:
             self.report.warn(
                 f"The hash of [{row.local_id}] does not fit its fields; verifying will say so."

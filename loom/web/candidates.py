@@ -15,17 +15,19 @@ from django.views.decorators.http import require_POST
 
 from loom import access
 from loom.access import Actor
+from loom.commands.command_args import checked
+from loom.commands.context import Answer, Request
 from loom.commands.continuing import Continue, continue_
-from loom.commands.execute import Answer, Request, execute, execute_line
+from loom.commands.execute import execute, execute_line
 from loom.commands.nodes import Respond, respond
-from loom.commands.registry import checked
 from loom.grammar.refs import Ref
 from loom.models import Generation, Tree
-from loom.queries.node_rows import NodeRow, writers_of
+from loom.queries.lookup import NodeRow
 from loom.queries.path_page import Asked, Candidate, Way, candidates_of, rests_of
+from loom.queries.provenance import writers_of
 from loom.rules.errors import CommandError
-from loom.rules.identity import Pieces
-from loom.rules.providers import samplers_written
+from loom.rules.provider_kinds import samplers_written
+from loom.rules.text_changes import Pieces
 from loom.web.display import Who
 from loom.web.node_parts import age_of, broken_reason, painted
 from loom.web.requests import PersonRequest, person, text_of

@@ -20,9 +20,9 @@ from django.utils.translation import get_language, gettext, gettext_noop, to_loc
 from loom.access import Actor
 from loom.models import Grove, Participant, User
 from loom.rules import options
+from loom.rules.limits import LOOM
 from loom.rules.names import TAG_COLOURS
-from loom.rules.permissions import LOOM
-from loom.rules.providers import LOCAL, samplers_of
+from loom.rules.provider_kinds import LOCAL, samplers_of
 
 SHOWN_WORDS = (
     *(gettext_noop("dialogue"), gettext_noop("buffer")),

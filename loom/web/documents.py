@@ -20,15 +20,16 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from loom import access
 from loom.access import Actor, documents_for, linked_to
 from loom.commands import document_actions
-from loom.commands.execute import Request, execute_line
-from loom.grammar.tokens import quote
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
+from loom.grammar.refs import quote
 from loom.models import Document, Node, Tree
 from loom.queries import documents as queries
-from loom.queries import lookup
+from loom.queries import lookup, places
 from loom.rules import documents as rules
 from loom.rules.errors import CommandError
-from loom.rules.identity import instant
-from loom.rules.permissions import WRITE_DOCUMENTS
+from loom.rules.limits import WRITE_DOCUMENTS
+from loom.rules.node_values import instant
 from loom.web import markdown
 from loom.web.display import Who, cast_of
 from loom.web.groves import frame
@@ -403,7 +404,7 @@ def _current(keys: set[int]) -> dict[int, tuple[Node, Node]]:
     are hidden are left out. Five queries."""
     nodes = lookup.rows().select_related("tree").in_bulk(list(keys))
     slots = {one.slot_id: one.tree_id for one in nodes.values()}
-    newest = lookup.selected_versions(slots.keys() - lookup.hidden_among(slots), None)
+    newest = lookup.selected_versions(slots.keys() - places.hidden_among(slots), None)
     rows = lookup.rows().select_related("tree").in_bulk([key for key, _ in newest.values()])
     return {
         key: (node, rows[newest[node.slot_id][0]])

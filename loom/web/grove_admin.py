@@ -16,14 +16,15 @@ from loom import access
 from loom.access import Actor
 from loom.commands import groves, marks, participants, web_search
 from loom.models import Grove, Invitation, Mark, Membership, Participant, SearchService
+from loom.models.base import today
 from loom.queries import usage
 from loom.queries.trees import tags_in
-from loom.queries.usage import limit_of, today
 from loom.rules.errors import CommandError
+from loom.rules.limits import ROLES, WRITE, daily_limit
 from loom.rules.names import TAG_COLOURS
 from loom.rules.options import SETTINGS
-from loom.rules.permissions import ROLES, WRITE
-from loom.rules.providers import NANO, SEARCH_SERVICES, dollars, search_service
+from loom.rules.provider_kinds import SEARCH_SERVICES, search_service
+from loom.rules.providers import NANO, dollars
 from loom.web.display import cast_of
 from loom.web.groves import frame
 from loom.web.requests import PersonRequest, number_of, person, text_of, whole_of, word_of
@@ -63,7 +64,7 @@ def _settings(
     chosen = grove.settings.get("tag_colours", {})
     context = {
         **frame(request, actor, "settings"),
-        "limit": limit_of(grove) / NANO or "",
+        "limit": daily_limit(grove.settings) / NANO or "",
         "tags": [(tag, chosen.get(tag, "")) for tag in _tags(grove)],
         "colours": [(name, gettext(name)) for name in TAG_COLOURS],
         "models": Participant.objects.filter(grove=grove, kind="model", archived_at__isnull=True),

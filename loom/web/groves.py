@@ -23,13 +23,13 @@ from loom.events.streams import present
 from loom.models import ORDINAL_BITS, Mark, Node, Participant, Stream, Tree, Workspace
 from loom.queries import trees as tag_queries
 from loom.queries.event_log import counts_of
-from loom.queries.node_rows import pieces_of, rows_of, writers_of
+from loom.queries.lookup import rows_of
+from loom.queries.provenance import pieces_of, writers_of
 from loom.queries.search import Filters, Hit, Kind, Sort, find_in_grove, find_in_tree, parse_since
 from loom.queries.trees import marks_of
 from loom.rules.errors import CommandError
-from loom.rules.identity import looks_like_id
-from loom.rules.node_text import beginning
-from loom.rules.permissions import WRITE
+from loom.rules.limits import WRITE
+from loom.rules.node_values import beginning, looks_like_id
 from loom.web.display import Who, cast_of
 from loom.web.node_parts import age_of
 from loom.web.requests import PersonRequest, person, text_of

@@ -21,10 +21,10 @@ from loom.events import streams
 from loom.models import Event, Step, Tree, Turn, Workspace
 from loom.models.generations import OPEN_TURN
 from loom.queries import event_log
-from loom.queries.node_rows import NodeRow
+from loom.queries.lookup import NodeRow
 from loom.queries.workspaces import turns
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import instant
+from loom.rules.node_values import instant
 from loom.web import markdown
 from loom.web.candidates import quoted
 from loom.web.display import Who, cast_of

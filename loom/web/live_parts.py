@@ -22,11 +22,13 @@ from pydantic_core import to_json
 
 from loom import access
 from loom.models import Node, Participant, Tree, Workspace
+from loom.queries.lookup import fetch, rows_of
 from loom.queries.node_context import Around, Spot, margins_of
-from loom.queries.node_rows import fetch, pieces_of, rows_of, with_origins
 from loom.queries.path_page import Candidate, PathText, candidates_of, texts_of_path
+from loom.queries.provenance import pieces_of, with_origins
 from loom.rules.errors import not_found
-from loom.rules.identity import Pieces, looks_like_id
+from loom.rules.node_values import looks_like_id
+from loom.rules.text_changes import Pieces
 from loom.web.candidates import MAX_CARDS, Hanging, woven
 from loom.web.display import Who, cast_from, cast_of
 from loom.web.node_parts import Found, drawn_from, drawn_of, found_for

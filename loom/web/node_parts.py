@@ -24,11 +24,12 @@ from django.utils.translation import get_language, gettext, gettext_noop
 
 from loom.access import Actor
 from loom.models import Tree
+from loom.queries.lookup import NodeRow
 from loom.queries.node_context import Around, Kept, Margin, Spot, margins_of
-from loom.queries.node_rows import NodeRow, pieces_of, with_origins, writers_of
+from loom.queries.provenance import pieces_of, with_origins, writers_of
 from loom.rules import options
-from loom.rules.identity import Pieces, digest
-from loom.rules.node_text import difference
+from loom.rules.node_values import digest
+from loom.rules.text_changes import Pieces, difference
 from loom.web import markdown
 from loom.web.display import Who, combo, tag_colour
 

@@ -17,11 +17,10 @@ from loom import access
 from loom.access import Actor
 from loom.commands.summaries import last_failure
 from loom.models import Call, Generation, Mark, Node, Tree, Turn, Workspace
-from loom.queries import node_context
-from loom.queries.documents import mentioning
-from loom.queries.links import Portal, Seen, links_of, portals_of
+from loom.queries import places
+from loom.queries.links import Portal, portals_of
 from loom.queries.lookup import selected_versions
-from loom.queries.node_context import Margin, Spot
+from loom.queries.node_context import Margin, Seen, Spot, links_of, mentioning
 from loom.queries.provenance import (
     call_before,
     call_of,
@@ -36,8 +35,8 @@ from loom.queries.window_contents import Shown, window_body, windows_shown
 from loom.queries.windows import WITHHELD
 from loom.queries.workspaces import turns
 from loom.rules.errors import not_found
-from loom.rules.identity import instant
-from loom.rules.providers import samplers_written
+from loom.rules.node_values import instant
+from loom.rules.provider_kinds import samplers_written
 from loom.web import markdown
 from loom.web.candidates import again
 from loom.web.display import cast_of
@@ -166,7 +165,7 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
             is_current=one.pk == selected,
             is_pruned=one.version_pruned,
         )
-        for one in node_context.versions_of(node)
+        for one in places.versions_of(node)
     ]
     found = found_for(tree, [Spot(node.pk, node.slot_id)], cast)
     me = actor.participant.uid

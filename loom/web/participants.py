@@ -20,11 +20,10 @@ from loom.commands import participants
 from loom.commands.agent_templates import TEMPLATES, begun
 from loom.commands.participants import CHOICES, RANGES, Changes, Listing, Source
 from loom.models import Participant
-from loom.rules import budgets
+from loom.rules import limits, options
 from loom.rules.errors import CommandError
-from loom.rules.permissions import NEEDS, PRESETS, Permission, preset_of
-from loom.rules.provider_addresses import private_entry, why_refused
-from loom.rules.providers import (
+from loom.rules.limits import NEEDS, PRESETS, Permission, preset_of
+from loom.rules.provider_kinds import (
     CHECKS,
     DEFAULT_CONTEXT,
     KINDS,
@@ -32,11 +31,10 @@ from loom.rules.providers import (
     WAYS,
     Kind,
     kind_of,
-    listed,
-    source,
     usual_limits,
 )
 from loom.rules.providers import NAMES as PRICE_NAMES
+from loom.rules.providers import listed, private_entry, source, why_refused
 from loom.web.display import cast_of
 from loom.web.groves import frame
 from loom.web.node_parts import age_of
@@ -348,7 +346,7 @@ def permission_form(request: HttpRequest, one: Participant | None) -> dict[str, 
     held = request.POST.getlist("permission") if sent else list(one.permissions if one else [])
     given = {
         "archetype": one.archetype if one else "writer",
-        "budget": one.budget if one else budgets.DEFAULT,
+        "budget": one.budget if one else options.USUAL_BUDGET,
         "authority": one.authority if one else 0,
         "tool_filter": "\n".join(one.tool_filter) if one else "",
     }
@@ -372,12 +370,12 @@ def permission_form(request: HttpRequest, one: Participant | None) -> dict[str, 
             **({name: request.POST.get(name, "") for name in given} if sent else {}),
         },
         "archetypes": CHOICES["archetype"],
-        "budgets": [(name, _said(budget)) for name, budget in budgets.PRESETS.items()],
+        "budgets": [(name, _said(budget)) for name, budget in options.BUDGETS.items()],
     }
 
 
-def _said(budget: budgets.Budget) -> str:
-    words = {"n": budget.steps, "time": budgets.clock(budget.milliseconds)}
+def _said(budget: options.Budget) -> str:
+    words = {"n": budget.steps, "time": limits.clock(budget.milliseconds)}
     return gettext("%(n)s steps, %(time)s") % words
 
 
@@ -400,7 +398,7 @@ def permission_fields(request: HttpRequest) -> dict[str, object]:
     tools = text_of(request, "tool_filter").split("\n")
     return {
         "archetype": word_of(request, "archetype") or "writer",
-        "budget": word_of(request, "budget") or budgets.DEFAULT,
+        "budget": word_of(request, "budget") or options.USUAL_BUDGET,
         "authority": authority,
         "tool_filter": [tool.strip() for tool in tools if tool.strip()],
     }

@@ -34,10 +34,10 @@ from loom.commands import groves
 from loom.commands import trees as tree_commands
 from loom.models import Tree
 from loom.queries import trees
+from loom.queries.lookup import NodeRow
 from loom.queries.node_context import Margin
-from loom.queries.node_rows import NodeRow
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import digest, looks_like_id
+from loom.rules.node_values import digest, looks_like_id
 from loom.transfer.images import served
 from loom.web import markdown
 from loom.web.display import COLOURS

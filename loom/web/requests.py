@@ -17,12 +17,12 @@ from django.utils.translation import gettext, gettext_noop
 from loom import access
 from loom.access import Actor, Visit
 from loom.models import Node, Tree, User, Workspace
-from loom.queries import lookup
-from loom.queries.lookup import NEAREST, path_ids
+from loom.queries import lookup, places
 from loom.queries.node_context import Spot
-from loom.queries.path_page import MOST_STEPS, Way, first_text
+from loom.queries.path_page import MOST_STEPS, NEAREST, Way, first_text
+from loom.queries.places import path_ids
 from loom.rules.errors import CommandError, not_found
-from loom.rules.identity import looks_like_id
+from loom.rules.node_values import looks_like_id
 from loom.rules.options import language_of
 
 
@@ -200,7 +200,7 @@ def place_of(actor: Actor, tree: Tree, workspace: Workspace, named: str) -> Plac
         position = lookup.root_of(tree)
     visible = lookup.visible_at_or_above(position, workspace)
     if workspace.revision == 0 and visible.parent_slot_id is None:
-        visible = lookup.first_fork(visible, most=MOST_STEPS)
+        visible = places.first_fork(visible, most=MOST_STEPS)
         visible = visible if visible.text else first_text(tree) or visible
     return Place(
         actor, tree, workspace, lookup.selected_version(visible.slot_id, workspace) or visible
@@ -215,7 +215,7 @@ def node_named(tree: Tree, local_id: str) -> Node:
             raise not_found(f"[{local_id}]", WITHOUT_NODE)
         if node.kind == "text" or node.parent_slot is None:
             return node
-        node = lookup.newest_version(node.parent_slot)
+        node = places.newest_version(node.parent_slot)
         node = lookup.rows().get(pk=node.pk)
     raise not_found(f"[{local_id}]", WITHOUT_NODE)
 

@@ -27,10 +27,10 @@ from loom.queries.links import portals_of
 from loom.queries.node_context import Kept, kept_of
 from loom.queries.outline import size_of
 from loom.queries.path_page import Way, way_of
-from loom.rules.budgets import PRESETS
 from loom.rules.errors import CommandError
-from loom.rules.identity import of_tree
-from loom.rules.providers import SAMPLERS
+from loom.rules.node_values import of_tree
+from loom.rules.options import BUDGETS
+from loom.rules.provider_kinds import SAMPLERS
 from loom.transfer import exporting
 from loom.transfer.exporting import FORMATS, Format, Loss
 from loom.transfer.selection import Wanted
@@ -122,7 +122,7 @@ def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
         **page.path_context(),
         **_menus(actor, cast),
         "me": cast[actor.participant.uid],
-        "budgets": tuple(PRESETS),
+        "budgets": tuple(BUDGETS),
         "settings": {
             **_settings(page),
             "keys": display.keys_for_scripts(request.user, page.visit.tree.mode),

@@ -21,25 +21,17 @@ from loom.access import Actor, closed_steps
 from loom.commands import registry
 from loom.commands.continuing import asked_for, outcome_in
 from loom.grammar.batches import prose_of, segments_of, with_ids
-from loom.grammar.lines import read, without_name
-from loom.grammar.tokens import ParseError
+from loom.grammar.lines import read
+from loom.grammar.refs import ParseError
 from loom.models import OPEN_TURN, Generation, Node, Step, Stream, Tree, Turn, Workspace
-from loom.queries import lookup
+from loom.queries import workspaces
 from loom.queries.node_bodies import messages_of
-from loom.queries.windows import depths_of
-from loom.queries.workspaces import (
-    budget_of,
-    led_out,
-    lines_of,
-    made_by,
-    said_in,
-    spent_in,
-    texts_of,
-)
+from loom.queries.workspace_bodies import led_out, said_in, spent_in, texts_of
+from loom.queries.workspaces import budget_of, depths_of, lines_of, made_by
 from loom.queries.workspaces import turns as all_turns
-from loom.rules import budgets
-from loom.rules.identity import instant
-from loom.rules.permissions import GENERATE, WRITE
+from loom.rules import limits
+from loom.rules.limits import GENERATE, WRITE
+from loom.rules.node_values import instant, without_name
 from loom.web.display import Who, cast_of
 from loom.web.node_parts import age_of
 from loom.web.requests import PersonRequest, person, place_at
@@ -298,7 +290,7 @@ def _read(turns: Sequence[Turn], actor: Actor | None = None) -> Read:
         return NOTHING
     views = _views_of(turns)  # before what is read: no event is missed
     lines = list(lines_of(*turns))
-    items = lookup.items_of(lines)
+    items = workspaces.items_of(lines)
     if actor is not None:
         closed = closed_steps(actor, lines)
     else:
@@ -367,7 +359,7 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: Read) -
         state=gettext("working") if is_open else gettext(WORDS.get(turn.status, turn.status)),
         step=spent.steps,
         steps=budget.steps,
-        budget=budgets.shown(budget, spent),
+        budget=limits.shown(budget, spent),
         asked=turn.input_node.text if turn.input_node and turn.form == "aside" else "",
         rounds=rounds_of(turn, found),
         error=str(error.get("message", "")),

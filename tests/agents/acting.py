@@ -1,6 +1,6 @@
 """Turns run to their end as a worker would run them, one state after the other."""
 
-from agents import tasks
+from agents import runs
 from agents.providers.transport import the_loop
 from agents.turns import run_turn
 from loom.access import Actor
@@ -19,7 +19,7 @@ def asked(actor: Actor, tree: Tree, agent: Participant, **wanted: str) -> Turn:
 
 def run_lane(lane: str) -> None:
     """Runs what waits in a lane to its end, as the worker does when it is handed over."""
-    the_loop().run(tasks.begin(lane))
+    the_loop().run(runs.begin(lane))
 
 
 def run_queued(turn: Turn) -> None:

@@ -9,9 +9,10 @@ import pytest
 from django.db import connections
 from pytest_django import Settings
 
-from agents import persistence, tasks
+from agents import generations, runs
 from loom.access import Actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Generation, Grove, Participant, Tree
 from tests.agents.acting import run_lane
 from tests.patience import PATIENCE_S
@@ -29,7 +30,7 @@ def provider(settings: Settings) -> Iterator[ScriptedProvider]:
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Attempts follow each other at once."""
-    monkeypatch.setattr(tasks, "BACKOFF_S", 0.0)
+    monkeypatch.setattr(runs, "BACKOFF_S", 0.0)
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def model(grove: Grove, provider: ScriptedProvider) -> Participant:
 @pytest.fixture(autouse=True)
 def _a_fresh_watch(monkeypatch: pytest.MonkeyPatch) -> None:
     """What an earlier test's sweeper saw of a busy database says nothing here."""
-    monkeypatch.setattr(persistence, "watch", persistence.Watch())
+    monkeypatch.setattr(generations, "watch", generations.Watch())
 
 
 AGENT = ["loom_aware", "loom_write", "loom_generate", "doc_read", "doc_write", "cross_tree"]

@@ -4,22 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from agents.context.agent_request import assemble, results
-from agents.context.values import (
-    Aware,
-    LineReply,
-    Near,
-    Request,
-    Round,
-    Stop,
-    Syntax,
-    TooLong,
-    View,
-    count,
-    threshold_of,
-)
-from loom.grammar.lines import parts_of
-from loom.rules.node_text import escaped
+from agents.context.agent_request import Aware, assemble
+from agents.context.rounds import LineReply, Round, Syntax, results, threshold_of
+from agents.context.sections import Stop
+from agents.context.subject_request import TooLong
+from agents.context.values import Near, Request, View
+from loom.grammar.slices import parts_of
+from loom.rules.node_values import count, escaped
 
 VIEW = View(
     revision=118,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 
-from agents import probes
+from agents.providers import probing
 from loom.access import Actor
 from loom.commands import participants
 from loom.commands.participants import Changes, Source, ask_models, listing_of
@@ -35,7 +35,7 @@ def lists(*names: str) -> Any:
 def found(actor: Actor, source: Source, *, again: bool = False) -> dict[str, Any]:
     """What is told once a worker has done what was asked."""
     uid = ask_models(actor, source, again=again)["id"]
-    probes.run_listing(uid)
+    probing.run_listing(uid)
     return listing_of(actor, uid)
 
 

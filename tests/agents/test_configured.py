@@ -10,7 +10,8 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.commands.groves import change_grove
 from loom.models import Call, Event, Generation, Grove, Participant, Step, Tree, User
 from loom.rules.errors import CommandError

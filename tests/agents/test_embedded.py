@@ -6,7 +6,8 @@ from pytest_django import Settings
 from agents.providers.transport import the_loop
 from loom.access import Actor
 from loom.commands import generation_lifecycle
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Call, Event, Grove, Participant, Tree
 from tests.agents.conftest import Running, Say, a_moment, again, run
 from tests.agents.watching import Watcher

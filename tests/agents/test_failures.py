@@ -7,15 +7,16 @@ from email.utils import formatdate
 
 import pytest
 
-from agents import tasks
+from agents import runs
 from agents.providers.attempt import wait_before_next
-from agents.providers.exchange import Failure, Limits, of_status
-from agents.providers.transport import the_loop
+from agents.providers.failures import Failure, of_status
+from agents.providers.transport import Limits, the_loop
 from loom.access import Actor, get_visit
 from loom.commands import generation_lifecycle
 from loom.models import Generation, Participant, Tree
-from loom.queries.node_rows import pieces_of, rows_of
+from loom.queries.lookup import rows_of
 from loom.queries.path_page import way_of
+from loom.queries.provenance import pieces_of
 from loom.web.candidates import Card, cards_of, weave_of
 from loom.web.display import cast_of
 from loom.web.node_parts import broken_reason
@@ -77,7 +78,7 @@ def test_every_failure_is_told_at_the_node(
     next_step: str,
     helps: bool,
 ) -> None:
-    monkeypatch.setattr(tasks, "LIMITS", Limits(first_s=1.0 if reason == "timeout" else 30))
+    monkeypatch.setattr(runs, "LIMITS", Limits(first_s=1.0 if reason == "timeout" else 30))
     provider.default = script
     row = run(ask("continue n:1 tokens:9")[0])
     assert row.error is not None and row.error["reason"] == reason

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from agents.context.sections import BY_EXAMPLE
+from agents.context.rounds import BY_EXAMPLE
+from agents.orders import grammar_for
 from agents.providers.attempt import Ask
-from agents.providers.exchange import Failure
+from agents.providers.failures import Failure
 from agents.providers.registry import EMBEDDED, OpenAI, provider_of
-from agents.subject_prompt import grammar_for
 from loom.access import Actor
 from loom.models import Participant
-from loom.rules.permissions import named
+from loom.rules.limits import named
 from tests.providers.asking import ask, chat
 from tests.providers.scripted import ScriptedProvider
 

@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 from PIL import Image as Pillow
 
-from agents import prompt_inputs as sending
+from agents import subject_prompt
 from agents.providers.attempt import Ask
 from agents.providers.probing import COLOURS, Probe, _images
 from agents.providers.registry import Provider, provider_of
 from loom.access import Actor, get_actor
-from loom.commands.execute import Request, execute_line
-from loom.commands.node_writer import make_tree
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
+from loom.commands.trees import new_tree
 from loom.models import Call, Grove, Image, Participant, Tree, User
-from loom.rules.node_text import image_reference
+from loom.rules.node_values import image_reference
 from loom.transfer import images
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Say, run
@@ -130,7 +131,7 @@ def test_an_image_of_another_grove_is_never_sent(
     model: Participant,
 ) -> None:
     stranger = get_actor(outsider, Grove.objects.get(name="Elsewhere"))
-    sha256 = images.keep(stranger, make_tree(stranger, title="X"), square("blue")).sha256
+    sha256 = images.keep(stranger, new_tree(stranger, title="X"), square("blue")).sha256
     execute_line(actor, tree, Request(f"respond root\nShow {image_reference(sha256, 'it')}"))
     assert not Image.objects.filter(tree=tree).exists()
     seeing(model)
@@ -151,15 +152,15 @@ def test_a_large_image_is_made_smaller_and_only_the_last_ones_go(
     actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     large = images.keep(actor, tree, square(side=3000)).sha256
-    sent = sending.pictures(actor, tree, [image_reference(large, "")])[large]
+    sent = subject_prompt.pictures(actor, tree, [image_reference(large, "")])[large]
     with Pillow.open(io.BytesIO(base64.b64decode(sent.data))) as image:
         assert (sent.media_type, image.size) == ("image/jpeg", (1568, 1568))
-    monkeypatch.setattr(sending, "MOST_IMAGES", 2)
+    monkeypatch.setattr(subject_prompt, "MOST_IMAGES", 2)
     every = [images.keep(actor, tree, square(c)).sha256 for c in ("red", "green", "blue")]
     texts = [image_reference(one, "") for one in (large, *every)]
-    assert set(sending.pictures(actor, tree, texts)) == set(every[1:])
-    monkeypatch.setattr(sending, "MOST_IMAGE_BYTES_AT_ONCE", 10)
-    assert sending.pictures(actor, tree, texts) == {}
+    assert set(subject_prompt.pictures(actor, tree, texts)) == set(every[1:])
+    monkeypatch.setattr(subject_prompt, "MOST_IMAGE_BYTES_AT_ONCE", 10)
+    assert subject_prompt.pictures(actor, tree, texts) == {}
 
 
 def test_in_a_buffer_the_text_of_the_user_holds_it(

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.commands.node_writer import NewNode
 from loom.events import streams
 from loom.models import Event, Link, Mark, Node, Participant, Step, Tree, Turn, User

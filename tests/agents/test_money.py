@@ -6,9 +6,11 @@ import pytest
 
 from loom.access import Actor
 from loom.commands import generation_lifecycle
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Call, Generation, Grove, Participant, Purse, Tree
-from loom.queries.usage import left_of, today
+from loom.models.base import today
+from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
 from loom.rules.providers import NANO
 from tests.agents.conftest import Running, Say, again, run

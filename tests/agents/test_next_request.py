@@ -10,14 +10,15 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
-from agents.agent_prompt import _stops, next_place
-from agents.next_request import Wish, next_request
+from agents.agent_prompt import stops_of
+from agents.next_request import Wish, next_place, next_request
 from loom.access import Actor, acting_as
-from loom.commands import node_writer, step_records
-from loom.commands.context import touched
+from loom.commands import node_writer, trees
+from loom.commands.context import Request
 from loom.commands.drafts import Kept, save
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
 from loom.commands.groves import change_grove
+from loom.commands.registry import touched
 from loom.commands.trees import change_tree
 from loom.models import Generation, Node, Participant, Step, Tree, User
 from loom.rules.errors import CommandError
@@ -241,7 +242,7 @@ def test_of_a_turn_that_holds_what_one_may_not_see_there_are_only_sizes(
     step = Step.objects.get(workspace__tree=left.tree, seq=line.body["step"], actor__user=two.both)
     Step.objects.filter(pk=step.pk).update(turn_uid=turn.uid)
     step.touched.all().delete()
-    step_records.touch(step, touched(two.right.text))
+    node_writer.touch(step, touched(two.right.text))
     uid = node_writer.workspace_of(agent, left.tree).uid
     shown = _context(two.client(two.only_left), uid)
     assert (shown["open"], shown["messages"], shown["before"]) == (False, [], None)
@@ -287,7 +288,7 @@ def test_lore_of_another_tree_or_grove_does_not_enter(
     two, left, right = two_groves, two_groves.left, two_groves.right
     echo = two.agent(left, name="Echo", permissions=[], base_url=provider.url)
     right.run(two.both, f'write doc:"Far" new\n---\nkeys: tower\n---\n{SECRET}\n←')
-    other = node_writer.make_tree(left.actor(two.both), title="Beside")
+    other = trees.new_tree(left.actor(two.both), title="Beside")
     execute_line(
         left.actor(two.both),
         other,
@@ -371,5 +372,5 @@ def test_the_next_request_of_an_agent_takes_as_few_queries_as_it_needs(
     own = node_writer.workspace_of(agent, tree)
     execute_line(acting_as(actor, agent), tree, Request(f"open {opening} keep"), own)
     assert queries() <= 44  # a workspace that is stored, with a window and steps
-    first = _stops(next_place(actor, own, end))[0]
-    assert _stops(next_place(actor, own, end))[0] is first  # what is frozen is kept
+    first = stops_of(next_place(actor, own, end))[0]
+    assert stops_of(next_place(actor, own, end))[0] is first  # what is frozen is kept

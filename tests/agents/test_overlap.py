@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.context.overlap import Overlap
 from agents.context.subject_request import PLAIN
-from agents.reply import Overlap
-from loom.rules.providers import WAYS
+from loom.rules.provider_kinds import WAYS
 
 TEXT = "It was late.\n\nThe old clock struck nine, and Marie opened the"
 ENDS = st.sampled_from(

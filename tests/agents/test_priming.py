@@ -3,7 +3,8 @@
 import pytest
 
 from loom.access import Actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Participant, Tree
 from loom.rules.providers import counts_of
 from tests.agents.conftest import Running, Say, again, run

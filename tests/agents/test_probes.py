@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from agents import probes
+from agents.providers import probing
 from loom.access import Actor
 from loom.commands import participants
 from loom.models import Participant
-from loom.rules.providers import CHECKS, REMEMBERED
+from loom.rules.provider_kinds import CHECKS, REMEMBERED
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import Script, fails, raw, says, tokens
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def found(model: Participant) -> dict[str, Any]:
     """What a probe of the participant found."""
-    probes.run_probe(model.uid)
+    probing.run_probe(model.uid)
     model.refresh_from_db()
     return dict(model.probe)
 

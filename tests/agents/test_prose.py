@@ -6,7 +6,8 @@ import pytest
 
 from agents.context.subject_request import ASKS, BEGINS
 from loom.access import Actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Participant, Tree
 from loom.queries.provenance import provenance_of
 from tests.agents.conftest import Say, run

@@ -10,8 +10,8 @@ from django.db import connection
 from django.test import Client
 from rest_framework.test import APIClient
 
-from loom.commands import step_records
-from loom.commands.context import touched
+from loom.commands import node_writer, trees
+from loom.commands.registry import touched
 from loom.models import Call, Generation, Node, Turn, User
 from loom.queries.provenance import thoughts_in
 from tests.agents.conftest import Say, run
@@ -132,12 +132,11 @@ def strange_call(ask: Say, outsider: User) -> Call:
     from django.utils import timezone
 
     from loom.access import first_grove, get_actor
-    from loom.commands import node_writer
     from loom.models import Step
     from loom.queries import lookup
 
     _, node, call = _written(ask)
-    elsewhere = node_writer.make_tree(get_actor(outsider, first_grove(outsider)), title="Elsewhere")
+    elsewhere = trees.new_tree(get_actor(outsider, first_grove(outsider)), title="Elsewhere")
     generation = call.generations.get()
     turn = Turn.objects.create(
         tree=node.tree,
@@ -151,7 +150,7 @@ def strange_call(ask: Say, outsider: User) -> Call:
         workspace=workspace, seq=1, actor=call.participant, turn_uid=turn.uid, line="view",
         outcome="ok", at=timezone.now(),
     )  # fmt: skip
-    step_records.touch(step, touched(lookup.root_of(elsewhere)))
+    node_writer.touch(step, touched(lookup.root_of(elsewhere)))
     Call.objects.filter(pk=call.pk).update(turn=turn)
     Generation.objects.filter(pk=generation.pk).update(asked_by=call.participant)
     call.refresh_from_db()

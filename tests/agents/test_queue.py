@@ -8,11 +8,12 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from agents import tasks
-from agents.persistence import begin_lane
+from agents import runs, tasks
+from agents.generations import begin_lane
 from loom.access import Actor, get_actor
 from loom.commands import generation_lifecycle
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.events import streams
 from loom.models import Generation, Grove, Lane, Participant, Tree, User
 from loom.queries.path_page import candidates_of
@@ -183,7 +184,7 @@ def handed() -> Iterator[Callable[[], list[str]]]:
 @pytest.fixture
 def _a_worker(handed: Callable[[], list[str]]) -> Iterator[None]:
     """A worker that begins what is handed over, in this process."""
-    listening = tasks.begin_what_is_handed_over()
+    listening = runs.begin_what_is_handed_over()
     yield
     listening.cancel()
 
@@ -229,8 +230,8 @@ def test_a_broker_that_is_away_loses_nothing(
 def test_a_worker_that_ends_begins_nothing_more(
     ask: Say, handed: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listening = tasks.begin_what_is_handed_over()
-    monkeypatch.setattr(tasks, "_ending", ["worker stopped"])
+    listening = runs.begin_what_is_handed_over()
+    monkeypatch.setattr(runs, "_ending", ["worker stopped"])
     asked = ask()[0]
     listening.result(PATIENCE_S)
     assert (again(asked).status, handed()) == ("queued", [asked.lane])

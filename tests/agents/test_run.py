@@ -9,10 +9,11 @@ import pytest
 from pytest_django import Settings
 
 from agents import generations as running
-from agents.persistence import create_call
+from agents.generations import create_call
 from agents.providers.attempt import Attempt
 from loom.access import Actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.events import streams
 from loom.models import Call, Event, Participant, Tree
 from tests.agents.conftest import Say, again, run

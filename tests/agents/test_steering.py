@@ -4,20 +4,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.context.sections import Part
 from agents.context.subject_request import (
     JOINT,
     Piece,
     Reading,
     Sent,
     Steering,
+    TooLong,
     arrange,
     noted,
     noted_parts,
     paragraph_starts,
 )
-from agents.context.values import Part, TooLong
 from loom.access import Actor, get_actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.commands.trees import change_tree
 from loom.models import Tree, User
 from loom.rules.documents import LoreEntry, chosen_lore, divided, entry_of, keys_of, occurs

@@ -2,8 +2,16 @@
 
 import pytest
 
-from agents.context.subject_request import ASKS, EXAMPLES, Piece, Reading, Sent, arrange, way_of
-from agents.context.values import TooLong
+from agents.context.subject_request import (
+    ASKS,
+    EXAMPLES,
+    Piece,
+    Reading,
+    Sent,
+    TooLong,
+    arrange,
+    way_of,
+)
 
 Line = tuple[str, str]
 

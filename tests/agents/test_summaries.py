@@ -6,14 +6,15 @@ from collections.abc import Callable
 import pytest
 from rest_framework.test import APIClient
 
-from agents.agent_prompt import next_place
-from agents.prompt_inputs import twigs
+from agents.agent_prompt import twigs
+from agents.next_request import next_place
+from agents.orders import assembled_for
 from agents.providers.registry import provider_of
-from agents.subject_prompt import assembled_for
 from agents.tasks import summarise as task
 from loom.access import Actor
 from loom.commands import node_writer, summaries
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.commands.groves import change_grove
 from loom.models import (
     SUMMARY,

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from agents.context.agent_request import Sent, assemble
-from agents.context.sections import every, memory, outline, path, rendered, shrinking
-from agents.context.values import Action, Near, Stop, Twig, View
+from agents.context.sections import Stop, every, memory, outline, path, rendered, shrinking
+from agents.context.values import Action, Near, Twig, View
 from tests.agents.test_aware import ADA, AWARE, VIEW
 
 TWIGS = (

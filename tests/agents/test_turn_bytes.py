@@ -7,7 +7,8 @@ import pytest
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Node, Participant, Tree
 from tests.agents.acting import asked, step, went
 from tests.providers.scripted import ScriptedProvider

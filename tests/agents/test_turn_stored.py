@@ -7,10 +7,11 @@ from django.db.models import F
 
 from bench.storage import prose, sizes
 from loom.access import Actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Generation, Node, Participant, Step, Tree, Turn
 from loom.queries.node_bodies import message_of
-from loom.queries.workspaces import said_in
+from loom.queries.workspace_bodies import said_in
 from loom.web.display import cast_of
 from loom.web.turns import shown as turns_shown
 from tests.agents.acting import asked, went

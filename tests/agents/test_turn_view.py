@@ -6,13 +6,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from agents import subject_prompt
-from agents.agent_prompt import assembled, place_of
+from agents import orders
+from agents.agent_prompt import place_of
+from agents.orders import assembled
 from agents.turns import run_turn
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands import trees
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.events import streams
 from loom.models import Participant, Step, Tree, Turn
 from tests.agents.acting import asked, went
@@ -68,7 +70,7 @@ def test_the_request_is_no_hit_and_a_hit_says_where_it_is(
 def test_after_a_switch_to_another_tree_the_view_is_of_that_tree(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
 ) -> None:
-    other = node_writer.make_tree(actor, title="Elsewhere")
+    other = trees.new_tree(actor, title="Elsewhere")
     there = execute_line(actor, other, Request('respond root "Another story."')).body["refs"][0]
     provider.script(says(f"→ switch to tree:{other.uid} node:{there}\n→ tree\n"), says("Done."))
     went(asked(actor, tree, agent, node=opening))
@@ -147,7 +149,7 @@ def test_a_round_is_assembled_once_priced_and_sent_from_the_same_value(
         made.append(sent.tokens)
         return sent
 
-    monkeypatch.setattr(subject_prompt, "assembled", counting)
+    monkeypatch.setattr(orders, "assembled", counting)
     provider.script(says(f"→ view {opening}\n"), says("Done."))
     turn = went(asked(actor, tree, agent, node=opening))
     assert len(made) == len(provider.seen) == 2

@@ -9,7 +9,8 @@ from rest_framework.test import APIClient
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Call, Event, Generation, Node, Participant, Step, Tree, Turn
 from loom.queries import lookup
 from loom.rules.errors import CommandError
@@ -200,17 +201,17 @@ def test_rights_are_taken_anew_for_each_line(
     opening: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from agents import turn_lines
+    from agents import turns
 
     provider.script(says('→ annotate here "a"\n→ annotate here "b"'), says("Ok."))
-    before = turn_lines._run
+    before = turns._run
 
     def narrowing(*given: object) -> str:
         warning = before(*given)  # type: ignore[arg-type]
         Participant.objects.filter(pk=agent.pk).update(permissions=["loom_aware", "loom_generate"])
         return warning
 
-    monkeypatch.setattr(turn_lines, "_run", narrowing)
+    monkeypatch.setattr(turns, "_run", narrowing)
     turn = went(asked(actor, tree, agent, node=opening))
     assert [outcome for _, outcome in outcomes(turn)] == ["ok", "PERMISSION_DENIED"]
 

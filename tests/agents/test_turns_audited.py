@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from agents.prompt_inputs import asker_of, pieces_of
+from agents.subject_prompt import asker_of, pieces_of
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Generation, Membership, Participant, Step, Tree, Turn, User
 from loom.queries import lookup
 from loom.queries.workspaces import turns as rows
@@ -41,7 +42,7 @@ def test_a_turn_ends_at_once_when_who_asked_for_it_is_no_member_any_more(
         Membership.objects.filter(user=actor.user, grove=tree.grove).delete()
         return said
 
-    monkeypatch.setattr("agents.turn_lines.execute_line", removing)
+    monkeypatch.setattr("agents.turns.execute_line", removing)
     turn = went(asked(actor, tree, agent, node=opening))
     assert outcomes(turn) == [('→ annotate here "a"', "ok")]
     assert (turn.status, turn.finish) == ("failed", "interrupted:permission_denied")

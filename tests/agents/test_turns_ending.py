@@ -7,11 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents import tasks, turn_lines
+from agents import tasks, turns
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import generation_lifecycle, turn_lifecycle
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Generation, Node, Participant, Step, Tree, Turn
 from loom.models.generations import ENDED_TURN
 from loom.queries.workspaces import turns as rows
@@ -101,7 +102,7 @@ def test_a_line_that_ran_when_its_worker_was_lost_is_told_and_not_run_again(
 ) -> None:
     provider.script(says(SAID), says("Two."))
     turn = asked(actor, tree, agent, input="Begin.")
-    lost_after("execute_line", times, monkeypatch, place=turn_lines)
+    lost_after("execute_line", times, monkeypatch, place=turns)
     with pytest.raises(WorkerLostError):
         went(turn)
     forget_leases()
@@ -174,7 +175,7 @@ def test_a_turn_that_is_stopped_between_two_lines_runs_no_more_of_them(
 ) -> None:
     provider.script(says(SAID))
     turn = asked(actor, tree, agent, input="Begin.")
-    before = turn_lines.next_line
+    before = turns.next_line
 
     def stopping(*given: object) -> bool:
         went_on = before(*given)  # type: ignore[arg-type]

@@ -13,7 +13,8 @@ from django.db.models import JSONField
 from loom.access import Actor
 from loom.models import Call, Generation, Participant, Step, Tree, Turn
 from loom.queries.node_bodies import messages_of
-from loom.queries.workspaces import lines_of, said_in
+from loom.queries.workspace_bodies import said_in
+from loom.queries.workspaces import lines_of
 from loom.queries.workspaces import turns as all_turns
 from loom.web.display import cast_of
 from loom.web.turns import shown as turns_shown

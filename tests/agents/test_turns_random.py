@@ -9,12 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from agents import tasks
-from agents.providers.exchange import Limits
+from agents import runs
+from agents.providers.transport import Limits
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Event, Generation, Node, Participant, Step, Tree, Turn
 from loom.models.generations import ENDED_TURN
 from loom.queries.workspaces import turns as rows
@@ -102,7 +103,7 @@ LINES = (
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that falls silent is soon given up."""
     quick = replace(Limits(), first_s=0.4, idle_s=0.4)
-    monkeypatch.setattr(tasks, "LIMITS", quick)
+    monkeypatch.setattr(runs, "LIMITS", quick)
 
 
 @pytest.fixture(params=["openai", "anthropic"])

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from django.utils import timezone
 
-from agents import generations, tasks
+from agents import runs, tasks
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import turn_lifecycle
@@ -101,7 +101,7 @@ def test_a_stream_ends_with_the_time_of_its_turn_and_what_came_is_kept(
     running = Running(row)
     until(lambda: again(row).text, what="the first text")
     later = SimpleNamespace(now=lambda: timezone.now() + timedelta(seconds=61))
-    monkeypatch.setattr(generations, "timezone", later)
+    monkeypatch.setattr(runs, "timezone", later)
     running.ended()
     Turn.objects.filter(pk=turn.pk).update(created_at=timezone.now() - timedelta(seconds=61))
     turn = went(turn)
@@ -129,7 +129,7 @@ def test_a_silent_provider_is_not_waited_for_longer_because_it_is_tried_again(
     provider: ScriptedProvider,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(generations, "SILENT_S", 0.3)
+    monkeypatch.setattr(runs, "SILENT_S", 0.3)
     provider.default = says(HOLD, "late")
     turn = went(asked(actor, tree, agent, input="Begin."))
     assert (turn.status, turn.error["reason"] if turn.error else "") == ("failed", "timeout")

@@ -4,13 +4,14 @@ import json
 
 import pytest
 
-from agents.agent_prompt import assembled, next_place
-from agents.subject_prompt import order_of
+from agents.next_request import next_place
+from agents.orders import assembled, order_of
 from loom import access
 from loom.access import acting_as
-from loom.commands import node_writer, step_records
-from loom.commands.context import touched
-from loom.commands.execute import Request, execute_line
+from loom.commands import node_writer, trees
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
+from loom.commands.registry import touched
 from loom.models import Generation, Participant, Step, Tree, User, Workspace
 from loom.rules.errors import CommandError
 from tests.agents.acting import asked, outcomes, went
@@ -55,7 +56,7 @@ def test_a_source_of_the_own_grove_is_sent_but_not_below_what_is_pruned_there(
     two, left = two_groves, two_groves.left
     _subject(two, provider)
     actor = left.actor(two.only_left)
-    other = node_writer.make_tree(actor, title="Beside")
+    other = trees.new_tree(actor, title="Beside")
     above = execute_line(actor, other, Request('respond root "An old owl."')).body["refs"][0]
     below = execute_line(actor, other, Request(f'respond {above} "It hoots."')).body["refs"][0]
     far = f"tree:{other.uid} node:{below}"
@@ -158,7 +159,7 @@ def test_steps_and_context_of_an_agent_are_guarded_as_calls_are(
     Step.objects.filter(turn_uid=turn.uid).update(message=SECRET, line=f"view {two.far}")
     for step in Step.objects.filter(turn_uid=turn.uid):
         step.touched.all().delete()
-        step_records.touch(step, touched(two.right.text))
+        node_writer.touch(step, touched(two.right.text))
     view = node_writer.workspace_of(agent, left.tree)
     page = f"/trees/{left.tree.uid}?node={left.text.local_id}"
     for where in (f"workspace={view.uid}", f"turn={turn.uid}"):

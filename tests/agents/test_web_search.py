@@ -10,16 +10,18 @@ from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from agents import probes
+from agents.providers.web_search import run_search
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.api.waiting import of_search, still_open
 from loom.commands import node_writer, web_search
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.commands.web_search import NewService
 from loom.live.frames import changed_by
 from loom.models import Event, Participant, Purse, Step, Tree, Turn, WebSearch, Window
-from loom.queries.usage import left_of, today
+from loom.models.base import today
+from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
 from tests.agents.acting import asked, outcomes, run_queued, went
 from tests.agents.conftest import AGENT
@@ -64,7 +66,7 @@ def found(actor: Actor, tree: Tree, line: str) -> Step:
     assert answer.running and answer.step is not None
     search = web_search.of_step(answer.step)
     assert search is not None
-    probes.run_search(search.uid)
+    run_search(search.uid)
     return Step.objects.get(pk=answer.step.pk)
 
 
@@ -276,7 +278,7 @@ def test_over_the_api_the_answer_is_the_results_or_the_refusal(
 def _at_once(uid: str) -> None:
     from django.db import transaction
 
-    transaction.on_commit(lambda: probes.run_search(uid))
+    transaction.on_commit(lambda: run_search(uid))
 
 
 def test_a_turn_searches_side_by_side_and_is_sent_the_results(
@@ -298,7 +300,7 @@ def test_a_turn_searches_side_by_side_and_is_sent_the_results(
     assert WebSearch.objects.filter(turn_uid=turn.uid, status="queued").count() == 2
     provider.script(answers(pages("one")), answers({}, 500), says("I found it."))
     for one in WebSearch.objects.filter(turn_uid=turn.uid):
-        probes.run_search(one.uid)
+        run_search(one.uid)
     turn = went(turn)
     assert turn.status == "done" and turn.node is not None
     assert outcomes(turn) == [

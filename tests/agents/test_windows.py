@@ -10,13 +10,16 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from agents.agent_prompt import assembled, next_place
+from agents.next_request import next_place
+from agents.orders import assembled
 from loom.access import Actor, acting_as
-from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands import node_writer, trees
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.commands.web_search import NewService, remove_service, set_service
 from loom.models import Event, Node, Participant, Tree, Turn, User, Window
-from loom.queries.windows import _nested, depth_in, depths_of, parents_of
+from loom.queries.windows import parents_of
+from loom.queries.workspaces import _nested, depth_in, depths_of
 from tests.agents.acting import asked, outcomes, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
@@ -212,7 +215,7 @@ class Editor:
         agent.permissions = ["loom_aware", "loom_write"]
         agent.save()
         self.actor, self.agent, self.provider = actor, agent, provider
-        self.tree = node_writer.make_tree(actor, title="Lines", mode="buffer")
+        self.tree = trees.new_tree(actor, title="Lines", mode="buffer")
         text = "\n".join(f"line {n}" for n in range(1, 13))
         said = execute_line(actor, self.tree, Request(f"respond root\n{text}\n←"))
         self.node = said.body["refs"][0]

@@ -4,9 +4,11 @@ import json
 
 import pytest
 
-from agents.agent_prompt import assembled, place_of
+from agents.agent_prompt import place_of
+from agents.orders import assembled
 from loom.access import Actor, acting_as
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Participant, Tree
 from tests.agents.acting import asked, went
 from tests.providers.scripted import ScriptedProvider

@@ -8,10 +8,12 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.commands import node_writer, step_records
-from loom.commands.execute import Request, execute_line
+from loom.commands import node_writer, trees
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
+from loom.commands.windows import set_settings
 from loom.models import Participant, Tree, User, Window
-from loom.rules.node_text import count
+from loom.rules.node_values import count
 from tests.agents.acting import asked, outcomes, went
 from tests.agents.test_windows import Talk
 from tests.providers.scripted import ScriptedProvider
@@ -114,14 +116,14 @@ def test_what_a_request_names_is_listed_and_opened_only_where_that_is_set(
     assert f"· names {notes} §place, {talk.node}, zz99" in section(off, "STATUS")
     assert "---WINDOW " not in off
     view = node_writer.workspace_of(talk.agent, talk.tree)
-    step_records.set_settings(actor, view, {"auto_open": True})
+    set_settings(actor, view, {"auto_open": True})
     on = asks(talk, words)
     assert "A lamp stood there." in section(on, "WINDOWS")
     assert "She left." not in section(on, "WINDOWS")
     assert f"[{talk.node}] · lines 1-1" in section(on, "WINDOWS")
     rows = Window.objects.filter(is_closed=False)
     assert {(one.is_kept, one.is_visible) for one in rows} == {(False, False)}
-    step_records.set_settings(actor, view, {"window_lines_max": 1})
+    set_settings(actor, view, {"window_lines_max": 1})
     assert section(asks(talk, words), "WINDOWS").count("---WINDOW #") == 1
 
 
@@ -129,7 +131,7 @@ def test_windows_that_were_hidden_for_lack_of_room_are_named_until_the_turn_ends
     talk: Talk, notes: str, actor: Actor
 ) -> None:
     view = node_writer.workspace_of(talk.agent, talk.tree)
-    step_records.set_settings(actor, view, {"window_lines_max": 3, "evict": "lru"})
+    set_settings(actor, view, {"window_lines_max": 3, "evict": "lru"})
     talk.turn(f"→ open {notes} §motive keep\n", f"→ open {notes} §place keep\n", "Seen.")
     first = Window.objects.order_by("number").first()
     assert first is not None and not first.is_visible
@@ -256,7 +258,7 @@ def test_a_buffer_has_the_same_sections_as_a_dialogue(
     talk: Talk, actor: Actor, agent: Participant, provider: ScriptedProvider
 ) -> None:
     def frames(mode: str) -> list[str]:
-        tree = node_writer.make_tree(actor, title=f"A {mode}", mode=mode)
+        tree = trees.new_tree(actor, title=f"A {mode}", mode=mode)
         line = Request('respond root "The sea."')
         node = str(execute_line(actor, tree, line).body["refs"][0])
         one = Talk(actor, tree, agent, provider, node)

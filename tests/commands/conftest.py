@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from loom.access import Actor, get_actor
-from loom.commands.execute import Answer, Request, execute_line
+from loom.commands.context import Answer, Request
+from loom.commands.execute import execute_line
 from loom.models import Grove, Tree, User
 
 Say = Callable[..., Answer]

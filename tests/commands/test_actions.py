@@ -12,8 +12,9 @@ from loom.access import Actor, get_actor
 from loom.commands import command_reference, groves, participants, registry
 from loom.commands import trees as tree_commands
 from loom.commands.execute import execute
+from loom.commands.node_writer import recorded
 from loom.commands.participants import Changes
-from loom.commands.registry import actions, recorded
+from loom.commands.registry import actions
 from loom.commands.trees import NewTree
 from loom.events import streams
 from loom.models import Event, Grove, Step, Tree, User

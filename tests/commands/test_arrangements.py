@@ -7,7 +7,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.commands import node_writer
+from loom.commands import trees
 from loom.models import Tree, User
 from tests.commands.conftest import Say
 
@@ -45,7 +45,7 @@ def test_an_arrangement_is_kept_renamed_opened_in_another_tree_and_removed(
     assert kept("patch", {"id": uid, "name": "Lights"}).json()["name"] == "Lights"
     (one,) = kept("get")
     assert (one["name"], one["body"]) == ("Lights", {"lines": lines})
-    other = node_writer.make_tree(actor, title="Elsewhere")
+    other = trees.new_tree(actor, title="Elsewhere")
     for line in one["body"]["lines"]:
         assert say(line, into=other).reply.startswith("✓ opened")
     assert kept("delete", {"id": uid}).status_code == 200

@@ -11,9 +11,11 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor
 from loom.commands import document_actions, node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Document, Tree, User
-from loom.queries.windows import Augment, circle_of, in_order
+from loom.queries.workspace_bodies import circle_of
+from loom.queries.workspaces import Augment, in_order
 from loom.rules.errors import CommandError
 from tests.commands.conftest import untold
 from tests.two_groves import SECRET, TwoGroves

@@ -4,8 +4,9 @@ import pytest
 from django.db import OperationalError
 
 from loom.access import Actor
-from loom.commands import step_records
-from loom.commands.execute import Request, execute_line
+from loom.commands import execute
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.events import streams
 from loom.models import Node, Step, Tree
 from loom.rules.errors import CommandError
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def _busy(monkeypatch: pytest.MonkeyPatch, times: int, words: str = "database is locked") -> None:
     """Has the next commands find the database busy, so many times, once they have written."""
-    done, left = step_records.done, [times]
+    done, left = execute.done, [times]
 
     def late(*given: object) -> object:
         answer = done(*given)  # type: ignore[arg-type]
@@ -24,7 +25,7 @@ def _busy(monkeypatch: pytest.MonkeyPatch, times: int, words: str = "database is
             raise OperationalError(words)
         return answer
 
-    monkeypatch.setattr(step_records, "done", late)
+    monkeypatch.setattr(execute, "done", late)
     monkeypatch.setattr(streams, "RETRY_S", 0.0)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from loom.access import Actor, acting_as
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.commands.view import MOST_WORDS, word_difference
 from loom.models import Participant, Tree
 from loom.rules.errors import CommandError

@@ -8,7 +8,8 @@ from django.utils import timezone
 from loom.access import Actor, acting_as, documents_for, get_actor
 from loom.commands import document_actions as documents
 from loom.commands import document_log, trees
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.grammar.refs import Ref, parse_ref
 from loom.models import (
     Document,

@@ -9,7 +9,8 @@ from django.db import OperationalError, connection, connections, transaction
 
 from loom import commands
 from loom.access import Actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.events import streams
 from loom.models import Tree
 from loom.rules.errors import CommandError

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.commands import node_writer
+from loom.commands import trees
 from loom.models import Node, Step, Tree, User
 from tests.commands.test_window_forms import View, newest
 from tests.thorough import tries
@@ -24,7 +24,7 @@ LAWS = settings(
 @pytest.fixture
 def view(actor: Actor, owner: User, api: Callable[..., APIClient]) -> View:
     """In a tree of buffer mode, where an edit is a version."""
-    tree = node_writer.make_tree(actor, title="Lenses", mode="buffer")
+    tree = trees.new_tree(actor, title="Lenses", mode="buffer")
     return View(actor, tree, api(owner))
 
 

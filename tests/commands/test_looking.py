@@ -6,12 +6,13 @@ from dataclasses import replace
 import pytest
 
 from loom.access import Actor, get_actor
-from loom.commands import node_writer, registry
-from loom.commands.execute import Request, execute_line
+from loom.commands import registry, trees
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Event, Grove, Node, Participant, Step, Tree, User
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.errors import CommandError
-from loom.rules.permissions import LOOM, OF_ROLE, READ_DOCUMENTS, WRITE
+from loom.rules.limits import LOOM, OF_ROLE, READ_DOCUMENTS, WRITE
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db
@@ -90,7 +91,7 @@ def test_looking_writes_a_step_and_no_event(say: Say) -> None:
 
 def test_another_trees_node_is_cross_tree(say: Say, write: Write, actor: Actor) -> None:
     a = write("a")
-    other = node_writer.make_tree(actor, title="Other")
+    other = trees.new_tree(actor, title="Other")
     with pytest.raises(CommandError) as refused:
         say(f"view {a}", into=other)
     assert refused.value.code == "CROSS_TREE"
@@ -102,7 +103,7 @@ def test_a_node_of_another_tree_is_named_with_its_tree(
     say: Say, write: Write, actor: Actor
 ) -> None:
     a = write("far away")
-    other = node_writer.make_tree(actor, title="Other")
+    other = trees.new_tree(actor, title="Other")
     b = write("near", into=other)
     far = f"tree:{actor.grove.trees.get(title='Marie').uid} node:{a}"
     say(f'link {b} to tree:"Marie" node:{a} as:supports', into=other)
@@ -210,8 +211,8 @@ def test_a_part_that_is_not_there_is_refused_and_parts_are_read_only(
 def test_an_id_of_other_trees_names_them_all(
     say: Say, write: Write, actor: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    others = [node_writer.make_tree(actor, title=title) for title in ("A", "B")]
-    monkeypatch.setattr(identity, "draw", lambda *_: "z9z9")
+    others = [trees.new_tree(actor, title=title) for title in ("A", "B")]
+    monkeypatch.setattr(node_values, "draw", lambda *_: "z9z9")
     assert [write("x", into=other) for other in others] == ["z9z9", "z9z9"]
     with pytest.raises(CommandError) as refused:
         say("view z9z9")

@@ -7,7 +7,8 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor
 from loom.models import Link, Mark, Node, Tree, User
-from loom.queries.links import link_bodies, links_in, links_of
+from loom.queries.links import link_bodies, links_in
+from loom.queries.node_context import links_of
 from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
 from tests.two_groves import TwoGroves

@@ -8,7 +8,7 @@ from agents.subject_prompt import taken_settings
 from loom.access import Actor, get_actor
 from loom.commands.saved import pin_settings
 from loom.models import Event, Generation, Participant, Tree, User
-from loom.queries.lookup import settings_at
+from loom.queries.places import settings_at
 from loom.rules.errors import CommandError
 from loom.web.candidates import again
 from tests.commands.conftest import Say

@@ -6,9 +6,10 @@ import pytest
 
 from loom.access import Actor, acting_as, get_actor
 from loom.commands import drafts, node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Event, Node, Participant, Tree, User
-from loom.queries import lookup
+from loom.queries import lookup, places
 from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
 from tests.machines.replay import replayed, stored
@@ -24,7 +25,7 @@ def suggested(say: Say, node: str, text: str, **more: object) -> str:
 
 def current(tree: Tree, node: str) -> str:
     """The newest text of a node's slot."""
-    return lookup.newest_version(lookup.rows().get(tree=tree, local_id=node)).text
+    return places.newest_version(lookup.rows().get(tree=tree, local_id=node)).text
 
 
 def test_an_accepted_suggestion_is_a_version_and_settled(

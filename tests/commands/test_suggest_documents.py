@@ -10,10 +10,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor, acting_as
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Document, DocumentEmbed, Event, Node, Participant, Tree, User
 from loom.queries import documents as queries
-from loom.queries.documents import mentioning
+from loom.queries.node_context import mentioning
 from loom.rules.errors import CommandError
 from tests.commands.conftest import Say
 

@@ -12,7 +12,8 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor
 from loom.commands import node_writer, todos
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Event, Task, Tree, User
 from loom.rules.errors import CommandError
 from tests.two_groves import SECRET, TwoGroves

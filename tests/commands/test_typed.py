@@ -10,19 +10,20 @@ from django.test.utils import CaptureQueriesContext
 from loom import commands
 from loom.access import Actor
 from loom.commands import registry
-from loom.commands.context import Reply
+from loom.commands.command_args import checked
+from loom.commands.context import Reply, Request
 from loom.commands.continuing import Continue, continue_
-from loom.commands.execute import Request, execute, execute_line, line_of
+from loom.commands.execute import execute, execute_line, line_of
 from loom.commands.marks import Tag, tag
 from loom.commands.move import Switch, switch
 from loom.commands.nodes import Respond, Split, respond, split
-from loom.commands.registry import checked
 from loom.commands.view import View, view
 from loom.events import streams
-from loom.grammar.lines import STORED_WHOLE, read
+from loom.grammar.lines import read
 from loom.grammar.refs import Ref
 from loom.models import Event, Node, Step, Tree
 from loom.rules.errors import CommandError
+from loom.rules.node_values import STORED_WHOLE
 from tests.interfaces.matrix import LINES
 
 commands.load()

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from loom.access import Actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Generation, Link, Mark, Node, Participant, Step, Tree, User
 from loom.rules.errors import CommandError
 from tests.commands.conftest import Say

@@ -8,7 +8,8 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
 from loom.commands import groves, node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Grove, Node, Step, Tree, User, Window
 from loom.rules.errors import CommandError
 from tests.commands.conftest import untold

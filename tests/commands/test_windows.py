@@ -9,8 +9,9 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands import node_writer, trees
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.commands.groves import change_grove
 from loom.commands.trees import erase_rows
 from loom.models import Event, Node, Tree, User, Window
@@ -274,7 +275,7 @@ def test_others_do_not_see_a_persons_windows(
 def test_windows_go_with_their_tree_and_outlive_what_they_show(
     say: Say, node: str, actor: Actor, tree: Tree, owner: User, api: Callable[..., APIClient]
 ) -> None:
-    other = node_writer.make_tree(actor, title="Other")
+    other = trees.new_tree(actor, title="Other")
     far = execute_line(actor, other, Request('respond root "Far."')).body["refs"][0]
     say(f"open tree:{other.uid} node:{far} keep")
     execute_line(actor, other, Request(f"open {far} keep"))

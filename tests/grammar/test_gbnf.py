@@ -9,8 +9,8 @@ from loom.grammar.batches import Batch, segments_of
 from loom.grammar.forms import Form
 from loom.grammar.gbnf import Known, grammar_of, literal
 from loom.grammar.lines import read
-from loom.rules.identity import STORED
-from loom.rules.permissions import LOOM, WRITE
+from loom.rules.limits import LOOM, WRITE
+from loom.rules.link_types import STORED
 from tests.grammar.gbnf_reader import rules_of, strings
 from tests.grammar.table import ALIASES, ALL, FORMS
 from tests.thorough import tries

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agents.reply import Cutter, Language, read_reply
-from loom.grammar import reply_lines
+from agents.context.rounds import Cutter, Language, read_reply
+from loom.grammar import lines
 from loom.grammar.batches import MAX_COMMANDS, Batch, segments_of
-from loom.grammar.lines import Line, read
+from loom.grammar.line_reader import Line
+from loom.grammar.lines import read
 from tests.grammar.table import ALIASES, FORMS
 from tests.thorough import THOROUGH, tries
 
@@ -64,7 +65,7 @@ def test_a_line_is_read_once_however_it_comes(monkeypatch: pytest.MonkeyPatch) -
         seen.append(len(text))
         return read(text, FORMS, ALIASES)
 
-    monkeypatch.setattr(reply_lines, "read", counted)
+    monkeypatch.setattr(lines, "read", counted)
     cutter = Cutter(LANGUAGE)
     for number in range(300):
         for letter in f"→ frobnicate the {number} thing\n":

@@ -2,11 +2,11 @@
 
 import pytest
 
-from agents.reply import Reply, read_reply
-from agents.subject_prompt import language
+from agents.agent_prompt import language
+from agents.context.rounds import Reply, read_reply
 from loom.commands import registry
-from loom.grammar.lines import Line, read
-from loom.grammar.reply_lines import makes_window
+from loom.grammar.line_reader import Line
+from loom.grammar.lines import makes_window, read
 from loom.grammar.synonyms import DESTRUCTIVE
 from tests.grammar.judged import NEAR, REFUSED, RUNS, TEXT, rows
 

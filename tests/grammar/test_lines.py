@@ -2,9 +2,9 @@
 
 import pytest
 
-from loom.grammar.lines import Line, read
-from loom.grammar.refs import Ref, Slice
-from loom.grammar.tokens import ParseError
+from loom.grammar.line_reader import Line
+from loom.grammar.lines import read
+from loom.grammar.refs import ParseError, Ref, Slice
 from tests.grammar.table import ALIASES, FORMS
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from loom.grammar.refs import Ref, Slice, parse_ref, print_ref
-from loom.grammar.tokens import ParseError
+from loom.grammar.refs import ParseError, Ref, Slice, parse_ref, print_ref
 
 WRITTEN = [
     ("a7x2", Ref("node", "a7x2"), "a7x2"),

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loom.grammar.refs import Slice
+from loom.grammar.refs import ParseError, Slice
 from loom.grammar.slices import get, placed, put
-from loom.grammar.tokens import ParseError
 from tests.thorough import tries
 
 DOCUMENT = """# Story

@@ -11,8 +11,7 @@ from tests.house.sources import ROOT, files, name_of
 ROOMS = ("loom/commands/", "loom/events/", "loom/transfer/", "loom/migrations/")
 # Writes elsewhere that change nothing that anybody else sees.
 ELSEWHERE = {
-    "agents/persistence.py": "a write of nothing, to see whether writes go through",
-    "agents/tasks.py": "old receipts and ended sessions are deleted",
+    "agents/tasks.py": "old receipts and ended sessions are deleted, and a write of nothing",
     "loom/api/transfer.py": "the row of an import, which a worker then takes",
     "loom/management/commands/firststart.py": "who set the installation up",
 }
@@ -20,15 +19,15 @@ ELSEWHERE = {
 PARTS = {
     "document_log": "how documents are stored: what several type, and what it settles into",
     "drafts": "what a person types, many times a minute; no step, no world",
-    "execute": "runs a command",
+    "execute": "runs a command and writes its step",
     "generation_lifecycle": "a worker's generation is queued, begins, grows and ends",
     "inverse": "used by undo",
     "lenses": "used by edit and suggest",
     "money": "what a generation reserves and spends",
-    "node_writer": "how nodes are stored",
+    "node_writer": "how nodes and views are stored",
     "people": "accounts, which belong to no grove",
+    "receipts": "keeps the answer to a line that came with a key",
     "registry": "runs an action and writes its step",
-    "step_records": "writes steps, views and receipts",
     "windows": "how windows are opened, merged and moved",
 }
 ALWAYS = {

@@ -10,7 +10,7 @@ from django.db import DataError, IntegrityError, OperationalError, connection
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.test import APIClient
 
-from loom.api.bodies import MAX_BYTES, MAX_DEPTH, read_json
+from loom.api.requests import MAX_BYTES, MAX_DEPTH, read_json
 from loom.models import Grove, User
 from loom.rules.errors import CommandError
 from tests.interfaces.matrix import ROWS

@@ -10,7 +10,7 @@ from django.test import Client as Browser
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from loom.api import auth
+from loom.api import requests
 from loom.commands import people
 from loom.live.reads import Pass, memberships, verdicts_of
 from loom.models import ApiKey, Tree, User, UserSession
@@ -180,12 +180,12 @@ def test_requests_over_the_limit_are_told_when_to_come_again(
 def test_a_broker_that_is_away_lets_requests_through(
     owner: User, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(auth._Away, "until", 0.0)
+    monkeypatch.setattr(requests._Away, "until", 0.0)
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     settings.REQUESTS_A_MINUTE = 1
     client, _ = bearer(owner)
     assert [client.get("/api/me").status_code for _ in range(3)] == [200] * 3
-    monkeypatch.setattr(auth._Away, "until", 0.0)
+    monkeypatch.setattr(requests._Away, "until", 0.0)
 
 
 def test_times_and_who_i_am(owner: User, tree: Tree, api: Client) -> None:

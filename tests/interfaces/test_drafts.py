@@ -9,7 +9,8 @@ from rest_framework.test import APIClient
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Draft, Grove, Participant, Tree, User
 from loom.rules.errors import CommandError
 

@@ -7,9 +7,9 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import get_actor
-from loom.commands import node_writer
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Grove, Tree, User
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +25,7 @@ def found(
     node = execute_line(hers, tree, Request('respond root "A river, a river."')).body["refs"][0]
     execute_line(hers, tree, Request(f'annotate {node} "Which river?"'))
     execute_line(hers, tree, Request(f"tag {node} #water"))
-    old = node_writer.make_tree(mine, title="River, old")
+    old = tree_commands.new_tree(mine, title="River, old")
     tree_commands.change_tree(mine, old, {"archived": True})
 
     def ask(**asked: str) -> Any:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pygments.lexer import RegexLexer
 from pygments.token import Token
 
-from loom.api.bodies import MAX_BYTES, MAX_DEPTH, read_json
+from loom.api.requests import MAX_BYTES, MAX_DEPTH, read_json
 from loom.rules.errors import CommandError
 from loom.transfer import files
 from loom.transfer.files import demand_readable

@@ -8,9 +8,9 @@ import pytest
 from django.db import connection
 from rest_framework.test import APIClient
 
-from agents.providers.exchange import Failure
+from agents.providers.failures import Failure
 from loom.access import Actor
-from loom.commands import generation_lifecycle, node_writer
+from loom.commands import generation_lifecycle, node_writer, trees
 from loom.events.streams import head
 from loom.models import Event, Generation, Node, Participant, Step, Tree, User
 
@@ -264,7 +264,7 @@ def test_each_code_has_its_status_and_says_whether_to_try_again(
     code: str,
     retryable: bool,
 ) -> None:
-    second = node_writer.make_tree(actor, title="Second", mode="dialogue")
+    second = trees.new_tree(actor, title="Second", mode="dialogue")
     url = f"/api/trees/{second.uid}/commands"
     other = api(owner).post(url, {"line": 'respond root "There."'}, format="json").json()["refs"][0]
     node = send('respond root "Here."').json()["refs"][0]
@@ -294,7 +294,7 @@ def test_the_registry_is_told(owner: User, api: Client) -> None:
 def test_a_line_in_another_tree_is_not_this_ones(
     send: Send, actor: Actor, owner: User, api: Client
 ) -> None:
-    other = node_writer.make_tree(actor, title="Other")
+    other = trees.new_tree(actor, title="Other")
     node = api(owner).post(
         f"/api/trees/{other.uid}/commands", {"line": 'respond "there"'}, format="json"
     )

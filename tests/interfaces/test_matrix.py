@@ -13,7 +13,7 @@ from loom.access import get_actor
 from loom.commands import registry
 from loom.commands.registry import Command
 from loom.models import Tree, User
-from loom.rules.permissions import OF_ROLE, ROLES
+from loom.rules.limits import OF_ROLE, ROLES
 from tests.interfaces.matrix import EVERYBODY, LIKE, LINES, ROWS
 from tests.interfaces.world import counted, open_windows, person, world  # noqa: F401 (a fixture)
 

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from loom.access import Actor
 from loom.commands import node_writer
 from loom.models import Tree, User, VersionChoice
-from loom.rules import identity
+from loom.rules import node_values
 from tests.queries.growing import add, chain, flag, version
 from tests.triggers import triggers_aside
 
@@ -43,7 +43,7 @@ def test_a_node_is_shown_in_full(actor: Actor, tree: Tree, reader: User, api: Cl
         "versions": 1,
         "descendants": 1,
     }
-    assert identity.sha256(body["proof"]) == body["hash"]
+    assert node_values.sha256(body["proof"]) == body["hash"]
     assert "descendants" not in _get(api(reader), tree, f"nodes/{b.local_id}")["counts"]
 
 

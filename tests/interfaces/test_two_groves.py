@@ -16,7 +16,8 @@ from django.urls.resolvers import URLPattern, URLResolver
 from rest_framework.test import APIClient
 
 from loom.access import get_actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.commands.trees import make_public_link
 from loom.models import User
 from loom.rules.errors import CommandError

@@ -9,9 +9,10 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor
 from loom.commands import generation_lifecycle
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Call, Generation, Grove, Participant, Tree, User
-from loom.queries.usage import today
+from loom.models.base import today
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Api = Callable[..., APIClient]

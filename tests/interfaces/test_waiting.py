@@ -17,7 +17,8 @@ from config.http import BodyHandler, handler
 from loom.access import get_actor
 from loom.api import waiting
 from loom.commands import generation_lifecycle
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Generation, Participant, Tree, User
 from tests.patience import PATIENCE_S
 

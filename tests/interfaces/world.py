@@ -16,7 +16,8 @@ from loom.access import Actor, get_actor
 from loom.commands import document_actions as documents
 from loom.commands import groves, node_writer, people
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Call, Generation, Grove, Node, Participant, Tree, Turn, User, UserSession
 from loom.transfer import images
 
@@ -57,7 +58,7 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
     open_windows(actor, tree, marked, tail)
     muse.permissions = ["loom_aware"]
     muse.save()
-    archived = node_writer.make_tree(actor, title=f"Old{tail}")
+    archived = tree_commands.new_tree(actor, title=f"Old{tail}")
     tree_commands.change_tree(actor, archived, {"archived": True})
     notes = documents.make_document(actor, title="Notes", text="# A lamp")
     documents.write_document(actor, notes, append="It burns.")

@@ -15,7 +15,7 @@ from loom.events import streams
 from loom.live import consumers
 from loom.live.consumers import hub
 from loom.models import ApiKey, Tree, User
-from loom.rules.identity import digest
+from loom.rules.node_values import digest
 from tests.patience import PATIENCE_S
 
 ORIGIN = "http://testserver"

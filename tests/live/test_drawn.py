@@ -11,13 +11,14 @@ from django.test.utils import CaptureQueriesContext
 
 from loom import access
 from loom.access import Actor, get_actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.commands.node_writer import make_items
 from loom.live import frames
 from loom.live import reads as live_reads
 from loom.models import Event, Generation, Participant, Step, StepItem, Tree, Turn, User
 from loom.queries.node_context import Spot
-from loom.rules.identity import of_node
+from loom.rules.node_values import of_node
 from loom.web import live_parts
 from loom.web.display import cast_from
 from loom.web.node_parts import drawn_of

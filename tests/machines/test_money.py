@@ -20,14 +20,16 @@ from hypothesis.stateful import (
 )
 from pytest_django import Settings
 
-from agents import tasks
-from agents.persistence import begin_lane, bury
+from agents import runs
+from agents.generations import begin_lane, bury
 from loom.access import Actor, get_actor
-from loom.commands import generation_lifecycle, node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands import generation_lifecycle, trees
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.events import streams
 from loom.models import Call, Generation, Grove, Participant
-from loom.queries.usage import left_of, today
+from loom.models.base import today
+from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
 from loom.rules.providers import NANO
 from tests.agents.acting import run_lane
@@ -69,7 +71,7 @@ class Day(RuleBasedStateMachine):
         for user in users:
             join(grove, user, "writer")
         self.people: list[Actor] = [get_actor(user, grove) for user in users]
-        self.tree = node_writer.make_tree(self.people[0])
+        self.tree = trees.new_tree(self.people[0])
         self.model = Participant.objects.create(
             grove=grove,
             kind="model",
@@ -151,7 +153,7 @@ class Day(RuleBasedStateMachine):
 @pytest.fixture
 def provider(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedProvider]:
     """An OpenAI-shaped provider over real HTTP, and attempts that follow each other at once."""
-    monkeypatch.setattr(tasks, "BACKOFF_S", 0.0)
+    monkeypatch.setattr(runs, "BACKOFF_S", 0.0)
     with ScriptedProvider() as scripted:
         settings.PROVIDER_ALLOW = (scripted.entry,)
         yield scripted

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from loom.access import Actor, get_actor
-from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands import trees
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.commands.node_writer import proof_of
 from loom.models import Event, Grove, Node, Participant, Tree, User
-from loom.rules import identity
+from loom.rules import node_values
 from loom.rules.errors import CommandError
 from tests.machines.replay import replayed, stored
 from tests.thorough import tries
@@ -58,7 +59,7 @@ class Loom(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.point = transaction.savepoint()
-        self.tree = node_writer.make_tree(self.people[0], mode="buffer")
+        self.tree = trees.new_tree(self.people[0], mode="buffer")
 
     def say(self, person: bool, line: str, **sent: Any) -> None:
         before = (Node.objects.count(), Event.objects.count())
@@ -101,7 +102,7 @@ class Loom(RuleBasedStateMachine):
             assert node.slot.slot_id == node.slot_id
             assert node.slot.parent_slot_id == node.parent_slot_id
             assert node.depth == (node.parent_slot.depth + 1 if node.parent_slot else 0)
-            assert node.hash == identity.sha256(proof_of(node, node.author.uid))
+            assert node.hash == node_values.sha256(proof_of(node, node.author.uid))
             assert Node.objects.filter(slot=node.slot_id, version_pruned=False).exists()
 
     def teardown(self) -> None:

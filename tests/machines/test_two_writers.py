@@ -7,8 +7,9 @@ import pytest
 from django.db import connection
 
 from loom.access import Actor, get_actor
-from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands import trees
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Event, Grove, Node, Receipt, Tree, User
 from loom.rules.errors import CommandError
 from tests.machines.replay import replayed, stored
@@ -49,7 +50,7 @@ def _together(
 
 
 def test_both_write_and_every_acknowledged_text_is_there(two: tuple[Actor, Actor]) -> None:
-    tree = node_writer.make_tree(two[0])
+    tree = trees.new_tree(two[0])
     outcomes = _together(two, tree, ('respond root "a"', 'respond root "b"'))
     assert outcomes == ["ok"] * (2 * TIMES)
     assert Node.objects.filter(tree=tree).count() == 2 * TIMES + 1
@@ -60,7 +61,7 @@ def test_both_write_and_every_acknowledged_text_is_there(two: tuple[Actor, Actor
 def test_prune_and_restore_against_each_other_stay_told_by_events(
     two: tuple[Actor, Actor],
 ) -> None:
-    tree = node_writer.make_tree(two[0])
+    tree = trees.new_tree(two[0])
     a = execute_line(two[0], tree, Request('respond root "a"')).body["refs"][0]
     outcomes = _together(two, tree, (f"prune {a}", f"restore {a}"))
     assert set(outcomes) <= {"ok", "REJECTED"}
@@ -71,7 +72,7 @@ def test_prune_and_restore_against_each_other_stay_told_by_events(
 
 
 def test_one_version_is_built_on_each_observation(two: tuple[Actor, Actor]) -> None:
-    tree = node_writer.make_tree(two[0])
+    tree = trees.new_tree(two[0])
     a = execute_line(two[0], tree, Request('respond root "a"')).body["refs"][0]
     line = f'edit {a} "b" as:version'
     outcomes = _together(two, tree, (line, line))
@@ -80,7 +81,7 @@ def test_one_version_is_built_on_each_observation(two: tuple[Actor, Actor]) -> N
 
 
 def test_the_same_key_at_once_makes_one_node(two: tuple[Actor, Actor]) -> None:
-    tree = node_writer.make_tree(two[0])
+    tree = trees.new_tree(two[0])
     same = (two[0], two[0])
     line = 'respond root "a"'
     assert set(_together(same, tree, (line, line), key="k{number}")) == {"ok"}

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from loom.access import Actor
-from loom.commands import node_writer, step_records, turn_lifecycle
-from loom.commands.execute import Request, execute_line
+from loom.commands import node_writer, trees, turn_lifecycle
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Node, Window
 from loom.queries.window_contents import contents_of
 from loom.rules.errors import CommandError
@@ -28,7 +29,7 @@ class Windows(RuleBasedStateMachine):
     def __init__(self, actor: Actor) -> None:
         super().__init__()
         self.actor = actor
-        self.tree = node_writer.make_tree(self.actor, title="Windows")
+        self.tree = trees.new_tree(self.actor, title="Windows")
         self.ids = []
         for name in "ab":
             text = "\n".join(f"{name}{n}" for n in range(1, LINES + 1))
@@ -80,7 +81,7 @@ class Windows(RuleBasedStateMachine):
         before = {one.number: one for one in rows}
         answer = " ".join(f"#{one}" for one in mentions)
         with transaction.atomic():
-            view = step_records.locked(self.view)
+            view = node_writer.locked(self.view)
             turn_lifecycle.hide_windows(view, answer, actor=self.actor.participant)
         for one in rows.all():
             was = before[one.number]

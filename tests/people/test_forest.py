@@ -10,7 +10,8 @@ from django.db import connection
 from loom.access import Actor, get_actor
 from loom.commands import node_writer
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Event, Generation, Node, Participant, Stream, Tree, User, Workspace
 from loom.rules.errors import CommandError
 from tests.people.conftest import AtOnce
@@ -107,10 +108,10 @@ def test_an_erased_tree_leaves_one_event_and_one_step_and_nothing_else(
 ) -> None:
     monkeypatch.setattr(tree_commands, "BATCH", 3)
     monkeypatch.setattr(tree_commands, "NODES", 2)
-    other = node_writer.make_tree(actor, title="Other")
+    other = tree_commands.new_tree(actor, title="Other")
     own = node_writer.workspace_of(actor.participant, other)
     before = _rows()
-    doomed = node_writer.make_tree(actor, title="Doomed")
+    doomed = tree_commands.new_tree(actor, title="Doomed")
     _grown(actor, doomed, muse)
     # A view of another tree may stand in this one.
     Workspace.objects.filter(pk=own.pk).update(position=Node.objects.filter(tree=doomed).last())

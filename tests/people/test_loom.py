@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from loom.access import Actor
-from loom.commands import node_writer
+from loom.commands import trees
 from loom.models import Node, Participant, Step, Tree, User
 
 pytestmark = pytest.mark.django_db
@@ -60,7 +60,7 @@ def test_who_belongs_elsewhere_or_nowhere_finds_nothing(tree: Tree, outsider: Us
 
 
 def test_titles_that_are_not_one_are_refused_with_the_ids(actor: Actor, tree: Tree) -> None:
-    other = node_writer.make_tree(actor, title="Marie")
+    other = trees.new_tree(actor, title="Marie")
     err = loom("view root", by="owner", tree="Marie")[2]
     assert tree.uid in err and other.uid in err
 

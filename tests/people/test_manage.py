@@ -20,7 +20,8 @@ from rest_framework.test import APIClient
 
 from config import urls
 from loom.access import Actor, get_actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.commands.money import open_sealed
 from loom.management import shell
 from loom.management.commands import backup

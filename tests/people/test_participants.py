@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agents.subject_prompt import configuration_of
+from agents.orders import configuration_of
 from config import env
 from loom.access import Actor
 from loom.commands import groves, money, participants
@@ -12,8 +12,8 @@ from loom.commands.money import key_of, open_sealed
 from loom.commands.participants import Changes, participant_body
 from loom.models import Event, Participant, User
 from loom.rules.errors import CommandError
-from loom.rules.permissions import PRESETS, Permission, broken_rule, preset_of
-from loom.rules.providers import REMEMBERED
+from loom.rules.limits import PRESETS, Permission, broken_rule, preset_of
+from loom.rules.provider_kinds import REMEMBERED
 
 pytestmark = pytest.mark.django_db
 URL = "https://models.example/v1"

@@ -6,9 +6,9 @@ from dataclasses import replace
 import httpx
 
 from agents.providers.attempt import Adapter, Ask, Attempt, Delta, Finished, StreamEvent
-from agents.providers.exchange import Failure, Limits
+from agents.providers.failures import Failure
 from agents.providers.registry import OpenAI
-from agents.providers.transport import CheckedTransport
+from agents.providers.transport import CheckedTransport, Limits
 from tests.patience import pass_time
 from tests.providers.scripted import ScriptedProvider
 

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from agents.providers.attempt import Ask, Attempt, StreamEvent
-from agents.providers.exchange import Limits
 from agents.providers.registry import LiteLLM, LiteLLMTransport
+from agents.providers.transport import Limits
 from tests.patience import PATIENCE_S
 from tests.providers.asking import LATER, ask, ask_as_time_passes, failure_of, is_whole, text_of
 from tests.providers.scripted import ScriptedProvider

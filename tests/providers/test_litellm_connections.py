@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from loom.rules.providers import LITELLM_BY_HANDLER, LITELLM_BY_SDK
+from loom.rules.provider_kinds import LITELLM_BY_HANDLER, LITELLM_BY_SDK
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.xdist_group("litellm")  # one process asks them all, and imports it
@@ -30,7 +30,7 @@ def watch(event, args):
 sys.addaudithook(watch)
 from agents.providers.attempt import Attempt
 from agents.providers.registry import LiteLLM, LiteLLMTransport
-from agents.providers.exchange import Limits
+from agents.providers.transport import Limits
 from agents.providers.attempt import Ask
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import redirects, says

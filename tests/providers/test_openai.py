@@ -8,7 +8,8 @@ from urllib.parse import quote
 import pytest
 
 from agents.providers.attempt import Usage
-from agents.providers.exchange import Failure, Limits
+from agents.providers.failures import Failure
+from agents.providers.transport import Limits
 from tests.providers.asking import (
     ask,
     ask_as_time_passes,

@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from agents.providers import transport as room
-from agents.providers.exchange import Broken
+from agents.providers.failures import Broken
 from agents.providers.transport import CheckedTransport, ask_system, checked_addresses
-from loom.rules.provider_addresses import read_url
+from loom.rules.providers import read_url
 from tests.providers.asking import ask, chat, failure_of
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import redirects

@@ -8,7 +8,7 @@ from loom.commands import node_writer
 from loom.commands.node_writer import NewNode
 from loom.events import streams
 from loom.models import Node, Participant, Stream, Tree
-from loom.queries import lookup
+from loom.queries import lookup, places
 
 
 def add(tree: Tree, author: Participant, text: str, parent: Node | None, **fields: Any) -> Node:
@@ -23,7 +23,7 @@ def add(tree: Tree, author: Participant, text: str, parent: Node | None, **field
 
 def version(author: Participant, of: Node, text: str) -> Node:
     """A new version in the slot of `of`, edited from it."""
-    parent = lookup.version_above(of, None)
+    parent = places.version_above(of, None)
     return add(of.tree, author, text, parent, slot=of, edited_from=of, kind=of.kind)
 
 

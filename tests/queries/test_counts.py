@@ -8,7 +8,8 @@ from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Node, Tree
 from loom.queries import outline
 from loom.queries.outline import measured, size_of

@@ -18,13 +18,13 @@ from django.urls.resolvers import URLPattern, URLResolver
 from rest_framework.test import APIClient
 
 from loom.access import Actor
+from loom.commands.context import Request
 from loom.commands.document_actions import write_document
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
 from loom.commands.groves import make_grove, make_invitation
-from loom.commands.node_writer import make_tree
 from loom.commands.participants import Changes, make_participant
 from loom.commands.people import make_key
-from loom.commands.trees import make_public_link
+from loom.commands.trees import make_public_link, new_tree
 from loom.models import Document, Participant, Tree, User, Workspace
 from loom.transfer import images
 from tests.agents.acting import asked, went
@@ -131,7 +131,7 @@ def fatten(actor: Actor, tree: Tree, ends: dict[str, str], numbers: range) -> No
         text = say(f'respond {ends["node"]} "more {one}"')
         note = say(f'annotate {ends["noted"]} "note {one}"')
         made = say(f'write doc:"D{one}" new "a text ![[{text}]]"')
-        elsewhere = make_tree(actor, title=f"Tree {one}")
+        elsewhere = new_tree(actor, title=f"Tree {one}")
         for line in (
             f'annotate {note} "a reply"',
             f'suggest {ends["node"]} "an opening {one}"',

@@ -8,7 +8,7 @@ from loom.commands import node_writer
 from loom.events import streams
 from loom.models import Event, Grove, Stream, Tree, User, VersionChoice
 from loom.queries.event_log import events_since
-from loom.queries.workspaces import workspace_body
+from loom.queries.workspace_bodies import workspace_body
 from tests.queries.growing import chain, version
 
 

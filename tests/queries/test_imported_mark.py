@@ -7,8 +7,9 @@ from django.apps import apps
 from django.db import connection
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands import trees
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.events import streams
 from loom.models import Import, Node, Tree
 from tests.triggers import triggers_aside
@@ -30,7 +31,7 @@ def test_what_came_before_the_end_of_an_import_is_marked(
         grove=tree.grove, participant=actor.participant, tree=tree, name="x", file="", status="done"
     )
     execute_line(actor, tree, Request('respond root "written here"'))
-    other = node_writer.make_tree(actor, title="Beside")
+    other = trees.new_tree(actor, title="Beside")
     with triggers_aside(connection):  # the migration runs before the guard of nodes is made
         migration.mark(apps, None)
     assert not Node.objects.filter(tree=other, imported__isnull=False).exists()

@@ -8,7 +8,8 @@ from rest_framework.test import APIClient
 from loom.access import Actor, get_actor
 from loom.commands import drafts, node_writer
 from loom.commands.annotations import names_in
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Mention, Stream, Tree, User, Workspace
 from loom.queries.event_log import counts_of, mentions_of, news_of
 from tests.two_groves import TwoGroves

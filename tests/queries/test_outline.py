@@ -11,7 +11,7 @@ from loom.commands import node_writer
 from loom.models import Node, Tree
 from loom.queries import lookup
 from loom.queries import outline as outlines
-from loom.queries.node_rows import fetch
+from loom.queries.lookup import fetch
 from loom.queries.outline import CHILDREN, SIBLINGS, outline, outline_left
 from tests.queries.growing import add, chain, flag, version
 from tests.queries.plans import recorded

@@ -8,7 +8,8 @@ from loom.access import Actor
 from loom.commands import node_writer
 from loom.models import Node, Tree, VersionChoice
 from loom.queries import lookup
-from loom.queries.lookup import NodeRow, path_ids, path_of
+from loom.queries.lookup import NodeRow, path_of
+from loom.queries.places import path_ids
 from tests.queries.growing import add, chain, flag, fresh, version
 from tests.triggers import triggers_aside
 

@@ -11,7 +11,8 @@ from rest_framework.test import APIClient
 from bench.trees import grow
 from loom import commands
 from loom.access import Actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.commands.node_writer import make_items
 from loom.commands.trees import make_public_link
 from loom.models import (
@@ -27,9 +28,10 @@ from loom.models import (
     Workspace,
 )
 from loom.models.base import new_uid
-from loom.queries.node_rows import pieces_of, rows_of
+from loom.queries.lookup import rows_of
+from loom.queries.provenance import pieces_of
 from loom.rules.errors import CommandError
-from loom.rules.identity import of_node
+from loom.rules.node_values import of_node
 from loom.web.live_parts import parts_for
 from tests.agents.acting import asked, went
 from tests.agents.conftest import agent, model, opening, provider  # noqa: F401 (fixtures)

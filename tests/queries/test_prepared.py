@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor
-from loom.commands import node_writer
+from loom.commands import trees
 from loom.models import Event, Node, Tree
 from loom.models.base import Given, Prepared
 
@@ -28,7 +28,7 @@ def _fields(row: Tree | Node) -> dict[str, object]:
 
 def test_rows_and_what_they_name_are_those_of_the_plain_query(actor: Actor, tree: Tree) -> None:
     for title in ("Ink", "Salt"):
-        made = node_writer.make_tree(actor, title=title)
+        made = trees.new_tree(actor, title=title)
         TREE.first(uid=made.uid)
         with CaptureQueriesContext(connection) as asked:
             found = TREE.first(uid=made.uid)

@@ -14,12 +14,13 @@ from rest_framework.test import APIClient
 from agents import tasks
 from bench.storage import prose
 from loom.access import Actor
-from loom.commands import step_records
-from loom.commands.execute import Request, execute_line
-from loom.grammar.lines import digest_of, named
+from loom.commands import receipts
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Event, Node, Receipt, Step, Tree, User
 from loom.queries.event_log import events_since
 from loom.rules.errors import CommandError
+from loom.rules.node_values import digest_of, named
 
 LONG = "It was a long way down, she said. " * 100
 NAMED = f'"It was a long way down, she said.…" (3,400 characters, sha256 {digest_of(LONG)})'
@@ -167,4 +168,4 @@ def test_old_receipts_and_ended_sessions_are_deleted(
 def test_receipts_are_found_by_their_age(db: None) -> None:
     old = Receipt.objects.filter(at__lt=timezone.now()).order_by("at").values_list("pk")
     assert "receipt_at" in old.explain()
-    assert step_records.delete_before(timezone.now()) == 0
+    assert receipts.delete_before(timezone.now()) == 0

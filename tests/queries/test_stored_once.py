@@ -14,8 +14,9 @@ from django.db import IntegrityError, connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands import trees
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Event, Generation, Node, Participant, Receipt, Step, Tree
 from loom.models.base import new_uid
 from loom.queries import lookup
@@ -82,7 +83,7 @@ def test_old_rows_name_their_texts_as_new_ones_do(
     answer = _old(actor, tree, muse)
     before = replayed(tree)
     _migrate()
-    written = node_writer.make_tree(actor, title="new")
+    written = trees.new_tree(actor, title="new")
     new = execute_line(actor, written, Request(LINE, key="new")).body
     old_step, new_step = Step.objects.order_by("id")
     assert (old_step.line, old_step.canonical) == (new_step.line, new_step.canonical)

@@ -12,7 +12,7 @@ from loom.access import Actor
 from loom.commands import node_writer
 from loom.models import Call, Node, Participant, Tree, VersionChoice
 from loom.queries import verify
-from loom.rules import identity
+from loom.rules import node_values
 from tests.queries.growing import add, chain, flag, fresh, version
 from tests.triggers import triggers_aside
 
@@ -86,7 +86,7 @@ def test_every_field_of_the_proof_counts(
 def test_a_change_with_a_new_hash_is_found_below(actor: Actor, tree: Tree) -> None:
     a, b = chain(tree, actor.participant, "a", "b")
     a.text = "A"
-    _tamper(a, text="A", hash=identity.sha256(node_writer.proof_of(a, actor.participant.uid)))
+    _tamper(a, text="A", hash=node_values.sha256(node_writer.proof_of(a, actor.participant.uid)))
     assert _broken(_whole(actor, tree)) == {b.local_id: verify.PARENT}
     assert verify.verify_node(actor, tree, None, fresh(b))["status"] == "invalid"
 
@@ -178,6 +178,6 @@ def test_an_imported_proof_keeps_its_author(actor: Actor, tree: Tree) -> None:
     _tamper(
         a,
         proof_author=a.proof_author,
-        hash=identity.sha256(node_writer.proof_of(a, actor.participant.uid)),
+        hash=node_values.sha256(node_writer.proof_of(a, actor.participant.uid)),
     )
     assert _whole(actor, tree)["status"] == "valid"

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.rules.budgets import (
-    PRESETS,
-    Budget,
+from loom.rules.errors import CommandError
+from loom.rules.limits import (
     Spent,
     budget_of,
     clock,
@@ -19,9 +18,9 @@ from loom.rules.budgets import (
     shown,
     what_is_over,
 )
-from loom.rules.errors import CommandError
+from loom.rules.options import BUDGETS, Budget
 
-STANDARD = PRESETS["standard"]
+STANDARD = BUDGETS["standard"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loom.rules.node_text import escaped, frames_escaped
+from loom.rules.node_values import escaped, frames_escaped
 
 UNSEEN = ["", " ", "   ", "\t", "\ufeff", "\u200b", "\u2060\u200d", "\u00a0", "\u3000", "\u2800"]
 BREAKS = ["", "a\n", "a\r", "a\r\n", "a\u2028", "a\x85", "a\x0b"]

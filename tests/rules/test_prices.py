@@ -8,7 +8,7 @@ from subprocess import run
 
 import pytest
 
-from loom.rules.providers import Counts, Prices, caches_from, counts_of, dollars, listed
+from loom.rules.providers import Counts, Prices, cached_from, counts_of, dollars, listed
 from tests.patience import PATIENCE_S
 
 TABLE = "model_prices_and_context_window_backup.json"
@@ -59,8 +59,8 @@ def test_the_tables_prices_hold_at_the_provider_only() -> None:
     assert listed("litellm:openai/gpt-4o-mini", "") == known
     assert listed("openai:gpt-4o-mini", "http://127.0.0.1:8080/v1") is None
     assert listed("local:smollm2", "") is None
-    assert caches_from("anthropic:claude-sonnet-4-5") == 1024
-    assert caches_from("local:smollm2") is None
+    assert cached_from("anthropic:claude-sonnet-4-5") == 1024
+    assert cached_from("local:smollm2") is None
 
 
 def test_the_listed_prices_are_those_of_litellm_which_is_not_imported() -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.rules.node_text import (
+from loom.rules.node_values import (
     GONE,
     SHORTEST_QUOTED,
     escaped,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loom.rules.errors import CommandError
-from loom.rules.providers import (
+from loom.rules.provider_kinds import (
     SAMPLERS_BY_NAME,
     checked_samplers,
     read_samplers,

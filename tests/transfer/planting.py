@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer
+from loom.commands import node_writer, trees
 from loom.events import streams
 from loom.models import Call, Node, Participant, Tree
 from loom.transfer.selection import Wanted
@@ -35,7 +35,7 @@ def plant(
     actor: Actor, muse: Participant, texts: list[Plant], *, mode: str = "buffer", **head: str
 ) -> tuple[Tree, list[Node]]:
     """The tree, and the node of each text."""
-    tree = node_writer.make_tree(actor, mode=mode, **{"title": "T", **head})
+    tree = trees.new_tree(actor, mode=mode, **{"title": "T", **head})
     made: list[Node] = []
     with transaction.atomic():
         writer = streams.lock(tree)

@@ -14,8 +14,9 @@ from rest_framework.test import APIClient
 from loom import tasks
 from loom.access import Actor
 from loom.api import transfer
-from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands import trees
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Import, Tree, User
 
 pytestmark = pytest.mark.django_db
@@ -121,7 +122,7 @@ def test_a_files_name_is_only_a_name(name: str, api: Client, writer: User) -> No
 @pytest.fixture
 def grown(actor: Actor, request: pytest.FixtureRequest) -> Tree:
     """A dialogue of three texts."""
-    tree = node_writer.make_tree(actor, title='The/"house" \u202e🌫️', mode="dialogue")
+    tree = trees.new_tree(actor, title='The/"house" \u202e🌫️', mode="dialogue")
     for text in ("One.", "Two\n  é", "Three"):
         execute_line(actor, tree, Request(f"respond\n{text}"))
     return Tree.objects.select_related("grove").get(pk=tree.pk)
@@ -158,7 +159,7 @@ def test_a_path_goes_out_as_text_and_markdown(
 
 
 def test_a_buffer_goes_out_byte_by_byte(api: Client, owner: User, actor: Actor) -> None:
-    tree = node_writer.make_tree(actor, title="T", mode="buffer")
+    tree = trees.new_tree(actor, title="T", mode="buffer")
     for text in ("Once ", "upon\r\n", " a time"):
         execute_line(actor, tree, Request(f"respond\n{text}"))
     address = f"/api/trees/{tree.uid}/export"

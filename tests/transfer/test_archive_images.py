@@ -10,7 +10,7 @@ import pytest
 from PIL import Image as Pillow
 
 from loom.models import Image
-from loom.rules.node_text import hashes_in
+from loom.rules.node_values import hashes_in
 from loom.transfer import images, importing
 from loom.transfer.images import named_in
 from tests.transfer.conftest import Bring, tree_of

@@ -6,8 +6,9 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands import trees
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Tree, User
 
 pytestmark = pytest.mark.django_db
@@ -16,7 +17,7 @@ Client = Callable[..., APIClient]
 
 def grow(actor: Actor, mode: str) -> tuple[Tree, list[str]]:
     """One. → Two, which goes on as Three and Four; Hidden is pruned."""
-    tree = node_writer.make_tree(actor, title="T", mode=mode)
+    tree = trees.new_tree(actor, title="T", mode=mode)
     made: list[str] = []
     for line in ('root "One."', '{0} "Two."', '{1} "Three."', '{1} "Four."', '{1} "Hidden."'):
         answer = execute_line(actor, tree, Request(f"respond {line.format(*made)}"))

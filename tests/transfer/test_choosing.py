@@ -13,8 +13,9 @@ from rest_framework.test import APIClient
 
 from loom import tasks
 from loom.access import Actor
-from loom.commands.execute import Request, execute_line
-from loom.commands.node_writer import make_tree
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
+from loom.commands.trees import new_tree
 from loom.models import Import, Participant, Tree, User, Workspace
 from loom.queries.verify import verify_tree
 from loom.transfer import importing
@@ -216,7 +217,7 @@ WRITTEN = "heddle zip pyloom loomsidian exoloom miniloom sillytavern jsonl markd
 def test_what_is_written_is_read_again(
     form: str, api: Client, owner: User, actor: Actor, bring: Bring
 ) -> None:
-    tree = make_tree(actor, title="Rain", mode="dialogue")
+    tree = new_tree(actor, title="Rain", mode="dialogue")
     for text in ("It rained.", "All night.", "And all day."):
         execute_line(actor, tree, Request(f"respond\n{text}"))
     answer = api(owner).get(f"/api/trees/{tree.uid}/export?format={form}")

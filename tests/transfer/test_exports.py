@@ -9,8 +9,9 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
 from loom.commands import trees as tree_commands
+from loom.commands.context import Request
 from loom.commands.document_actions import make_document
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
 from loom.models import Node, Participant, Tree, User
 from loom.transfer import archive_writer, exporting
 from loom.transfer.exporting import FORMATS

@@ -16,16 +16,16 @@ from django.core.management import call_command
 from PIL import Image as Pillow
 from rest_framework.test import APIClient
 
-from agents.prompt_inputs import _piece
+from agents.subject_prompt import _piece
 from loom import tasks
 from loom.access import Actor, get_actor
-from loom.commands import node_writer
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.management.commands import restore
 from loom.models import Grove, Image, Tree, User
-from loom.queries.node_rows import rows_of
-from loom.rules import node_text as rules
+from loom.queries.lookup import rows_of
+from loom.rules import node_values
 from loom.transfer import book_writers, images, importing
 from loom.transfer.exporting import FORMATS
 from loom.web import markdown
@@ -51,11 +51,11 @@ def sent(client: APIClient, tree: Tree, raw: bytes, name: str = "a.png", **more:
 def written(actor: Actor, tree: Tree, raw: bytes, alt: str = "a cat") -> tuple[str, str]:
     """The hash of an image of the tree, and the id of a text that names it."""
     sha256 = images.keep(actor, tree, raw).sha256
-    line = f"respond root\nLook: {rules.image_reference(sha256, alt)}!"
+    line = f"respond root\nLook: {node_values.image_reference(sha256, alt)}!"
     return sha256, execute_line(actor, tree, Request(line)).body["refs"][0]
 
 
-@pytest.mark.parametrize("kind", rules.IMAGE_TYPES)
+@pytest.mark.parametrize("kind", node_values.IMAGE_TYPES)
 def test_an_image_is_kept_and_read_as_it_was(
     kind: str, api: Client, writer: User, reader: User, tree: Tree
 ) -> None:
@@ -64,11 +64,11 @@ def test_an_image_is_kept_and_read_as_it_was(
     assert answer.status_code == 201, answer.content
     body = answer.json()
     assert (body["width"], body["height"], body["size"]) == (3, 2, len(raw))
-    assert body["media_type"] == rules.IMAGE_TYPES[kind][0], "by its content, not by its name"
+    assert body["media_type"] == node_values.IMAGE_TYPES[kind][0], "by its content, not by its name"
     assert body["text"] == f"![A (red) cat](image:{body['sha256']})"
     shown = api(reader).get(f"/api/images/{body['sha256']}")
     assert shown.status_code == 200 and shown.content == raw
-    assert shown["Content-Type"] == rules.IMAGE_TYPES[kind][0]
+    assert shown["Content-Type"] == node_values.IMAGE_TYPES[kind][0]
     assert shown["X-Content-Type-Options"] == "nosniff"
     assert shown["Content-Security-Policy"] == "default-src 'none'; sandbox"
     assert shown["Cross-Origin-Resource-Policy"] == "same-origin"
@@ -134,7 +134,7 @@ def test_an_archived_tree_takes_no_image(
 
 def test_a_page_shows_it_and_nothing_of_other_places() -> None:
     sha256 = "ab" * 32
-    shown = markdown.rendered(rules.image_reference(sha256, 'a "cat" <b>'))
+    shown = markdown.rendered(node_values.image_reference(sha256, 'a "cat" <b>'))
     assert f'src="/api/images/{sha256}"' in shown and "<b>" not in shown
     for other in ("http://e.org/a.png", "image:../secret", "image:" + "AB" * 32, "/api/me"):
         assert "<img" not in markdown.rendered(f"![x]({other})")
@@ -176,7 +176,7 @@ def test_a_book_has_webp_as_png_and_describes_what_is_gone(
     kept = images.keep(actor, tree, picture("WEBP")).sha256
     gone = images.keep(actor, tree, picture(colour="green")).sha256
     damaged = images.keep(actor, tree, picture(colour="blue")).sha256
-    every = " ".join(rules.image_reference(one, "a cat") for one in (kept, gone, damaged))
+    every = " ".join(node_values.image_reference(one, "a cat") for one in (kept, gone, damaged))
     images.path_of(gone).unlink()
     images.path_of(damaged).write_bytes(b"no image")
     local_id = execute_line(actor, tree, Request(f"respond root\n{every}")).body["refs"][0]
@@ -226,8 +226,8 @@ def test_an_image_goes_with_its_last_tree(
 ) -> None:
     raw = picture()
     sha256, _ = written(actor, tree, raw)
-    other = node_writer.make_tree(actor, title="Other")
-    execute_line(actor, other, Request(f"respond root\n{rules.image_reference(sha256, '')}"))
+    other = tree_commands.new_tree(actor, title="Other")
+    execute_line(actor, other, Request(f"respond root\n{node_values.image_reference(sha256, '')}"))
     for one, is_left in ((tree, True), (other, False)):
         tree_commands.change_tree(actor, one, {"archived": True})
         tree_commands.erase(actor, one, one.title)

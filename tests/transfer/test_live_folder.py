@@ -14,7 +14,8 @@ from django.db import OperationalError
 
 from loom.access import Actor, get_actor
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.management.commands import export
 from loom.models import Node, Participant, Tree, User
 from loom.queries.trees import head_of

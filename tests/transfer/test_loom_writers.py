@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from loom.access import Actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Mark, Participant
 from loom.transfer import format_writers
 from tests.thorough import tries

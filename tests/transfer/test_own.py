@@ -10,15 +10,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loom.access import Actor, get_actor
-from loom.commands import node_writer
+from loom.commands import node_writer, trees
+from loom.commands.context import Request
 from loom.commands.document_actions import make_document
-from loom.commands.execute import Request, execute_line
+from loom.commands.execute import execute_line
 from loom.models import Document, Event, Grove, Link, Mark, Node, Participant, Tree, User
+from loom.queries.lookup import NodeRow, rows_of
 from loom.queries.node_bodies import Facts, facts_of
-from loom.queries.node_rows import NodeRow, rows_of
 from loom.queries.verify import verify_tree
-from loom.rules import identity
-from loom.rules.identity import of_tree
+from loom.rules import node_values
+from loom.rules.node_values import of_tree
 from loom.transfer import heddle_writer, importing
 from loom.transfer.exporting import FORMATS
 from loom.transfer.tree_builder import Growing
@@ -78,8 +79,8 @@ def _by_muse(tree: Tree, muse: Participant, below: str) -> None:
         generation_uid="g1",
         finish="interrupted:stopped",
         sources=(
-            (identity.of_node(parent.pk), "primary", parent.hash),
-            (identity.of_tree(tree.pk), "context", ""),
+            (node_values.of_node(parent.pk), "primary", parent.hash),
+            (node_values.of_tree(tree.pk), "context", ""),
         ),
     )
     with transaction.atomic():
@@ -183,7 +184,7 @@ def test_in_another_grove_authors_come_by_name_and_are_nobody_there(
 
 def test_nothing_of_another_grove_is_found_out_by_a_link(lived: Tree, outsider: User) -> None:
     there = get_actor(outsider, Grove.objects.get(name="Elsewhere"))
-    file = json.loads(out(node_writer.make_tree(there, title="x")))
+    file = json.loads(out(trees.new_tree(there, title="x")))
     file["links"] = [{"source": "tree", "target": f"tree:{lived.uid}"}]
     row = file_of(there, file)
     importing.run(row.uid)
@@ -296,7 +297,7 @@ def test_out_in_and_out_again_is_the_same_file(
 ) -> None:
     from loom.rules.errors import CommandError
 
-    tree = node_writer.make_tree(actor, title="\u2028 t", mode="buffer")
+    tree = trees.new_tree(actor, title="\u2028 t", mode="buffer")
     made = ["root"]
     for verb, which, text in steps:
         ref = made[which % len(made)]

@@ -3,7 +3,7 @@
 import pytest
 
 from loom.models import Grove, Participant, User
-from loom.rules.permissions import Permission
+from loom.rules.limits import Permission
 from tests.web.conftest import Visitor
 from tests.web.test_pages import text
 

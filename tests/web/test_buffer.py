@@ -10,7 +10,8 @@ from django.test import Client
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.commands.node_writer import NewNode
 from loom.events import streams
 from loom.models import Node, Participant, Tree, User

@@ -8,7 +8,8 @@ from django.test import Client
 
 from loom.access import Actor
 from loom.commands import document_actions
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Document, Tree, User
 from loom.queries.documents import newest
 from tests.two_groves import SECRET, TwoGroves

@@ -8,7 +8,8 @@ import pytest
 from django.test import Client
 
 from loom.access import Actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Participant, Tree, User
 from loom.transfer.exporting import FORMATS
 from tests.transfer.planting import Plant, plant

@@ -1,7 +1,8 @@
 """What the search of a tree tells its page."""
 
 from loom.access import Actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Tree, User
 from tests.two_groves import TwoGroves
 from tests.web.conftest import Visitor

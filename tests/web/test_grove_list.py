@@ -4,7 +4,8 @@ import pytest
 from django.core.cache import cache
 
 from loom.access import Actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.events import streams
 from loom.models import Grove, Participant, Tree, User
 from tests.web.conftest import Visitor

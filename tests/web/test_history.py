@@ -3,7 +3,8 @@
 import pytest
 
 from loom.access import Actor, get_actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Participant, Tree, Turn, User
 from loom.queries.lookup import root_of
 from tests.web.conftest import Visitor

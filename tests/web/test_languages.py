@@ -11,7 +11,8 @@ import pytest
 from django.test import Client
 
 from loom.access import Actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Participant, Tree, User
 from tests.house.catalogues import pseudo, speak_pseudo
 from tests.web.conftest import Visitor

@@ -1,7 +1,8 @@
 """The bookmarks and tags of a tree, told at once for map and outline."""
 
 from loom.access import Actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Node, Tree, User
 from tests.web.conftest import Visitor
 

@@ -8,7 +8,7 @@ from django.core.cache import cache
 from loom.commands import participants
 from loom.commands.participants import Source
 from loom.models import Grove, Participant, Tree, User
-from loom.rules.permissions import LOOM
+from loom.rules.limits import LOOM
 from loom.web.display import cast_from
 from tests.web.conftest import Visitor
 

@@ -11,7 +11,8 @@ import pytest
 
 from loom.access import Actor, get_actor, workspace_of
 from loom.commands import generation_lifecycle
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Generation, Grove, Node, Participant, Tree, User
 from loom.queries import event_log, lookup
 from loom.queries.node_context import Spot, margins_of
@@ -167,7 +168,7 @@ def test_a_candidate_keeps_its_key_when_it_ends(
 
 @pytest.mark.parametrize("after", [None, 0, 7])
 def test_a_candidate_of_old_is_where_it_was_added(after: int | None) -> None:
-    from loom.rules.identity import place_asked, place_of
+    from loom.rules.node_values import place_asked, place_of
 
     place = place_asked(after, 5)
     assert (place is None) == (after is None)

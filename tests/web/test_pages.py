@@ -8,7 +8,8 @@ from django.test import Client
 
 from loom.access import Actor, get_actor
 from loom.commands import groves
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Grove, Membership, Node, Participant, Tree, User, Workspace
 from tests.triggers import triggers_aside
 from tests.web.conftest import Visitor

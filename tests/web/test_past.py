@@ -3,7 +3,8 @@
 from typing import Any
 
 from loom.access import Actor, get_actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Event, Grove, Tree, User
 from tests.web.conftest import Visitor
 

@@ -3,7 +3,8 @@
 import re
 
 from loom.access import Actor, get_actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Grove, Tree, User
 from loom.web.markdown import CLASSES, coloured, rendered
 from tests.web.conftest import Visitor
@@ -41,10 +42,10 @@ def test_links_are_portals_that_open_in_place(
 def test_a_portal_never_shows_what_the_reader_may_not_see(
     owner: User, reader: User, grove: Grove, tree: Tree, visitor: Visitor
 ) -> None:
-    from loom.commands import groves, node_writer
+    from loom.commands import groves, trees
 
     own = groves.make_grove(owner, "Private")
-    secret = node_writer.make_tree(get_actor(owner, own), title="Secret plan")
+    secret = trees.new_tree(get_actor(owner, own), title="Secret plan")
     hidden = say(get_actor(owner, own), secret, 'respond root "Nobody knows."')
     actor = get_actor(owner, grove)
     one = say(actor, tree, 'respond root "One."')

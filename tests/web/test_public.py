@@ -7,9 +7,9 @@ from django.test import Client
 from django.utils import timezone
 
 from loom.access import Actor, get_actor
-from loom.commands import node_writer
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Grove, PublicLink, Tree, User
 from tests.web.conftest import Visitor
 
@@ -33,7 +33,7 @@ def test_a_public_link_shows_the_texts_and_nothing_else_of_the_grove(
     owner: User, writer: User, grove: Grove, tree: Tree, visitor: Visitor
 ) -> None:
     actor = get_actor(owner, grove)
-    other = node_writer.make_tree(actor, title="Another tree")
+    other = tree_commands.new_tree(actor, title="Another tree")
     far = say(actor, other, 'respond root "Far away."')
     one = say(actor, tree, 'respond root "One <script>alert(1)</script>."')
     say(actor, tree, f'respond {one} "Two."')
@@ -109,7 +109,7 @@ def test_a_link_opens_nothing_but_its_page(owner: User, tree: Tree, visitor: Vis
 def test_too_many_pages_a_minute_are_refused(owner: User, tree: Tree, visitor: Visitor) -> None:
     from django.core.cache import cache
 
-    from loom.rules.identity import digest
+    from loom.rules.node_values import digest
     from loom.web.public import A_MINUTE
 
     address = shared(visitor(owner), tree)

@@ -11,8 +11,9 @@ from django.test.utils import CaptureQueriesContext
 
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands import node_writer, trees
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.commands.trees import make_public_link
 from loom.models import Grove, Participant, Tree, User
 from loom.queries.lookup import find_node
@@ -132,7 +133,7 @@ def test_a_path_is_drawn_with_three_queries_whatever_hangs_at_it(
 def test_who_wrote_what_in_a_buffer_is_one_query_however_often_it_was_edited(
     actor: Actor, edits: int
 ) -> None:
-    tree = node_writer.make_tree(actor, title="Buffer", mode="buffer")
+    tree = trees.new_tree(actor, title="Buffer", mode="buffer")
     tips = []
     for number in range(5):
         tip = said(actor, tree, f'respond "Words number {number} and more."')
@@ -182,7 +183,7 @@ def test_a_page_costs_no_more_for_more_of_everything(
     owner: User, actor: Actor, grove: Grove, visitor: Visitor, many: int
 ) -> None:
     for number in range(many):
-        made = node_writer.make_tree(actor, title=f"Tree {number}")
+        made = trees.new_tree(actor, title=f"Tree {number}")
         said(actor, made, 'respond root "Words."')
         join(grove, make_user(f"member{number}"), "reader")
         model = Participant.objects.create(grove=grove, kind="model", name=f"Model {number}")

@@ -11,7 +11,8 @@ import pytest
 
 from loom import commands
 from loom.access import Actor, get_actor
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.commands.trees import change_tree
 from loom.models import Grove, Tree, User
 from loom.queries.event_log import events_since

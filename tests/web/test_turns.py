@@ -10,11 +10,12 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.commands import node_writer
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Generation, Node, Participant, Step, Tree, Turn, User
 from loom.queries import lookup
 from loom.rules.errors import CommandError
-from loom.rules.permissions import named
+from loom.rules.limits import named
 from tests.web.conftest import Visitor
 from tests.web.test_pages import text
 

@@ -9,7 +9,7 @@ from loom.commands import groves, people
 from loom.management.shell import StartedCommand, signin_link
 from loom.models import Grove
 from loom.rules.errors import CommandError as Refusal
-from loom.rules.permissions import ROLES
+from loom.rules.limits import ROLES
 
 
 class Command(StartedCommand):

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 from loom.commands import people
 from loom.management.shell import StartedCommand
 from loom.rules.errors import CommandError as Refusal
-from loom.rules.permissions import SCOPES
+from loom.rules.limits import SCOPES
 
 
 class Command(StartedCommand):

@@ -23,7 +23,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from loom.management.shell import StartedCommand
-from loom.rules.identity import instant
+from loom.rules.node_values import instant
 from loom.transfer import images
 
 FORMAT = 1

@@ -10,7 +10,8 @@ from config.env import provider_key
 from loom.access import get_actor
 from loom.commands import groves, participants, people
 from loom.commands import trees as tree_commands
-from loom.commands.execute import Request, execute_line
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.commands.participants import Changes
 from loom.management.shell import address, keep_address, signin_link
 from loom.models import Grove, User

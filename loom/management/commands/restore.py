@@ -19,7 +19,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from loom.management.commands import backup
-from loom.rules.node_text import MOST_IMAGE_BYTES
+from loom.rules.node_values import MOST_IMAGE_BYTES
 from loom.transfer import images
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
-from loom.rules.node_text import WEB
+from loom.rules.node_values import WEB
 from loom.transfer.gathering import as_text
 from loom.transfer.inputs import Input, Part, Put
 from loom.transfer.records import Head, Record, Report, unreadable

@@ -1,21 +1,28 @@
-"""Who asks: a bearer of an API key or a signed-in browser, and how many requests a minute."""
+"""Requests: who asks (a bearer of an API key or a signed-in browser), how many requests a minute,
+and their bodies, read within bounds and then checked by one frozen model each."""
 
 import contextlib
 import logging
 import time
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from math import isfinite
+from typing import IO, TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 from django.conf import settings
 from django.db import OperationalError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 from limits import RateLimitItemPerMinute
 from limits.storage import RedisStorage
 from limits.strategies import SlidingWindowCounterRateLimiter
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic_core import ErrorDetails, from_json, to_json
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.parsers import BaseParser
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
@@ -23,16 +30,15 @@ from rest_framework.throttling import BaseThrottle
 from loom.models import ApiKey, User, UserSession
 from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError
-from loom.rules.identity import digest
-from loom.rules.permissions import SCOPES, Scope
+from loom.rules.limits import SCOPES, Scope
+from loom.rules.node_values import digest
 
 if TYPE_CHECKING:
-    from rest_framework.views import APIView
+    from rest_framework.views import APIView  # which asks for this module while it loads
 
 
 # How exact "last used" is: one write a minute for a key that is used all the time.
 FRESH = timedelta(minutes=1)
-
 _KEY = Prepared(
     lambda: ApiKey.objects.select_related("user").filter(
         digest=Given("digest"), revoked_at__isnull=True, user__is_active=True
@@ -158,12 +164,10 @@ def user_of(request: Request) -> User:
 
 # Requests a minute, for each key or signed-in person, counted in the broker.
 
-
-# which asks for this module while it loads
-
 log = logging.getLogger("heddle.limits")
 
 PATIENCE_S = 0.25  # a broker that hangs must not hold up every request
+
 PAUSE_S = 5.0  # and is not asked again for a while
 
 
@@ -215,3 +219,186 @@ def _who(request: Request) -> str:
     if request.user.is_authenticated:
         return f"user:{request.user.pk}"
     return f"at:{request.META.get('REMOTE_ADDR', '')}"
+
+
+# Bodies.
+
+MAX_BYTES = 8 * 1024 * 1024
+
+MAX_DEPTH = 64
+
+
+class BoundedJSON(BaseParser):
+    """JSON of at most 8 MiB and 64 levels, UTF-8, finite numbers, whole characters."""
+
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """The value. LIMIT_EXCEEDED (413) over the bounds, INVALID_SYNTAX for the rest."""
+        raw = stream.read(MAX_BYTES + 1)
+        if len(raw) > MAX_BYTES:
+            raise CommandError(
+                "LIMIT_EXCEEDED",
+                f"A body has at most {MAX_BYTES:,} bytes.",
+                hint="send less at once",
+                status=413,
+            )
+        return read_json(raw)
+
+
+def read_json(raw: bytes) -> Any:
+    """The value of JSON bytes within the bounds. The parser itself refuses what is no UTF-8,
+    half a character, a constant such as NaN, and more than 200 levels."""
+    try:
+        value = from_json(raw, allow_inf_nan=False)
+    except ValueError as error:
+        if "recursion limit" in str(error):
+            raise _too_deep() from None
+        raise CommandError(
+            "INVALID_SYNTAX", f"The body is not JSON: {error}.", hint="send JSON in UTF-8"
+        ) from None
+    is_deep = raw.count(b"[") + raw.count(b"{") > MAX_DEPTH
+    if is_deep or b"\\u0000" in raw or b"Infinity" in to_json(value, inf_nan_mode="constants"):
+        _demand_storable(value)
+    return value
+
+
+def _too_deep() -> CommandError:
+    said = f"A body has at most {MAX_DEPTH} levels."
+    return CommandError("LIMIT_EXCEEDED", said, hint="flatten it", status=413)
+
+
+def _demand_storable(value: Any) -> None:
+    """Refuses U+0000, also in keys, infinite numbers, and more than MAX_DEPTH levels."""
+    level, depth = [value], 0
+    while level:
+        below: list[Any] = []
+        for one in level:
+            if isinstance(one, list | dict):
+                if depth == MAX_DEPTH:
+                    raise _too_deep()
+                below.extend(one)
+                if isinstance(one, dict):
+                    below.extend(one.values())
+            elif isinstance(one, str) and "\0" in one:
+                raise CommandError("INVALID_SYNTAX", "A text contains U+0000.", hint="remove it")
+            elif isinstance(one, float) and not isfinite(one):
+                raise CommandError(
+                    "INVALID_SYNTAX", "A number is too large.", hint="send a smaller one"
+                )
+        level, depth = below, depth + 1
+
+
+class Body(BaseModel):
+    """Base of all bodies: nothing is converted, stripped or ignored. The schema describes
+    them as they are read: what has a default may be left out."""
+
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, json_schema_mode_override="validation"
+    )
+
+
+def _without_defaults(schema: dict[str, Any]) -> None:
+    for field in schema["properties"].values():
+        field.pop("default", None)
+
+
+class Part(Body):
+    """Base of bodies of which any field may be left out; what is not sent stays as it is.
+
+    Defaults only make fields optional and are never read: `sent` is what counts.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_without_defaults)
+
+    @property
+    def sent(self) -> dict[str, Any]:
+        """The fields that were sent, by name."""
+        return self.model_dump(exclude_unset=True)
+
+
+B = TypeVar("B", bound=Body)
+
+
+def read(request: Request, model: type[B]) -> B:
+    """The request's body as `model`. INVALID_SYNTAX with a plain sentence where it is not."""
+    given = request.data
+    if not isinstance(given, dict):
+        raise CommandError(
+            "INVALID_SYNTAX", "The body must be an object.", hint='such as {"name": …}'
+        )
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise _refusal(error.errors(include_url=False)[0], model) from None
+
+
+# What pydantic finds → the sentence returned. {field} is where, the rest comes from its context.
+_SAID = {
+    "missing": "{field} is missing",
+    "extra_forbidden": "there is no field {field} here",
+    "string_type": "{field} must be a text",
+    "int_type": "{field} must be a whole number",
+    "float_type": "{field} must be a number",
+    "bool_type": "{field} must be true or false",
+    "list_type": "{field} must be a list",
+    "dict_type": "{field} must be an object",
+    "literal_error": "{field} must be {expected}",
+    "string_too_short": "{field} must not be empty",
+    "string_too_long": "{field} has at most {max_length} characters",
+    "too_long": "{field} has at most {max_length} entries",
+    "greater_than_equal": "{field} must be at least {ge:g}",
+    "less_than_equal": "{field} must be at most {le:g}",
+}
+
+_OVER = {"string_too_long": 413, "too_long": 413, "less_than_equal": 429}
+
+
+def _refusal(found: ErrorDetails, model: type[Body]) -> CommandError:
+    kind = found["type"]
+    field = ".".join(str(part) for part in found["loc"]) or "the body"
+    said = _SAID.get(kind, "{field}: " + _plain(found["msg"])).format(
+        field=field, **found.get("ctx", {})
+    )
+    sentence = said[0].upper() + said[1:] + "."
+    names = (one.alias or name for name, one in model.model_fields.items())
+    hint = f"fields: {', '.join(names)}"
+    if kind in _OVER:
+        return CommandError("LIMIT_EXCEEDED", sentence, hint=hint, status=_OVER[kind])
+    return CommandError("INVALID_SYNTAX", sentence, hint=hint)
+
+
+def _plain(message: str) -> str:
+    return message.removeprefix("Value error, ").replace("{", "(").replace("}", ")")
+
+
+# What several bodies are made of. A body lies beside the one view that reads it.
+
+MAX_TEXT = 1_000_000
+
+Word = Annotated[str, Field(min_length=1, max_length=80)]
+
+
+def _instant(value: Any) -> datetime:
+    found = parse_datetime(value) if isinstance(value, str) else None
+    if found is None or found.tzinfo is None:
+        raise ValueError("must be a time with its zone, such as 2026-11-21T02:07:00Z")
+    return found
+
+
+Instant = Annotated[
+    datetime,
+    BeforeValidator(_instant),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+
+
+class LinkNamed(Body):
+    """The id of an invitation or a public link."""
+
+    id: str = Field(min_length=1, max_length=32)

@@ -1,13 +1,185 @@
-"""Texts of nodes, whatever they say: images that they name, lines that a model could take for ours,
-pieces of them in replies, and how two texts are merged or compared. PURE."""
+"""Nodes as they are named, sealed and told: their ids and hashes, images and lines like frames
+in their texts, and what stands for a text in replies and stored lines. Pure.
+"""
 
 import hashlib
+import json
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+# Local ids: letters and digits in turn.
+
+
+LETTERS = "abcdefghjkmnpqrstvwxyz"  # no i l o u
+DIGITS = "23456789"
+MAX_LENGTH = 8
+
+
+def space(length: int) -> int:
+    """How many ids of `length` characters there are: letters and digits in turn."""
+    count: int = len(LETTERS) ** ((length + 1) // 2) * len(DIGITS) ** (length // 2)
+    return count
+
+
+def length_for(used: int) -> int:
+    """The length to draw when `used` ids are taken: one more per quarter of a space filled."""
+    length = 4
+    while length < MAX_LENGTH and used >= space(length) // 4:
+        length += 1
+    return length
+
+
+def draw(length: int, choose: Callable[[str], str]) -> str:
+    """One id; `choose` picks a character, such as secrets.choice."""
+    return "".join(choose(DIGITS if i % 2 else LETTERS) for i in range(length))
+
+
+def draw_new(used: int, taken: Collection[str], choose: Callable[[str], str]) -> str:
+    """An id that is not in `taken`; drawn again on collision."""
+    length = length_for(used)
+    while (drawn := draw(length, choose)) in taken:
+        pass
+    return drawn
+
+
+def looks_like_id(word: str) -> bool:
+    """Whether `word` has the form of a local id."""
+    return 4 <= len(word) <= MAX_LENGTH and all(
+        c in (DIGITS if i % 2 else LETTERS) for i, c in enumerate(word.lower())
+    )
+
+
+# The ids of items.
+
+ORDINAL_BITS = 32
+_ORDINAL = (1 << ORDINAL_BITS) - 1
+# The order of siblings: when they were begun. A text that somebody typed began when it was added,
+# a candidate when it was asked for, in whatever order candidates end.
+PLACE_BITS = 20
+_PLACES = (1 << PLACE_BITS) - 1
+LAST_PLACE = 1 << 62
+
+
+def place_of(node_id: int, place: int | None) -> int:
+    """Where a slot is among its siblings: lower comes first. `place` is what its node stores."""
+    return (node_id & _ORDINAL) << PLACE_BITS if place is None else place
+
+
+def place_asked(after: int | None, generation: int) -> int | None:
+    """The place of a candidate that was asked for when `after` was the ordinal of the tree's newest
+    node; `generation` is its row id. None for those of old, which are where they were added."""
+    return None if after is None else (after << PLACE_BITS) + (generation & _PLACES)
+
+
+def of_node(node_id: int) -> int:
+    """The id of a node's item."""
+    return node_id
+
+
+def of_tree(tree_id: int) -> int:
+    """The id of a tree's item."""
+    return tree_id << ORDINAL_BITS
+
+
+def of_document(document_id: int) -> int:
+    """The id of a document's item: below 0, where no node and no tree is."""
+    return -document_id
+
+
+def node_id(item: int) -> int | None:
+    """The node's row id, or None where the item is something else."""
+    return item if item > 0 and item & _ORDINAL else None
+
+
+def tree_id(item: int) -> int | None:
+    """The tree's row id, or None where the item is something else."""
+    return None if item <= 0 or item & _ORDINAL else item >> ORDINAL_BITS
+
+
+def document_id(item: int) -> int | None:
+    """The document's row id, or None where the item is something else."""
+    return -item if item < 0 else None
+
+
+def of_workspace(tree: str, participant: str) -> str:
+    """The public id of a participant's workspace in a tree, made of theirs: it is known before
+    anything is stored, so that reading a tree for the first time stores nothing."""
+    return f"{tree}{participant}"
+
+
+def workspace_parts(uid: str) -> tuple[str, str]:
+    """The tree's and the participant's public ids in such an id."""
+    half = len(uid) // 2
+    return uid[:half], uid[half:]
+
+
+def home_of(item: int) -> int:
+    """The row id of the tree that an item is or lies in; 0 of a document, which is in none."""
+    return max(item, 0) >> ORDINAL_BITS
+
+
+def ids_in(tree_id: int) -> tuple[int, int]:
+    """The first and the last id that a tree and its nodes have."""
+    return of_tree(tree_id), of_tree(tree_id + 1) - 1
+
+
+# Hashes of nodes, configurations (docs/model.md §11), secrets and texts.
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def canonical(value: Any) -> bytes:
+    """UTF-8 JSON with sorted keys, no blanks, no ASCII escaping. See docs/model.md §11."""
+    return _CANONICAL.encode(value).encode()
+
+
+def sha256(value: Any) -> str:
+    """The hex SHA-256 of the canonical JSON of `value`."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def digest(secret: str) -> str:
+    """How keys, invitations and links are stored: the hex SHA-256 of the secret."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def digest_of(text: str) -> str:
+    """The hex SHA-256 of a text in UTF-8."""
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+
+
+def instant(at: datetime) -> str:
+    """RFC 3339 in UTC with microseconds, as everywhere in the API."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def proof(
+    *,
+    author: str,
+    call: str,
+    configuration: str,
+    content: list[dict[str, Any]],
+    created_at: datetime,
+    edited_from: str,
+    kind: str,
+    parent: str,
+) -> dict[str, Any]:
+    """The values a node's hash is taken of; empty strings stand for null."""
+    return {
+        "author": author,
+        "call": call or None,
+        "configuration": configuration or None,
+        "content": content,
+        "created_at": instant(created_at),
+        "edited_from": edited_from or None,
+        "kind": kind,
+        "parent": parent or None,
+    }
+
 
 # -- images: `![what it shows](image:SHA-256)`. A text names an image by the hash of its bytes, so
 # that edits, versions and hashes hold for it as for every other character.
@@ -107,8 +279,6 @@ _DOT = "[·•∙⋅‧・･᛫]"
 _HEADER = f"{_ID}[^\n]{{0,400}}?(?:{_DOT}|\\((?:human|model)\\b)"
 _FRAMES = re.compile(f"({_START}{_UNSEEN})(?={_FRAME})")
 _BOTH = re.compile(f"({_START}{_UNSEEN})(?={_FRAME}|{_HEADER})")
-
-
 SHORT = 4_000  # characters of a text whose escaped form is kept: a path is sent again and again
 
 
@@ -182,7 +352,7 @@ def take_out_quotations(
             continue
         for begin, end in _free(reply, found):
             for piece in _pieces(reply, begin, end, text):
-                sha256 = digest(reply[piece.at : piece.at + piece.length])
+                sha256 = digest_of(reply[piece.at : piece.at + piece.length])
                 found.append(Quotation(piece.at, node, piece.start, piece.length, sha256))
     found.sort()
     return "".join(reply[begin:end] for begin, end in _free(reply, found)), tuple(found)
@@ -241,96 +411,87 @@ def put_back_quotations(
     return "".join([*parts, rest[used:]])
 
 
-def digest(text: str) -> str:
-    """The hex SHA-256 of a text in UTF-8."""
-    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
-
-
 def _piece(one: Quotation, texts: Mapping[int, str]) -> str:
     piece = texts.get(one.node, "")[one.start : one.start + one.length]
-    return piece if digest(piece) == one.sha256 else GONE
+    return piece if digest_of(piece) == one.sha256 else GONE
 
 
-# -- merging by words
+# -- stored lines: a long text that a node holds is named there.
 
-MOST_MERGED_WORDS = 20_000
-MOST_COMPARED_WORDS = 4_000
-_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
-
-
-class Change(NamedTuple):
-    """The words `start` to `end` of the base become `words`."""
-
-    start: int
-    end: int
-    words: tuple[str, ...]
+STORED_WHOLE = 240  # characters of content that a stored line keeps; longer ones are named
+FIRST_WORDS = 8
+FIRST_CHARACTERS = 60
+# What stands for a text in a stored line. No form reads it: such a line cannot be run again.
+_NAMED = re.compile(r'[ \n]"[^"\n]*…" \([\d,]+ characters, sha256 ([0-9a-f]{64})\)')
 
 
-def merged(base: str, ours: str, theirs: str) -> str | None:
-    """The base with what changed in both texts. None where both changed the same passage in
-    different ways, or a text is too long to be compared word by word."""
-    if ours in (base, theirs):
-        return theirs
-    if theirs == base:
-        return ours
-    words = _WORDS.findall(base)
-    one, two = _WORDS.findall(ours), _WORDS.findall(theirs)
-    if max(len(words), len(one), len(two)) > MOST_MERGED_WORDS:
-        return None
-    changes = _together(_changes(words, one), _changes(words, two))
-    return None if changes is None else _applied(words, changes)
+def named(text: str) -> str:
+    """What a stored line says in place of a long text that a node holds: its first words,
+    its length and its digest. `"It was…" (100,000 characters, sha256 …)`."""
+    words = text[: FIRST_CHARACTERS * 4].replace('"', "'").replace("\\", "/").split()
+    first = " ".join(words[:FIRST_WORDS])[:FIRST_CHARACTERS].rstrip()
+    return f'"{first}…" ({len(text):,} characters, sha256 {digest_of(text)})'
 
 
-def difference(old: str, new: str) -> list[tuple[str, str]] | None:
-    """`[(what goes, what comes)…]` in order, with `(text, text)` for what stays; None where a text
-    is too long to be compared word by word."""
-    before, after = _WORDS.findall(old), _WORDS.findall(new)
-    if max(len(before), len(after)) > MOST_COMPARED_WORDS:
-        return None
-    made, at = [], 0
-    for one in _changes(before, after):
-        same = "".join(before[at : one.start])
-        made += [(same, same)] if same else []
-        made.append(("".join(before[one.start : one.end]), "".join(one.words)))
-        at = one.end
-    rest = "".join(before[at:])
-    return [*made, (rest, rest)] if rest else made
+def block_of(canonical: str) -> str:
+    """The content of a canonical line that is written as a block; "" where it has none."""
+    _, _, block = canonical.partition("\n")
+    return block.removesuffix("\n←")
 
 
-def _changes(base: list[str], other: list[str]) -> list[Change]:
-    steps = SequenceMatcher(None, base, other, autojunk=False).get_opcodes()
-    return [Change(a, b, tuple(other[c:d])) for tag, a, b, c, d in steps if tag != "equal"]
+def shortened(canonical: str) -> str:
+    """A canonical line as it is stored where a node holds its content: a long block is
+    replaced by its name. `→ respond [a7x2] "It was…" (100,000 characters, sha256 …)`.
+
+    Lines without a long block come back unchanged. Content that holds a closing line (`←`)
+    is in quotes, not in a block, and stays.
+    """
+    block = block_of(canonical)
+    if len(block) <= STORED_WHOLE:
+        return canonical
+    return f"{canonical.partition(chr(10))[0]} {named(block)}"
 
 
-def _together(ours: list[Change], theirs: list[Change]) -> list[Change] | None:
-    """Both lists in order, what both changed alike once; None where they clash. A change clashes
-    at most with neighbours in its order, so each is compared with the one before."""
-    every = sorted({*ours, *theirs}, key=lambda one: (one.start, one.end))
-    mine = set(ours)
-    both = mine & set(theirs)
-    reached: dict[bool, Change] = {}
-    for one in every:
-        others = [last for side, last in reached.items() if side != (one in mine) or one in both]
-        if any(_clash(last, one) for last in others):
-            return None
-        reached[one in mine] = one
-        if one in both:
-            reached = {True: one, False: one}
-    return every
+def digest_named(line: str) -> str:
+    """The SHA-256 of the text that a stored line only names; "" where it names none."""
+    found = _NAMED.search(line)
+    return found[1] if found else ""
 
 
-def _clash(one: Change, other: Change) -> bool:
-    """Whether two changes touch the same words, or insert at the same place."""
-    if one == other:
-        return False
-    overlap = one.start < other.end and other.start < one.end
-    is_insertion = one.start == one.end or other.start == other.end
-    return overlap or (one.start == other.start and is_insertion)
+def without_name(line: str) -> str:
+    """A stored line without the name of its text; any other line as it is."""
+    return _NAMED.sub(" …", line)
 
 
-def _applied(words: list[str], changes: list[Change]) -> str:
-    made, at = [], 0
-    for one in changes:
-        made += [*words[at : one.start], *one.words]
-        at = one.end
-    return "".join([*made, *words[at:]])
+# -- what replies say of a node: its age, its first words.
+
+MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86400
+SUMMARY_WORDS = 30
+SUMMARY_CHARACTERS = 300
+
+
+def age(now: datetime, then: datetime) -> str:
+    """`now`, `3m ago`, `2h ago`, `5d ago`."""
+    seconds = int((now - then).total_seconds())
+    if seconds < MINUTE_S:
+        return "now"
+    if seconds < HOUR_S:
+        return f"{seconds // MINUTE_S}m ago"
+    if seconds < DAY_S:
+        return f"{seconds // HOUR_S}h ago"
+    return f"{seconds // DAY_S}d ago"
+
+
+def excerpt(text: str, words: int = SUMMARY_WORDS) -> str:
+    """The first words in quotes, on one line; `…` says that there are more.
+
+    A text of so few words is its own summary. Where words have no end, as in scripts
+    without blanks, 300 characters count as enough.
+    """
+    head = text[: SUMMARY_CHARACTERS * 8]
+    parts = head.split(None, words)
+    line = " ".join(parts[:words])
+    cut = len(parts) > words or (len(head) < len(text) and bool(text[len(head) :].strip()))
+    if len(line) > SUMMARY_CHARACTERS:
+        line, cut = line[:SUMMARY_CHARACTERS].rstrip(), True
+    return f'"{line}…"' if cut else f'"{line}"'

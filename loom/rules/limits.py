@@ -1,44 +1,165 @@
-"""What bounds a turn: budgets, and loops found in what was done before. Pure."""
+"""What bounds a participant: permissions, the settings of its grove, the budget of a turn, loops in
+it, and how long its windows stay in view. Pure.
+"""
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from enum import StrEnum
+from typing import Any, Final, Literal
 
 from loom.grammar.batches import MAX_COMMANDS
 from loom.rules.errors import CommandError
+from loom.rules.options import BUDGETS, SETTINGS, Budget
+from loom.rules.providers import NANO
 
-Preset = Literal["quick", "standard", "thorough"]
+# Who may do what: roles, the permissions of docs/model.md §5.1, and what to do without one.
+
+
+Role = Literal["reader", "writer", "owner"]
+
+
+class Permission(StrEnum):
+    """What an actor may do. The order is that of the table in docs/model.md §5.1, and of every
+    list of permissions that is stored or shown."""
+
+    LOOM = "loom_aware"
+    WRITE = "loom_write"
+    GENERATE = "loom_generate"
+    READ_DOCUMENTS = "doc_read"
+    WRITE_DOCUMENTS = "doc_write"
+    CROSS_TREE = "cross_tree"
+    WEB_SEARCH = "web_search"
+
+
+LOOM, WRITE, GENERATE = Permission.LOOM, Permission.WRITE, Permission.GENERATE
+READ_DOCUMENTS, WRITE_DOCUMENTS = Permission.READ_DOCUMENTS, Permission.WRITE_DOCUMENTS
+CROSS_TREE, WEB_SEARCH = Permission.CROSS_TREE, Permission.WEB_SEARCH
+# What an API key allows at most: to look, to write as a writer, or all that its person may.
+Scope = Literal["read", "write", "owner"]
+SCOPES: tuple[Scope, ...] = ("read", "write", "owner")
+_ROLE_OF_SCOPE: dict[Scope, Role] = {"read": "reader", "write": "writer", "owner": "owner"}
+ROLES: tuple[Role, ...] = ("reader", "writer", "owner")
+_ALL = frozenset(Permission)
+OF_ROLE: dict[Role, frozenset[Permission]] = {
+    "reader": frozenset({LOOM, READ_DOCUMENTS, CROSS_TREE}),
+    "writer": _ALL,
+    "owner": _ALL,
+}
+Preset = Literal["collaborator", "analysis", "subject"]
+# What an agent gets by one word: all of it, to look and read, or to be sent text only.
+PRESETS: dict[Preset, tuple[Permission, ...]] = {
+    "collaborator": tuple(Permission),
+    "analysis": (LOOM, READ_DOCUMENTS),
+    "subject": (),
+}
+# What a permission presupposes.
+NEEDS: dict[Permission, Permission] = {
+    WRITE: LOOM,
+    GENERATE: LOOM,
+    WRITE_DOCUMENTS: READ_DOCUMENTS,
+}
+
+
+def limited(role: Role, scope: Scope) -> Role:
+    """The role, or the one that a key's scope allows at most."""
+    most = _ROLE_OF_SCOPE[scope]
+    return min(role, most, key=ROLES.index)
+
+
+def named(names: Iterable[str]) -> frozenset[Permission]:
+    """The permissions of these names. ValueError for a name that is none."""
+    return frozenset(map(Permission, names))
+
+
+def in_order(permissions: Collection[str]) -> list[str]:
+    """The names of the permissions, in the order of the table."""
+    return [one.value for one in Permission if one in permissions]
+
+
+def lacking(needed: frozenset[Permission], held: frozenset[Permission]) -> list[str]:
+    """The names of needed permissions that are not held, in the order of the table."""
+    return in_order(needed - held)
+
+
+def remedy(needed: frozenset[Permission], role: Role, *, asked_by: str = "") -> str:
+    """What to do about a permission that is lacking, for a person of that role, or for an agent
+    in a turn that somebody of that role asked for."""
+    if not asked_by:
+        return "Ask an owner of the grove to make you a writer."
+    if lacking(needed, OF_ROLE[role]):
+        return f"{asked_by}, who started this turn, may not do this either; conclude without it."
+    return (
+        "An owner of the grove can give you this permission; "
+        "→ help marks with * what you may not use."
+    )
+
+
+def preset_of(names: Iterable[str]) -> Preset | None:
+    """The preset that gives exactly these permissions."""
+    held = set(names)
+    return next((preset for preset, given in PRESETS.items() if set(given) == held), None)
+
+
+def broken_rule(names: list[str]) -> str:
+    """The sentence that says which rule a list of permission names breaks; "" if none."""
+    known = in_order(tuple(Permission))
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        return f"There is no permission {unknown[0]!r}; there are {', '.join(known)}."
+    for permission, base in NEEDS.items():
+        if permission in names and base not in names:
+            return f"{permission} needs {base} too."
+    return ""
+
+
+# The settings of a grove, as they were set or by default.
+
+
+def value_of(settings: Mapping[str, Any], name: str) -> Any:
+    """A setting as it was set, else its default."""
+    return settings.get(name, SETTINGS[name].default)
+
+
+def number_of(settings: Mapping[str, Any], name: str) -> int:
+    """The same of one that is a whole number."""
+    return int(value_of(settings, name))
+
+
+def values_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings with their values."""
+    return {name: value_of(settings, name) for name in SETTINGS}
+
+
+def daily_limit(settings: Mapping[str, Any]) -> int:
+    """The limit of a grove with these settings per day and member, in billionths of a dollar; 0:
+    there is none."""
+    return round(float(value_of(settings, "daily_budget_usd")) * NANO)
+
+
+def budget_in(preset: str, settings: Mapping[str, Any]) -> Budget:
+    """The budget of a preset in a grove with these settings. Raises INVALID_SYNTAX for a word
+    that names none."""
+    plain = budget_of(preset)
+    return Budget(
+        steps=number_of(settings, f"{preset}_steps"),
+        depth=number_of(settings, f"{preset}_depth"),
+        items=number_of(settings, f"{preset}_items"),
+        rounds=number_of(settings, f"{preset}_rounds"),
+        milliseconds=number_of(settings, f"{preset}_seconds") * 1000,
+        tokens=plain.tokens,
+        day=number_of(settings, "steps_a_day"),
+    )
+
+
+# What one turn may use, and what it has used.
+
 Next = Literal["go on", "conclude", "end"]
-
-STEPS_A_DAY: Final = 1000  # of one agent in one tree, in 24 hours
 HOURS_OF_A_DAY: Final = 24
-TOKENS: Final = 100_000
 BEYOND: Final = 20  # lines of a round beyond the steps of a turn
-DEFAULT: Final[Preset] = "standard"
 # What runs when everything is used up: to see what is left, and to think of an end.
 ALWAYS: Final = frozenset({"help", "budget", "think"})
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What one turn may use: steps, nesting of windows, distinct items, rounds, time in
-    milliseconds, and tokens sent and written. `day`: steps of the agent in a tree in 24 hours."""
-
-    steps: int
-    depth: int
-    items: int
-    rounds: int
-    milliseconds: int
-    tokens: int = TOKENS
-    day: int = STEPS_A_DAY
-
-
-PRESETS: Final[dict[Preset, Budget]] = {
-    "quick": Budget(20, 3, 15, 3, 60_000),
-    "standard": Budget(100, 10, 50, 12, 300_000),
-    "thorough": Budget(500, 20, 200, 40, 1_200_000),
-}
 
 
 @dataclass(frozen=True)
@@ -57,13 +178,13 @@ class Spent:
 
 def budget_of(preset: str) -> Budget:
     """The budget of a preset. Raises INVALID_SYNTAX for any other word."""
-    for name, budget in PRESETS.items():
+    for name, budget in BUDGETS.items():
         if name == preset:
             return budget
     raise CommandError(
         "INVALID_SYNTAX",
         f"There is no budget {preset[:40]!r}.",
-        hint=f"there are {', '.join(PRESETS)}",
+        hint=f"there are {', '.join(BUDGETS)}",
     )
 
 
@@ -160,12 +281,10 @@ def clock(milliseconds: int) -> str:
     return f"{minutes}:{seconds:02}"
 
 
-# When an agent walks in circles, and what comes of it (docs/model.md §7). Pure.
-
+# When an agent walks in circles, and what comes of it (docs/model.md §7).
 
 Deed = Literal["run", "warn", "refuse", "halt"]
 Status = Literal["ok", "exact", "structural", "semantic"]
-
 HISTORY: Final = 100  # steps that are looked at
 LONGEST: Final = 6  # steps of a block that repeats
 TIMES: Final = 3  # as often as a block is repeated at the end
@@ -312,3 +431,52 @@ def is_alike(one: Counter[str], other: Counter[str]) -> bool:
 
 def _size(vector: Counter[str]) -> int:
     return sum(count * count for count in vector.values())
+
+
+# How long a window stays in view. One that is kept stays; any other is hidden at the end of the
+# turn in which it was opened, or of the next turn where it was opened between turns. `show`, or
+# its number in the answer, extends it by one turn (docs/model.md §3).
+
+_NUMBER = re.compile(r"(?<![\w#&])#([1-9][0-9]{0,8})(?![\w-])")
+
+
+@dataclass(frozen=True)
+class State:
+    """Of one window. `is_extended`: it stays for one more turn."""
+
+    is_visible: bool = True
+    is_kept: bool = False
+    is_extended: bool = False
+    is_closed: bool = False
+
+    def _open(self) -> "State":
+        if self.is_closed:
+            raise CommandError("REJECTED", "This window is closed.", hint="open it again")
+        return self
+
+    def shown(self, *, in_turn: bool, keep: bool = False) -> "State":
+        """Visible; during a turn for one turn more. With `keep` it stays until it is hidden."""
+        kept = self._open().is_kept or keep
+        return State(is_visible=True, is_kept=kept, is_extended=in_turn and not kept)
+
+    def hidden(self) -> "State":
+        """Hidden; a kept one stays so when it is shown again."""
+        return replace(self._open(), is_visible=False, is_extended=False)
+
+    def closed(self) -> "State":
+        """Closed for good."""
+        self._open()
+        return State(is_visible=False, is_closed=True)
+
+    def after_turn(self, *, is_mentioned: bool) -> "State":
+        """As it is when a turn has ended, whose answer may have mentioned it."""
+        if self.is_closed or self.is_kept:
+            return self
+        if self.is_visible and (self.is_extended or is_mentioned):
+            return replace(self, is_extended=False)
+        return State(is_visible=is_mentioned)
+
+
+def mentioned(text: str) -> set[int]:
+    """The numbers of windows that a text mentions: `#14`, but not `#1st` or `a#1`."""
+    return {int(found) for found in _NUMBER.findall(text)}

@@ -1,0 +1,65 @@
+"""What an agent is told where a line of it is refused, or does not run; and where a path is too
+long."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.agent_prompt import makes_window
+from agents.context.subject_request import TooLong
+from loom.commands import registry
+from loom.grammar.lines import Command, read
+from loom.grammar.refs import ParseError
+from loom.models import Step
+from loom.rules.errors import CommandError
+from loom.rules.node_values import without_name
+
+REPEATED = CommandError(
+    "LOOP",
+    "This turn was halted because it repeated itself.",
+    hint="write your answer now, without further lines",
+)
+QUOTED = 80  # characters of a refused line
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a line may run: why not, what to warn of, where the agent goes back to, and what
+    it repeats."""
+
+    refused: CommandError | None = None
+    warning: str = ""
+    goes_back_to: str = ""
+    loop: str = ""
+
+
+def result_of(steps: Sequence[Step], seq: int) -> str:
+    """The number under which the answer of a step was sent, such as `#14`; "" where it was sent
+    by itself."""
+    step = next((one for one in steps if one.seq == seq and one.outcome == "ok"), None)
+    if step is None or not step.canonical:
+        return ""
+    try:
+        said = read(step.canonical, registry.forms(), registry.aliases())
+    except ParseError:  # its text is in the node that it made, and it opened no window
+        return ""
+    return f"#{seq}" if makes_window(said) else ""
+
+
+def where_of(said: Command, step: Step) -> str:
+    """`line 2: "tag zz99 #seen": `, of a line that was read; what could not be read says so."""
+    if said.bad is not None:
+        return ""
+    line = without_name(step.canonical or step.line).removeprefix("→").strip().partition("\n")[0]
+    quoted = line if len(line) <= QUOTED else f"{line[:QUOTED]}…"
+    return f'line {step.turn_place.partition(".")[2]}: "{quoted}": '
+
+
+def refusal_text(step: Step, where: str = "") -> str:
+    """The `✗` text of a step that was refused, with the line that it was."""
+    head = f"✗ {step.outcome}: {where}{step.message}"
+    return f"{head}\n  hint: {step.hint}" if step.hint else head
+
+
+def too_long(long: TooLong) -> CommandError:
+    """The refusal of a path that is too long: the same for subjects and turns."""
+    return CommandError("LIMIT_EXCEEDED", str(long), hint="use a shorter path, or let it be cut")

@@ -1,0 +1,443 @@
+"""One running call, from which its candidates grow; and the runs of this process: begun as lanes
+are handed over, and ended together when it is asked to stop."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+import httpx
+from django.conf import settings
+from django.db import DatabaseError
+from django.utils import timezone
+from redis.asyncio import Redis
+
+from agents import generations
+from agents.agent_prompt import language
+from agents.context.rounds import Cutter
+from agents.generations import (
+    Candidate,
+    Ending,
+    Held,
+    begin_lane,
+    create_call,
+    end_generation,
+    keep_alive,
+    more_money,
+    put_back,
+    seal,
+    tell_wait,
+)
+from agents.providers.attempt import Attempt, Delta, Finished, StreamEvent, wait_before_next
+from agents.providers.failures import Failure
+from agents.providers.registry import Provider
+from agents.providers.transport import Limits, in_beginning, in_reading, in_thread, the_loop
+from loom.commands import generation_lifecycle
+from loom.commands.generation_lifecycle import CUT_OFF
+from loom.commands.money import used_up
+from loom.events import streams
+from loom.models import Call
+
+# One call: attempts until one answers, and the candidates of its answer.
+
+
+log = logging.getLogger("heddle.run")
+WRITE_S = 0.25  # rows of growing text are written at most so often
+HEARTBEAT_S = 1.0  # and so often where nothing came
+STOPPED = "interrupted:stopped"
+TOO_LONG = "interrupted:too long"
+TIME_OVER = "interrupted:time"
+TOLD_S = 2.0  # shorter pauses between attempts are not worth a word
+SILENT_S = 120.0  # all attempts together wait no longer for the first text
+# With less left of it, no other attempt begins. The loop's clock stands still while a callback
+# runs, so an attempt may end a little before its time.
+LEAST_S = 0.1
+OVER = 2  # times its max_tokens: a provider that ignores them is cut there
+PRIMING_S = 15.0  # the other calls wait no longer for the first word of the first one
+
+
+class Run:
+    """The life of the generations of one call. Lives on the loop; run once."""
+
+    def __init__(
+        self,
+        held: Held,
+        transport: httpx.AsyncBaseTransport,
+        limits: Limits,
+        *,
+        backoff_s: float,
+    ) -> None:
+        self._lease, self._order = held.lease, held.order
+        self._primes, self._waits_for = held.primes, held.waits_for
+        self._transport, self._limits, self._backoff_s = transport, limits, backoff_s
+        stream = f"tree:{held.generations[0].tree.uid}"
+        self._candidates = [
+            Candidate(
+                one,
+                index,
+                stream=stream,
+                overlap=held.order.overlap(),
+                left_out=held.order.left_out,
+            )
+            for index, one in enumerate(held.generations)
+        ]
+        # A round is read no further than its turn uses it.
+        self._cutter = Cutter(language()) if held.generations[0].round > 0 else None
+        self._waited = 0.0  # for answers of which no text came
+        self._attempt: Attempt | None = None
+        self._call: Call | None = None
+        self._endings: set[asyncio.Task[None]] = set()
+        self._working: asyncio.Task[None] | None = None
+        self._interrupted = ""
+
+    def interrupt(self, why: str) -> None:
+        """Ends the run from outside: what came is kept, what has not begun is put back."""
+        self._interrupted = why
+        if self._working is not None:
+            self._working.cancel()
+
+    async def __call__(self) -> None:
+        """Runs until every candidate has ended."""
+        self._working = asyncio.create_task(self._work())
+        beating = asyncio.create_task(self._beat())
+        await asyncio.wait({self._working, beating}, return_when=asyncio.FIRST_COMPLETED)
+        self._let_others_go()
+        for task in (self._working, beating):
+            task.cancel()
+            await asyncio.wait({task})
+        for candidate in self._open:
+            await self._put_down(candidate)
+        await asyncio.gather(*self._endings)
+        await self._seal()
+
+    @property
+    def _open(self) -> list[Candidate]:
+        return [one for one in self._candidates if one.is_open]
+
+    # -- the call
+
+    async def _work(self) -> None:
+        try:
+            await self._wait_for_first()
+            failure = await self._attempts()
+        except Exception:
+            log.exception("a call broke off")
+            failure = Failure("server", "the worker met an error")
+        for candidate in self._open:
+            self._end(candidate, failure)
+
+    async def _wait_for_first(self) -> None:
+        """Until the call that reads this path first has had its first word, or too long."""
+        if self._waits_for is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._waits_for.wait(), PRIMING_S)
+
+    async def _attempts(self) -> Failure | None:
+        """Attempts until one answers, or another is not worth making; its failure if any."""
+        adapter = self._order.provider.adapter()
+        body, made = adapter.body(self._order.ask), 0
+        while True:
+            made += 1
+            failure = await self._try(Attempt(adapter, self._order.ask, body))
+            if failure is None or any(one.has_text for one in self._candidates):
+                return failure
+            less = adapter.adjusted(body, failure)
+            narrower = self._order.narrower() if failure.kind == "context" else None
+            if less is not None:
+                body, made = less, made - 1
+            elif narrower is not None:
+                self._order, body = narrower, adapter.body(narrower.ask)
+            else:
+                wait = wait_before_next(failure, made, self._backoff_s)
+                if wait is None or SILENT_S - self._waited < LEAST_S:
+                    return failure
+                await self._say(
+                    f"{failure.error['message']} · tried again after {wait:.0f} s", wait
+                )
+                await asyncio.sleep(wait)
+            await self._seal()
+
+    async def _say(self, why: str, wait: float) -> None:
+        """Has those who wait for long read why, until the next attempt begins."""
+        for candidate in self._open if wait >= TOLD_S else ():
+            await in_thread(tell_wait, candidate.uid, self._lease, why)
+
+    async def _try(self, attempt: Attempt) -> Failure | None:
+        """One attempt, from its call's row to its last event."""
+        going = [one.generation for one in self._open]
+        # The row is written while the request goes out: neither waits for the other, but
+        # nothing is shown before the row is there.
+        beginning = asyncio.create_task(in_thread(create_call, self._order, attempt, going))
+        self._attempt = attempt
+        began = time.monotonic()
+        try:
+            limits = replace(self._limits, first_s=self._patience)
+            async with contextlib.aclosing(attempt.events(self._transport, limits)) as stream:
+                async for event in stream:
+                    await asyncio.shield(beginning)
+                    if isinstance(event, Failure):
+                        return event
+                    await self._take_event(event)
+                    if not self._open:
+                        return None
+        finally:
+            self._waited += time.monotonic() - began
+            self._call = await asyncio.shield(beginning)
+        return None
+
+    @property
+    def _patience(self) -> float:
+        """How many seconds the next attempt may be silent."""
+        return max(LEAST_S, min(self._limits.first_s, SILENT_S - self._waited))
+
+    async def _take_event(self, event: StreamEvent) -> None:
+        if not isinstance(event, Delta | Finished) or event.index >= len(self._candidates):
+            return
+        self._let_others_go()
+        candidate = self._candidates[event.index]
+        if isinstance(event, Finished):
+            candidate.is_whole, candidate.reason = True, event.reason
+            # The last one waits for the end of the answer, which may have the usage.
+            if len(self._open) > 1:
+                self._end(candidate)
+        elif candidate.is_open and not candidate.add(event.text):
+            self._end(candidate, finish=TOO_LONG)
+        elif candidate.is_open and await self._is_enough(event.text):
+            self._end(candidate, finish="complete")
+        elif candidate.is_open and self._is_over(candidate):
+            self._end(candidate, finish=CUT_OFF if candidate.generation.round else TOO_LONG)
+        elif candidate.is_open and candidate.lacks:
+            await self._pay(candidate)
+
+    async def _is_enough(self, piece: str) -> bool:
+        """Whether a round has said what its turn uses. Commands are read beside the loop:
+        a hundred that cannot be read take as long as a second."""
+        cutter = self._cutter
+        if cutter is None:
+            return False
+        if not cutter.takes_time(piece):
+            return cutter.feed(piece)
+        return await in_reading(cutter.feed, piece)
+
+    def _is_over(self, candidate: Candidate) -> bool:
+        """Whether a stream came to more than twice the tokens that were asked for."""
+        most = self._order.ask.max_tokens
+        return most is not None and candidate.tokens > OVER * most
+
+    @property
+    def _is_late(self) -> bool:
+        """Whether the time of the turn is over."""
+        until = self._order.until
+        return until is not None and timezone.now() >= until
+
+    def _let_others_go(self) -> None:
+        if self._primes is not None:
+            self._primes.set()
+
+    async def _pay(self, candidate: Candidate) -> None:
+        """Reserves more for a candidate that came to what is reserved for it; cuts it where
+        there is no more. Nothing is read meanwhile."""
+        reserved = await in_thread(more_money, candidate.uid, self._lease, candidate.lacks)
+        if reserved is None:
+            self._end(candidate, error=used_up().body, finish="interrupted:money")
+        else:
+            candidate.reserved = reserved
+
+    async def _seal(self) -> None:
+        call, attempt = self._call, self._attempt
+        self._call = None
+        if call is not None and attempt is not None:
+            await in_thread(seal, call, attempt)
+
+    # -- the rows
+
+    async def _beat(self) -> None:
+        """Writes what came, extends the lease, and ends what somebody asked to stop."""
+        quiet = 0.0
+        while self._open:
+            await asyncio.sleep(WRITE_S)
+            quiet += WRITE_S
+            due = quiet >= HEARTBEAT_S
+            quiet = 0.0 if due else quiet
+            for candidate in self._open:
+                if self._is_late:
+                    self._end(candidate, finish=TIME_OVER)
+                elif due or candidate.has_news:
+                    await self._write(candidate)
+
+    async def _write(self, candidate: Candidate) -> None:
+        text, chunk = candidate.written()
+        answer = await in_thread(keep_alive, candidate.uid, self._lease, text, chunk)
+        if not candidate.is_open:
+            return
+        if answer == "stop":
+            self._end(candidate, finish=STOPPED)
+        elif answer == "lost":
+            await candidate.close()
+
+    def _end(
+        self,
+        candidate: Candidate,
+        failure: Failure | None = None,
+        *,
+        finish: str = "",
+        error: dict[str, Any] | None = None,
+    ) -> None:
+        """Ends a candidate once; the run waits for it at its end, cancelled or not."""
+        if candidate.is_open:
+            candidate.is_open = False
+            self._endings.add(
+                asyncio.create_task(self._write_ending(candidate, failure, finish, error))
+            )
+
+    async def _write_ending(
+        self,
+        candidate: Candidate,
+        failure: Failure | None,
+        finish: str,
+        error: dict[str, Any] | None,
+    ) -> None:
+        await candidate.close()
+        if candidate.is_whole and candidate.shown:
+            failure = None
+        elif not (failure or finish or candidate.shown):
+            failure = Failure("empty")
+        if not finish:
+            finish = f"interrupted:{failure.kind}" if failure else candidate.whole
+        error = error or (failure.error if failure else None)
+        usage = self._attempt.usage_of(candidate.index) if self._attempt else {}
+        ending = Ending(
+            candidate.shown, candidate.chunk, finish, error, usage, candidate.wrote, candidate.note
+        )
+        await in_thread(end_generation, candidate.uid, self._lease, ending)
+
+    async def _put_down(self, candidate: Candidate) -> None:
+        """What becomes of a candidate whose run was interrupted."""
+        if candidate.has_text:
+            self._end(candidate, finish=f"interrupted:{self._interrupted or 'worker error'}")
+        else:
+            await candidate.close()
+            await in_thread(put_back, candidate.uid, self._lease)
+
+
+# The runs of this process.
+
+
+worker_log = logging.getLogger("heddle.worker")
+LIMITS = Limits()
+BACKOFF_S = 0.5  # the first pause before another attempt; the next ones double
+LISTEN_S = 5.0  # how long one question for a lane waits for an answer
+AGAIN_S = 1.0
+_runs: set[Run] = set()
+_begun: set[asyncio.Task[None]] = set()
+_transports: dict[tuple[object, tuple[str, ...]], httpx.AsyncBaseTransport] = {}
+_ending: list[str] = []
+
+
+def begin_what_is_handed_over() -> Future[None]:
+    """Begins generations as `streams.hand_over` names their lanes, until the worker ends. Returns
+    at once: no thread is held for as long as a model writes."""
+    return asyncio.run_coroutine_threadsafe(_receive(), the_loop().loop)
+
+
+async def _receive() -> None:
+    lanes = Redis.from_url(settings.REDIS_URL, socket_timeout=2 * LISTEN_S, decode_responses=True)
+    while not _ending:
+        try:
+            found = await lanes.blpop([streams.LANES], timeout=LISTEN_S)
+        except Exception as error:  # away, or gone in the middle: the sweeper begins what waits
+            worker_log.warning("no answer from the broker, asking again: %r", error)
+            await asyncio.sleep(AGAIN_S)
+            continue
+        if found is not None and _ending:  # for another worker
+            await lanes.rpush(streams.LANES, found[1])
+        elif found is not None:
+            _spawn(begin(str(found[1])))
+
+
+def _spawn(work: Coroutine[Any, Any, None]) -> None:
+    task = asyncio.get_running_loop().create_task(work)
+    _begun.add(task)
+    task.add_done_callback(_note_end)
+
+
+def _note_end(task: asyncio.Task[None]) -> None:
+    _begun.discard(task)
+    if not task.cancelled() and (error := task.exception()) is not None:
+        worker_log.error("runs broke off; the sweeper finds what they held", exc_info=error)
+
+
+async def begin(lane: str) -> None:
+    """Runs what may begin in a lane, and what waits there for a place, until all of it has
+    ended. Harmless where another worker holds it or nothing waits."""
+    await live(await in_beginning(_taken_of, lane))
+
+
+def _taken_of(lane: str) -> list[Held]:
+    # While the worker ends the row stays queued; the sweeper of the next one sends it again.
+    return [] if _ending else begin_lane(lane)
+
+
+async def live(held: Sequence[Held]) -> None:
+    """Runs calls on the loop side by side, and after each what waits in its lane."""
+    running = {asyncio.create_task(_one(one)) for one in held}
+    while running:
+        done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        for lane in {task.result() for task in done}:
+            if not _ending:
+                for one in await in_thread(_next_of, lane):
+                    running.add(asyncio.create_task(_one(one)))
+
+
+def _next_of(lane: str) -> list[Held]:
+    try:
+        return begin_lane(lane) if generation_lifecycle.has_waiting(lane) else []
+    except DatabaseError:  # what runs beside it goes on; the sweeper sends what waits again
+        worker_log.warning("could not begin what waits in %s", lane, exc_info=True)
+        return []
+
+
+async def _one(held: Held) -> str:
+    """Runs one call; its lane, which has a place again."""
+    transport = _transport(held.order.provider, held.order.allow)
+    run = Run(held, transport, LIMITS, backoff_s=BACKOFF_S)
+    _runs.add(run)
+    if _ending:
+        run.interrupt(_ending[0])
+    try:
+        with generations.held(held.lease):
+            await run()
+    finally:
+        _runs.discard(run)
+    return held.lane
+
+
+def _transport(provider: Provider, allow: Sequence[str]) -> httpx.AsyncBaseTransport:
+    """The transport of a provider for a list of allowed addresses; kept, with its
+    connections."""
+    way = provider.transport, tuple(allow)
+    if way not in _transports:
+        _transports[way] = provider.transport(allow)
+    return _transports[way]
+
+
+def end_all(why: str) -> None:
+    """Interrupts every run: stores what came and puts back what has not begun. Returns at once."""
+    _ending.append(why)
+    the_loop().loop.call_soon_threadsafe(_interrupt_all, why)
+
+
+def wait_for_all(seconds: float) -> None:
+    """Waits until every run has ended, at most so long."""
+    until = time.monotonic() + seconds
+    while _runs and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+def _interrupt_all(why: str) -> None:
+    for run in tuple(_runs):
+        run.interrupt(why)

@@ -1,0 +1,59 @@
+"""Receipts: the answers to lines that came with a key, kept so that a repeat is harmless."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from loom.access import Actor
+from loom.commands.context import Answer, Request
+from loom.models import Receipt, Tree
+from loom.queries.node_bodies import with_quoted
+from loom.rules.errors import CommandError
+from loom.rules.node_values import digest
+
+
+def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
+    """The kept answer to this key and line; CONFLICT where the key came with another line."""
+    if not request.key or request.dry_run:
+        return None
+    kept = Receipt.objects.filter(participant=actor.participant, tree=tree, key=request.key).first()
+    if kept is None:
+        return None
+    if kept.line_digest != digest(request.line):
+        raise CommandError(
+            "CONFLICT",
+            "This key was already used for another command.",
+            hint="use a new key for a new command",
+        )
+    body = dict(kept.answer)
+    quoted = body.pop("quoted", None)
+    return {**body, "reply": with_quoted([(0, body["reply"], quoted)])[0]} if quoted else body
+
+
+def keep(actor: Actor, tree: Tree, request: Request, answer: Answer) -> None:
+    """Keeps an answer, without the texts that nodes hold, until `delete_before` deletes it.
+    Refusals are not kept: the line is run again."""
+    if not request.key:
+        return
+    body = answer.body
+    if answer.step is not None and answer.step.quoted:
+        body = {**body, "reply": answer.step.message, "quoted": answer.step.quoted}
+    Receipt.objects.create(
+        participant=actor.participant,
+        tree=tree,
+        key=request.key,
+        line_digest=digest(request.line),
+        answer=body,
+    )
+
+
+def delete_before(moment: datetime, *, batch: int = 1000) -> int:
+    """Deletes the answers that were kept before a moment, `batch` in each transaction; how
+    many. A key that is sent again afterwards runs its line again."""
+    old = Receipt.objects.filter(at__lt=moment).order_by("at").values_list("pk", flat=True)
+    deleted = 0
+    while ids := list(old[:batch]):
+        with transaction.atomic():
+            deleted += Receipt.objects.filter(pk__in=ids).delete()[0]
+    return deleted

@@ -1,0 +1,150 @@
+"""How texts change: merged and compared by words, and whose each character is. Pure."""
+
+import re
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+# Merging and comparing by words.
+
+
+MOST_MERGED_WORDS = 20_000
+MOST_COMPARED_WORDS = 4_000
+_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
+
+
+class Change(NamedTuple):
+    """The words `start` to `end` of the base become `words`."""
+
+    start: int
+    end: int
+    words: tuple[str, ...]
+
+
+def merged(base: str, ours: str, theirs: str) -> str | None:
+    """The base with what changed in both texts. None where both changed the same passage in
+    different ways, or a text is too long to be compared word by word."""
+    if ours in (base, theirs):
+        return theirs
+    if theirs == base:
+        return ours
+    words = _WORDS.findall(base)
+    one, two = _WORDS.findall(ours), _WORDS.findall(theirs)
+    if max(len(words), len(one), len(two)) > MOST_MERGED_WORDS:
+        return None
+    changes = _together(_changes(words, one), _changes(words, two))
+    return None if changes is None else _applied(words, changes)
+
+
+def difference(old: str, new: str) -> list[tuple[str, str]] | None:
+    """`[(what goes, what comes)…]` in order, with `(text, text)` for what stays; None where a text
+    is too long to be compared word by word."""
+    before, after = _WORDS.findall(old), _WORDS.findall(new)
+    if max(len(before), len(after)) > MOST_COMPARED_WORDS:
+        return None
+    made, at = [], 0
+    for one in _changes(before, after):
+        same = "".join(before[at : one.start])
+        made += [(same, same)] if same else []
+        made.append(("".join(before[one.start : one.end]), "".join(one.words)))
+        at = one.end
+    rest = "".join(before[at:])
+    return [*made, (rest, rest)] if rest else made
+
+
+def _changes(base: list[str], other: list[str]) -> list[Change]:
+    steps = SequenceMatcher(None, base, other, autojunk=False).get_opcodes()
+    return [Change(a, b, tuple(other[c:d])) for tag, a, b, c, d in steps if tag != "equal"]
+
+
+def _together(ours: list[Change], theirs: list[Change]) -> list[Change] | None:
+    """Both lists in order, what both changed alike once; None where they clash. A change clashes
+    at most with neighbours in its order, so each is compared with the one before."""
+    every = sorted({*ours, *theirs}, key=lambda one: (one.start, one.end))
+    mine = set(ours)
+    both = mine & set(theirs)
+    reached: dict[bool, Change] = {}
+    for one in every:
+        others = [last for side, last in reached.items() if side != (one in mine) or one in both]
+        if any(_clash(last, one) for last in others):
+            return None
+        reached[one in mine] = one
+        if one in both:
+            reached = {True: one, False: one}
+    return every
+
+
+def _clash(one: Change, other: Change) -> bool:
+    """Whether two changes touch the same words, or insert at the same place."""
+    if one == other:
+        return False
+    overlap = one.start < other.end and other.start < one.end
+    is_insertion = one.start == one.end or other.start == other.end
+    return overlap or (one.start == other.start and is_insertion)
+
+
+def _applied(words: list[str], changes: list[Change]) -> str:
+    made, at = [], 0
+    for one in changes:
+        made += [*words[at : one.start], *one.words]
+        at = one.end
+    return "".join([*made, *words[at:]])
+
+
+# Whose each character of an edited text is, from the wordings it came from.
+
+# (author, how many characters), in order; neighbours have different authors.
+Pieces = tuple[tuple[str, int], ...]
+_WORDS_AND_SIGNS = re.compile(r"\w+|\W")
+MOST_WORDS = 2000  # between the ends that are the same; above, all of it is the editor's
+
+
+def inherited(before: str, pieces: Pieces, after: str, author: str) -> Pieces:
+    """The pieces of `after`, which `author` made of `before` with its pieces: what stayed is
+    whose it was, what is new is his. Ends that stayed are found by character, the rest by
+    word."""
+    head = _common(before, after)
+    tail = _common(before[head:][::-1], after[head:][::-1])
+    owners = _spread(pieces)
+    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
+    middle = _middle(old, owners[head : len(before) - tail], new, author)
+    return _gathered(owners[:head] + middle + owners[len(before) - tail :])
+
+
+def _common(one: str, other: str) -> int:
+    for place, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b:
+            return place
+    return min(len(one), len(other))
+
+
+def _spread(pieces: Pieces) -> list[str]:
+    return [author for author, length in pieces for _ in range(length)]
+
+
+def _middle(old: str, owners: list[str], new: str, author: str) -> list[str]:
+    made = [author] * len(new)
+    before, after = _WORDS_AND_SIGNS.findall(old), _WORDS_AND_SIGNS.findall(new)
+    if not before or not after or max(len(before), len(after)) > MOST_WORDS:
+        return made
+    at, to = _starts(before), _starts(after)
+    for block in SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks():
+        start, end = at[block.a], at[block.a + block.size]
+        made[to[block.b] : to[block.b + block.size]] = owners[start:end]
+    return made
+
+
+def _starts(words: list[str]) -> list[int]:
+    starts = [0]
+    for word in words:
+        starts.append(starts[-1] + len(word))
+    return starts
+
+
+def _gathered(owners: list[str]) -> Pieces:
+    pieces: list[tuple[str, int]] = []
+    for owner in owners:
+        if pieces and pieces[-1][0] == owner:
+            pieces[-1] = (owner, pieces[-1][1] + 1)
+        else:
+            pieces.append((owner, 1))
+    return tuple(pieces)
