@@ -39,7 +39,7 @@ from loom.models.base import new_uid
 from loom.queries import lookup
 from loom.queries.node_bodies import message_of
 from loom.queries.windows import settings_of
-from loom.queries.workspaces import budget_of, made_by, spent_of, turn_again, turns
+from loom.queries.workspaces import budget_of, made_by, spent_of, turns
 from loom.rules import limits
 from loom.rules.errors import CommandError
 from loom.rules.limits import Past, Said
@@ -75,7 +75,7 @@ def run_turn(uid: str) -> None:
 
 def _again(turn: Turn) -> Turn:
     """The row as it is now, under the same lease: somebody may have asked it to stop."""
-    found = turn_again(turn.pk)
+    found = turn_lifecycle.turn_again(turn.pk)
     if found.lease != turn.lease:
         raise turn_lifecycle.LostError
     return found

@@ -67,18 +67,6 @@ def turns() -> QuerySet[Turn]:
     return Turn.objects.select_related(*WITH).defer("prepared")
 
 
-# Each state of a turn reads it again: building the SQL of ten joins takes 2.7 ms (measured).
-_TURN = Prepared(lambda: turns().filter(pk=Given("pk")))
-
-
-def turn_again(pk: int) -> Turn:
-    """One of `turns` as its row is now. Raises DoesNotExist where there is none any more."""
-    found = _TURN.first(pk=pk)
-    if found is None:
-        raise Turn.DoesNotExist
-    return found
-
-
 def truncation_for(asker: Participant, tree: Tree) -> str:
     """How the path is cut in requests that somebody asks for: as they chose in the tree, else as
     the tree says. One query."""

@@ -7,7 +7,7 @@ from loom.access import Actor
 from loom.commands import turn_lifecycle
 from loom.models import Generation, Participant, Step, Tree, Turn
 from loom.models.generations import OPEN_TURN
-from loom.queries.workspaces import lines_of, turn_again
+from loom.queries.workspaces import lines_of
 
 MOST = 400  # states of a turn: more mean that it does not end
 
@@ -34,7 +34,7 @@ def went(turn: Turn) -> Turn:
     for _ in range(MOST):
         run_turn(turn.uid)
         run_queued(turn)
-        found = turn_again(turn.pk)
+        found = turn_lifecycle.turn_again(turn.pk)
         if found.status not in OPEN_TURN:
             return found
     raise AssertionError("the turn did not end")
