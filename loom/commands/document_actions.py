@@ -16,7 +16,7 @@ from loom.commands.documents import (
     words_replaced,
 )
 from loom.commands.execute import Change, action, execute
-from loom.grammar.option_values import Place
+from loom.grammar.refs import Place
 from loom.models import Document
 from loom.queries import documents as queries
 from loom.rules import documents

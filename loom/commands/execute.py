@@ -20,9 +20,9 @@ from loom.commands.registry import Answer, Attempt, Command, Context, Reply, Req
 from loom.commands.step_records import recorded, storable
 from loom.events import streams
 from loom.events.streams import Writer
-from loom.grammar.line_reader import Line, write
-from loom.grammar.lines import read
-from loom.grammar.option_values import demand_values
+from loom.grammar.arguments import demand_values
+from loom.grammar.forms import write
+from loom.grammar.lines import Line, read
 from loom.grammar.refs import ParseError, refuse_controls
 from loom.models import Grove, Participant, Step, Stream, Tree, Workspace
 from loom.models.base import Given, Prepared

@@ -16,7 +16,7 @@ from loom.commands.named_items import LATER, no_node, node_shown, tree_named, un
 from loom.events import streams
 from loom.events.streams import Writer
 from loom.grammar.forms import Form, syntax
-from loom.grammar.line_reader import Line
+from loom.grammar.lines import Line
 from loom.grammar.refs import WORDS, Ref, print_ref
 from loom.models import Document, Grove, Node, Participant, Step, Task, Tree, Window, Workspace
 from loom.queries import lookup, places

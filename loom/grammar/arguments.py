@@ -1,44 +1,16 @@
-"""What follows the colon of an option: numbers, words and places, read and printed."""
+"""TODO."""
 
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, cast
 
-from loom.grammar.forms import Form, Part, syntax
-from loom.grammar.refs import (
-    ParseError,
-    Ref,
-    Slice,
-    Token,
-    elements,
-    print_ref,
-    print_slice,
-    quote,
-    ref_of,
-    short,
-    slice_of,
-    unread,
-)
+from loom.grammar.forms import Form, Part, plain, syntax
+from loom.grammar.refs import ParseError, Place, Ref, Token, elements, ref_of, short, unread
+from loom.grammar.slices import slice_of
 
 _INT = re.compile(r"-?[0-9]{1,15}")
 _FLOAT = re.compile(r"-?[0-9]{1,16}(?:\.[0-9]{1,25})?(?:e[+-]?[0-9]{1,3})?")
 _WORD = re.compile(r"[^\s,:§#\[\]]+")
-
-
-@dataclass(frozen=True)
-class Place:
-    """A place in a document: its start or end, before a line, or a section."""
-
-    kind: Literal["start", "end", "line", "section"]
-    line: int = 0
-    name: str = ""
-
-
-def plain(number: float) -> str:
-    """A number as short as it can be read back: `1`, `0.7`, `65536`."""
-    return repr(number).removesuffix(".0")
 
 
 def read_value(part: Part, token: Token) -> object:
@@ -151,25 +123,3 @@ def demand_values(form: Form, values: Mapping[str, object]) -> None:
         is_given = value != part.absent
         if needed is not None and is_given and values.get(needed.name) == needed.absent:
             raise unread(f"{part.key}: must follow what it applies to.", f"write → {syntax(form)}")
-
-
-def print_value(part: Part, value: object) -> str:
-    """The value as it is written after the colon."""
-    if isinstance(value, tuple):
-        return ",".join(print_value(part, one) for one in value)
-    if isinstance(value, Ref):
-        return print_ref(value)
-    if isinstance(value, Place):
-        return print_place(value)
-    if isinstance(value, float):
-        return plain(value)
-    if part.value == "quoted":
-        return quote(cast("str", value))
-    return str(value)
-
-
-def print_place(place: Place) -> str:
-    """`start`, `end`, `line:12`, `§motive`."""
-    if place.kind == "section":
-        return print_slice(Slice("section", name=place.name))
-    return f"line:{place.line}" if place.kind == "line" else place.kind
