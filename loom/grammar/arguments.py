@@ -1,16 +1,171 @@
-"""TODO."""
+"""Arguments of a line that say by a mark what they are: options with their values, texts, tags."""
 
 import math
 import re
 from collections.abc import Mapping
 
-from loom.grammar.forms import Form, Part, plain, syntax
-from loom.grammar.refs import ParseError, Place, Ref, Token, elements, ref_of, short, unread
+from loom.grammar.forms import Filling, Form, Gathered, Part, Plan, syntax
+from loom.grammar.refs import (
+    PREFIXES,
+    SLICES,
+    ParseError,
+    Place,
+    Ref,
+    Token,
+    demand_ref,
+    elements,
+    is_type,
+    misread,
+    plain,
+    read_ref,
+    short,
+    unread,
+)
 from loom.grammar.slices import slice_of
 
 _INT = re.compile(r"-?[0-9]{1,15}")
 _FLOAT = re.compile(r"-?[0-9]{1,16}(?:\.[0-9]{1,25})?(?:e[+-]?[0-9]{1,3})?")
-_WORD = re.compile(r"[^\s,:§#\[\]]+")
+WORD = re.compile(r"[^\s,:§#\[\]]+")
+_WINDOW = re.compile(r"#[0-9]+")
+
+
+class MarkedArguments:
+    """What a line says beside the words and refs that stand where its form has them: options,
+    texts, tags and slices, and what follows a word such as `from`."""
+
+    form: Form
+    plan: Plan
+    tokens: list[Token]
+    at: int
+    because: str | None
+    wants_block: bool
+    _parts: Filling
+    _refs: Gathered
+    _collecting: Part | None
+    _list: Part | None
+
+    def _take_ref(self, token: Token) -> None:
+        raise NotImplementedError
+
+    # options
+
+    def _take_keyed(self, token: Token, key: str) -> None:
+        part = self.plan.options.get(key)
+        if part is not None:
+            self._take_option(part, token.after(len(key) + 1))
+        elif key == "because":
+            self._take_because(token.after(len(key) + 1))
+        elif key in PREFIXES:
+            self._take_ref(token)
+        elif key in SLICES:
+            self._take_slice(token)
+        else:
+            known = ", ".join(f"{one}:" for one in (*self.plan.options, "because"))
+            raise unread(f"{self.form.verb} has no option {short(key)}:.", f"it takes {known}")
+
+    def _take_option(self, part: Part, value: Token) -> None:
+        if not value.raw:
+            raise unread(f"{part.key}: has no value.", "write it without a space after the colon")
+        self._parts.claim(part, f"{part.key}:")
+        if part.value == "refs":
+            self._take_elements(part, value)
+        elif part.value == "ref" and value.raw not in part.choices:
+            ref, used = read_ref([value, *self.tokens[self.at + 1 : self.at + 2]], 0)
+            self._refs.add(part, ref)
+            self.at += used
+        else:
+            self._parts.values[part.name] = read_value(part, value)
+            self.at += 1
+
+    def _take_elements(self, part: Part, value: Token) -> None:
+        for element in elements(value.raw):
+            self._refs.add(part, demand_ref(element))
+        self.at += 1
+        self._list = part
+
+    def _list_goes_on(self, part: Part, token: Token) -> bool:
+        """Whether the token is still of a list: `from:a7x2 lines:3-9,b3k9` is two refs."""
+        self._list = None
+        comma = "," in token.raw
+        first = elements(token.raw)[0] if comma else token
+        if not self._refs.goes_on(first):
+            return False
+        if first is not token and len(first.raw) < len(token.raw):
+            rest = token.raw[len(first.raw) + 1 :]
+            self._take_elements(part, Token(rest, rest, None, mixed=True))
+        else:
+            self.at += 1
+            self._list = part
+        return True
+
+    def _take_because(self, value: Token) -> None:
+        if self.because is not None:
+            raise unread("because: is given twice.", "give one reason")
+        if value.quoted is None or value.head:
+            raise unread("because: takes a quoted text.", 'write because:"…"')
+        self.because = value.quoted
+        self.at += 1
+
+    # after a word
+
+    def _take_led(self, part: Part) -> None:
+        if part is not self._collecting:
+            self._parts.claim(part, part.lead)
+        self.at += 1
+        after = self.tokens[self.at] if self.at < len(self.tokens) else None
+        if part.kind == "content" and (after is None or after.head or after.quoted is None):
+            self.wants_block = True
+        elif after is None:
+            raise self._parts.missing(part)
+        elif part.kind in ("ref", "range"):
+            self._collecting = part if part.many else None
+            ref, self.at = read_ref(self.tokens, self.at)
+            self._refs.add(part, ref)
+        else:
+            self._parts.values[part.name] = self._led_value(part, after)
+            self.at += 1
+
+    def _led_value(self, part: Part, after: Token) -> str:
+        if part.kind in ("quoted", "content"):
+            if after.quoted is None or after.head:
+                raise self._parts.missing(part)
+            return after.quoted
+        if not is_type(after.raw) if part.kind == "type" else not WORD.fullmatch(after.raw):
+            raise self._parts.unexpected(after)
+        return after.raw
+
+    # texts, tags, slices
+
+    def _take_text(self, token: Token) -> None:
+        if token.quoted is None or not self._parts.place(("quoted", "content"), token.quoted):
+            raise self._parts.unexpected(token)
+        self.at += 1
+
+    def _take_hash(self, token: Token) -> None:
+        if _WINDOW.fullmatch(token.raw):
+            self._take_ref(token)
+            return
+        quoted = token.quoted
+        name = token.head[1:] if quoted is None else quoted
+        is_wrong = token.mixed or (quoted is not None and token.head != "#")
+        if is_wrong or not _has_letter(name) or (quoted is None and name[-1] in ".,;:!?"):
+            raise misread(f"{short(token.raw)} is not a tag.", 'write #name or #"two words"')
+        if not self._parts.place(("tags",), name):
+            raise self._parts.unexpected(token)
+        self.at += 1
+
+    def _take_slice(self, token: Token) -> None:
+        part = slice_of(token)
+        if part is not None:
+            self._refs.attach(part)
+        self.at += 1
+
+
+def _has_letter(name: str) -> bool:
+    return any(letter.isalpha() for letter in name)
+
+
+# What follows the colon of an option.
 
 
 def read_value(part: Part, token: Token) -> object:
@@ -38,7 +193,7 @@ def _no_choice(part: Part, word: str) -> ParseError:
 
 
 def _word(part: Part, token: Token) -> str:
-    if token.quoted is not None or token.mixed or not _WORD.fullmatch(token.head):
+    if token.quoted is not None or token.mixed or not WORD.fullmatch(token.head):
         raise unread(f"{part.key}: takes a word, not {short(token.raw)}.", f"write {part.key}:word")
     return token.head
 
@@ -96,17 +251,6 @@ def _place(part: Part, token: Token) -> Place:
     raise unread(
         f"{short(token.raw)} is not a place.", f"write {part.key}:line:12, {part.key}:§word or so"
     )
-
-
-def read_ref_value(part: Part, token: Token) -> Ref:
-    """The ref that an option's value begins with. Raises ParseError."""
-    ref = ref_of(token)
-    if ref is None:
-        raise unread(
-            f"{part.key}: takes a reference, not {short(token.raw)}.",
-            f"write {part.key}: and an id, such as {part.key}:a7x2",
-        )
-    return ref
 
 
 def demand_values(form: Form, values: Mapping[str, object]) -> None:

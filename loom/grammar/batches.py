@@ -10,10 +10,6 @@ from loom.grammar.lines import Command, Line, named_line
 from loom.grammar.near_misses import Awaits, Fence, MissReader, is_detail, is_result
 from loom.grammar.refs import ParseError, unread
 
-# A fence may be in an item of a list. Deeper ones than Markdown's count too: where it is
-# not clear whether text is code, it is not run.
-_OPENING = re.compile(r"((?:[ \t]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*+)(`{3,}+|~{3,}+)(.*)", re.DOTALL)
-
 MAX_COMMANDS = 200  # of one reply are read; each costs up to a few milliseconds
 MAX_LOOKS = 10  # of one batch run
 MAX_INSIDE = 10  # commands inside sentences are searched for the line that they mean
@@ -472,6 +468,11 @@ def _one_too_many(text: str, number: int) -> Command:
     message = f"A reply has at most {MAX_COMMANDS} commands."
     bad = ParseError("LIMIT_EXCEEDED", message, "send the others in the next reply")
     return Command(text, bad=named_line(bad, text, number), number=number)
+
+
+# A fence may be in an item of a list. Deeper ones than Markdown's count too: where it is
+# not clear whether text is code, it is not run.
+_OPENING = re.compile(r"((?:[ \t]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*+)(`{3,}+|~{3,}+)(.*)", re.DOTALL)
 
 
 def opens(line: str) -> Fence | None:

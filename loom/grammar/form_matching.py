@@ -19,6 +19,22 @@ from loom.grammar.synonyms import (
     Frame,
 )
 
+# The words after a verb, put where a form has them: a line for the canonical reader, or nothing
+# where a word has no place.
+
+
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_TIMES = re.compile(r"x?([0-9]{1,3})x?")
+_SPAN = re.compile(r"[0-9]+(?:-[0-9]+)?")
+_SLICES = {
+    "line": "lines",
+    "lines": "lines",
+    "paragraph": "para",
+    "paragraphs": "para",
+    "part": "part",
+}
+
+
 # One wording for another in lines of one verb, tried in order.
 SWAPPED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "view": (
@@ -107,20 +123,7 @@ SWAPPED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "edit": (("as a new version", "as:version"), ("in a fork", "as:fork")),
 }
 
-# The words after a verb, put where a form has them: a line for the canonical reader, or nothing
-# where a word has no place.
 
-
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-_TIMES = re.compile(r"x?([0-9]{1,3})x?")
-_SPAN = re.compile(r"[0-9]+(?:-[0-9]+)?")
-_SLICES = {
-    "line": "lines",
-    "lines": "lines",
-    "paragraph": "para",
-    "paragraphs": "para",
-    "part": "part",
-}
 _KEYED = re.compile(r"([A-Za-z_]+)([:=])")
 _IDS = {"branch": "branch:", "step": "step:", "turn": "turn:", "window": "#", "task": "t"}
 _TO_OPTIONS = frozenset("with at and".split())

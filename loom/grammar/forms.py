@@ -1,4 +1,5 @@
-"""How commands are written: verbs, the forms of each, and the parts that a line has filled."""
+"""How commands are written: verbs, the forms of each, the parts that a line has filled of one, and
+the canonical line that it makes of them."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,7 @@ from loom.grammar.refs import (
     first_word,
     in_tree,
     misread,
+    plain,
     print_place,
     print_ref,
     print_slice,
@@ -30,10 +32,6 @@ from loom.grammar.refs import (
 )
 from loom.grammar.slices import slice_of, with_slice
 from loom.grammar.synonyms import candidates
-
-CLOSER = re.compile(r"^←[ \t\r]*+$", re.MULTILINE)
-LONG = 120  # characters of content that still fit in a quote
-_PLAIN_TAG = re.compile(r"[\w-]+")
 
 PartKind = Literal[
     "word", "ref", "range", "type", "content", "quoted", "tags", "option", "flag", "choice"
@@ -338,28 +336,11 @@ def _described(part: Part) -> str:
     return f"{article} after {part.lead}" if part.lead else article
 
 
-def plain(number: float) -> str:
-    """A number as short as it can be read back: `1`, `0.7`, `65536`."""
-    return repr(number).removesuffix(".0")
-
-
-def print_value(part: Part, value: object) -> str:
-    """The value as it is written after the colon."""
-    if isinstance(value, tuple):
-        return ",".join(print_value(part, one) for one in value)
-    if isinstance(value, Ref):
-        return print_ref(value)
-    if isinstance(value, Place):
-        return print_place(value)
-    if isinstance(value, float):
-        return plain(value)
-    if part.value == "quoted":
-        return quote(cast("str", value))
-    return str(value)
+# The refs of one line, each with its part, and the slices and trees that belong to them.
 
 
 class Gathered:
-    """Refs in the order of the line. Every method raises Bad."""
+    """Refs in the order of the line. Every method raises ParseError."""
 
     def __init__(self) -> None:
         self._refs: list[tuple[Part, Ref]] = []
@@ -433,6 +414,13 @@ def wanted(part: Part) -> str:
     )
 
 
+# How a line is written: the one form of it that is stored, and read back.
+
+CLOSER = re.compile(r"^←[ \t\r]*+$", re.MULTILINE)
+LONG = 120  # characters of content that still fit in a quote
+_PLAIN_TAG = re.compile(r"[\w-]+")
+
+
 def write(verb: str, form: Form, values: Mapping[str, object], because: str = "") -> str:
     """The canonical line of a form's values, with its arrow, and its block if it has one."""
     assert form.verb == verb
@@ -484,3 +472,18 @@ def _one(part: Part, value: object) -> str:
     if part.kind == "tags":
         return f"#{text if _PLAIN_TAG.fullmatch(text) else quote(text)}"
     return quote(text) if part.kind in ("quoted", "content") else text
+
+
+def print_value(part: Part, value: object) -> str:
+    """The value as it is written after the colon."""
+    if isinstance(value, tuple):
+        return ",".join(print_value(part, one) for one in value)
+    if isinstance(value, Ref):
+        return print_ref(value)
+    if isinstance(value, Place):
+        return print_place(value)
+    if isinstance(value, float):
+        return plain(value)
+    if part.value == "quoted":
+        return quote(cast("str", value))
+    return str(value)

@@ -1,27 +1,22 @@
-"""A line of a reply: the command that it is, in whatever words, or what it looks like."""
+"""A line of a reply read by the forms of its verb: the command that it is, in whatever words, or
+what it looks like."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from loom.grammar.arguments import read_value
+from loom.grammar.arguments import WORD, MarkedArguments
 from loom.grammar.form_matching import is_ref
 from loom.grammar.forms import CLOSER, Filling, Form, Gathered, Part, Verbs, allows, syntax, write
-from loom.grammar.near_misses import Awaits, each_of, with_suggestion
 from loom.grammar.refs import (
     BLANK,
     MAX_BLANKS,
-    PREFIXES,
     REF_WORDS,
-    SLICES,
     ParseError,
     Ref,
     Token,
-    demand_ref,
-    elements,
     first_word,
     is_type,
-    misread,
     read_ref,
     ref_of,
     refuse_controls,
@@ -32,299 +27,29 @@ from loom.grammar.refs import (
     unread,
     without_arrow,
 )
-from loom.grammar.slices import slice_of
 from loom.grammar.synonyms import CHANGING, LOOKS, ONE_BY_ONE, OTHER_TYPES, TYPES
 from loom.grammar.wording import no_reading, several_readings, variants
 
-_WORD = re.compile(r"[^\s,:§#\[\]]+")
-_WINDOW = re.compile(r"#[0-9]+")
 MAX_LINE_BYTES = 64 * 1024
-
 NODE = "node:"  # printed before an id without a digit, which may be no id but a word
 
 
-def read(
-    text: str,
-    forms: Mapping[str, Sequence[Form]],
-    aliases: Mapping[str, str],
-    *,
-    is_whole: bool = True,
-) -> Line:
-    """The command that `text` is: one line, its arrow optional, its block below it.
-
-    The first form of the verb that reads it counts. Other wordings are read where all that
-    the rules make of them is one line. Raises ParseError: INVALID_SYNTAX, LIMIT_EXCEEDED for a
-    line over 64 KiB (its block not counted) or a number over its maximum, NOT_FOUND for a
-    number that no window, task or step can have.
-    """
-    refuse_controls(text)
-    line, newline, rest = text.partition("\n")
-    demand_size(line)
-    verbs = Verbs(forms, aliases)
-    body = verbs.body(line)
-    below = rest if newline else None
-    try:
-        said = canonical_line(body, below, verbs)
-    except ParseError as bad:
-        if bad.code != "INVALID_SYNTAX":
-            raise
-        try:
-            return in_other_words(body, below, verbs, bad)
-        except ParseError as worse:
-            raise (with_suggestion(worse, body, below, verbs) if is_whole else worse) from None
-    is_nobody = NODE in said.canonical and NODE not in line.lower()
-    if is_nobody or _is_other_type(said) or _ends_in_punctuation(said):
-        return in_other_words(body, below, verbs, said)
-    return said
-
-
-def _is_other_type(line: Line) -> bool:
-    """Whether `list` was read with another word for a type: `children`, `ancestors`."""
-    kind = str(line.values.get("type", "")).lower() if line.verb == "list" else ""
-    return kind in OTHER_TYPES or TYPES.get(kind, kind) != kind
-
-
-def _ends_in_punctuation(line: Line) -> bool:
-    """Whether the type of a link was read with the full stop that ended the line."""
-    return str(line.values.get("type", "")).endswith((".", ";", "!"))
-
-
-# The line to write instead of one that cannot be read.
-
-
-# Fences: what is in one is code.
-
-
-# What one line of a reply is by itself: a command, something like one, or text.
+# One line read by one form: each token finds its part, or the reason why it does not.
 
 
 @dataclass(frozen=True)
-class Command:
-    """One command as it can be read, its block included: what it says, or why it is not run.
+class Line:
+    """One command: its verb, which of the verb's forms, a value for every part."""
 
-    Exactly one of `line` and `bad` is set. `number` is its line in the reply, from 1. `near`
-    marks a near miss, which never runs. `note` is a sentence to answer beside its reply.
-    """
-
-    text: str
-    line: Line | None = None
-    bad: ParseError | None = None
-    number: int = 0
-    near: bool = False
-    note: str = ""
+    verb: str
+    form: int
+    values: Mapping[str, object]
+    because: str = ""
+    canonical: str = ""
 
 
-# Arrows that models write where → is meant; those of two or three signs first.
-ARROW_MARKS = "→>➜⇒➔➝➞➡➙➛⟶⟹⇨↦⮕"
-_OTHERS = "-->|==>|=>|–>|—>|[➜⇒➔➝➞➡➙➛⟶⟹⇨↦⮕]\ufe0f?"
-LIKE = re.compile(
-    r"((?:[ \t]|[-*+•][ \t]|[0-9]{1,9}[.)][ \t])*+)([*_]{0,3}+`{0,2}+)"
-    rf"((?:{_OTHERS}|→|->))(.*)",
-    re.DOTALL,
-)
-MAY_BE_LIKE = re.compile(
-    r"(?:[ \t]|[-*+•][ \t]|[0-9]{1,9}[.)][ \t])*+"
-    r"(?:[-*+•]|[0-9]{1,9}[.)]?)?[*_]{0,3}`{0,2}[-=–—]{0,2}"
-)
-_INSIDE = re.compile(r"(?<![\\-])(→|->)[ \t]*+[*_`]{0,2}([A-Za-z]{2,14})(?![A-Za-z(])")
-_CODE_END = re.compile(r"`|\*\*|__")
-PUNCTUATION = ".,;:!?"
-_SHOWN = 160  # characters after an arrow inside a sentence that may belong to its command
-
-
-@dataclass(frozen=True)
-class Like:
-    """A whole line that would be a command if it were written plainly: `text` is that
-    command. An `indented` one is too far to the right and has no other mark."""
-
-    text: str
-    indented: bool
-
-
-class LineReader:
-    """What one line of a reply is by itself."""
-
-    def __init__(self, verbs: Verbs) -> None:
-        self.verbs = verbs
-
-    def is_command(self, line: str) -> bool:
-        """Whether a line begins a command."""
-        body = line.lstrip(BLANK)
-        if len(line) - len(body) > MAX_BLANKS:
-            return False
-        if body.startswith("->"):
-            return self.verbs.verb_of(first_word(without_arrow(body)).rstrip("\r")) is not None
-        return body.startswith("→")
-
-    def may_become_command(self, line: str) -> bool:
-        """Whether a line that still comes in, and is no command yet, may become one or
-        something that looks like one."""
-        body = line.lstrip(BLANK)
-        return (
-            body in ("-", "=")
-            or LIKE.match(line) is not None
-            or MAY_BE_LIKE.fullmatch(line) is not None
-        )
-
-    def read(self, text: str, number: int = 0) -> Command:
-        """The command that the text is; `number` is its line in the reply."""
-        try:
-            line = read(text, self.verbs.forms, self.verbs.aliases)
-        except ParseError as bad:
-            return Command(text, bad=named_line(bad, text, number), number=number)
-        return Command(text, line=line, number=number, note=note_of(text, line))
-
-    def read_all(self, text: str, number: int = 0) -> list[Command]:
-        """The commands that a line is: several where it names several items and its verb
-        takes one of them."""
-        said = self.read(text, number)
-        if said.line is not None or '"' in text:
-            return [said]
-        several = each_of(text, self.verbs)
-        if not several or first_word(without_arrow(several[0])) not in ONE_BY_ONE:
-            return [said]
-        return [self.read(one, number) for one in several]
-
-    def wants_block(self, line: str) -> bool:
-        """Whether a line that is no command by itself is one with the lines below it."""
-        return self.read(line + "\n").line is not None
-
-    def awaited(self, line: str) -> Awaits | None:
-        """What ends the text of a command that cannot be read: what may have been its block
-        or the rest of its quote is not run in its place. None where the line is all of it."""
-        body = without_arrow(line.strip(" \t\r"))
-        verb = self.verbs.verb_of(first_word(body))
-        try:
-            tokens = tokens_of(body)
-        except ParseError:
-            return "quote"
-        if any(token.quoted is not None and not token.head for token in tokens):
-            return None
-        if verb and not any(form.plan.block for form in self.verbs.forms[verb]):
-            return None
-        return "closer"
-
-    # what looks like a command
-    def like(self, line: str) -> Like | None:
-        """The command that a whole line would be without its marks, or with the right arrow."""
-        match = LIKE.match(line)
-        if match is None:
-            return None
-        marks, wrap, _, body = match.groups()
-        body = body.strip(" \t\r")
-        if wrap:
-            body = body.rstrip(PUNCTUATION)
-            body = body.removesuffix(wrap[::-1]) if body.endswith(wrap[::-1]) else ""
-            if "`" in body if "`" in wrap else wrap in body:
-                return None
-        if not body.strip(BLANK):
-            return None
-        is_plain = not wrap and not marks.strip(BLANK)
-        return Like(f"→ {body.strip(BLANK)}", is_plain and len(marks) > MAX_BLANKS)
-
-    def inside(self, line: str) -> str | None:
-        """The beginning of a command inside a sentence, up to where it must have ended."""
-        if "→" not in line and "->" not in line:
-            return None
-        if line.lstrip(" \t-*+•0123456789.)").startswith(">"):
-            return None
-        for match in _INSIDE.finditer(line):
-            verb = match[2] if match[1] == "->" else match[2].lower()
-            if self.verbs.verb_of(verb) is None or verb != verb.lower():
-                continue
-            tail = line[match.start(2) : match.start(2) + _SHOWN]
-            end = _CODE_END.search(tail)
-            is_code = end is not None and tail[end.start()] == "`"
-            text = tail[: end.start()] if end and (is_code or end.start() > len(verb)) else tail
-            words = text.split()
-            if names_something(words[1:4]) or (is_code and len(words) == 1):
-                return text
-        return None
-
-
-def is_undecided(rest: str) -> bool:
-    """Whether what has come of a line may be the beginning of anything: of a mark, an arrow,
-    the end of a block, an answer. Its next character decides."""
-    body = rest.strip(BLANK)
-    return body in ("=", "←", *"✓✗✔✘") or MAY_BE_LIKE.fullmatch(rest) is not None
-
-
-def names_something(words: Sequence[str]) -> bool:
-    """Whether one of the words is an id, a tag or the like, which common text has not."""
-    return any(
-        is_id(word) or (word[:1] == "#" and word[1:2].isalnum()) or word[:1] == '"'
-        for word in words
-    )
-
-
-def is_id(word: str) -> bool:
-    """Whether a word is an id or another address, punctuation and marks around it left out."""
-    bare = word.strip('*_`()"' + PUNCTUATION)
-    return bare.lower() not in REF_WORDS and is_ref(bare)
-
-
-def makes_window(line: Line | None) -> bool:
-    """Whether a line only looks: it changes nothing, not even the view. A literal word (`tree
-    reset`, `find clear`, `todo add`) has its own name as value; `find "clear"` has not;
-    `to` is what becomes of a task."""
-    if line is None or line.verb not in LOOKS:
-        return False
-    return not any(line.values.get(word) == word for word in CHANGING) and "to" not in line.values
-
-
-def note_of(text: str, line: Line) -> str:
-    """What is said beside the reply of a line in other words."""
-    if line.verb == "find" and first_word(without_arrow(text.strip())).lower() == "search":
-        return '! this is what the tree holds; search "words" searches the web, where you may'
-    return ""
-
-
-def named_line(bad: ParseError, text: str, number: int) -> ParseError:
-    """The same refusal with its line: `line 3: "…": There is no command tga.`"""
-    if not number:
-        return bad
-    where = f'line {number}: "{short(text.partition(chr(10))[0])}"'
-    return ParseError(bad.code, f"{where}: {bad.message}", bad.hint, bad.candidates)
-
-
-def in_other_words(
-    body: str, below: str | None, verbs: Verbs, otherwise: Line | ParseError
-) -> Line:
-    """The one line that the rules of wording make of a body; where they make none,
-    `otherwise`: why it was not read, or how it was with a common word as an id."""
-    try:
-        tiers = variants(body, verbs)
-    except ParseError as bad:
-        raise (otherwise if isinstance(otherwise, ParseError) else bad) from None
-    for wordings in tiers:
-        line = _only_reading(wordings, below, verbs)
-        if line is not None:
-            return line
-    if isinstance(otherwise, Line):
-        return otherwise
-    raise no_reading(otherwise, body, verbs)
-
-
-def _only_reading(wordings: list[str], below: str | None, verbs: Verbs) -> Line | None:
-    """The one line that these read as; None where none is read. Raises ParseError for several, and
-    for one that is over a limit."""
-    found: dict[str, Line] = {}
-    over: list[ParseError] = []
-    for wording in wordings:
-        try:
-            line = canonical_line(wording, below, verbs)
-            found[line.canonical] = line
-        except ParseError as bad:
-            over += [bad] if bad.code != "INVALID_SYNTAX" else []
-    if len(found) > 1:
-        raise several_readings(tuple(found), tuple(line.verb for line in found.values()))
-    if over:
-        raise over[0]
-    return next(iter(found.values()), None)
-
-
-class Reading:
-    """The tokens after the verb, taken from left to right. Methods raise Bad; `at` then
+class Reading(MarkedArguments):
+    """The tokens after the verb, taken from left to right. Methods raise ParseError; `at` then
     says how far the form was followed."""
 
     def __init__(self, form: Form, tokens: list[Token]) -> None:
@@ -365,67 +90,6 @@ class Reading:
         else:
             self._take_word(token)
 
-    # options
-
-    def _take_keyed(self, token: Token, key: str) -> None:
-        part = self.plan.options.get(key)
-        if part is not None:
-            self._take_option(part, token.after(len(key) + 1))
-        elif key == "because":
-            self._take_because(token.after(len(key) + 1))
-        elif key in PREFIXES:
-            self._take_ref(token)
-        elif key in SLICES:
-            self._take_slice(token)
-        else:
-            known = ", ".join(f"{one}:" for one in (*self.plan.options, "because"))
-            raise unread(f"{self.form.verb} has no option {short(key)}:.", f"it takes {known}")
-
-    def _take_option(self, part: Part, value: Token) -> None:
-        if not value.raw:
-            raise unread(f"{part.key}: has no value.", "write it without a space after the colon")
-        self._parts.claim(part, f"{part.key}:")
-        if part.value == "refs":
-            self._take_elements(part, value)
-        elif part.value == "ref" and value.raw not in part.choices:
-            ref, used = read_ref([value, *self.tokens[self.at + 1 : self.at + 2]], 0)
-            self._refs.add(part, ref)
-            self.at += used
-        else:
-            self._parts.values[part.name] = read_value(part, value)
-            self.at += 1
-
-    def _take_elements(self, part: Part, value: Token) -> None:
-        for element in elements(value.raw):
-            self._refs.add(part, demand_ref(element))
-        self.at += 1
-        self._list = part
-
-    def _list_goes_on(self, part: Part, token: Token) -> bool:
-        """Whether the token is still of a list: `from:a7x2 lines:3-9,b3k9` is two refs."""
-        self._list = None
-        comma = "," in token.raw
-        first = elements(token.raw)[0] if comma else token
-        if not self._refs.goes_on(first):
-            return False
-        if first is not token and len(first.raw) < len(token.raw):
-            rest = token.raw[len(first.raw) + 1 :]
-            self._take_elements(part, Token(rest, rest, None, mixed=True))
-        else:
-            self.at += 1
-            self._list = part
-        return True
-
-    def _take_because(self, value: Token) -> None:
-        if self.because is not None:
-            raise unread("because: is given twice.", "give one reason")
-        if value.quoted is None or value.head:
-            raise unread("because: takes a quoted text.", 'write because:"…"')
-        self.because = value.quoted
-        self.at += 1
-
-    # words
-
     def _take_word(self, token: Token) -> None:
         word = token.raw.lower()
         part = self.plan.words.get(word)
@@ -450,61 +114,9 @@ class Reading:
             return self._parts.place(("type", "word"), token.raw)
         return (
             self._parts.reach(lambda part: part.kind == "ref") is None
-            and _WORD.fullmatch(token.raw) is not None
+            and WORD.fullmatch(token.raw) is not None
             and self._parts.place(("word",), token.raw)
         )
-
-    def _take_led(self, part: Part) -> None:
-        if part is not self._collecting:
-            self._parts.claim(part, part.lead)
-        self.at += 1
-        after = self.tokens[self.at] if self.at < len(self.tokens) else None
-        if part.kind == "content" and (after is None or after.head or after.quoted is None):
-            self.wants_block = True
-        elif after is None:
-            raise self._parts.missing(part)
-        elif part.kind in ("ref", "range"):
-            self._collecting = part if part.many else None
-            ref, self.at = read_ref(self.tokens, self.at)
-            self._refs.add(part, ref)
-        else:
-            self._parts.values[part.name] = self._led_value(part, after)
-            self.at += 1
-
-    def _led_value(self, part: Part, after: Token) -> str:
-        if part.kind in ("quoted", "content"):
-            if after.quoted is None or after.head:
-                raise self._parts.missing(part)
-            return after.quoted
-        if not is_type(after.raw) if part.kind == "type" else not _WORD.fullmatch(after.raw):
-            raise self._parts.unexpected(after)
-        return after.raw
-
-    # texts, tags, refs
-
-    def _take_text(self, token: Token) -> None:
-        if token.quoted is None or not self._parts.place(("quoted", "content"), token.quoted):
-            raise self._parts.unexpected(token)
-        self.at += 1
-
-    def _take_hash(self, token: Token) -> None:
-        if _WINDOW.fullmatch(token.raw):
-            self._take_ref(token)
-            return
-        quoted = token.quoted
-        name = token.head[1:] if quoted is None else quoted
-        is_wrong = token.mixed or (quoted is not None and token.head != "#")
-        if is_wrong or not _has_letter(name) or (quoted is None and name[-1] in ".,;:!?"):
-            raise misread(f"{short(token.raw)} is not a tag.", 'write #name or #"two words"')
-        if not self._parts.place(("tags",), name):
-            raise self._parts.unexpected(token)
-        self.at += 1
-
-    def _take_slice(self, token: Token) -> None:
-        part = slice_of(token)
-        if part is not None:
-            self._refs.attach(part)
-        self.at += 1
 
     def _take_ref(self, token: Token) -> None:
         if ref_of(token) is None:
@@ -524,19 +136,7 @@ class Reading:
         return found
 
 
-def _has_letter(name: str) -> bool:
-    return any(letter.isalpha() for letter in name)
-
-
-@dataclass(frozen=True)
-class Line:
-    """One command: its verb, which of the verb's forms, a value for every part."""
-
-    verb: str
-    form: int
-    values: Mapping[str, object]
-    because: str = ""
-    canonical: str = ""
+# The line that the first form of a verb makes of it, with the block below it.
 
 
 def canonical_line(body: str, below: str | None, verbs: Verbs) -> Line:
@@ -617,3 +217,256 @@ def _too_much(below: str, verbs: Verbs) -> ParseError:
         f"{short(first)} does not belong to a command.",
         "only a command that lacks its text reads the lines below it, up to ←",
     )
+
+
+# A line in whatever words.
+
+
+def read(
+    text: str,
+    forms: Mapping[str, Sequence[Form]],
+    aliases: Mapping[str, str],
+    *,
+    is_whole: bool = True,
+) -> Line:
+    """The command that `text` is: one line, its arrow optional, its block below it.
+
+    The first form of the verb that reads it counts. Other wordings are read where all that
+    the rules make of them is one line. Raises ParseError: INVALID_SYNTAX, LIMIT_EXCEEDED for a
+    line over 64 KiB (its block not counted) or a number over its maximum, NOT_FOUND for a
+    number that no window, task or step can have.
+    """
+    refuse_controls(text)
+    line, newline, rest = text.partition("\n")
+    demand_size(line)
+    verbs = Verbs(forms, aliases)
+    body = verbs.body(line)
+    below = rest if newline else None
+    try:
+        said = canonical_line(body, below, verbs)
+    except ParseError as bad:
+        if bad.code != "INVALID_SYNTAX":
+            raise
+        try:
+            return in_other_words(body, below, verbs, bad)
+        except ParseError as worse:
+            if not is_whole:
+                raise worse from None
+            from loom.grammar.near_misses import with_suggestion  # it reads lines itself
+
+            raise with_suggestion(worse, body, below, verbs) from None
+    is_nobody = NODE in said.canonical and NODE not in line.lower()
+    if is_nobody or _is_other_type(said) or _ends_in_punctuation(said):
+        return in_other_words(body, below, verbs, said)
+    return said
+
+
+def _is_other_type(line: Line) -> bool:
+    """Whether `list` was read with another word for a type: `children`, `ancestors`."""
+    kind = str(line.values.get("type", "")).lower() if line.verb == "list" else ""
+    return kind in OTHER_TYPES or TYPES.get(kind, kind) != kind
+
+
+def _ends_in_punctuation(line: Line) -> bool:
+    """Whether the type of a link was read with the full stop that ended the line."""
+    return str(line.values.get("type", "")).endswith((".", ";", "!"))
+
+
+def in_other_words(
+    body: str, below: str | None, verbs: Verbs, otherwise: Line | ParseError
+) -> Line:
+    """The one line that the rules of wording make of a body; where they make none,
+    `otherwise`: why it was not read, or how it was with a common word as an id."""
+    try:
+        tiers = variants(body, verbs)
+    except ParseError as bad:
+        raise (otherwise if isinstance(otherwise, ParseError) else bad) from None
+    for wordings in tiers:
+        line = _only_reading(wordings, below, verbs)
+        if line is not None:
+            return line
+    if isinstance(otherwise, Line):
+        return otherwise
+    raise no_reading(otherwise, body, verbs)
+
+
+def _only_reading(wordings: list[str], below: str | None, verbs: Verbs) -> Line | None:
+    """The one line that these read as; None where none is read. Raises ParseError for several, and
+    for one that is over a limit."""
+    found: dict[str, Line] = {}
+    over: list[ParseError] = []
+    for wording in wordings:
+        try:
+            line = canonical_line(wording, below, verbs)
+            found[line.canonical] = line
+        except ParseError as bad:
+            over += [bad] if bad.code != "INVALID_SYNTAX" else []
+    if len(found) > 1:
+        raise several_readings(tuple(found), tuple(line.verb for line in found.values()))
+    if over:
+        raise over[0]
+    return next(iter(found.values()), None)
+
+
+# What one line of a reply is by itself: a command, something like one, or text.
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command as it can be read, its block included: what it says, or why it is not run.
+
+    Exactly one of `line` and `bad` is set. `number` is its line in the reply, from 1. `near`
+    marks a near miss, which never runs. `note` is a sentence to answer beside its reply.
+    """
+
+    text: str
+    line: Line | None = None
+    bad: ParseError | None = None
+    number: int = 0
+    near: bool = False
+    note: str = ""
+
+
+# Arrows that models write where → is meant; those of two or three signs first.
+ARROW_MARKS = "→>➜⇒➔➝➞➡➙➛⟶⟹⇨↦⮕"
+_OTHERS = "-->|==>|=>|–>|—>|[➜⇒➔➝➞➡➙➛⟶⟹⇨↦⮕]\ufe0f?"
+LIKE = re.compile(
+    r"((?:[ \t]|[-*+•][ \t]|[0-9]{1,9}[.)][ \t])*+)([*_]{0,3}+`{0,2}+)"
+    rf"((?:{_OTHERS}|→|->))(.*)",
+    re.DOTALL,
+)
+MAY_BE_LIKE = re.compile(
+    r"(?:[ \t]|[-*+•][ \t]|[0-9]{1,9}[.)][ \t])*+"
+    r"(?:[-*+•]|[0-9]{1,9}[.)]?)?[*_]{0,3}`{0,2}[-=–—]{0,2}"
+)
+_INSIDE = re.compile(r"(?<![\\-])(→|->)[ \t]*+[*_`]{0,2}([A-Za-z]{2,14})(?![A-Za-z(])")
+_CODE_END = re.compile(r"`|\*\*|__")
+PUNCTUATION = ".,;:!?"
+_SHOWN = 160  # characters after an arrow inside a sentence that may belong to its command
+
+
+@dataclass(frozen=True)
+class Like:
+    """A whole line that would be a command if it were written plainly: `text` is that
+    command. An `indented` one is too far to the right and has no other mark."""
+
+    text: str
+    indented: bool
+
+
+class LineReader:
+    """What one line of a reply is by itself."""
+
+    def __init__(self, verbs: Verbs) -> None:
+        self.verbs = verbs
+
+    def is_command(self, line: str) -> bool:
+        """Whether a line begins a command."""
+        body = line.lstrip(BLANK)
+        if len(line) - len(body) > MAX_BLANKS:
+            return False
+        if body.startswith("->"):
+            return self.verbs.verb_of(first_word(without_arrow(body)).rstrip("\r")) is not None
+        return body.startswith("→")
+
+    def read(self, text: str, number: int = 0) -> Command:
+        """The command that the text is; `number` is its line in the reply."""
+        try:
+            line = read(text, self.verbs.forms, self.verbs.aliases)
+        except ParseError as bad:
+            return Command(text, bad=named_line(bad, text, number), number=number)
+        return Command(text, line=line, number=number, note=note_of(text, line))
+
+    def read_all(self, text: str, number: int = 0) -> list[Command]:
+        """The commands that a line is: several where it names several items and its verb
+        takes one of them."""
+        said = self.read(text, number)
+        if said.line is not None or '"' in text:
+            return [said]
+        from loom.grammar.near_misses import each_of  # it reads lines itself
+
+        several = each_of(text, self.verbs)
+        if not several or first_word(without_arrow(several[0])) not in ONE_BY_ONE:
+            return [said]
+        return [self.read(one, number) for one in several]
+
+    def like(self, line: str) -> Like | None:
+        """The command that a whole line would be without its marks, or with the right arrow."""
+        match = LIKE.match(line)
+        if match is None:
+            return None
+        marks, wrap, _, body = match.groups()
+        body = body.strip(" \t\r")
+        if wrap:
+            body = body.rstrip(PUNCTUATION)
+            body = body.removesuffix(wrap[::-1]) if body.endswith(wrap[::-1]) else ""
+            if "`" in body if "`" in wrap else wrap in body:
+                return None
+        if not body.strip(BLANK):
+            return None
+        is_plain = not wrap and not marks.strip(BLANK)
+        return Like(f"→ {body.strip(BLANK)}", is_plain and len(marks) > MAX_BLANKS)
+
+    def inside(self, line: str) -> str | None:
+        """The beginning of a command inside a sentence, up to where it must have ended."""
+        if "→" not in line and "->" not in line:
+            return None
+        if line.lstrip(" \t-*+•0123456789.)").startswith(">"):
+            return None
+        for match in _INSIDE.finditer(line):
+            verb = match[2] if match[1] == "->" else match[2].lower()
+            if self.verbs.verb_of(verb) is None or verb != verb.lower():
+                continue
+            tail = line[match.start(2) : match.start(2) + _SHOWN]
+            end = _CODE_END.search(tail)
+            is_code = end is not None and tail[end.start()] == "`"
+            text = tail[: end.start()] if end and (is_code or end.start() > len(verb)) else tail
+            words = text.split()
+            if names_something(words[1:4]) or (is_code and len(words) == 1):
+                return text
+        return None
+
+
+def is_undecided(rest: str) -> bool:
+    """Whether what has come of a line may be the beginning of anything: of a mark, an arrow,
+    the end of a block, an answer. Its next character decides."""
+    body = rest.strip(BLANK)
+    return body in ("=", "←", *"✓✗✔✘") or MAY_BE_LIKE.fullmatch(rest) is not None
+
+
+def names_something(words: Sequence[str]) -> bool:
+    """Whether one of the words is an id, a tag or the like, which common text has not."""
+    return any(
+        is_id(word) or (word[:1] == "#" and word[1:2].isalnum()) or word[:1] == '"'
+        for word in words
+    )
+
+
+def is_id(word: str) -> bool:
+    """Whether a word is an id or another address, punctuation and marks around it left out."""
+    bare = word.strip('*_`()"' + PUNCTUATION)
+    return bare.lower() not in REF_WORDS and is_ref(bare)
+
+
+def makes_window(line: Line | None) -> bool:
+    """Whether a line only looks: it changes nothing, not even the view. A literal word (`tree
+    reset`, `find clear`, `todo add`) has its own name as value; `find "clear"` has not;
+    `to` is what becomes of a task."""
+    if line is None or line.verb not in LOOKS:
+        return False
+    return not any(line.values.get(word) == word for word in CHANGING) and "to" not in line.values
+
+
+def note_of(text: str, line: Line) -> str:
+    """What is said beside the reply of a line in other words."""
+    if line.verb == "find" and first_word(without_arrow(text.strip())).lower() == "search":
+        return '! this is what the tree holds; search "words" searches the web, where you may'
+    return ""
+
+
+def named_line(bad: ParseError, text: str, number: int) -> ParseError:
+    """The same refusal with its line: `line 3: "…": There is no command tga.`"""
+    if not number:
+        return bad
+    where = f'line {number}: "{short(text.partition(chr(10))[0])}"'
+    return ParseError(bad.code, f"{where}: {bad.message}", bad.hint, bad.candidates)

@@ -1,4 +1,4 @@
-"""What looks like a command and is none: the answer that says which line to write."""
+"""What looks like a command and is none, or cannot be read as one: the line to write instead."""
 
 import re
 from collections.abc import Sequence
@@ -7,6 +7,8 @@ from typing import Literal
 
 from loom.grammar.forms import Verbs
 from loom.grammar.lines import (
+    LIKE,
+    MAY_BE_LIKE,
     NODE,
     PUNCTUATION,
     Command,
@@ -19,34 +21,56 @@ from loom.grammar.lines import (
     read,
 )
 from loom.grammar.refs import (
+    BLANK,
     AmbiguousError,
     MisreadError,
     ParseError,
     first_word,
     short,
+    tokens_of,
     unread,
     without_arrow,
 )
 from loom.grammar.synonyms import ENDS
 from loom.grammar.wording import suggestions
 
-# Suggestions read a line again for each of its words, so long ones get none: without this bound
-# a line of 64 KiB took more than five minutes.
-MOST_SUGGESTED = 1000
-_ITEM = r"\[?(?:node:)?[a-z][0-9][a-z][0-9][a-z0-9]{0,4}\]?(?![A-Za-z0-9:\"])"
-_AND = r"(?:[ \t]*,[ \t]*(?:and[ \t]+)?|[ \t]+(?:and|&)[ \t]+)"
-_ITEMS = re.compile(rf"(?:both[ \t]+)?(?<![A-Za-z0-9:\"])({_ITEM}(?:{_AND}{_ITEM}){{1,9}})", re.I)
-_CLOSING = re.compile(r"([ \t]*+)(`{3,}+|~{3,}+)[ \t\r]*+")
-_INDENT = 3
-Awaits = Literal["quote", "closer"]
+_FEW_WORDS = 6
 _RESULT = re.compile(r"[ \t]{0,2}[✓✗✔✘](?:[ \t]|$)")
 _DETAIL = re.compile(r"(?:  |\t)[ \t]*\S")
-
-_FEW_WORDS = 6
+Awaits = Literal["quote", "closer"]
 
 
 class MissReader(LineReader):
     """A reader of lines that also says what is nearly a command."""
+
+    def may_become_command(self, line: str) -> bool:
+        """Whether a line that still comes in, and is no command yet, may become one or
+        something that looks like one."""
+        body = line.lstrip(BLANK)
+        return (
+            body in ("-", "=")
+            or LIKE.match(line) is not None
+            or MAY_BE_LIKE.fullmatch(line) is not None
+        )
+
+    def wants_block(self, line: str) -> bool:
+        """Whether a line that is no command by itself is one with the lines below it."""
+        return self.read(line + "\n").line is not None
+
+    def awaited(self, line: str) -> Awaits | None:
+        """What ends the text of a command that cannot be read: what may have been its block
+        or the rest of its quote is not run in its place. None where the line is all of it."""
+        body = without_arrow(line.strip(" \t\r"))
+        verb = self.verbs.verb_of(first_word(body))
+        try:
+            tokens = tokens_of(body)
+        except ParseError:
+            return "quote"
+        if any(token.quoted is not None and not token.head for token in tokens):
+            return None
+        if verb and not any(form.plan.block for form in self.verbs.forms[verb]):
+            return None
+        return "closer"
 
     def examined(self, like: Like, line: str, number: int) -> Command | None:
         """What a line that may look like a command is: a look that runs, a near miss, or None
@@ -105,7 +129,24 @@ class MissReader(LineReader):
 
 def names_nobody(line: Line, text: str) -> bool:
     """Whether a line was read with a common word as an id."""
-    return "node:" in line.canonical.partition("\n")[0] and "node:" not in text.lower()
+    return NODE in line.canonical.partition("\n")[0] and NODE not in text.lower()
+
+
+def is_result(line: str) -> bool:
+    """Whether a line looks like the answer to a command, which only Heddle gives."""
+    return _RESULT.match(line) is not None
+
+
+def is_detail(line: str) -> bool:
+    """Whether a line may be a detail below such an answer."""
+    return _DETAIL.match(line) is not None
+
+
+# The line to write instead of one that cannot be read.
+
+# Suggestions read a line again for each of its words, so long ones get none: without this bound
+# a line of 64 KiB took more than five minutes.
+MOST_SUGGESTED = 1000
 
 
 def with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
@@ -168,6 +209,13 @@ def _suggested(text: str, below: str | None, verbs: Verbs) -> str:
     return "" if NODE in line.canonical and NODE not in text.lower() else line.canonical
 
 
+# Several items on one line.
+
+_ITEM = r"\[?(?:node:)?[a-z][0-9][a-z][0-9][a-z0-9]{0,4}\]?(?![A-Za-z0-9:\"])"
+_AND = r"(?:[ \t]*,[ \t]*(?:and[ \t]+)?|[ \t]+(?:and|&)[ \t]+)"
+_ITEMS = re.compile(rf"(?:both[ \t]+)?(?<![A-Za-z0-9:\"])({_ITEM}(?:{_AND}{_ITEM}){{1,9}})", re.I)
+
+
 def each_of(text: str, verbs: Verbs) -> tuple[str, ...]:
     """The lines that a line naming several items stands for, canonical; none where its verb
     does not read with each of them alone. `view a7x2 and b3k9` is two lines."""
@@ -185,6 +233,12 @@ def each_of(text: str, verbs: Verbs) -> tuple[str, ...]:
     return tuple(found)
 
 
+# Fences: what is in one is code, and a command in it a near miss.
+
+_CLOSING = re.compile(r"([ \t]*+)(`{3,}+|~{3,}+)[ \t\r]*+")
+_INDENT = 3
+
+
 @dataclass(frozen=True)
 class Fence:
     """An open fence: its mark and how deep it is."""
@@ -200,13 +254,3 @@ class Fence:
             and match[2].startswith(self.mark)
             and len(match[1]) <= self.depth + _INDENT
         )
-
-
-def is_result(line: str) -> bool:
-    """Whether a line looks like the answer to a command, which only Heddle gives."""
-    return _RESULT.match(line) is not None
-
-
-def is_detail(line: str) -> bool:
-    """Whether a line may be a detail below such an answer."""
-    return _DETAIL.match(line) is not None

@@ -1,33 +1,12 @@
 """The tokens of a line, and refs: every address that can be written, as a value, read and printed.
-Nothing is looked up. Pure.
+Nothing is looked up. Slices of a text are read in slices. Pure.
 """
 
 import re
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-_TYPE = re.compile(r"[^\W\d](?:[^\W\d]|-)*")
-
-SHOWN_REFS = {
-    "window": "#n",
-    "task": "tn",
-    "agent": 'agent:"name"',
-    "trail": 'trail:"name"',
-    "pipe": 'pipe:"name"',
-    "document": 'doc:"name"',
-    "stash": 'stash:"label"',
-    "tree": 'tree:"name"',
-    "range": "RANGE",
-    "turn": "turn:ID",
-    "step": "step:n",
-}
-ARROWS = ("→", "->")
-BLANK = " \t"
-MAX_BLANKS = 2
-_WORD = re.compile(r"[^ \t]+")
-
 # A text that is not run, and why.
-
 
 Code = Literal["INVALID_SYNTAX", "LIMIT_EXCEEDED", "NOT_FOUND", "REJECTED"]
 SHOWN = 40
@@ -95,6 +74,12 @@ _WHOLE_QUOTE = re.compile(_QUOTE, re.DOTALL)
 _ESCAPE = re.compile(r'\\(["\\n])')
 _BLANKS = re.compile(r"[ \t]*+")
 _ESCAPED = {'"': '"', "\\": "\\", "n": "\n"}
+# What a line begins with.
+
+ARROWS = ("→", "->")
+BLANK = " \t"
+MAX_BLANKS = 2
+_WORD = re.compile(r"[^ \t]+")
 
 
 class Token(NamedTuple):
@@ -175,6 +160,25 @@ def quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
+def plain(number: float) -> str:
+    """A number as short as it can be read back: `1`, `0.7`, `65536`."""
+    return repr(number).removesuffix(".0")
+
+
+def without_arrow(body: str) -> str:
+    """A line without the arrow that it may begin with."""
+    for arrow in ARROWS:
+        if body.startswith(arrow):
+            return body[len(arrow) :].lstrip(BLANK)
+    return body
+
+
+def first_word(body: str) -> str:
+    """What comes before the first blank."""
+    match = _WORD.match(body)
+    return match[0] if match else ""
+
+
 # What can be named, as values, and how it is written.
 
 Kind = Literal[
@@ -199,6 +203,7 @@ Kind = Literal[
 ]
 SliceKind = Literal["lines", "para", "section", "part", "head", "tail"]
 WORDS: dict[str, Kind] = {"here": "here", "root": "root", "parent": "parent", "focus": "focus"}
+REF_WORDS = frozenset({*WORDS, "all"})
 PREFIXES: dict[str, Kind] = {
     "doc": "document",
     "tree": "tree",
@@ -213,6 +218,20 @@ PREFIXES: dict[str, Kind] = {
     "step": "step",
 }
 WRITTEN = {kind: prefix for prefix, kind in PREFIXES.items()}
+# How help writes a ref of a kind.
+SHOWN_REFS = {
+    "window": "#n",
+    "task": "tn",
+    "agent": 'agent:"name"',
+    "trail": 'trail:"name"',
+    "pipe": 'pipe:"name"',
+    "document": 'doc:"name"',
+    "stash": 'stash:"label"',
+    "tree": 'tree:"name"',
+    "range": "RANGE",
+    "turn": "turn:ID",
+    "step": "step:n",
+}
 SLICES: dict[str, SliceKind] = {
     "lines": "lines",
     "para": "para",
@@ -225,6 +244,7 @@ IN_TREES = frozenset({"node", "root", "branch", "range"})
 _DIGIT = re.compile(r"[0-9]")
 _PLAIN = re.compile(r"[\w-]+")
 _AUGMENT = re.compile(r"[\w./*-]+")
+_TYPE = re.compile(r"[^\W\d](?:[^\W\d]|-)*")
 
 
 @dataclass(frozen=True)
@@ -254,6 +274,15 @@ class Ref:
     tree_id: str = ""
     tree_name: str = ""
     slice: Slice | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a document: its start or end, before a line, or a section."""
+
+    kind: Literal["start", "end", "line", "section"]
+    line: int = 0
+    name: str = ""
 
 
 def print_ref(ref: Ref) -> str:
@@ -300,7 +329,14 @@ def print_slice(part: Slice) -> str:
     return f"{part.kind}:{part.first}-{part.last}"
 
 
-# The address or slice that one token is.
+def print_place(place: Place) -> str:
+    """`start`, `end`, `line:12`, `§motive`."""
+    if place.kind == "section":
+        return print_slice(Slice("section", name=place.name))
+    return f"line:{place.line}" if place.kind == "line" else place.kind
+
+
+# The address that one token is.
 
 MAX_DIGITS = 9  # longer numbers name nothing, and fit in no column
 _ID = re.compile(r"[a-z0-9]+")
@@ -386,6 +422,11 @@ def _by_id(kind: Kind, word: str, token: Token) -> Ref:
     raise misread(f"{short(token.raw)} is not an id.", f"write {WRITTEN[kind]}: and an id")
 
 
+def is_type(word: str) -> bool:
+    """Whether a word is a TYPE where a TYPE or a REF is allowed."""
+    return _TYPE.fullmatch(word) is not None and word.lower() not in REF_WORDS
+
+
 # An address of several tokens, such as one in another tree.
 
 
@@ -447,41 +488,3 @@ def in_tree(ref: Ref, tree: Ref) -> Ref:
             'write tree:"name" node:a7x2',
         )
     return replace(ref, tree_id=tree.tree_id, tree_name=tree.tree_name)
-
-
-@dataclass(frozen=True)
-class Place:
-    """A place in a document: its start or end, before a line, or a section."""
-
-    kind: Literal["start", "end", "line", "section"]
-    line: int = 0
-    name: str = ""
-
-
-def print_place(place: Place) -> str:
-    """`start`, `end`, `line:12`, `§motive`."""
-    if place.kind == "section":
-        return print_slice(Slice("section", name=place.name))
-    return f"line:{place.line}" if place.kind == "line" else place.kind
-
-
-def without_arrow(body: str) -> str:
-    """A line without the arrow that it may begin with."""
-    for arrow in ARROWS:
-        if body.startswith(arrow):
-            return body[len(arrow) :].lstrip(BLANK)
-    return body
-
-
-def first_word(body: str) -> str:
-    """What comes before the first blank."""
-    match = _WORD.match(body)
-    return match[0] if match else ""
-
-
-REF_WORDS = frozenset({*WORDS, "all"})
-
-
-def is_type(word: str) -> bool:
-    """Whether a word is a TYPE where a TYPE or a REF is allowed."""
-    return _TYPE.fullmatch(word) is not None and word.lower() not in REF_WORDS

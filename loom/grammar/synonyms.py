@@ -1,10 +1,8 @@
-"""Other words for commands and their parts: data only. How they are used is in wording."""
+"""Other words for commands and their parts, as data, and the verbs that a misspelt one is near.
+How the words are used is in wording and form_matching."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
-
-MOST = 3
-_LONGEST = 24
 
 DESTRUCTIVE: Final = frozenset(
     "prune discard unlink reject withdraw veto commit undo erase delete".split()
@@ -384,6 +382,12 @@ MEANT: Final = {
     **dict.fromkeys(("hide",), ("exclude", "hide")),
     **dict.fromkeys(("refuse", "decline"), ("reject",)),
 }
+
+
+# The verbs that a word differs from in few letters.
+
+MOST = 3
+_LONGEST = 24
 
 
 def candidates(word: str, verbs: Iterable[str], aliases: Mapping[str, str]) -> tuple[str, ...]:
