@@ -19,7 +19,7 @@ from loom import access
 from loom.access import Actor
 from loom.commands import node_writer, registry
 from loom.events import streams
-from loom.grammar.line_reader import Line
+from loom.grammar.lines import Line
 from loom.models import Grove, Mark, Node, Participant, Step, Tree, Turn, Workspace
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, window_contents, windows, workspace_bodies, workspaces

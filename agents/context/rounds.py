@@ -9,8 +9,7 @@ from typing import Any, Literal
 from agents.context.sections import Counted, framed
 from loom.grammar.batches import MAX_LOOKS, Batch, Growing, Segment, prose_of, segments_of
 from loom.grammar.forms import Form, Verbs
-from loom.grammar.line_reader import Line
-from loom.grammar.lines import ARROW_MARKS, Command, is_undecided, makes_window, named_line
+from loom.grammar.lines import ARROW_MARKS, Command, Line, is_undecided, makes_window, named_line
 from loom.grammar.refs import ParseError
 from loom.grammar.slices import parts_of
 from loom.rules.node_values import frames_escaped, plain

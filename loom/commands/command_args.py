@@ -7,7 +7,8 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
 
 from loom.grammar.forms import Form, Part, PartKind, ValueKind
-from loom.grammar.refs import Ref, parse_ref
+from loom.grammar.refs import Ref
+from loom.grammar.slices import parse_ref
 from loom.rules.errors import CommandError
 
 

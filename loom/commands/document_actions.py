@@ -17,7 +17,7 @@ from loom.commands.documents import (
 )
 from loom.commands.execute import execute
 from loom.commands.registry import Change, action
-from loom.grammar.option_values import Place
+from loom.grammar.refs import Place
 from loom.models import Document
 from loom.queries import documents as queries
 from loom.rules import documents

@@ -17,8 +17,7 @@ from loom.commands.registry import command, item_of
 from loom.commands.view import counted, escaped_for
 from loom.commands.windows import known, move_window
 from loom.events.streams import Writer, enqueue
-from loom.grammar.option_values import Place
-from loom.grammar.refs import ParseError
+from loom.grammar.refs import ParseError, Place
 from loom.grammar.slices import PART_LINES
 from loom.grammar.slices import words as worded
 from loom.models import Document, Revision, Window

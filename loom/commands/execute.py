@@ -22,9 +22,9 @@ from loom.commands.node_writer import (
 )
 from loom.commands.registry import Action, Attempt, Command, R, run_action
 from loom.events import streams
-from loom.grammar.line_reader import Line, write
-from loom.grammar.lines import makes_window, read
-from loom.grammar.option_values import demand_values
+from loom.grammar.arguments import demand_values
+from loom.grammar.forms import write
+from loom.grammar.lines import Line, makes_window, read
 from loom.grammar.refs import ParseError, refuse_controls
 from loom.models import (
     DocumentView,

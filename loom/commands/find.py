@@ -10,7 +10,8 @@ from loom.commands.registry import command, get_node, touched, tree_of
 from loom.commands.view import counted
 from loom.commands.windows import place_window, title_of, weighed, within_limit
 from loom.events.streams import enqueue
-from loom.grammar.refs import Ref, parse_ref
+from loom.grammar.refs import Ref
+from loom.grammar.slices import parse_ref
 from loom.models import Node, Tree, Turn, Window
 from loom.queries import lookup, search
 from loom.queries.documents import Shown, matching, text_of

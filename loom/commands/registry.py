@@ -28,7 +28,7 @@ from loom.commands.node_writer import recorded, storable
 from loom.events import streams
 from loom.events.streams import Writer
 from loom.grammar.forms import Form, syntax
-from loom.grammar.line_reader import Line
+from loom.grammar.lines import Line
 from loom.grammar.refs import WORDS, Ref, print_ref
 from loom.models import (
     Document,

@@ -5,18 +5,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from loom.grammar.forms import Form, Verbs
-from loom.grammar.line_reader import CLOSER, Line
-from loom.grammar.lines import (
-    Awaits,
-    Command,
-    Fence,
-    is_detail,
-    is_result,
-    named_line,
-    opens,
-)
-from loom.grammar.near_misses import MissReader
+from loom.grammar.forms import CLOSER, Form, Verbs
+from loom.grammar.lines import Command, Line, named_line
+from loom.grammar.near_misses import Awaits, Fence, MissReader, is_detail, is_result
 from loom.grammar.refs import ParseError, unread
 
 MAX_COMMANDS = 200  # of one reply are read; each costs up to a few milliseconds
@@ -477,3 +468,16 @@ def _one_too_many(text: str, number: int) -> Command:
     message = f"A reply has at most {MAX_COMMANDS} commands."
     bad = ParseError("LIMIT_EXCEEDED", message, "send the others in the next reply")
     return Command(text, bad=named_line(bad, text, number), number=number)
+
+
+# A fence may be in an item of a list. Deeper ones than Markdown's count too: where it is
+# not clear whether text is code, it is not run.
+_OPENING = re.compile(r"((?:[ \t]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*+)(`{3,}+|~{3,}+)(.*)", re.DOTALL)
+
+
+def opens(line: str) -> Fence | None:
+    """The fence that a line opens. A line of backticks with others after them opens none."""
+    match = _OPENING.match(line)
+    if match is None or (match[2][0] == "`" and "`" in match[3]):
+        return None
+    return Fence(match[2], len(match[1]))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import Final
 
 from loom.grammar.forms import Form, Part, Verbs
 from loom.grammar.refs import PREFIXES, SLICES
@@ -14,7 +15,6 @@ from loom.grammar.synonyms import (
     LEADS,
     NOISE,
     NUMBERS,
-    SWAPPED,
     TYPES,
     Frame,
 )
@@ -33,6 +33,97 @@ _SLICES = {
     "paragraphs": "para",
     "part": "part",
 }
+
+
+# One wording for another in lines of one verb, tried in order.
+SWAPPED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    "view": (
+        ("with all its annotations", "with-annotations"),
+        ("with its annotations", "with-annotations"),
+        ("with the annotations", "with-annotations"),
+        ("with annotations", "with-annotations"),
+        ("and its annotations", "with-annotations"),
+        ("including annotations", "with-annotations"),
+        ("including its annotations", "with-annotations"),
+        ("once more", "again"),
+        ("in full", "full"),
+        ("full text", "full"),
+        ("whole text", "full"),
+        ("whole", "full"),
+        ("entire", "full"),
+        ("complete", "full"),
+        ("completely", "full"),
+        ("in brief", "summary"),
+        ("in short", "summary"),
+        ("briefly", "summary"),
+        ("short version", "summary"),
+        ("all of", "full"),
+        ("first paragraph", "para:1"),
+    ),
+    "tree": (
+        ("with summaries", "summary"),
+        ("to depth", "depth"),
+        ("levels deep", "depth"),
+        ("levels", "depth"),
+        ("level", "depth"),
+        ("deep", "depth"),
+    ),
+    "find": (
+        ("in this tree", "in:tree"),
+        ("in the tree", "in:tree"),
+        ("in the grove", "in:grove"),
+        ("in the whole grove", "in:grove"),
+        ("in all trees", "in:grove"),
+        ("everywhere", "in:grove"),
+        ("at most", "max"),
+        ("up to", "max"),
+        ("and open them", "open"),
+    ),
+    "switch": (
+        ("the start", "root"),
+        ("the beginning", "root"),
+        ("the top", "root"),
+        ("home", "root"),
+    ),
+    "continue": (("max tokens", "tokens"),),
+    "annotate": (
+        ("with a question", "as:question"),
+        ("with the question", "as:question"),
+        ("with a warning", "as:warning"),
+        ("with the warning", "as:warning"),
+        ("with an objection", "as:objection"),
+        ("with a note", "as:note"),
+        ("as a", "as"),
+        ("as an", "as"),
+        ("as", ""),
+        ("question", "as:question"),
+        ("warning", "as:warning"),
+        ("objection", "as:objection"),
+        ("suggestion", "as:suggestion"),
+        ("note", "as:note"),
+        ("question:", "as:question"),
+        ("warning:", "as:warning"),
+        ("objection:", "as:objection"),
+    ),
+    "split": (
+        ("in two", ""),
+        ("into two", ""),
+        ("at character", "at"),
+        ("at position", "at"),
+        ("after character", "at"),
+    ),
+    "compare": (
+        ("side by side", "as:side"),
+        ("side-by-side", "as:side"),
+        ("word by word", "as:words"),
+    ),
+    "link": (("with type", "as"), ("of type", "as")),
+    "bookmark": (("with the label", "called"), ("with label", "called")),
+    "exclude": (("from the context", ""), ("from context", "")),
+    "edit": (("as a new version", "as:version"), ("in a fork", "as:fork")),
+}
+
+
 _KEYED = re.compile(r"([A-Za-z_]+)([:=])")
 _IDS = {"branch": "branch:", "step": "step:", "turn": "turn:", "window": "#", "task": "t"}
 _TO_OPTIONS = frozenset("with at and".split())

@@ -1,12 +1,37 @@
-"""How commands are written: verbs, the forms of each, and the parts that a line has filled."""
+"""How commands are written: verbs, the forms of each, the parts that a line has filled of one, and
+the canonical line that it makes of them."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Literal, NamedTuple
+from functools import cached_property
+from typing import Literal, NamedTuple, cast
 
-from loom.grammar.refs import ParseError, Token, misread, short, unread
+from loom.grammar.refs import (
+    BLANK,
+    MAX_BLANKS,
+    SHOWN_REFS,
+    ParseError,
+    Place,
+    Ref,
+    Slice,
+    Token,
+    continues_tree,
+    demand_ref,
+    first_word,
+    in_tree,
+    misread,
+    plain,
+    print_place,
+    print_ref,
+    print_slice,
+    quote,
+    short,
+    unread,
+    without_arrow,
+)
+from loom.grammar.slices import slice_of, with_slice
+from loom.grammar.synonyms import candidates
 
 PartKind = Literal[
     "word", "ref", "range", "type", "content", "quoted", "tags", "option", "flag", "choice"
@@ -115,19 +140,6 @@ def _words(part: Part) -> tuple[str, ...]:
 
 # How help prints a form.
 
-_REFS = {
-    "window": "#n",
-    "task": "tn",
-    "agent": 'agent:"name"',
-    "trail": 'trail:"name"',
-    "pipe": 'pipe:"name"',
-    "document": 'doc:"name"',
-    "stash": 'stash:"label"',
-    "tree": 'tree:"name"',
-    "range": "RANGE",
-    "turn": "turn:ID",
-    "step": "step:n",
-}
 _VALUES: dict[ValueKind, str] = {
     "int": "n",
     "float": "x",
@@ -168,7 +180,7 @@ def _part(part: Part) -> str:
 
 def _argument(part: Part) -> str:
     if part.kind == "ref":
-        return "|".join(_REFS.get(kind, "REF") for kind in part.refs) or "REF"
+        return "|".join(SHOWN_REFS.get(kind, "REF") for kind in part.refs) or "REF"
     if part.kind == "type":
         return "|".join((*part.choices, "TYPE"))
     if part.kind == "word":
@@ -189,13 +201,6 @@ def _value(part: Part) -> str:
 
 
 # The verbs that are known, and how a line begins with one.
-
-ARROWS = ("→", "->")
-BLANK = " \t"
-MAX_BLANKS = 2
-MOST = 3
-_LONGEST = 24
-_WORD = re.compile(r"[^ \t]+")
 
 
 class Verbs(NamedTuple):
@@ -235,57 +240,6 @@ class Verbs(NamedTuple):
         near = candidates(word, self.forms, self.aliases)
         hint = f"did you mean: {', '.join(near)}" if near else "→ help lists the commands"
         return ParseError("INVALID_SYNTAX", f"There is no command {short(word)}.", hint, near)
-
-
-def without_arrow(body: str) -> str:
-    """A line without the arrow that it may begin with."""
-    for arrow in ARROWS:
-        if body.startswith(arrow):
-            return body[len(arrow) :].lstrip(BLANK)
-    return body
-
-
-def first_word(body: str) -> str:
-    """What comes before the first blank."""
-    match = _WORD.match(body)
-    return match[0] if match else ""
-
-
-def candidates(word: str, verbs: Iterable[str], aliases: Mapping[str, str]) -> tuple[str, ...]:
-    """Up to three verbs, nearest first, that differ in few letters or begin alike."""
-    word = word.lower()
-    if not word or len(word) > _LONGEST:
-        return ()
-    far: dict[str, int] = {}
-    for known, verb in [*((one, one) for one in verbs), *aliases.items()]:
-        is_begun, most = len(word) > 1 and known.startswith(word), _near_enough(known)
-        if not is_begun and abs(len(word) - len(known)) > most:
-            continue  # so many edits are needed for the length alone
-        distance = 1 if is_begun else edits(word, known)
-        if distance <= most:
-            far[verb] = min(distance, far.get(verb, distance))
-    return tuple(sorted(far, key=lambda verb: (far[verb], verb))[:MOST])
-
-
-def _near_enough(known: str) -> int:
-    """1 edit in short words, 2 from five letters on, 3 from eight. Guess: feels right."""
-    return 1 + (len(known) >= 5) + (len(known) >= 8)
-
-
-@lru_cache(maxsize=10_000)  # the same few words are compared with the same verbs
-def edits(one: str, other: str) -> int:
-    """How many letters to add, drop, change or swap with the next make one of the other."""
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
-        before, above = row, before
-        row = [i]
-        for j, wanted in enumerate(other, 1):
-            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
-                best = min(best, above[j - 2] + 1)
-            row.append(best)
-    return row[-1]
 
 
 # The parts of a form that a line has given so far.
@@ -380,3 +334,156 @@ def _described(part: Part) -> str:
     named = {"ref": "a reference", "range": "a range", "type": "a type", "tags": "a tag"}
     article = named.get(part.kind, "a text")
     return f"{article} after {part.lead}" if part.lead else article
+
+
+# The refs of one line, each with its part, and the slices and trees that belong to them.
+
+
+class Gathered:
+    """Refs in the order of the line. Every method raises ParseError."""
+
+    def __init__(self) -> None:
+        self._refs: list[tuple[Part, Ref]] = []
+        self._pending: list[Slice | Ref] = []  # slices and trees that come before any ref
+
+    def add(self, part: Part, ref: Ref) -> None:
+        """Keeps a ref as (one of) the value of a part."""
+        if not allows(part, ref):
+            raise misread(
+                f"{short(print_ref(ref))} can't be used here.", f"this takes {wanted(part)}"
+            )
+        self._refs.append((part, ref))
+
+    def attach(self, extra: Slice | Ref) -> None:
+        """Gives the last ref its slice or its tree; before any ref, the only one gets it."""
+        if not self._refs:
+            self._pending.append(extra)
+            return
+        part, ref = self._refs[-1]
+        joined = with_slice(ref, extra) if isinstance(extra, Slice) else in_tree(ref, extra)
+        self._refs[-1] = (part, joined)
+
+    def goes_on(self, token: Token) -> bool:
+        """Whether a token belongs to the last ref, which it then has changed: a slice, or
+        the node of a tree."""
+        last = self._refs[-1][1]
+        if last.kind == "tree" and continues_tree(token):
+            self._refs[-1] = (self._refs[-1][0], in_tree(demand_ref(token), last))
+            return True
+        extra = slice_of(token)
+        if extra is not None:
+            self.attach(extra)
+        return extra is not None
+
+    def settle(self) -> None:
+        """At the end of the line: a slice before the only ref belongs to that."""
+        if self._pending and len(self._refs) != 1:
+            first = self._pending[0]
+            shown = print_slice(first) if isinstance(first, Slice) else f"in {print_ref(first)}"
+            raise unread(
+                f"It is not clear what {short(shown)} belongs to.",
+                f"write it after its reference, such as here {short(shown)}",
+            )
+        for extra in self._pending:
+            self.attach(extra)
+
+    def into(self, values: dict[str, object], many: frozenset[str]) -> None:
+        """Writes the refs into the values of a line; of parts that take several, as tuples."""
+        several: dict[str, list[Ref]] = {}
+        for part, ref in self._refs:
+            if part.name in many:
+                several.setdefault(part.name, []).append(ref)
+            else:
+                values[part.name] = ref
+        values.update({name: tuple(refs) for name, refs in several.items()})
+
+
+def allows(part: Part, ref: Ref) -> bool:
+    """Whether a ref of this kind may be in a part."""
+    if part.kind == "range":
+        return ref.kind == "range"
+    return part.takes(ref.kind)
+
+
+def wanted(part: Part) -> str:
+    """What a part takes, for a hint."""
+    return (
+        "a range, such as r2d4-a7x2"
+        if part.kind == "range"
+        else " or ".join(part.refs) or "another item"
+    )
+
+
+# How a line is written: the one form of it that is stored, and read back.
+
+CLOSER = re.compile(r"^←[ \t\r]*+$", re.MULTILINE)
+LONG = 120  # characters of content that still fit in a quote
+_PLAIN_TAG = re.compile(r"[\w-]+")
+
+
+def write(verb: str, form: Form, values: Mapping[str, object], because: str = "") -> str:
+    """The canonical line of a form's values, with its arrow, and its block if it has one."""
+    assert form.verb == verb
+    return write_line(form, values, because=because)
+
+
+def write_line(form: Form, values: Mapping[str, object], *, because: str) -> str:
+    """The canonical line with its arrow; defaults left out, long content as a block."""
+    pieces = ["→ " + form.verb]
+    block: str | None = None
+    for part in form.parts:
+        value = values.get(part.name, part.absent)
+        if part.kind == "content" and isinstance(value, str) and _is_block(value):
+            block = value
+            pieces.append(part.lead)
+        elif _is_written(part, value):
+            pieces += _written(part, value)
+    if because:
+        pieces.append(f"because:{quote(because)}")
+    line = " ".join(piece for piece in pieces if piece)
+    return line if block is None else f"{line}\n{block}\n←"
+
+
+def _is_block(content: str) -> bool:
+    return ("\n" in content or len(content) > LONG) and not CLOSER.search(content)
+
+
+def _is_written(part: Part, value: object) -> bool:
+    if part.optional or part.kind == "flag":
+        return value is not None and value != part.absent
+    return value is not None
+
+
+def _written(part: Part, value: object) -> list[str]:
+    if part.kind == "option":
+        return [f"{part.key}:{print_value(part, value)}"]
+    if part.kind == "flag":
+        return [part.word]
+    lead = [part.lead] if part.lead and part.kind != "word" else []
+    if isinstance(value, tuple):
+        return [*lead, *(_one(part, one) for one in cast("Sequence[object]", value))]
+    return [*lead, _one(part, value)]
+
+
+def _one(part: Part, value: object) -> str:
+    if isinstance(value, Ref):
+        return print_ref(value)
+    text = str(value)
+    if part.kind == "tags":
+        return f"#{text if _PLAIN_TAG.fullmatch(text) else quote(text)}"
+    return quote(text) if part.kind in ("quoted", "content") else text
+
+
+def print_value(part: Part, value: object) -> str:
+    """The value as it is written after the colon."""
+    if isinstance(value, tuple):
+        return ",".join(print_value(part, one) for one in value)
+    if isinstance(value, Ref):
+        return print_ref(value)
+    if isinstance(value, Place):
+        return print_place(value)
+    if isinstance(value, float):
+        return plain(value)
+    if part.value == "quoted":
+        return quote(cast("str", value))
+    return str(value)

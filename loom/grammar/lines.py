@@ -1,26 +1,225 @@
-"""A line of a reply: the command that it is, in whatever words, or what it looks like."""
+"""A line of a reply read by the forms of its verb: the command that it is, in whatever words, or
+what it looks like."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from loom.grammar.arguments import WORD, MarkedArguments
 from loom.grammar.form_matching import is_ref
-from loom.grammar.forms import BLANK, MAX_BLANKS, Form, Verbs, first_word, without_arrow
-from loom.grammar.line_reader import REF_WORDS, Line, canonical_line, demand_size
+from loom.grammar.forms import CLOSER, Filling, Form, Gathered, Part, Verbs, allows, syntax, write
 from loom.grammar.refs import (
-    AmbiguousError,
-    MisreadError,
+    BLANK,
+    MAX_BLANKS,
+    REF_WORDS,
     ParseError,
+    Ref,
+    Token,
+    first_word,
+    is_type,
+    read_ref,
+    ref_of,
     refuse_controls,
+    says_tree,
     short,
     tokens_of,
+    tree_of,
     unread,
+    without_arrow,
 )
-from loom.grammar.synonyms import CHANGING, ENDS, LOOKS, ONE_BY_ONE, OTHER_TYPES, TYPES
-from loom.grammar.wording import in_other_words, suggestions
+from loom.grammar.synonyms import CHANGING, LOOKS, ONE_BY_ONE, OTHER_TYPES, TYPES
+from loom.grammar.wording import no_reading, several_readings, variants
 
-_NODE = "node:"  # printed before an id without a digit, which may be no id but a word
+MAX_LINE_BYTES = 64 * 1024
+NODE = "node:"  # printed before an id without a digit, which may be no id but a word
+
+
+# One line read by one form: each token finds its part, or the reason why it does not.
+
+
+@dataclass(frozen=True)
+class Line:
+    """One command: its verb, which of the verb's forms, a value for every part."""
+
+    verb: str
+    form: int
+    values: Mapping[str, object]
+    because: str = ""
+    canonical: str = ""
+
+
+class Reading(MarkedArguments):
+    """The tokens after the verb, taken from left to right. Methods raise ParseError; `at` then
+    says how far the form was followed."""
+
+    def __init__(self, form: Form, tokens: list[Token]) -> None:
+        self.form = form
+        self.plan = form.plan
+        self.tokens = tokens
+        self.at = 0
+        self.because: str | None = None
+        self.wants_block = False
+        self._parts = Filling(form)
+        self._refs = Gathered()
+        self._collecting: Part | None = None  # a led part that takes several refs
+        self._list: Part | None = None  # an option's list that the next token may go on
+
+    def values(self) -> dict[str, object]:
+        """Every part's value; that of a block is missing, then `wants_block` is set."""
+        while self.at < len(self.tokens):
+            self._take(self.tokens[self.at])
+        self._refs.settle()
+        self._refs.into(self._parts.values, self.plan.many)
+        self.wants_block = self._parts.settle() or self.wants_block
+        return self._parts.values
+
+    def _take(self, token: Token) -> None:
+        if self._list is not None and self._list_goes_on(self._list, token):
+            return
+        head = token.head
+        if not head:
+            self._take_text(token)
+        elif head[0] == "§":
+            self._take_slice(token)
+        elif head[0] == "#":
+            self._take_hash(token)
+        elif ":" in head:
+            self._take_keyed(token, head.partition(":")[0].lower())
+        elif token.quoted is not None or token.mixed:
+            raise self._parts.unexpected(token)
+        else:
+            self._take_word(token)
+
+    def _take_word(self, token: Token) -> None:
+        word = token.raw.lower()
+        part = self.plan.words.get(word)
+        if part is not None:
+            self._parts.claim(part, word)
+            self._parts.values[part.name] = True if part.kind == "flag" else word
+            self.at += 1
+        elif word == "in" and says_tree(self.tokens, self.at):
+            self._refs.attach(tree_of(self.tokens[self.at + 1]))
+            self.at += 2
+        elif word in self.plan.leads:
+            self._take_led(self.plan.leads[word])
+        elif self._takes_as_word(token):
+            self.at += 1
+        else:
+            self._take_ref(token)
+
+    def _takes_as_word(self, token: Token) -> bool:
+        """A TYPE or a free word, where one is allowed; a ref that is allowed there goes first
+        unless the word is a TYPE."""
+        if is_type(token.raw):
+            return self._parts.place(("type", "word"), token.raw)
+        return (
+            self._parts.reach(lambda part: part.kind == "ref") is None
+            and WORD.fullmatch(token.raw) is not None
+            and self._parts.place(("word",), token.raw)
+        )
+
+    def _take_ref(self, token: Token) -> None:
+        if ref_of(token) is None:
+            raise self._parts.unexpected(token)
+        ref, after = read_ref(self.tokens, self.at)
+        self._refs.add(self._part_for(ref, token), ref)
+        self.at = after
+
+    def _part_for(self, ref: Ref, token: Token) -> Part:
+        if self._collecting is not None and allows(self._collecting, ref):
+            return self._collecting
+        found = self._parts.reach(lambda part: part.kind in ("ref", "range") and allows(part, ref))
+        found = found or self._parts.reach(lambda part: part.kind in ("ref", "range"))
+        if found is None:
+            raise self._parts.unexpected(token)
+        self._parts.fill(found)
+        return found
+
+
+# The line that the first form of a verb makes of it, with the block below it.
+
+
+def canonical_line(body: str, below: str | None, verbs: Verbs) -> Line:
+    """The line as the tables write it. Raises ParseError."""
+    verb, arguments = verbs.split(body)
+    tokens = tokens_of(arguments)
+    failures: list[tuple[tuple[bool, int, int], ParseError]] = []
+    for number, form in enumerate(verbs.forms[verb]):
+        reading = Reading(form, tokens)
+        try:
+            values = _with_block(reading, below, verbs)
+        except ParseError as bad:
+            likeness = (bad.code != "INVALID_SYNTAX", reading.at, _own_words(form, tokens))
+            failures.append((likeness, bad))
+            continue
+        because = reading.because or ""
+        canonical = write(verb, form, values, because)
+        demand_size(canonical.partition("\n")[0])
+        return Line(verb, number, values, because, canonical)
+    raise _best(failures)
+
+
+def _own_words(form: Form, tokens: Sequence[Token]) -> int:
+    """How many words and options that a form must have are in a line, less those that are not."""
+    said = {token.raw.partition(":")[0].lower() for token in tokens}
+    own = [part.key if part.kind == "option" else part.lead for part in form.plan.required]
+    return sum(1 if word in said else -1 for word in own if word)
+
+
+def _best(failures: list[tuple[tuple[bool, int, int], ParseError]]) -> ParseError:
+    """What to say where no form reads a line: a limit, else what was followed furthest, else the
+    form whose words it has, and of several the last form, which is the common one."""
+    return max(reversed(failures), key=lambda failure: failure[0])[1]
+
+
+def demand_size(line: str) -> None:
+    if len(line) * 4 > MAX_LINE_BYTES and len(line.encode()) > MAX_LINE_BYTES:
+        raise ParseError(
+            "LIMIT_EXCEEDED",
+            "A line is at most 64 KiB without its block.",
+            "write long text in the lines below and end it with ←",
+        )
+
+
+def _with_block(reading: Reading, below: str | None, verbs: Verbs) -> dict[str, object]:
+    """The values of a line together with its block, if it wants one."""
+    values = reading.values()
+    block = reading.plan.block
+    if reading.wants_block and block is not None:
+        if below is None:
+            raise _no_content(reading.form)
+        values[block.name], below = _cut(below)
+    if below and below.strip(" \t\r\n"):
+        raise _too_much(below, verbs)
+    return values
+
+
+def _cut(below: str) -> tuple[str, str]:
+    """The content of a block, and what follows the line that closes it."""
+    closer = CLOSER.search(below) if "←" in below else None
+    if closer is None:
+        return below, ""
+    return below[: max(0, closer.start() - 1)], below[closer.end() :]
+
+
+def _no_content(form: Form) -> ParseError:
+    return unread(
+        f"{form.verb} needs a text.",
+        f'write → {syntax(form)}, the text in "quotes" or in the lines below, ended by ←',
+    )
+
+
+def _too_much(below: str, verbs: Verbs) -> ParseError:
+    first = next(line for line in below.split("\n") if line.strip(" \t\r")).strip(" \t\r")
+    if verbs.verb_of(first_word(without_arrow(first))) is not None:
+        return unread("This is more than one command.", "give one at a time")
+    return unread(
+        f"{short(first)} does not belong to a command.",
+        "only a command that lacks its text reads the lines below it, up to ←",
+    )
+
+
+# A line in whatever words.
 
 
 def read(
@@ -51,8 +250,12 @@ def read(
         try:
             return in_other_words(body, below, verbs, bad)
         except ParseError as worse:
-            raise (_with_suggestion(worse, body, below, verbs) if is_whole else worse) from None
-    is_nobody = _NODE in said.canonical and _NODE not in line.lower()
+            if not is_whole:
+                raise worse from None
+            from loom.grammar.near_misses import with_suggestion  # it reads lines itself
+
+            raise with_suggestion(worse, body, below, verbs) from None
+    is_nobody = NODE in said.canonical and NODE not in line.lower()
     if is_nobody or _is_other_type(said) or _ends_in_punctuation(said):
         return in_other_words(body, below, verbs, said)
     return said
@@ -69,127 +272,40 @@ def _ends_in_punctuation(line: Line) -> bool:
     return str(line.values.get("type", "")).endswith((".", ";", "!"))
 
 
-# The line to write instead of one that cannot be read.
-
-# Suggestions read a line again for each of its words, so long ones get none: without this bound
-# a line of 64 KiB took more than five minutes.
-MOST_SUGGESTED = 1000
-
-
-def _with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
-    """The same refusal with the exact line to write, where one can be found."""
-    if bad.code != "INVALID_SYNTAX" or isinstance(bad, AmbiguousError):
-        return bad
-    if len(body) > MOST_SUGGESTED:
-        return bad
-    if first_word(body).lower().strip(".!") in ENDS:
-        return unread(bad.message, "a turn ends with a reply without commands: write your answer")
-    head = body.rstrip().removesuffix("←").rstrip()
-    if head != body.rstrip() and _takes_block(head, verbs):
-        return unread(
-            bad.message, f"write → {head}, the text in the lines below it, and ← alone on the last"
-        )
-    several = each_of(body, verbs)
-    if several:
-        return unread("A line names one item.", f"write {_each_on_its_line(several)}")
-    if isinstance(bad, MisreadError) or verbs.verb_of(first_word(body)) is None:
-        return _suggesting(bad, body, below, verbs)
-    return bad
-
-
-def _takes_block(head: str, verbs: Verbs) -> bool:
+def in_other_words(
+    body: str, below: str | None, verbs: Verbs, otherwise: Line | ParseError
+) -> Line:
+    """The one line that the rules of wording make of a body; where they make none,
+    `otherwise`: why it was not read, or how it was with a common word as an id."""
     try:
-        canonical_line(head, "a text\n←", verbs)
-    except ParseError:
-        return False
-    return True
+        tiers = variants(body, verbs)
+    except ParseError as bad:
+        raise (otherwise if isinstance(otherwise, ParseError) else bad) from None
+    for wordings in tiers:
+        line = _only_reading(wordings, below, verbs)
+        if line is not None:
+            return line
+    if isinstance(otherwise, Line):
+        return otherwise
+    raise no_reading(otherwise, body, verbs)
 
 
-def _suggesting(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
-    try:
-        return _first_readable(bad, body, below, verbs)
-    except ParseError:  # a quote is not closed
-        return bad
-
-
-def _first_readable(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
-    for texts in suggestions(body, verbs):
-        lines = [_suggested(text, below, verbs) for text in texts]
-        if all(lines):
-            return ParseError(
-                bad.code, bad.message, f"write {_each_on_its_line(lines)}", bad.candidates
-            )
-    return bad
-
-
-def _each_on_its_line(lines: Sequence[str]) -> str:
-    shown = " and ".join(line.partition("\n")[0] for line in lines)
-    return f"{shown}, each on its line" if len(lines) > 1 else shown
-
-
-def _suggested(text: str, below: str | None, verbs: Verbs) -> str:
-    """The canonical line of a text; "" where it is none, or takes a common word as an id."""
-    try:
-        line = read(f"→ {text}" if below is None else f"→ {text}\n{below}", *verbs, is_whole=False)
-    except ParseError:
-        return ""
-    return "" if _NODE in line.canonical and _NODE not in text.lower() else line.canonical
-
-
-_ITEM = r"\[?(?:node:)?[a-z][0-9][a-z][0-9][a-z0-9]{0,4}\]?(?![A-Za-z0-9:\"])"
-_AND = r"(?:[ \t]*,[ \t]*(?:and[ \t]+)?|[ \t]+(?:and|&)[ \t]+)"
-_ITEMS = re.compile(rf"(?:both[ \t]+)?(?<![A-Za-z0-9:\"])({_ITEM}(?:{_AND}{_ITEM}){{1,9}})", re.I)
-
-
-def each_of(text: str, verbs: Verbs) -> tuple[str, ...]:
-    """The lines that a line naming several items stands for, canonical; none where its verb
-    does not read with each of them alone. `view a7x2 and b3k9` is two lines."""
-    line = text.partition("\n")[0].partition('"')[0]
-    match = _ITEMS.search(line)
-    if match is None:
-        return ()
-    found: list[str] = []
-    for item in re.findall(_ITEM, match[1], re.I):
+def _only_reading(wordings: list[str], below: str | None, verbs: Verbs) -> Line | None:
+    """The one line that these read as; None where none is read. Raises ParseError for several, and
+    for one that is over a limit."""
+    found: dict[str, Line] = {}
+    over: list[ParseError] = []
+    for wording in wordings:
         try:
-            one = read(line[: match.start()] + item + text[match.end() :], *verbs, is_whole=False)
-        except ParseError:
-            return ()
-        found.append(one.canonical)
-    return tuple(found)
-
-
-# Fences: what is in one is code.
-
-# A fence may be in an item of a list. Deeper ones than Markdown's count too: where it is
-# not clear whether text is code, it is not run.
-_OPENING = re.compile(r"((?:[ \t]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*+)(`{3,}+|~{3,}+)(.*)", re.DOTALL)
-_CLOSING = re.compile(r"([ \t]*+)(`{3,}+|~{3,}+)[ \t\r]*+")
-_INDENT = 3
-
-
-@dataclass(frozen=True)
-class Fence:
-    """An open fence: its mark and how deep it is."""
-
-    mark: str
-    depth: int
-
-    def closed_by(self, line: str) -> bool:
-        """Whether a line ends it: the same mark, at least as long, nothing else beside."""
-        match = _CLOSING.fullmatch(line)
-        return (
-            match is not None
-            and match[2].startswith(self.mark)
-            and len(match[1]) <= self.depth + _INDENT
-        )
-
-
-def opens(line: str) -> Fence | None:
-    """The fence that a line opens. A line of backticks with others after them opens none."""
-    match = _OPENING.match(line)
-    if match is None or (match[2][0] == "`" and "`" in match[3]):
-        return None
-    return Fence(match[2], len(match[1]))
+            line = canonical_line(wording, below, verbs)
+            found[line.canonical] = line
+        except ParseError as bad:
+            over += [bad] if bad.code != "INVALID_SYNTAX" else []
+    if len(found) > 1:
+        raise several_readings(tuple(found), tuple(line.verb for line in found.values()))
+    if over:
+        raise over[0]
+    return next(iter(found.values()), None)
 
 
 # What one line of a reply is by itself: a command, something like one, or text.
@@ -211,23 +327,20 @@ class Command:
     note: str = ""
 
 
-Awaits = Literal["quote", "closer"]
 # Arrows that models write where → is meant; those of two or three signs first.
 ARROW_MARKS = "→>➜⇒➔➝➞➡➙➛⟶⟹⇨↦⮕"
 _OTHERS = "-->|==>|=>|–>|—>|[➜⇒➔➝➞➡➙➛⟶⟹⇨↦⮕]\ufe0f?"
-_LIKE = re.compile(
+LIKE = re.compile(
     r"((?:[ \t]|[-*+•][ \t]|[0-9]{1,9}[.)][ \t])*+)([*_]{0,3}+`{0,2}+)"
     rf"((?:{_OTHERS}|→|->))(.*)",
     re.DOTALL,
 )
-_MAY_BE_LIKE = re.compile(
+MAY_BE_LIKE = re.compile(
     r"(?:[ \t]|[-*+•][ \t]|[0-9]{1,9}[.)][ \t])*+"
     r"(?:[-*+•]|[0-9]{1,9}[.)]?)?[*_]{0,3}`{0,2}[-=–—]{0,2}"
 )
 _INSIDE = re.compile(r"(?<![\\-])(→|->)[ \t]*+[*_`]{0,2}([A-Za-z]{2,14})(?![A-Za-z(])")
 _CODE_END = re.compile(r"`|\*\*|__")
-_RESULT = re.compile(r"[ \t]{0,2}[✓✗✔✘](?:[ \t]|$)")
-_DETAIL = re.compile(r"(?:  |\t)[ \t]*\S")
 PUNCTUATION = ".,;:!?"
 _SHOWN = 160  # characters after an arrow inside a sentence that may belong to its command
 
@@ -256,16 +369,6 @@ class LineReader:
             return self.verbs.verb_of(first_word(without_arrow(body)).rstrip("\r")) is not None
         return body.startswith("→")
 
-    def may_become_command(self, line: str) -> bool:
-        """Whether a line that still comes in, and is no command yet, may become one or
-        something that looks like one."""
-        body = line.lstrip(BLANK)
-        return (
-            body in ("-", "=")
-            or _LIKE.match(line) is not None
-            or _MAY_BE_LIKE.fullmatch(line) is not None
-        )
-
     def read(self, text: str, number: int = 0) -> Command:
         """The command that the text is; `number` is its line in the reply."""
         try:
@@ -280,34 +383,16 @@ class LineReader:
         said = self.read(text, number)
         if said.line is not None or '"' in text:
             return [said]
+        from loom.grammar.near_misses import each_of  # it reads lines itself
+
         several = each_of(text, self.verbs)
         if not several or first_word(without_arrow(several[0])) not in ONE_BY_ONE:
             return [said]
         return [self.read(one, number) for one in several]
 
-    def wants_block(self, line: str) -> bool:
-        """Whether a line that is no command by itself is one with the lines below it."""
-        return self.read(line + "\n").line is not None
-
-    def awaited(self, line: str) -> Awaits | None:
-        """What ends the text of a command that cannot be read: what may have been its block
-        or the rest of its quote is not run in its place. None where the line is all of it."""
-        body = without_arrow(line.strip(" \t\r"))
-        verb = self.verbs.verb_of(first_word(body))
-        try:
-            tokens = tokens_of(body)
-        except ParseError:
-            return "quote"
-        if any(token.quoted is not None and not token.head for token in tokens):
-            return None
-        if verb and not any(form.plan.block for form in self.verbs.forms[verb]):
-            return None
-        return "closer"
-
-    # what looks like a command
     def like(self, line: str) -> Like | None:
         """The command that a whole line would be without its marks, or with the right arrow."""
-        match = _LIKE.match(line)
+        match = LIKE.match(line)
         if match is None:
             return None
         marks, wrap, _, body = match.groups()
@@ -342,21 +427,11 @@ class LineReader:
         return None
 
 
-def is_result(line: str) -> bool:
-    """Whether a line looks like the answer to a command, which only Heddle gives."""
-    return _RESULT.match(line) is not None
-
-
-def is_detail(line: str) -> bool:
-    """Whether a line may be a detail below such an answer."""
-    return _DETAIL.match(line) is not None
-
-
 def is_undecided(rest: str) -> bool:
     """Whether what has come of a line may be the beginning of anything: of a mark, an arrow,
     the end of a block, an answer. Its next character decides."""
     body = rest.strip(BLANK)
-    return body in ("=", "←", *"✓✗✔✘") or _MAY_BE_LIKE.fullmatch(rest) is not None
+    return body in ("=", "←", *"✓✗✔✘") or MAY_BE_LIKE.fullmatch(rest) is not None
 
 
 def names_something(words: Sequence[str]) -> bool:

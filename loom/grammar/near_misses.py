@@ -1,22 +1,76 @@
-"""What looks like a command and is none: the answer that says which line to write."""
+"""What looks like a command and is none, or cannot be read as one: the line to write instead."""
 
-from loom.grammar.forms import first_word, without_arrow
-from loom.grammar.line_reader import Line
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from loom.grammar.forms import Verbs
 from loom.grammar.lines import (
+    LIKE,
+    MAY_BE_LIKE,
+    NODE,
     PUNCTUATION,
     Command,
     Like,
+    Line,
     LineReader,
+    canonical_line,
     makes_window,
     names_something,
+    read,
 )
-from loom.grammar.refs import short, unread
+from loom.grammar.refs import (
+    BLANK,
+    AmbiguousError,
+    MisreadError,
+    ParseError,
+    first_word,
+    short,
+    tokens_of,
+    unread,
+    without_arrow,
+)
+from loom.grammar.synonyms import ENDS
+from loom.grammar.wording import suggestions
 
 _FEW_WORDS = 6
+_RESULT = re.compile(r"[ \t]{0,2}[✓✗✔✘](?:[ \t]|$)")
+_DETAIL = re.compile(r"(?:  |\t)[ \t]*\S")
+Awaits = Literal["quote", "closer"]
 
 
 class MissReader(LineReader):
     """A reader of lines that also says what is nearly a command."""
+
+    def may_become_command(self, line: str) -> bool:
+        """Whether a line that still comes in, and is no command yet, may become one or
+        something that looks like one."""
+        body = line.lstrip(BLANK)
+        return (
+            body in ("-", "=")
+            or LIKE.match(line) is not None
+            or MAY_BE_LIKE.fullmatch(line) is not None
+        )
+
+    def wants_block(self, line: str) -> bool:
+        """Whether a line that is no command by itself is one with the lines below it."""
+        return self.read(line + "\n").line is not None
+
+    def awaited(self, line: str) -> Awaits | None:
+        """What ends the text of a command that cannot be read: what may have been its block
+        or the rest of its quote is not run in its place. None where the line is all of it."""
+        body = without_arrow(line.strip(" \t\r"))
+        verb = self.verbs.verb_of(first_word(body))
+        try:
+            tokens = tokens_of(body)
+        except ParseError:
+            return "quote"
+        if any(token.quoted is not None and not token.head for token in tokens):
+            return None
+        if verb and not any(form.plan.block for form in self.verbs.forms[verb]):
+            return None
+        return "closer"
 
     def examined(self, like: Like, line: str, number: int) -> Command | None:
         """What a line that may look like a command is: a look that runs, a near miss, or None
@@ -75,4 +129,128 @@ class MissReader(LineReader):
 
 def names_nobody(line: Line, text: str) -> bool:
     """Whether a line was read with a common word as an id."""
-    return "node:" in line.canonical.partition("\n")[0] and "node:" not in text.lower()
+    return NODE in line.canonical.partition("\n")[0] and NODE not in text.lower()
+
+
+def is_result(line: str) -> bool:
+    """Whether a line looks like the answer to a command, which only Heddle gives."""
+    return _RESULT.match(line) is not None
+
+
+def is_detail(line: str) -> bool:
+    """Whether a line may be a detail below such an answer."""
+    return _DETAIL.match(line) is not None
+
+
+# The line to write instead of one that cannot be read.
+
+# Suggestions read a line again for each of its words, so long ones get none: without this bound
+# a line of 64 KiB took more than five minutes.
+MOST_SUGGESTED = 1000
+
+
+def with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
+    """The same refusal with the exact line to write, where one can be found."""
+    if bad.code != "INVALID_SYNTAX" or isinstance(bad, AmbiguousError):
+        return bad
+    if len(body) > MOST_SUGGESTED:
+        return bad
+    if first_word(body).lower().strip(".!") in ENDS:
+        return unread(bad.message, "a turn ends with a reply without commands: write your answer")
+    head = body.rstrip().removesuffix("←").rstrip()
+    if head != body.rstrip() and _takes_block(head, verbs):
+        return unread(
+            bad.message, f"write → {head}, the text in the lines below it, and ← alone on the last"
+        )
+    several = each_of(body, verbs)
+    if several:
+        return unread("A line names one item.", f"write {_each_on_its_line(several)}")
+    if isinstance(bad, MisreadError) or verbs.verb_of(first_word(body)) is None:
+        return _suggesting(bad, body, below, verbs)
+    return bad
+
+
+def _takes_block(head: str, verbs: Verbs) -> bool:
+    try:
+        canonical_line(head, "a text\n←", verbs)
+    except ParseError:
+        return False
+    return True
+
+
+def _suggesting(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
+    try:
+        return _first_readable(bad, body, below, verbs)
+    except ParseError:  # a quote is not closed
+        return bad
+
+
+def _first_readable(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
+    for texts in suggestions(body, verbs):
+        lines = [_suggested(text, below, verbs) for text in texts]
+        if all(lines):
+            return ParseError(
+                bad.code, bad.message, f"write {_each_on_its_line(lines)}", bad.candidates
+            )
+    return bad
+
+
+def _each_on_its_line(lines: Sequence[str]) -> str:
+    shown = " and ".join(line.partition("\n")[0] for line in lines)
+    return f"{shown}, each on its line" if len(lines) > 1 else shown
+
+
+def _suggested(text: str, below: str | None, verbs: Verbs) -> str:
+    """The canonical line of a text; "" where it is none, or takes a common word as an id."""
+    try:
+        line = read(f"→ {text}" if below is None else f"→ {text}\n{below}", *verbs, is_whole=False)
+    except ParseError:
+        return ""
+    return "" if NODE in line.canonical and NODE not in text.lower() else line.canonical
+
+
+# Several items on one line.
+
+_ITEM = r"\[?(?:node:)?[a-z][0-9][a-z][0-9][a-z0-9]{0,4}\]?(?![A-Za-z0-9:\"])"
+_AND = r"(?:[ \t]*,[ \t]*(?:and[ \t]+)?|[ \t]+(?:and|&)[ \t]+)"
+_ITEMS = re.compile(rf"(?:both[ \t]+)?(?<![A-Za-z0-9:\"])({_ITEM}(?:{_AND}{_ITEM}){{1,9}})", re.I)
+
+
+def each_of(text: str, verbs: Verbs) -> tuple[str, ...]:
+    """The lines that a line naming several items stands for, canonical; none where its verb
+    does not read with each of them alone. `view a7x2 and b3k9` is two lines."""
+    line = text.partition("\n")[0].partition('"')[0]
+    match = _ITEMS.search(line)
+    if match is None:
+        return ()
+    found: list[str] = []
+    for item in re.findall(_ITEM, match[1], re.I):
+        try:
+            one = read(line[: match.start()] + item + text[match.end() :], *verbs, is_whole=False)
+        except ParseError:
+            return ()
+        found.append(one.canonical)
+    return tuple(found)
+
+
+# Fences: what is in one is code, and a command in it a near miss.
+
+_CLOSING = re.compile(r"([ \t]*+)(`{3,}+|~{3,}+)[ \t\r]*+")
+_INDENT = 3
+
+
+@dataclass(frozen=True)
+class Fence:
+    """An open fence: its mark and how deep it is."""
+
+    mark: str
+    depth: int
+
+    def closed_by(self, line: str) -> bool:
+        """Whether a line ends it: the same mark, at least as long, nothing else beside."""
+        match = _CLOSING.fullmatch(line)
+        return (
+            match is not None
+            and match[2].startswith(self.mark)
+            and len(match[1]) <= self.depth + _INDENT
+        )

@@ -1,5 +1,5 @@
 """The tokens of a line, and refs: every address that can be written, as a value, read and printed.
-Nothing is looked up. Pure.
+Nothing is looked up. Slices of a text are read in slices. Pure.
 """
 
 import re
@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 # A text that is not run, and why.
-
 
 Code = Literal["INVALID_SYNTAX", "LIMIT_EXCEEDED", "NOT_FOUND", "REJECTED"]
 SHOWN = 40
@@ -75,6 +74,12 @@ _WHOLE_QUOTE = re.compile(_QUOTE, re.DOTALL)
 _ESCAPE = re.compile(r'\\(["\\n])')
 _BLANKS = re.compile(r"[ \t]*+")
 _ESCAPED = {'"': '"', "\\": "\\", "n": "\n"}
+# What a line begins with.
+
+ARROWS = ("→", "->")
+BLANK = " \t"
+MAX_BLANKS = 2
+_WORD = re.compile(r"[^ \t]+")
 
 
 class Token(NamedTuple):
@@ -155,6 +160,25 @@ def quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
+def plain(number: float) -> str:
+    """A number as short as it can be read back: `1`, `0.7`, `65536`."""
+    return repr(number).removesuffix(".0")
+
+
+def without_arrow(body: str) -> str:
+    """A line without the arrow that it may begin with."""
+    for arrow in ARROWS:
+        if body.startswith(arrow):
+            return body[len(arrow) :].lstrip(BLANK)
+    return body
+
+
+def first_word(body: str) -> str:
+    """What comes before the first blank."""
+    match = _WORD.match(body)
+    return match[0] if match else ""
+
+
 # What can be named, as values, and how it is written.
 
 Kind = Literal[
@@ -179,6 +203,7 @@ Kind = Literal[
 ]
 SliceKind = Literal["lines", "para", "section", "part", "head", "tail"]
 WORDS: dict[str, Kind] = {"here": "here", "root": "root", "parent": "parent", "focus": "focus"}
+REF_WORDS = frozenset({*WORDS, "all"})
 PREFIXES: dict[str, Kind] = {
     "doc": "document",
     "tree": "tree",
@@ -193,6 +218,20 @@ PREFIXES: dict[str, Kind] = {
     "step": "step",
 }
 WRITTEN = {kind: prefix for prefix, kind in PREFIXES.items()}
+# How help writes a ref of a kind.
+SHOWN_REFS = {
+    "window": "#n",
+    "task": "tn",
+    "agent": 'agent:"name"',
+    "trail": 'trail:"name"',
+    "pipe": 'pipe:"name"',
+    "document": 'doc:"name"',
+    "stash": 'stash:"label"',
+    "tree": 'tree:"name"',
+    "range": "RANGE",
+    "turn": "turn:ID",
+    "step": "step:n",
+}
 SLICES: dict[str, SliceKind] = {
     "lines": "lines",
     "para": "para",
@@ -205,6 +244,7 @@ IN_TREES = frozenset({"node", "root", "branch", "range"})
 _DIGIT = re.compile(r"[0-9]")
 _PLAIN = re.compile(r"[\w-]+")
 _AUGMENT = re.compile(r"[\w./*-]+")
+_TYPE = re.compile(r"[^\W\d](?:[^\W\d]|-)*")
 
 
 @dataclass(frozen=True)
@@ -234,6 +274,15 @@ class Ref:
     tree_id: str = ""
     tree_name: str = ""
     slice: Slice | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a document: its start or end, before a line, or a section."""
+
+    kind: Literal["start", "end", "line", "section"]
+    line: int = 0
+    name: str = ""
 
 
 def print_ref(ref: Ref) -> str:
@@ -280,14 +329,20 @@ def print_slice(part: Slice) -> str:
     return f"{part.kind}:{part.first}-{part.last}"
 
 
-# The address or slice that one token is.
+def print_place(place: Place) -> str:
+    """`start`, `end`, `line:12`, `§motive`."""
+    if place.kind == "section":
+        return print_slice(Slice("section", name=place.name))
+    return f"line:{place.line}" if place.kind == "line" else place.kind
 
-_DIGITS = 9  # longer numbers name nothing, and fit in no column
+
+# The address that one token is.
+
+MAX_DIGITS = 9  # longer numbers name nothing, and fit in no column
 _ID = re.compile(r"[a-z0-9]+")
 _BARE = re.compile(r"([a-z0-9]+)(?:-([a-z0-9]+)|('))?")
 _NUMBER = re.compile(r"[0-9]+")
 _TASK = re.compile(r"t[0-9]+")
-_SPAN = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
 
 def ref_of(token: Token) -> Ref | None:
@@ -331,7 +386,7 @@ def _is_number(word: str) -> bool:
 
 def _number(digits: str, written: str) -> str:
     number = digits.lstrip("0") or "0"
-    if len(number) > _DIGITS:
+    if len(number) > MAX_DIGITS:
         raise ParseError(
             "NOT_FOUND",
             f"{short(written)} does not exist.",
@@ -367,65 +422,12 @@ def _by_id(kind: Kind, word: str, token: Token) -> Ref:
     raise misread(f"{short(token.raw)} is not an id.", f"write {WRITTEN[kind]}: and an id")
 
 
-def slice_of(token: Token) -> Slice | None:
-    """The slice that a token is; None where it has not the form of one. Raises ParseError."""
-    head = token.head
-    if head[:1] == "§":
-        return _section(head[1:], token)
-    key, colon, word = head.partition(":")
-    kind = SLICES.get(key.lower()) if colon else None
-    if kind is None:
-        return None
-    if kind == "section":
-        return _section(word, token)
-    span = _SPAN.fullmatch(word) if token.quoted is None and not token.mixed else None
-    if span is None or (span[2] is not None and kind in ("head", "tail")):
-        raise unread(f"{short(token.raw)} is not a slice.", "write lines:3-9, para:2 or head:200")
-    first, last = (_count(number, token) for number in (span[1], span[2] or span[1]))
-    if first > last:
-        raise unread(f"{short(token.raw)} ends before it begins.", f"use {key}:{last}-{first}")
-    return Slice(kind, last=last) if kind in ("head", "tail") else Slice(kind, first, last)
-
-
-def _count(digits: str, token: Token) -> int:
-    if len(digits.lstrip("0")) > _DIGITS:
-        raise ParseError(
-            "LIMIT_EXCEEDED", f"The number in {short(token.raw)} is too large.", "use a smaller one"
-        )
-    number = int(digits)
-    if number < 1:
-        raise unread(f"{short(token.raw)} counts from 0.", "count from 1")
-    return number
-
-
-def _section(word: str, token: Token) -> Slice:
-    name = token.quoted or ""
-    if token.mixed or (word and token.quoted is not None) or not (word or name):
-        raise unread(
-            f"{short(token.raw)} does not name a section.", 'write §word or §"several words"'
-        )
-    return Slice("section", name=name or word)
+def is_type(word: str) -> bool:
+    """Whether a word is a TYPE where a TYPE or a REF is allowed."""
+    return _TYPE.fullmatch(word) is not None and word.lower() not in REF_WORDS
 
 
 # An address of several tokens, such as one in another tree.
-
-
-def parse_ref(text: str) -> Ref:
-    """The one ref that `text` is, with its tree and its slice. Raises ParseError."""
-    refuse_controls(text)
-    tokens = tokens_of(text)
-    ref, at = read_ref(tokens, 0)
-    while at < len(tokens):
-        part = slice_of(tokens[at])
-        if part is not None:
-            ref = with_slice(ref, part)
-        elif says_tree(tokens, at):
-            at += 1
-            ref = in_tree(ref, tree_of(tokens[at]))
-        else:
-            raise unread(f"{short(text)} is more than one reference.", "name one")
-        at += 1
-    return ref
 
 
 def read_ref(tokens: list[Token], at: int) -> tuple[Ref, int]:
@@ -486,12 +488,3 @@ def in_tree(ref: Ref, tree: Ref) -> Ref:
             'write tree:"name" node:a7x2',
         )
     return replace(ref, tree_id=tree.tree_id, tree_name=tree.tree_name)
-
-
-def with_slice(ref: Ref, part: Slice) -> Ref:
-    """The same ref with a slice. Raises ParseError where it has one."""
-    if ref.slice is not None:
-        raise unread(
-            f"{short(print_ref(ref))} already has a slice.", "give only one slice per reference"
-        )
-    return replace(ref, slice=part)

@@ -1,10 +1,102 @@
-"""Parts of a text: headings, what a slice shows, the text with it replaced, long replies cut."""
+"""Parts of a text: slices read from a line, what one shows, the text with it replaced, headings,
+long replies cut."""
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from loom.grammar.refs import ParseError, Slice, print_slice, short, unread
+from loom.grammar.refs import (
+    MAX_DIGITS,
+    SLICES,
+    ParseError,
+    Ref,
+    Slice,
+    Token,
+    in_tree,
+    print_ref,
+    print_slice,
+    read_ref,
+    refuse_controls,
+    says_tree,
+    short,
+    tokens_of,
+    tree_of,
+    unread,
+)
+
+# A slice as it is written, and the ref that it belongs to.
+
+_SPAN = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+
+
+def slice_of(token: Token) -> Slice | None:
+    """The slice that a token is; None where it has not the form of one. Raises ParseError."""
+    head = token.head
+    if head[:1] == "§":
+        return _section_named(head[1:], token)
+    key, colon, word = head.partition(":")
+    kind = SLICES.get(key.lower()) if colon else None
+    if kind is None:
+        return None
+    if kind == "section":
+        return _section_named(word, token)
+    span = _SPAN.fullmatch(word) if token.quoted is None and not token.mixed else None
+    if span is None or (span[2] is not None and kind in ("head", "tail")):
+        raise unread(f"{short(token.raw)} is not a slice.", "write lines:3-9, para:2 or head:200")
+    first, last = (_counted(number, token) for number in (span[1], span[2] or span[1]))
+    if first > last:
+        raise unread(f"{short(token.raw)} ends before it begins.", f"use {key}:{last}-{first}")
+    return Slice(kind, last=last) if kind in ("head", "tail") else Slice(kind, first, last)
+
+
+def _counted(digits: str, token: Token) -> int:
+    if len(digits.lstrip("0")) > MAX_DIGITS:
+        raise ParseError(
+            "LIMIT_EXCEEDED", f"The number in {short(token.raw)} is too large.", "use a smaller one"
+        )
+    number = int(digits)
+    if number < 1:
+        raise unread(f"{short(token.raw)} counts from 0.", "count from 1")
+    return number
+
+
+def _section_named(word: str, token: Token) -> Slice:
+    name = token.quoted or ""
+    if token.mixed or (word and token.quoted is not None) or not (word or name):
+        raise unread(
+            f"{short(token.raw)} does not name a section.", 'write §word or §"several words"'
+        )
+    return Slice("section", name=name or word)
+
+
+def with_slice(ref: Ref, part: Slice) -> Ref:
+    """The same ref with a slice. Raises ParseError where it has one."""
+    if ref.slice is not None:
+        raise unread(
+            f"{short(print_ref(ref))} already has a slice.", "give only one slice per reference"
+        )
+    return replace(ref, slice=part)
+
+
+def parse_ref(text: str) -> Ref:
+    """The one ref that `text` is, with its tree and its slice. Raises ParseError."""
+    refuse_controls(text)
+    tokens = tokens_of(text)
+    ref, at = read_ref(tokens, 0)
+    while at < len(tokens):
+        part = slice_of(tokens[at])
+        if part is not None:
+            ref = with_slice(ref, part)
+        elif says_tree(tokens, at):
+            at += 1
+            ref = in_tree(ref, tree_of(tokens[at]))
+        else:
+            raise unread(f"{short(text)} is more than one reference.", "name one")
+        at += 1
+    return ref
+
+
+# The headings of a text.
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _CLOSING = re.compile(r"(?:^|[ \t])#+[ \t]*$")

@@ -1,5 +1,8 @@
-"""Other words for commands and their parts: data only. How they are used is in wording."""
+"""Other words for commands and their parts, as data, and the verbs that a misspelt one is near.
+How the words are used is in wording and form_matching."""
 
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 DESTRUCTIVE: Final = frozenset(
@@ -291,93 +294,6 @@ COUNTED: Final = frozenset(
     " completion options option variants variant".split()
 )
 
-# One wording for another in lines of one verb, tried in order.
-SWAPPED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
-    "view": (
-        ("with all its annotations", "with-annotations"),
-        ("with its annotations", "with-annotations"),
-        ("with the annotations", "with-annotations"),
-        ("with annotations", "with-annotations"),
-        ("and its annotations", "with-annotations"),
-        ("including annotations", "with-annotations"),
-        ("including its annotations", "with-annotations"),
-        ("once more", "again"),
-        ("in full", "full"),
-        ("full text", "full"),
-        ("whole text", "full"),
-        ("whole", "full"),
-        ("entire", "full"),
-        ("complete", "full"),
-        ("completely", "full"),
-        ("in brief", "summary"),
-        ("in short", "summary"),
-        ("briefly", "summary"),
-        ("short version", "summary"),
-        ("all of", "full"),
-        ("first paragraph", "para:1"),
-    ),
-    "tree": (
-        ("with summaries", "summary"),
-        ("to depth", "depth"),
-        ("levels deep", "depth"),
-        ("levels", "depth"),
-        ("level", "depth"),
-        ("deep", "depth"),
-    ),
-    "find": (
-        ("in this tree", "in:tree"),
-        ("in the tree", "in:tree"),
-        ("in the grove", "in:grove"),
-        ("in the whole grove", "in:grove"),
-        ("in all trees", "in:grove"),
-        ("everywhere", "in:grove"),
-        ("at most", "max"),
-        ("up to", "max"),
-        ("and open them", "open"),
-    ),
-    "switch": (
-        ("the start", "root"),
-        ("the beginning", "root"),
-        ("the top", "root"),
-        ("home", "root"),
-    ),
-    "continue": (("max tokens", "tokens"),),
-    "annotate": (
-        ("with a question", "as:question"),
-        ("with the question", "as:question"),
-        ("with a warning", "as:warning"),
-        ("with the warning", "as:warning"),
-        ("with an objection", "as:objection"),
-        ("with a note", "as:note"),
-        ("as a", "as"),
-        ("as an", "as"),
-        ("as", ""),
-        ("question", "as:question"),
-        ("warning", "as:warning"),
-        ("objection", "as:objection"),
-        ("suggestion", "as:suggestion"),
-        ("note", "as:note"),
-        ("question:", "as:question"),
-        ("warning:", "as:warning"),
-        ("objection:", "as:objection"),
-    ),
-    "split": (
-        ("in two", ""),
-        ("into two", ""),
-        ("at character", "at"),
-        ("at position", "at"),
-        ("after character", "at"),
-    ),
-    "compare": (
-        ("side by side", "as:side"),
-        ("side-by-side", "as:side"),
-        ("word by word", "as:words"),
-    ),
-    "link": (("with type", "as"), ("of type", "as")),
-    "bookmark": (("with the label", "called"), ("with label", "called")),
-    "exclude": (("from the context", ""), ("from context", "")),
-    "edit": (("as a new version", "as:version"), ("in a fork", "as:fork")),
-}
 PLACES: Final = (
     ("the node where i am", "here"),
     ("where i am", "here"),
@@ -467,3 +383,46 @@ MEANT: Final = {
     **dict.fromkeys(("hide",), ("exclude", "hide")),
     **dict.fromkeys(("refuse", "decline"), ("reject",)),
 }
+
+
+# The verbs that a word differs from in few letters.
+
+MOST = 3
+_LONGEST = 24
+
+
+def candidates(word: str, verbs: Iterable[str], aliases: Mapping[str, str]) -> tuple[str, ...]:
+    """Up to three verbs, nearest first, that differ in few letters or begin alike."""
+    word = word.lower()
+    if not word or len(word) > _LONGEST:
+        return ()
+    far: dict[str, int] = {}
+    for known, verb in [*((one, one) for one in verbs), *aliases.items()]:
+        is_begun, most = len(word) > 1 and known.startswith(word), _near_enough(known)
+        if not is_begun and abs(len(word) - len(known)) > most:
+            continue  # so many edits are needed for the length alone
+        distance = 1 if is_begun else edits(word, known)
+        if distance <= most:
+            far[verb] = min(distance, far.get(verb, distance))
+    return tuple(sorted(far, key=lambda verb: (far[verb], verb))[:MOST])
+
+
+def _near_enough(known: str) -> int:
+    """1 edit in short words, 2 from five letters on, 3 from eight. Guess: feels right."""
+    return 1 + (len(known) >= 5) + (len(known) >= 8)
+
+
+@lru_cache(maxsize=10_000)  # the same few words are compared with the same verbs
+def edits(one: str, other: str) -> int:
+    """How many letters to add, drop, change or swap with the next make one of the other."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        before, above = row, before
+        row = [i]
+        for j, wanted in enumerate(other, 1):
+            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+                best = min(best, above[j - 2] + 1)
+            row.append(best)
+    return row[-1]

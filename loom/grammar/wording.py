@@ -9,9 +9,16 @@ import re
 from collections.abc import Iterator
 
 from loom.grammar.form_matching import fit, is_ref, swap
-from loom.grammar.forms import MOST, Verbs, candidates, first_word
-from loom.grammar.line_reader import Line, canonical_line
-from loom.grammar.refs import AmbiguousError, ParseError, Token, quote, token_of, tokens_of
+from loom.grammar.forms import Verbs
+from loom.grammar.refs import (
+    AmbiguousError,
+    ParseError,
+    Token,
+    first_word,
+    quote,
+    token_of,
+    tokens_of,
+)
 from loom.grammar.synonyms import (
     AFTERWARDS,
     ARTICLES,
@@ -19,6 +26,7 @@ from loom.grammar.synonyms import (
     HARMLESS,
     LONGEST,
     MEANT,
+    MOST,
     NUMBERS,
     PHRASES,
     PLACES,
@@ -27,6 +35,7 @@ from loom.grammar.synonyms import (
     SHORT,
     TYPES,
     Frame,
+    candidates,
 )
 
 MAX_TOKENS = 48  # a longer line is no spoken one
@@ -51,43 +60,7 @@ _OWN = re.compile(r"(\[?[a-z][0-9][a-z][0-9][a-z0-9]{0,4}\]?)'s")  # `a7x2's chi
 _AFTER_QUOTE = re.compile(r'"[.,;:!?…]+$')
 
 
-def in_other_words(
-    body: str, below: str | None, verbs: Verbs, otherwise: Line | ParseError
-) -> Line:
-    """The one line that the rules of wording make of a body; where they make none,
-    `otherwise`: why it was not read, or how it was with a common word as an id."""
-    try:
-        tiers = variants(body, verbs)
-    except ParseError as bad:
-        raise (otherwise if isinstance(otherwise, ParseError) else bad) from None
-    for wordings in tiers:
-        line = _only_reading(wordings, below, verbs)
-        if line is not None:
-            return line
-    if isinstance(otherwise, Line):
-        return otherwise
-    raise _none(otherwise, body, verbs)
-
-
-def _only_reading(wordings: list[str], below: str | None, verbs: Verbs) -> Line | None:
-    """The one line that these read as; None where none is read. Raises ParseError for several, and
-    for one that is over a limit."""
-    found: dict[str, Line] = {}
-    over: list[ParseError] = []
-    for wording in wordings:
-        try:
-            line = canonical_line(wording, below, verbs)
-            found[line.canonical] = line
-        except ParseError as bad:
-            over += [bad] if bad.code != "INVALID_SYNTAX" else []
-    if len(found) > 1:
-        raise _several(tuple(found), tuple(line.verb for line in found.values()))
-    if over:
-        raise over[0]
-    return next(iter(found.values()), None)
-
-
-def _several(lines: tuple[str, ...], verbs: tuple[str, ...]) -> ParseError:
+def several_readings(lines: tuple[str, ...], verbs: tuple[str, ...]) -> ParseError:
     shown = " or ".join(line.partition("\n")[0] for line in lines[:MOST])
     return AmbiguousError(
         "INVALID_SYNTAX",
@@ -97,7 +70,7 @@ def _several(lines: tuple[str, ...], verbs: tuple[str, ...]) -> ParseError:
     )
 
 
-def _none(bad: ParseError, body: str, verbs: Verbs) -> ParseError:
+def no_reading(bad: ParseError, body: str, verbs: Verbs) -> ParseError:
     """The refusal of a line whose verb is not known, with what may have been meant."""
     if verbs.verb_of(first_word(body)) is not None:
         return bad

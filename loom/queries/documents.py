@@ -14,8 +14,8 @@ from django.db.models import F, Q, QuerySet
 
 from loom import access
 from loom.access import Actor, documents_for
-from loom.grammar.refs import ParseError, Ref, Slice, parse_ref
-from loom.grammar.slices import PART_LINES
+from loom.grammar.refs import ParseError, Ref, Slice
+from loom.grammar.slices import PART_LINES, parse_ref
 from loom.models import (
     Document,
     DocumentState,

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from loom.grammar.option_values import Place
-from loom.grammar.refs import ParseError, Slice, short, unread
+from loom.grammar.refs import ParseError, Place, Slice, short, unread
 from loom.grammar.slices import Cut, get, headings_of
 from loom.rules.node_values import looks_like_id
 

@@ -10,7 +10,8 @@ from loom.commands import document_actions as documents
 from loom.commands import document_log, trees
 from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.grammar.refs import Ref, parse_ref
+from loom.grammar.refs import Ref
+from loom.grammar.slices import parse_ref
 from loom.models import (
     Document,
     DocumentText,

@@ -3,9 +3,7 @@
 from hypothesis import strategies as st
 
 from loom.grammar.forms import Form, Part, is_many
-from loom.grammar.line_reader import is_type
-from loom.grammar.option_values import Place
-from loom.grammar.refs import Ref, Slice
+from loom.grammar.refs import Place, Ref, Slice, is_type
 
 TAKEN = {"here", "root", "parent", "focus", "all", "tree", "grove"}
 

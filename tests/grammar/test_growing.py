@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from agents.context.rounds import Cutter, Language, read_reply
 from loom.grammar import lines
 from loom.grammar.batches import MAX_COMMANDS, Batch, segments_of
-from loom.grammar.line_reader import Line
-from loom.grammar.lines import read
+from loom.grammar.lines import Line, read
 from tests.grammar.table import ALIASES, FORMS
 from tests.thorough import THOROUGH, tries
 

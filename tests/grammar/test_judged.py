@@ -5,8 +5,7 @@ import pytest
 from agents.agent_prompt import language
 from agents.context.rounds import Reply, read_reply
 from loom.commands import registry
-from loom.grammar.line_reader import Line
-from loom.grammar.lines import makes_window, read
+from loom.grammar.lines import Line, makes_window, read
 from loom.grammar.synonyms import DESTRUCTIVE
 from tests.grammar.judged import NEAR, REFUSED, RUNS, TEXT, rows
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from loom.grammar.line_reader import Line
-from loom.grammar.lines import read
+from loom.grammar.lines import Line, read
 from loom.grammar.refs import ParseError, Ref, Slice
 from tests.grammar.table import ALIASES, FORMS
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from loom.grammar.refs import ParseError, Ref, Slice, parse_ref, print_ref
+from loom.grammar.refs import ParseError, Ref, Slice, print_ref
+from loom.grammar.slices import parse_ref
 
 WRITTEN = [
     ("a7x2", Ref("node", "a7x2"), "a7x2"),

@@ -5,10 +5,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from loom.commands import registry
-from loom.grammar.forms import Form
-from loom.grammar.line_reader import write
+from loom.grammar.forms import Form, write
 from loom.grammar.lines import read
-from loom.grammar.refs import ParseError, Ref, parse_ref, print_ref, quote, tokens_of, unescape
+from loom.grammar.refs import ParseError, Ref, print_ref, quote, tokens_of, unescape
+from loom.grammar.slices import parse_ref
 from loom.rules.node_values import STORED_WHOLE, digest_named, digest_of, shortened, without_name
 from tests.grammar.strategies import refs, texts, values_of
 from tests.grammar.table import ALIASES, ALL, FORMS

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loom.commands import registry
-from loom.grammar.forms import Form, Part
-from loom.grammar.line_reader import write
+from loom.grammar.forms import Form, Part, write
 from loom.grammar.lines import read
 from loom.grammar.refs import ParseError
 from loom.grammar.synonyms import DESTRUCTIVE, PHRASES
