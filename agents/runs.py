@@ -5,42 +5,30 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Coroutine, Sequence
-from concurrent.futures import Future
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
 
 import httpx
-from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
-from redis.asyncio import Redis
 
-from agents import generations
 from agents.agent_prompt import language
 from agents.context.rounds import Cutter
-from agents.generations import (
-    Candidate,
-    Ending,
-    Held,
-    begin_lane,
-    create_call,
-    end_generation,
-    keep_alive,
-    more_money,
-    put_back,
-    seal,
-    tell_wait,
-)
-from agents.providers.attempt import Attempt, Delta, Finished, StreamEvent, wait_before_next
-from agents.providers.failures import Failure
-from agents.providers.registry import Provider
-from agents.providers.transport import Limits, in_beginning, in_reading, in_thread, the_loop
+from agents.generations import Candidate, begin_lane
+from agents.leases import _held, keep_alive, more_money, put_back, tell_wait
+from agents.providers.attempt import Attempt
+from agents.providers.registry import Held, Order, _transport
+from agents.providers.transport import Limits, _persistently, in_beginning, in_reading, in_thread
+from agents.providers.values import Delta, Failure, Finished, StreamEvent, wait_before_next
 from loom.commands import generation_lifecycle
-from loom.commands.generation_lifecycle import CUT_OFF
+from loom.commands.generation_lifecycle import CUT_OFF, Received
 from loom.commands.money import used_up
-from loom.events import streams
-from loom.models import Call
+from loom.models import Call, Generation
+
+T = TypeVar("T")
 
 # One call: attempts until one answers, and the candidates of its answer.
 
@@ -330,45 +318,8 @@ class Run:
 worker_log = logging.getLogger("heddle.worker")
 LIMITS = Limits()
 BACKOFF_S = 0.5  # the first pause before another attempt; the next ones double
-LISTEN_S = 5.0  # how long one question for a lane waits for an answer
-AGAIN_S = 1.0
 _runs: set[Run] = set()
-_begun: set[asyncio.Task[None]] = set()
-_transports: dict[tuple[object, tuple[str, ...]], httpx.AsyncBaseTransport] = {}
 _ending: list[str] = []
-
-
-def begin_what_is_handed_over() -> Future[None]:
-    """Begins generations as `streams.hand_over` names their lanes, until the worker ends. Returns
-    at once: no thread is held for as long as a model writes."""
-    return asyncio.run_coroutine_threadsafe(_receive(), the_loop().loop)
-
-
-async def _receive() -> None:
-    lanes = Redis.from_url(settings.REDIS_URL, socket_timeout=2 * LISTEN_S, decode_responses=True)
-    while not _ending:
-        try:
-            found = await lanes.blpop([streams.LANES], timeout=LISTEN_S)
-        except Exception as error:  # away, or gone in the middle: the sweeper begins what waits
-            worker_log.warning("no answer from the broker, asking again: %r", error)
-            await asyncio.sleep(AGAIN_S)
-            continue
-        if found is not None and _ending:  # for another worker
-            await lanes.rpush(streams.LANES, found[1])
-        elif found is not None:
-            _spawn(begin(str(found[1])))
-
-
-def _spawn(work: Coroutine[Any, Any, None]) -> None:
-    task = asyncio.get_running_loop().create_task(work)
-    _begun.add(task)
-    task.add_done_callback(_note_end)
-
-
-def _note_end(task: asyncio.Task[None]) -> None:
-    _begun.discard(task)
-    if not task.cancelled() and (error := task.exception()) is not None:
-        worker_log.error("runs broke off; the sweeper finds what they held", exc_info=error)
 
 
 async def begin(lane: str) -> None:
@@ -409,35 +360,86 @@ async def _one(held: Held) -> str:
     if _ending:
         run.interrupt(_ending[0])
     try:
-        with generations.held(held.lease):
+        with held(held.lease):
             await run()
     finally:
         _runs.discard(run)
     return held.lane
 
 
-def _transport(provider: Provider, allow: Sequence[str]) -> httpx.AsyncBaseTransport:
-    """The transport of a provider for a list of allowed addresses; kept, with its
-    connections."""
-    way = provider.transport, tuple(allow)
-    if way not in _transports:
-        _transports[way] = provider.transport(allow)
-    return _transports[way]
+@contextmanager
+def held(lease: str) -> Iterator[None]:
+    """Says that a run of this process is alive under the lease."""
+    _held[lease] += 1
+    try:
+        yield
+    finally:
+        _held[lease] -= 1
+        if not _held[lease]:
+            del _held[lease]
 
 
-def end_all(why: str) -> None:
-    """Interrupts every run: stores what came and puts back what has not begun. Returns at once."""
-    _ending.append(why)
-    the_loop().loop.call_soon_threadsafe(_interrupt_all, why)
+@dataclass(frozen=True)
+class Ending:
+    """How a generation ended."""
+
+    text: str
+    chunk: int
+    finish: str
+    error: dict[str, Any] | None = None
+    usage: dict[str, int] = field(default_factory=dict)
+    wrote: int = 0
+    note: str = ""
 
 
-def wait_for_all(seconds: float) -> None:
-    """Waits until every run has ended, at most so long."""
-    until = time.monotonic() + seconds
-    while _runs and time.monotonic() < until:
-        time.sleep(0.05)
+def create_call(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> Call:
+    """The call's row, made while the request goes out and tied to its generations."""
+    first = generations[0]
+    call = Call(
+        tree=first.tree,
+        participant=first.participant,
+        provider=order.provider.name,
+        configuration=order.configuration,
+        request=attempt.request,
+        note=order.note,
+        strategy=order.strategy,
+        purpose=order.purpose,
+        turn=first.turn,
+    )
+    for generation in generations:
+        _persistently(partial(generation_lifecycle.begin_call, generation, call))
+    return call
 
 
-def _interrupt_all(why: str) -> None:
-    for run in tuple(_runs):
-        run.interrupt(why)
+def end_generation(uid: str, lease: str, ending: Ending) -> None:
+    """Ends a generation; what came becomes a node."""
+    _persistently(
+        lambda: generation_lifecycle.end_generation(
+            uid,
+            lease=lease,
+            text=ending.text,
+            chunk=ending.chunk,
+            finish=ending.finish,
+            error=ending.error,
+            usage=ending.usage,
+            wrote=ending.wrote,
+            note=ending.note,
+        )
+    )
+
+
+def seal(call: Call, attempt: Attempt) -> None:
+    """Keeps what came back, without keys. Nothing where its tree is being erased."""
+    if not Call.objects.filter(pk=call.pk, tree__erasing_at__isnull=True).exists():
+        return
+    body, is_exact = attempt.received
+    received = Received(
+        body=body,
+        status=attempt.status,
+        headers=attempt.headers,
+        usage=attempt.usage,
+        exact=is_exact,
+        started_at=attempt.started_at,
+        first_at=attempt.first_at,
+    )
+    _persistently(lambda: generation_lifecycle.seal(call, received))

@@ -3,12 +3,13 @@ summary is made of, and the images for a model that sees."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, Literal
 
 from PIL import Image as Pillow
 
-from agents.agent_prompt import limit_of, said, sent_of
+from agents.agent_prompt import sent_of
 from agents.context.sections import first_sentence
 from agents.context.subject_request import (
     JOINT,
@@ -18,15 +19,17 @@ from agents.context.subject_request import (
     Piece,
     Reading,
     Steering,
+    arrange,
     count_small,
     system_said,
     user_said,
     way_of,
 )
-from agents.providers.attempt import Picture
-from agents.providers.registry import Provider
+from agents.providers.registry import Asked, Order, Provider, configuration_of, limit_of, said
+from agents.providers.values import Ask, Picture
 from loom import access
 from loom.access import Actor, documents_for
+from loom.commands.money import allowed_addresses, key_of
 from loom.models import (
     ORDINAL_BITS,
     Generation,
@@ -45,6 +48,8 @@ from loom.rules.limits import GENERATE, number_of
 from loom.rules.node_values import count, described, hashes_in
 from loom.rules.provider_kinds import samplers_of
 from loom.transfer.images import bytes_of, smaller
+
+SMALLEST_WINDOW = 150
 
 
 def taken_settings(generation: Generation) -> tuple[dict[str, Any], str]:
@@ -304,3 +309,52 @@ def _sent_image(image: Image) -> Picture | None:
     except (CommandError, OSError, ValueError, SyntaxError, Pillow.DecompressionBombError):
         return None
     return Picture(image.media_type, b64encode(raw).decode())
+
+
+def _order_of_summary(generation: Generation, asked: Asked) -> Order:
+    """The request for the summary of a node, or of the tree where the point is its root."""
+    one = generation.participant
+    ask = Ask(
+        base_url=asked.base_url,
+        model=asked.model,
+        messages=summarised(generation),
+        prompt=None,
+        temperature=None,
+        max_tokens=generation.tokens,
+        stop=(),
+        key=key_of(one),
+        auth=one.auth,
+    )
+    return Order(
+        asked.provider,
+        Reading("dialogue", "chat", ()),
+        ask,
+        configuration_of(one, None),
+        purpose="summary",
+        allow=allowed_addresses(asked.base_url, allow_private=one.allow_private),
+    )
+
+
+def _order(order: Order, reading: Reading) -> Order:
+    sent = arrange(reading)
+    prompt = order.provider.opening if sent.prompt == "" else sent.prompt
+    goes_on = reading.strategy == "continue_final" and sent.text.strip() != ""
+    ask = replace(order.ask, messages=sent.messages, prompt=prompt, goes_on=goes_on)
+    ask = _seeing(ask, order.sees)
+    note = " · ".join(one for one in (order.left_out, sent.note) if one)
+    return replace(
+        order, reading=reading, ask=ask, note=note, text=sent.text, portions=sent.portions
+    )
+
+
+def _seeing(ask: Ask, sees: tuple[Actor, Tree] | None) -> Ask:
+    """The request with the images that the user's texts name; where there are none, every text
+    says in words what its images show."""
+    if sees is None or not any(hashes_in(one["content"]) for one in ask.messages or ()):
+        return ask
+    texts = [one["content"] for one in ask.messages or () if one["role"] == "user"]
+    if found := pictures(*sees, texts):
+        return replace(ask, images=found)
+    said = tuple({**one, "content": described(one["content"])} for one in ask.messages or ())
+    blocks = tuple(replace(one, texts=tuple(map(described, one.texts))) for one in ask.blocks)
+    return replace(ask, messages=said, blocks=blocks)

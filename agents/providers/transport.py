@@ -11,6 +11,7 @@ import asyncio
 import json
 import socket
 import threading
+import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,9 +24,10 @@ from typing import Any, ParamSpec, TypeVar
 
 import httpx
 import uvloop
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 
-from agents.providers.failures import Broken, Failure
+from agents.providers.values import Broken, Failure
+from agents.runs import log
 from loom.rules.providers import (
     Address,
     BadUrl,
@@ -35,6 +37,8 @@ from loom.rules.providers import (
     unwrapped,
     why_not_address,
 )
+
+PATIENCE_S = 90.0  # a stall of the database is no reason to end a generation
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -456,3 +460,19 @@ def _unpacker(coding: str) -> Unpack:
     if coding.lower() in ("gzip", "x-gzip", "deflate"):
         return _Zlib()
     raise Broken(Failure("server", f"the answer is coded as {coding[:20]}"))
+
+
+def _persistently(write: Callable[[], T]) -> T:
+    """`write`, tried again for PATIENCE_S where the database was busy; the sweeper is the
+    second net."""
+    until = time.monotonic() + PATIENCE_S
+    pause_s = 0.2
+    while True:
+        try:
+            return write()
+        except (InterfaceError, OperationalError):
+            if time.monotonic() > until:
+                raise
+            log.warning("a busy database, once more", exc_info=True)
+        time.sleep(pause_s)
+        pause_s = min(2.0, pause_s * 2)

@@ -184,7 +184,7 @@ def handed() -> Iterator[Callable[[], list[str]]]:
 @pytest.fixture
 def _a_worker(handed: Callable[[], list[str]]) -> Iterator[None]:
     """A worker that begins what is handed over, in this process."""
-    listening = runs.begin_what_is_handed_over()
+    listening = tasks.begin_what_is_handed_over()
     yield
     listening.cancel()
 
@@ -230,7 +230,7 @@ def test_a_broker_that_is_away_loses_nothing(
 def test_a_worker_that_ends_begins_nothing_more(
     ask: Say, handed: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listening = runs.begin_what_is_handed_over()
+    listening = tasks.begin_what_is_handed_over()
     monkeypatch.setattr(runs, "_ending", ["worker stopped"])
     asked = ask()[0]
     listening.result(PATIENCE_S)

@@ -5,9 +5,11 @@ import sys
 
 import pytest
 
-from agents.providers.attempt import Ask, Attempt, StreamEvent
-from agents.providers.registry import LiteLLM, LiteLLMTransport
+from agents.providers.attempt import Attempt
+from agents.providers.litellm import LiteLLMTransport
+from agents.providers.registry import LiteLLM
 from agents.providers.transport import Limits
+from agents.providers.values import Ask, StreamEvent
 from tests.patience import PATIENCE_S
 from tests.providers.asking import LATER, ask, ask_as_time_passes, failure_of, is_whole, text_of
 from tests.providers.scripted import ScriptedProvider
