@@ -1,5 +1,5 @@
 """What a loom-aware agent reads, from rows to plain values: the path to where it is, and the
-sections of its view; and the language in which it answers."""
+sections of its view; the language in which it answers, and what its answers say."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -99,7 +99,7 @@ def place_of(actor: Actor, turn: Turn) -> Place:
     return Place(actor, turn.tree, workspace, turn.answers_below, turn)
 
 
-# How much an agent may read, and the commands that it may write.
+# The commands that an agent may write, and what it wrote in a round.
 
 
 def language() -> Language:
@@ -115,6 +115,27 @@ def looks(line: Line) -> bool:
 def makes_window(line: Line) -> bool:
     """Whether its answer is a result of its own rather than one line."""
     return registry.find(line.verb, line.form).klass == "look"
+
+
+def reply_of(said: Generation) -> Reply:
+    """What a round said, read from its row alone: the same however often it is read."""
+    return _read(said.text, said.finish == "complete")
+
+
+@lru_cache(maxsize=8)
+def _read(text: str, finished: bool) -> Reply:
+    """Kept, since it is asked for once a line."""
+    return read_reply(text, language(), finished=finished)
+
+
+def prose(turn: Turn) -> str:
+    """The answer: the prose of the last round that has any, which may be one that was cut off.
+    What earlier rounds wrote stays with them."""
+    parts = [one["prose"] for one in turn.rounds]
+    last = turn.generation
+    if last is not None and not any(one["generation"] == last.uid for one in turn.rounds):
+        parts.append(reply_of(last).prose)
+    return next((part for part in reversed(parts) if part.strip()), "")
 
 
 # Which texts of a path are sent, and how.
@@ -454,24 +475,3 @@ def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:
     first = next((one for one in nodes if one), "")
     verb = said[0] if step.canonical and said else "an unread line"
     return Action(verb, (first,) if first else (), step.outcome)
-
-
-def reply_of(said: Generation) -> Reply:
-    """What a round said, read from its row alone: the same however often it is read."""
-    return _read(said.text, said.finish == "complete")
-
-
-@lru_cache(maxsize=8)
-def _read(text: str, finished: bool) -> Reply:
-    """Kept, since it is asked for once a line."""
-    return read_reply(text, language(), finished=finished)
-
-
-def prose(turn: Turn) -> str:
-    """The answer: the prose of the last round that has any, which may be one that was cut off.
-    What earlier rounds wrote stays with them."""
-    parts = [one["prose"] for one in turn.rounds]
-    last = turn.generation
-    if last is not None and not any(one["generation"] == last.uid for one in turn.rounds):
-        parts.append(reply_of(last).prose)
-    return next((part for part in reversed(parts) if part.strip()), "")

@@ -1,14 +1,12 @@
-"""A generation from the queue to its node: taken under a lease, its text shown as it grows, and its
-rows written; and what it said, where it is the round of a turn."""
+"""A generation from its request to its text: what the round of a turn is sent and in which order,
+the taking of what waits in a lane, under a lease, and the text of a candidate while it grows."""
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
-from itertools import groupby
 from typing import Any
 
 from django.utils import timezone
@@ -21,34 +19,29 @@ from agents.context.rounds import BY_EXAMPLE, LineReply, Round, Syntax
 from agents.context.sections import Counted
 from agents.context.subject_request import Reading, TooLong, count_small
 from agents.context.values import Augment, Request
-from agents.leases import LEASE_S, _is_paid_for, end, proves_loss
+from agents.leases import end, is_paid_for
 from agents.providers.registry import (
     Asked,
-    Held,
     Order,
     Provider,
-    _by_calls,
-    _first,
     addressed,
     configuration_of,
+    first_of,
     limit_of,
     said,
     sees,
     whom,
 )
-from agents.providers.values import Ask, Blocks, Broken
+from agents.providers.values import Ask, Blocks
 from agents.refusals import too_long
 from agents.subject_prompt import (
-    _order,
-    _order_of_summary,
-    _seeing,
-    asker_of,
-    reading_of,
-    taken_settings,
+    order_of_candidate,
+    order_of_summary,
+    seeing,
 )
 from loom import access
 from loom.access import Actor
-from loom.commands import generation_lifecycle, money, registry, turn_lifecycle, web_search
+from loom.commands import money, registry, turn_lifecycle, web_search
 from loom.commands.generation_lifecycle import CUT_OFF
 from loom.commands.money import allowed_addresses, key_of
 from loom.commands.node_writer import MAX_NODE_BYTES
@@ -57,72 +50,282 @@ from loom.events import streams
 from loom.events.streams import send_async
 from loom.grammar.gbnf import Known, grammar_of
 from loom.models import SUMMARY, Generation, Participant, Turn, Workspace
-from loom.models.base import new_uid
 from loom.queries.lookup import rows_of, withheld_from_models
 from loom.queries.workspaces import budget_of, loaded_in, truncation_for
 from loom.rules.errors import CommandError
 from loom.rules.limits import GENERATE, WEB_SEARCH, Permission
 from loom.rules.link_types import STORED
 from loom.rules.node_values import count
-from loom.rules.provider_kinds import PROBED
 from loom.rules.windows import refs_named
 
+# The next request of a loom-aware agent, for a place.
+
+
 AGENTS = 20  # that INSTRUCTIONS name
+
+
+def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent:
+    """The next request for a place. Raises TooLong where it cannot be made to fit."""
+    agent, turn = place.actor.participant, place.turn
+    asks = _request(turn)
+    agents, models = agents_for(place.actor)
+    return agent_request.assemble(
+        Aware(
+            persona=agent.persona,
+            system_context=place.tree.system_context,
+            commands=commands_for(place.actor),
+            path=stops_of(place),
+            rounds=tuple(round_of(one) for one in turn.rounds) if turn else (),
+            view=replace(view_of(place), request=_named(asks)),
+            closing=GO_ON,
+            request=asks,
+            truncation=truncation_for(turn.invoked_by if turn else place.actor.person, place.tree),
+            limit=limit or agent.context_limit - place.number("truncation_reserve"),
+            counted=counted,
+            stated=turn.rounds[-1].get("stated", {}) if turn and turn.rounds else {},
+            agents=agents,
+            models=models,
+            lists=(*LISTS, *sorted(STORED)),
+            threshold=place.number("result_threshold"),
+            kept=place.number("truncation_kept"),
+            step=place.number("earlier_step"),
+            augments=_augments(place.workspace),
+        )
+    )
+
+
+def _augments(workspace: Workspace) -> tuple[Augment, ...]:
+    """The loaded ones in the order in which they are sent, then the others by name."""
+    loaded = loaded_in(workspace)
+    others = [one for one in loaded.every if one not in loaded.texts]
+    return tuple(
+        Augment(one.name, mark, one.text if mark else "")
+        for one in (*loaded.texts, *others)
+        for mark in (loaded.mark_of(one),)
+    )
+
+
+def _request(turn: Turn | None) -> Request | None:
+    """The words with which the turn was asked for; None without any, and where they were
+    excluded or pruned since."""
+    if turn is None or turn.input_node is None:
+        return None
+    (row,) = rows_of([turn.input_node.pk])
+    if withheld_from_models([row.id]):
+        return None
+    return Request(row.local_id, said(row.text, turn.participant), row.author_name, row.author_kind)
+
+
+def _named(asks: Request | None) -> str:
+    if asks is None:
+        return ""
+    refs = ", ".join(refs_named(asks.text))
+    names = f" · names {refs}" if refs else ""
+    return f"[{asks.local_id}] from {asks.author}{names}"
+
+
+def agents_for(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the other agents that may be asked to continue, and their models."""
+    if GENERATE not in actor.permissions:
+        return (), ()
+    others = Participant.objects.filter(
+        grove=actor.grove, kind="model", archived_at__isnull=True
+    ).exclude(pk=actor.participant.pk)
+    found = list(others.order_by("id").values_list("name", "model_ref")[:AGENTS])
+    return tuple(name for name, _ in found), tuple(sorted({model for _, model in found}))
+
+
+def commands_for(actor: Actor) -> tuple[Syntax, ...]:
+    without = web_search.unusable(actor) if WEB_SEARCH in actor.permissions else frozenset()
+    return _usable(actor.permissions, without, len(registry.verbs()))
+
+
+@lru_cache(maxsize=64)
+def _usable(
+    permissions: frozenset[Permission], without: frozenset[str], verbs: int
+) -> tuple[Syntax, ...]:
+    """The commands for these permissions, `without` some verbs; `verbs` are how many there are."""
+    listed = (one for one in registry.listed() if one.verb not in without)
+    allowed = (one for one in listed if one.permissions <= permissions)
+    return tuple(Syntax(one.group, one.syntax, one.summary.split(".")[0]) for one in allowed)
+
+
+def round_of(kept: dict[str, Any]) -> Round:
+    """A round as the turn's row keeps it."""
+    replies = tuple(LineReply(one["line"], one["reply"], one["number"]) for one in kept["replies"])
+    return Round(
+        kept["text"], replies, kept["dropped"], tuple(kept["notes"]), kept.get("workspace", "")
+    )
+
+
+# The grammar that an agent's answer is held to, where its provider takes one.
+
+
 CAPABILITY = "grammar"
+
+
+def grammar_for(
+    actor: Actor,
+    provider: Provider,
+    nodes: Sequence[str],
+    *,
+    acts: bool = False,
+    verbs: Collection[str] = (),
+) -> str:
+    """What the agent who acts may write: prose, and lines of the commands that are open to
+    him and to whoever asked him, about `nodes` (local ids); "" where the provider takes no
+    grammar and the participant does not say that its server does.
+
+    With `acts` an answer is one line: a model too small to think of one then acts. With
+    `verbs` only these are lines.
+    """
+    agent = actor.participant
+    if not provider.grammar and CAPABILITY not in agent.capabilities:
+        return ""
+    others = Participant.objects.filter(
+        grove_id=agent.grove_id, kind="model", archived_at__isnull=True
+    )
+    names = others.exclude(pk=agent.pk).values_list("name", flat=True)
+    known = Known(tuple(nodes), (*LISTS, *sorted(STORED)), tuple(names))
+    open_to = (one for one in registry.listed() if one.permissions <= actor.permissions)
+    forms = (one.form for one in open_to if not verbs or one.verb in verbs)
+    return grammar_of(forms, known, acts=acts)
+
+
+# What a generation asks for: from rows to the plain values of an order.
+
+
 CONCLUDE_S = 60
 
-# Leases: who is alive, and whether one that has run out says that its worker is gone.
+
+def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") -> Order:
+    """What a generation asks for, read now. Raises CommandError (who asked may no longer, the
+    key is another's, the path is too long) or Broken (no provider).
+
+    `is_shown`: for people, so without a key, and though the provider may be away; `then` is a
+    text that the asker has not added yet.
+    """
+    participant = generation.participant
+    provider, base_url, model = addressed(participant) if is_shown else whom(participant)
+    if generation.round == SUMMARY:
+        return order_of_summary(generation, Asked(provider, base_url, model))
+    if generation.round and generation.turn is not None:
+        return _order_of_round(generation.turn, Asked(provider, base_url, model))
+    return order_of_candidate(
+        generation, Asked(provider, base_url, model), is_shown=is_shown, then=then
+    )
 
 
-# Taking generations from the queue under a lease, and what becomes of those a worker lost.
+def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
+    """The request of the turn's next round, assembled once: it is priced and sent as it is.
+    Raises TooLong, or Broken where there is no provider."""
+    provider, _, _ = whom(actor.participant)
+    place = place_of(actor, turn)
+    sent = assembled_for(place, provider)
+    if any(one.name == "EARLIER" for one in sent.portions):
+        named = [turn.tree.uid, turn.invoked_by_id, [row.id for row in place.read], False]
+        streams.enqueue("agents.tasks.summarise", named, queue="continue")
+    return prepared(place, sent)
 
 
-MAX_TRIES = 3
-LOST = "interrupted:worker lost"
+def assembled_for(place: Place, provider: Provider) -> Sent:
+    """The next request for a place within what its provider can read. Raises TooLong."""
+    limit = limit_of(provider, place.actor.participant, place.tree.grove)
+    return assembled(place, limit=limit, counted=count_small if provider.context else count)
 
 
-def begin_lane(lane: str) -> list[Held]:
-    """What may begin now in a lane, by calls, and what to ask. What cannot be run is ended
-    with the reason. Candidates of one line and participant read their path once."""
-    lease = new_uid()
-    taken = generation_lifecycle.begin(lane, lease=lease, seconds=LEASE_S, proves_loss=proves_loss)
-    going = [one for one in taken if not _was_lost(one, lease)]
-    lines = groupby(sorted(going, key=_line), key=_line)
-    return [held for _, line in lines for held in _taking_held(lease, list(line))]
+def prepared(place: Place, sent: Sent) -> dict[str, Any]:
+    """A request as the row of its turn keeps it from the pricing of a round to its sending."""
+    asked = place.turn.input_node_id if place.turn else None
+    return {
+        "system": sent.system,
+        "messages": [[one.role, one.blocks, one.kept] for one in sent.messages],
+        "tokens": sent.tokens,
+        "note": sent.note,
+        "is_brief": sent.is_brief,
+        "workspace": sent.workspace,
+        "stated": dict(sent.stated),
+        "nodes": [row.local_id for row in place.read],
+        "read": [row.id for row in sent_of(place.read)] + ([asked] if asked else []),
+    }
 
 
-def _line(one: Generation) -> tuple[str, int]:
-    return one.batch, one.participant_id
+def as_sent(kept: Mapping[str, Any]) -> Sent:
+    """The request that `prepared` returned."""
+    messages = [
+        Message(role, tuple(blocks), tuple(marks)) for role, blocks, marks in kept["messages"]
+    ]
+    return Sent(
+        kept["system"],
+        tuple(messages),
+        (("ALL", kept["tokens"]),),
+        kept["note"],
+        kept["is_brief"],
+        kept["workspace"],
+        kept["stated"],
+    )
 
 
-def _taking_held(lease: str, going: list[Generation]) -> list[Held]:
-    """The calls of candidates of one line and participant."""
-    try:
-        order = order_of(going[0])
-    except CommandError as refused:
-        error = refused.body
-    except Broken as broken:
-        error = broken.failure.error
-    else:
-        return _by_calls(lease, going, order)
-    for one in going:
-        end(one, lease, error=error)
-    return []
+def _order_of_round(turn: Turn, asked: Asked) -> Order:
+    """The request of a turn's round: no tools, and no prefix of somebody's text to go on.
+
+    What was prepared is sent as it is, unless a text of it was excluded or pruned since.
+    """
+    actor = access.acting_in(turn)
+    demand_turn(actor)
+    agent, tree = actor.participant, turn.tree
+    kept = turn.prepared
+    if kept is None or withheld_from_models(kept["read"]):
+        try:
+            kept = prepared_round(turn, actor)
+        except TooLong as long:
+            raise too_long(long) from None
+        turn_lifecycle.replace_request(turn, kept)
+    sent = as_sent(kept)
+    ask = Ask(
+        base_url=asked.base_url,
+        model=asked.model,
+        messages=sent.bodies,
+        prompt=None,
+        temperature=agent.temperature,
+        max_tokens=first_of(agent.max_tokens, asked.provider.max_tokens),
+        stop=tuple(agent.stop),
+        grammar=grammar_for(
+            actor,
+            asked.provider,
+            kept["nodes"],
+            # The embedded model would never think of a line by itself (measured: 0 of 40).
+            acts=asked.provider.grammar and not turn.rounds,
+            verbs=BY_EXAMPLE if sent.is_brief else (),
+        ),
+        blocks=tuple(Blocks(one.role, one.blocks, one.kept) for one in sent.messages),
+        key=key_of(agent),
+        auth=agent.auth,
+    )
+    if sees(agent):
+        ask = seeing(ask, (actor, tree))
+    nothing = Reading("dialogue", "chat", ())
+    made = configuration_of(agent, "plain" if tree.mode == "buffer" else None)
+    until = until_of(turn)
+    return Order(
+        asked.provider,
+        nothing,
+        ask,
+        made,
+        note=sent.note,
+        purpose="reply",
+        until=until,
+        allow=allowed_addresses(asked.base_url, allow_private=agent.allow_private),
+    )
 
 
-def _was_lost(taken: Generation, lease: str) -> bool:
-    """Ends a generation whose worker went away in the middle of its text, or three times, or
-    too dearly."""
-    error: dict[str, Any] | None = None
-    if not taken.text and taken.tries > MAX_TRIES:
-        said = "The worker was lost each time this was tried."
-        error = CommandError("UNAVAILABLE", said, hint="Try again.").body
-    elif not taken.text:
-        if taken.tries == 1 or _is_paid_for(taken):
-            return False
-        error = money.used_up().body
-    end(taken, lease, finish=LOST, error=error)
-    return True
+def until_of(turn: Turn) -> datetime:
+    """When the current round of a turn has to end: with the time of the turn; the round in
+    which it may conclude has CONCLUDE_S more."""
+    end = turn.created_at + timedelta(milliseconds=budget_of(turn).milliseconds)
+    if turn.is_concluding:
+        return max(end, timezone.now() + timedelta(seconds=CONCLUDE_S))
+    return end
 
 
 # The text of one generation while it grows.
@@ -255,283 +458,23 @@ class Candidate:
         await self._show()
 
 
-# What a run writes: rows and events, by the verbs of loom. Called beside the loop.
+# What becomes of a generation whose worker went away.
 
 
-log = logging.getLogger("heddle.run")
+MAX_TRIES = 3
+LOST = "interrupted:worker lost"
 
 
-# What a round of a turn said, and the turn as a whole.
-
-
-def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent:
-    """The next request for a place. Raises TooLong where it cannot be made to fit."""
-    agent, turn = place.actor.participant, place.turn
-    asks = _request(turn)
-    agents, models = agents_for(place.actor)
-    return agent_request.assemble(
-        Aware(
-            persona=agent.persona,
-            system_context=place.tree.system_context,
-            commands=commands_for(place.actor),
-            path=stops_of(place),
-            rounds=tuple(round_of(one) for one in turn.rounds) if turn else (),
-            view=replace(view_of(place), request=_named(asks)),
-            closing=GO_ON,
-            request=asks,
-            truncation=truncation_for(turn.invoked_by if turn else place.actor.person, place.tree),
-            limit=limit or agent.context_limit - place.number("truncation_reserve"),
-            counted=counted,
-            stated=turn.rounds[-1].get("stated", {}) if turn and turn.rounds else {},
-            agents=agents,
-            models=models,
-            lists=(*LISTS, *sorted(STORED)),
-            threshold=place.number("result_threshold"),
-            kept=place.number("truncation_kept"),
-            step=place.number("earlier_step"),
-            augments=_augments(place.workspace),
-        )
-    )
-
-
-def _augments(workspace: Workspace) -> tuple[Augment, ...]:
-    """The loaded ones in the order in which they are sent, then the others by name."""
-    loaded = loaded_in(workspace)
-    others = [one for one in loaded.every if one not in loaded.texts]
-    return tuple(
-        Augment(one.name, mark, one.text if mark else "")
-        for one in (*loaded.texts, *others)
-        for mark in (loaded.mark_of(one),)
-    )
-
-
-def agents_for(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of the other agents that may be asked to continue, and their models."""
-    if GENERATE not in actor.permissions:
-        return (), ()
-    others = Participant.objects.filter(
-        grove=actor.grove, kind="model", archived_at__isnull=True
-    ).exclude(pk=actor.participant.pk)
-    found = list(others.order_by("id").values_list("name", "model_ref")[:AGENTS])
-    return tuple(name for name, _ in found), tuple(sorted({model for _, model in found}))
-
-
-def _request(turn: Turn | None) -> Request | None:
-    """The words with which the turn was asked for; None without any, and where they were
-    excluded or pruned since."""
-    if turn is None or turn.input_node is None:
-        return None
-    (row,) = rows_of([turn.input_node.pk])
-    if withheld_from_models([row.id]):
-        return None
-    return Request(row.local_id, said(row.text, turn.participant), row.author_name, row.author_kind)
-
-
-def _named(asks: Request | None) -> str:
-    if asks is None:
-        return ""
-    refs = ", ".join(refs_named(asks.text))
-    names = f" · names {refs}" if refs else ""
-    return f"[{asks.local_id}] from {asks.author}{names}"
-
-
-def commands_for(actor: Actor) -> tuple[Syntax, ...]:
-    without = web_search.unusable(actor) if WEB_SEARCH in actor.permissions else frozenset()
-    return _usable(actor.permissions, without, len(registry.verbs()))
-
-
-@lru_cache(maxsize=64)
-def _usable(
-    permissions: frozenset[Permission], without: frozenset[str], verbs: int
-) -> tuple[Syntax, ...]:
-    """The commands for these permissions, `without` some verbs; `verbs` are how many there are."""
-    listed = (one for one in registry.listed() if one.verb not in without)
-    allowed = (one for one in listed if one.permissions <= permissions)
-    return tuple(Syntax(one.group, one.syntax, one.summary.split(".")[0]) for one in allowed)
-
-
-def round_of(kept: dict[str, Any]) -> Round:
-    """A round as the turn's row keeps it."""
-    replies = tuple(LineReply(one["line"], one["reply"], one["number"]) for one in kept["replies"])
-    return Round(
-        kept["text"], replies, kept["dropped"], tuple(kept["notes"]), kept.get("workspace", "")
-    )
-
-
-def grammar_for(
-    actor: Actor,
-    provider: Provider,
-    nodes: Sequence[str],
-    *,
-    acts: bool = False,
-    verbs: Collection[str] = (),
-) -> str:
-    """What the agent who acts may write: prose, and lines of the commands that are open to
-    him and to whoever asked him, about `nodes` (local ids); "" where the provider takes no
-    grammar and the participant does not say that its server does.
-
-    With `acts` an answer is one line: a model too small to think of one then acts. With
-    `verbs` only these are lines.
-    """
-    agent = actor.participant
-    if not provider.grammar and CAPABILITY not in agent.capabilities:
-        return ""
-    others = Participant.objects.filter(
-        grove_id=agent.grove_id, kind="model", archived_at__isnull=True
-    )
-    names = others.exclude(pk=agent.pk).values_list("name", flat=True)
-    known = Known(tuple(nodes), (*LISTS, *sorted(STORED)), tuple(names))
-    open_to = (one for one in registry.listed() if one.permissions <= actor.permissions)
-    forms = (one.form for one in open_to if not verbs or one.verb in verbs)
-    return grammar_of(forms, known, acts=acts)
-
-
-def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") -> Order:
-    """What a generation asks for, read now. Raises CommandError (who asked may no longer, the
-    key is another's, the path is too long) or Broken (no provider).
-
-    `is_shown`: for people, so without a key, and though the provider may be away; `then` is a
-    text that the asker has not added yet.
-    """
-    participant = generation.participant
-    provider, base_url, model = addressed(participant) if is_shown else whom(participant)
-    if generation.round == SUMMARY:
-        return _order_of_summary(generation, Asked(provider, base_url, model))
-    if generation.round and generation.turn is not None:
-        return _order_of_round(generation.turn, Asked(provider, base_url, model))
-    settings_, left = taken_settings(generation)
-    ask = Ask(
-        base_url=base_url,
-        model=model,
-        messages=None,
-        prompt=None,
-        temperature=_first(generation.temperature, participant.temperature),
-        max_tokens=_first(generation.tokens, participant.max_tokens, provider.max_tokens),
-        stop=(*participant.stop, *settings_.get("stop", ())),
-        grammar=settings_.get("grammar", ""),
-        samplers={name: value for name, value in settings_.items() if name in PROBED},
-        key="" if is_shown else key_of(participant),
-        auth=participant.auth,
-    )
-    asker = asker_of(generation)
-    reading = reading_of(generation, asker, provider, then)
-    allow = allowed_addresses(base_url, allow_private=participant.allow_private)
-    hashed = configuration_of(participant, reading.strategy)
-    reader = access.acting_as(asker, participant)
-    sees = (reader, generation.tree) if sees(participant) else None
-    made = Order(provider, reading, ask, hashed, left_out=left, allow=allow, sees=sees)
-    try:
-        return _order(made, reading)
-    except TooLong as long:
-        raise too_long(long) from None
-
-
-def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
-    """The request of the turn's next round, assembled once: it is priced and sent as it is.
-    Raises TooLong, or Broken where there is no provider."""
-    provider, _, _ = whom(actor.participant)
-    place = place_of(actor, turn)
-    sent = assembled_for(place, provider)
-    if any(one.name == "EARLIER" for one in sent.portions):
-        named = [turn.tree.uid, turn.invoked_by_id, [row.id for row in place.read], False]
-        streams.enqueue("agents.tasks.summarise", named, queue="continue")
-    return prepared(place, sent)
-
-
-def assembled_for(place: Place, provider: Provider) -> Sent:
-    """The next request for a place within what its provider can read. Raises TooLong."""
-    limit = limit_of(provider, place.actor.participant, place.tree.grove)
-    return assembled(place, limit=limit, counted=count_small if provider.context else count)
-
-
-def prepared(place: Place, sent: Sent) -> dict[str, Any]:
-    """A request as the row of its turn keeps it from the pricing of a round to its sending."""
-    asked = place.turn.input_node_id if place.turn else None
-    return {
-        "system": sent.system,
-        "messages": [[one.role, one.blocks, one.kept] for one in sent.messages],
-        "tokens": sent.tokens,
-        "note": sent.note,
-        "is_brief": sent.is_brief,
-        "workspace": sent.workspace,
-        "stated": dict(sent.stated),
-        "nodes": [row.local_id for row in place.read],
-        "read": [row.id for row in sent_of(place.read)] + ([asked] if asked else []),
-    }
-
-
-def as_sent(kept: Mapping[str, Any]) -> Sent:
-    """The request that `prepared` returned."""
-    messages = [
-        Message(role, tuple(blocks), tuple(marks)) for role, blocks, marks in kept["messages"]
-    ]
-    return Sent(
-        kept["system"],
-        tuple(messages),
-        (("ALL", kept["tokens"]),),
-        kept["note"],
-        kept["is_brief"],
-        kept["workspace"],
-        kept["stated"],
-    )
-
-
-def _order_of_round(turn: Turn, asked: Asked) -> Order:
-    """The request of a turn's round: no tools, and no prefix of somebody's text to go on.
-
-    What was prepared is sent as it is, unless a text of it was excluded or pruned since.
-    """
-    actor = access.acting_in(turn)
-    demand_turn(actor)
-    agent, tree = actor.participant, turn.tree
-    kept = turn.prepared
-    if kept is None or withheld_from_models(kept["read"]):
-        try:
-            kept = prepared_round(turn, actor)
-        except TooLong as long:
-            raise too_long(long) from None
-        turn_lifecycle.replace_request(turn, kept)
-    sent = as_sent(kept)
-    ask = Ask(
-        base_url=asked.base_url,
-        model=asked.model,
-        messages=sent.bodies,
-        prompt=None,
-        temperature=agent.temperature,
-        max_tokens=_first(agent.max_tokens, asked.provider.max_tokens),
-        stop=tuple(agent.stop),
-        grammar=grammar_for(
-            actor,
-            asked.provider,
-            kept["nodes"],
-            # The embedded model would never think of a line by itself (measured: 0 of 40).
-            acts=asked.provider.grammar and not turn.rounds,
-            verbs=BY_EXAMPLE if sent.is_brief else (),
-        ),
-        blocks=tuple(Blocks(one.role, one.blocks, one.kept) for one in sent.messages),
-        key=key_of(agent),
-        auth=agent.auth,
-    )
-    ask = _seeing(ask, (actor, tree) if sees(agent) else None)
-    nothing = Reading("dialogue", "chat", ())
-    made = configuration_of(agent, "plain" if tree.mode == "buffer" else None)
-    until = until_of(turn)
-    return Order(
-        asked.provider,
-        nothing,
-        ask,
-        made,
-        note=sent.note,
-        purpose="reply",
-        until=until,
-        allow=allowed_addresses(asked.base_url, allow_private=agent.allow_private),
-    )
-
-
-def until_of(turn: Turn) -> datetime:
-    """When the current round of a turn has to end: with the time of the turn; the round in
-    which it may conclude has CONCLUDE_S more."""
-    end = turn.created_at + timedelta(milliseconds=budget_of(turn).milliseconds)
-    if turn.is_concluding:
-        return max(end, timezone.now() + timedelta(seconds=CONCLUDE_S))
-    return end
+def was_lost(taken: Generation, lease: str) -> bool:
+    """Ends a generation whose worker went away in the middle of its text, or three times, or
+    too dearly."""
+    error: dict[str, Any] | None = None
+    if not taken.text and taken.tries > MAX_TRIES:
+        said = "The worker was lost each time this was tried."
+        error = CommandError("UNAVAILABLE", said, hint="Try again.").body
+    elif not taken.text:
+        if taken.tries == 1 or is_paid_for(taken):
+            return False
+        error = money.used_up().body
+    end(taken, lease, finish=LOST, error=error)
+    return True

@@ -1,21 +1,24 @@
-"""TODO."""
+"""The lease under which a worker runs a generation: how it is extended and given up, who is
+alive, and whether one that has run out says that its worker is gone."""
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 
-from agents.generations import log
-from agents.providers.transport import _persistently
+from agents.providers.transport import persistently
 from loom.commands import generation_lifecycle, money
 from loom.models import Generation
 
+log = logging.getLogger("heddle.run")
 LEASE_S = 12
 EVERY_S = 3  # how often the sweeper looks
 STALL_S = 2.0  # a write that waits longer, or a pause so much longer, is a stall
-_held: Counter[str] = Counter()
+held: Counter[str] = Counter()  # leases of this process, by how many runs have each
 
 
 class Watch:
@@ -59,32 +62,7 @@ watch = Watch()
 
 def proves_loss(lease: str) -> bool:
     """Whether a lease that has run out says that its worker is gone."""
-    return lease not in _held and watch.is_clear
-
-
-def _is_paid_for(taken: Generation) -> bool:
-    with transaction.atomic():
-        return money.lose(taken)
-
-
-def end(
-    generation: Generation,
-    lease: str,
-    *,
-    finish: str = "",
-    error: dict[str, Any] | None = None,
-) -> None:
-    """Lands a generation that does not run (any more), with the text its row holds. Without
-    a `finish` the error's reason is one."""
-    reason = (error or {}).get("reason") or str((error or {}).get("code", "error")).lower()
-    generation_lifecycle.end_generation(
-        generation.uid,
-        lease=lease,
-        text=generation.text,
-        chunk=generation.chunk,
-        finish=finish or f"interrupted:{reason}",
-        error=error,
-    )
+    return lease not in held and watch.is_clear
 
 
 def tell_wait(uid: str, lease: str, why: str) -> None:
@@ -109,11 +87,49 @@ def keep_alive(uid: str, lease: str, text: str, chunk: int) -> str:
 
 def more_money(uid: str, lease: str, needed: int) -> int | None:
     """What a stream may cost, at least `needed`; None where it is to be cut."""
-    return _persistently(lambda: money.more(uid, lease=lease, needed=needed))
+    return persistently(lambda: money.more(uid, lease=lease, needed=needed))
 
 
 def put_back(uid: str, lease: str) -> None:
     """Gives the lease up at once, so that another worker may begin again."""
-    _persistently(
+    persistently(
         lambda: generation_lifecycle.progress(uid, lease=lease, text="", chunk=0, seconds=0)
     )
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a generation ended."""
+
+    text: str
+    chunk: int
+    finish: str
+    error: dict[str, Any] | None = None
+    usage: dict[str, int] = field(default_factory=dict)
+    wrote: int = 0
+    note: str = ""
+
+
+def end(
+    generation: Generation,
+    lease: str,
+    *,
+    finish: str = "",
+    error: dict[str, Any] | None = None,
+) -> None:
+    """Lands a generation that does not run (any more), with the text its row holds. Without
+    a `finish` the error's reason is one."""
+    reason = (error or {}).get("reason") or str((error or {}).get("code", "error")).lower()
+    generation_lifecycle.end_generation(
+        generation.uid,
+        lease=lease,
+        text=generation.text,
+        chunk=generation.chunk,
+        finish=finish or f"interrupted:{reason}",
+        error=error,
+    )
+
+
+def is_paid_for(taken: Generation) -> bool:
+    with transaction.atomic():
+        return money.lose(taken)

@@ -1,5 +1,5 @@
-"""One running call, from which its candidates grow; and the runs of this process: begun as lanes
-are handed over, and ended together when it is asked to stop."""
+"""One running call, from which its candidates grow, with the rows it writes; and the runs of this
+process: begun by their lanes, each under its lease, and others after them as places become free."""
 
 import asyncio
 import contextlib
@@ -7,26 +7,31 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from typing import Any, TypeVar
 
 import httpx
 from django.db import DatabaseError
 from django.utils import timezone
 
+from agents import leases
 from agents.agent_prompt import language
 from agents.context.rounds import Cutter
-from agents.generations import Candidate, begin_lane
-from agents.leases import _held, keep_alive, more_money, put_back, tell_wait
+from agents.generations import Candidate, order_of, was_lost
+from agents.leases import Ending, end, keep_alive, more_money, proves_loss, put_back, tell_wait
 from agents.providers.attempt import Attempt
-from agents.providers.registry import Held, Order, _transport
-from agents.providers.transport import Limits, _persistently, in_beginning, in_reading, in_thread
-from agents.providers.values import Delta, Failure, Finished, StreamEvent, wait_before_next
+from agents.providers.registry import Held, Order, by_calls, transport_of
+from agents.providers.transport import Limits, in_beginning, in_reading, in_thread, persistently
+from agents.providers.values import Broken, Delta, Failure, Finished, StreamEvent, wait_before_next
+from agents.subject_prompt import narrower
 from loom.commands import generation_lifecycle
 from loom.commands.generation_lifecycle import CUT_OFF, Received
 from loom.commands.money import used_up
 from loom.models import Call, Generation
+from loom.models.base import new_uid
+from loom.rules.errors import CommandError
 
 T = TypeVar("T")
 
@@ -134,11 +139,11 @@ class Run:
             if failure is None or any(one.has_text for one in self._candidates):
                 return failure
             less = adapter.adjusted(body, failure)
-            narrower = self._order.narrower() if failure.kind == "context" else None
+            less_wide = narrower(self._order) if failure.kind == "context" else None
             if less is not None:
                 body, made = less, made - 1
-            elif narrower is not None:
-                self._order, body = narrower, adapter.body(narrower.ask)
+            elif less_wide is not None:
+                self._order, body = less_wide, adapter.body(less_wide.ask)
             else:
                 wait = wait_before_next(failure, made, self._backoff_s)
                 if wait is None or SILENT_S - self._waited < LEAST_S:
@@ -312,84 +317,7 @@ class Run:
             await in_thread(put_back, candidate.uid, self._lease)
 
 
-# The runs of this process.
-
-
-worker_log = logging.getLogger("heddle.worker")
-LIMITS = Limits()
-BACKOFF_S = 0.5  # the first pause before another attempt; the next ones double
-_runs: set[Run] = set()
-_ending: list[str] = []
-
-
-async def begin(lane: str) -> None:
-    """Runs what may begin in a lane, and what waits there for a place, until all of it has
-    ended. Harmless where another worker holds it or nothing waits."""
-    await live(await in_beginning(_taken_of, lane))
-
-
-def _taken_of(lane: str) -> list[Held]:
-    # While the worker ends the row stays queued; the sweeper of the next one sends it again.
-    return [] if _ending else begin_lane(lane)
-
-
-async def live(held: Sequence[Held]) -> None:
-    """Runs calls on the loop side by side, and after each what waits in its lane."""
-    running = {asyncio.create_task(_one(one)) for one in held}
-    while running:
-        done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-        for lane in {task.result() for task in done}:
-            if not _ending:
-                for one in await in_thread(_next_of, lane):
-                    running.add(asyncio.create_task(_one(one)))
-
-
-def _next_of(lane: str) -> list[Held]:
-    try:
-        return begin_lane(lane) if generation_lifecycle.has_waiting(lane) else []
-    except DatabaseError:  # what runs beside it goes on; the sweeper sends what waits again
-        worker_log.warning("could not begin what waits in %s", lane, exc_info=True)
-        return []
-
-
-async def _one(held: Held) -> str:
-    """Runs one call; its lane, which has a place again."""
-    transport = _transport(held.order.provider, held.order.allow)
-    run = Run(held, transport, LIMITS, backoff_s=BACKOFF_S)
-    _runs.add(run)
-    if _ending:
-        run.interrupt(_ending[0])
-    try:
-        with held(held.lease):
-            await run()
-    finally:
-        _runs.discard(run)
-    return held.lane
-
-
-@contextmanager
-def held(lease: str) -> Iterator[None]:
-    """Says that a run of this process is alive under the lease."""
-    _held[lease] += 1
-    try:
-        yield
-    finally:
-        _held[lease] -= 1
-        if not _held[lease]:
-            del _held[lease]
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How a generation ended."""
-
-    text: str
-    chunk: int
-    finish: str
-    error: dict[str, Any] | None = None
-    usage: dict[str, int] = field(default_factory=dict)
-    wrote: int = 0
-    note: str = ""
+# What a run writes: rows and events, by the verbs of loom. Called beside the loop.
 
 
 def create_call(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> Call:
@@ -407,13 +335,13 @@ def create_call(order: Order, attempt: Attempt, generations: Sequence[Generation
         turn=first.turn,
     )
     for generation in generations:
-        _persistently(partial(generation_lifecycle.begin_call, generation, call))
+        persistently(partial(generation_lifecycle.begin_call, generation, call))
     return call
 
 
 def end_generation(uid: str, lease: str, ending: Ending) -> None:
     """Ends a generation; what came becomes a node."""
-    _persistently(
+    persistently(
         lambda: generation_lifecycle.end_generation(
             uid,
             lease=lease,
@@ -442,4 +370,102 @@ def seal(call: Call, attempt: Attempt) -> None:
         started_at=attempt.started_at,
         first_at=attempt.first_at,
     )
-    _persistently(lambda: generation_lifecycle.seal(call, received))
+    persistently(lambda: generation_lifecycle.seal(call, received))
+
+
+# The runs of this process.
+
+
+worker_log = logging.getLogger("heddle.worker")
+LIMITS = Limits()
+BACKOFF_S = 0.5  # the first pause before another attempt; the next ones double
+going: set[Run] = set()
+ending: list[str] = []
+
+
+async def begin(lane: str) -> None:
+    """Runs what may begin in a lane, and what waits there for a place, until all of it has
+    ended. Harmless where another worker holds it or nothing waits."""
+    await live(await in_beginning(_taken_of, lane))
+
+
+def _taken_of(lane: str) -> list[Held]:
+    # While the worker ends the row stays queued; the sweeper of the next one sends it again.
+    return [] if ending else begin_lane(lane)
+
+
+def begin_lane(lane: str) -> list[Held]:
+    """What may begin now in a lane, by calls, and what to ask. What cannot be run is ended
+    with the reason. Candidates of one line and participant read their path once."""
+    lease = new_uid()
+    taken = generation_lifecycle.begin(
+        lane, lease=lease, seconds=leases.LEASE_S, proves_loss=proves_loss
+    )
+    going = [one for one in taken if not was_lost(one, lease)]
+    lines = groupby(sorted(going, key=_line), key=_line)
+    return [held for _, line in lines for held in _taking_held(lease, list(line))]
+
+
+def _line(one: Generation) -> tuple[str, int]:
+    return one.batch, one.participant_id
+
+
+def _taking_held(lease: str, going: list[Generation]) -> list[Held]:
+    """The calls of candidates of one line and participant."""
+    try:
+        order = order_of(going[0])
+    except CommandError as refused:
+        error = refused.body
+    except Broken as broken:
+        error = broken.failure.error
+    else:
+        return by_calls(lease, going, order)
+    for one in going:
+        end(one, lease, error=error)
+    return []
+
+
+async def live(held: Sequence[Held]) -> None:
+    """Runs calls on the loop side by side, and after each what waits in its lane."""
+    running = {asyncio.create_task(_one(one)) for one in held}
+    while running:
+        done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        for lane in {task.result() for task in done}:
+            if not ending:
+                for one in await in_thread(_next_of, lane):
+                    running.add(asyncio.create_task(_one(one)))
+
+
+def _next_of(lane: str) -> list[Held]:
+    try:
+        return begin_lane(lane) if generation_lifecycle.has_waiting(lane) else []
+    except DatabaseError:  # what runs beside it goes on; the sweeper sends what waits again
+        worker_log.warning("could not begin what waits in %s", lane, exc_info=True)
+        return []
+
+
+@contextmanager
+def hold(lease: str) -> Iterator[None]:
+    """Says that a run of this process is alive under the lease."""
+    leases.held[lease] += 1
+    try:
+        yield
+    finally:
+        leases.held[lease] -= 1
+        if not leases.held[lease]:
+            del leases.held[lease]
+
+
+async def _one(held: Held) -> str:
+    """Runs one call; its lane, which has a place again."""
+    transport = transport_of(held.order.provider, held.order.allow)
+    run = Run(held, transport, LIMITS, backoff_s=BACKOFF_S)
+    going.add(run)
+    if ending:
+        run.interrupt(ending[0])
+    try:
+        with hold(held.lease):
+            await run()
+    finally:
+        going.discard(run)
+    return held.lane

@@ -1,5 +1,5 @@
-"""The tasks of the worker, as shells around what they run, and what it does when it starts and
-stops; and the sweeper, which finds what was forgotten."""
+"""The tasks of the worker, as shells around what they run; the sweeper, which finds what was
+forgotten; and the worker itself: the lanes it takes over, its start and its end."""
 
 import asyncio
 import logging
@@ -18,11 +18,11 @@ from django.db import close_old_connections, transaction
 from django.utils import timezone
 from redis.asyncio import Redis
 
-from agents import leases, turns
-from agents.generations import _was_lost
-from agents.leases import EVERY_S, LEASE_S
+from agents import leases, runs, turns
+from agents.generations import was_lost
+from agents.leases import EVERY_S
 from agents.providers.transport import the_loop
-from agents.runs import _ending, _runs, begin, worker_log
+from agents.runs import worker_log
 from loom.commands import (
     document_log,
     generation_lifecycle,
@@ -34,10 +34,6 @@ from loom.events import streams
 from loom.models import Generation
 from loom.models.base import new_uid
 from loom.transfer import importing
-
-LISTEN_S = 5.0  # how long one question for a lane waits for an answer
-AGAIN_S = 1.0
-_begun: set[asyncio.Task[None]] = set()
 
 PUT_DOWN_S = 8  # the supervisor waits for 10
 
@@ -107,6 +103,14 @@ def try_to_write() -> None:
     """Takes and gives back what every write needs; changes nothing."""
     with transaction.atomic():
         Generation.objects.filter(pk=-1).update(chunk=0)
+
+
+def bury(uid: str) -> None:
+    """Lands a generation whose worker went away in the middle of its text."""
+    lease = new_uid()
+    row = generation_lifecycle.take(uid, lease=lease, seconds=leases.LEASE_S)
+    if row is not None:
+        was_lost(row, lease)
 
 
 def sweep() -> int:
@@ -187,6 +191,46 @@ class Sweeper(threading.Thread):
             self._deleted_at = time.monotonic()
 
 
+# -- the lanes that are handed over to this worker
+
+LISTEN_S = 5.0  # how long one question for a lane waits for an answer
+AGAIN_S = 1.0
+_begun: set[asyncio.Task[None]] = set()
+
+
+def begin_what_is_handed_over() -> Future[None]:
+    """Begins generations as `streams.hand_over` names their lanes, until the worker ends. Returns
+    at once: no thread is held for as long as a model writes."""
+    return asyncio.run_coroutine_threadsafe(_receive(), the_loop().loop)
+
+
+async def _receive() -> None:
+    lanes = Redis.from_url(settings.REDIS_URL, socket_timeout=2 * LISTEN_S, decode_responses=True)
+    while not runs.ending:
+        try:
+            found = await lanes.blpop([streams.LANES], timeout=LISTEN_S)
+        except Exception as error:  # away, or gone in the middle: the sweeper begins what waits
+            worker_log.warning("no answer from the broker, asking again: %r", error)
+            await asyncio.sleep(AGAIN_S)
+            continue
+        if found is not None and runs.ending:  # for another worker
+            await lanes.rpush(streams.LANES, found[1])
+        elif found is not None:
+            _spawn(runs.begin(str(found[1])))
+
+
+def _spawn(work: Coroutine[Any, Any, None]) -> None:
+    task = asyncio.get_running_loop().create_task(work)
+    _begun.add(task)
+    task.add_done_callback(_note_end)
+
+
+def _note_end(task: asyncio.Task[None]) -> None:
+    _begun.discard(task)
+    if not task.cancelled() and (error := task.exception()) is not None:
+        worker_log.error("runs broke off; the sweeper finds what they held", exc_info=error)
+
+
 # -- the start and the end of the worker
 
 _sweepers: list[Sweeper] = []
@@ -217,60 +261,19 @@ def wait_for_what_is_put_down(**_: Any) -> None:
     wait_for_all(PUT_DOWN_S)
 
 
-def begin_what_is_handed_over() -> Future[None]:
-    """Begins generations as `streams.hand_over` names their lanes, until the worker ends. Returns
-    at once: no thread is held for as long as a model writes."""
-    return asyncio.run_coroutine_threadsafe(_receive(), the_loop().loop)
-
-
-async def _receive() -> None:
-    lanes = Redis.from_url(settings.REDIS_URL, socket_timeout=2 * LISTEN_S, decode_responses=True)
-    while not _ending:
-        try:
-            found = await lanes.blpop([streams.LANES], timeout=LISTEN_S)
-        except Exception as error:  # away, or gone in the middle: the sweeper begins what waits
-            worker_log.warning("no answer from the broker, asking again: %r", error)
-            await asyncio.sleep(AGAIN_S)
-            continue
-        if found is not None and _ending:  # for another worker
-            await lanes.rpush(streams.LANES, found[1])
-        elif found is not None:
-            _spawn(begin(str(found[1])))
-
-
-def _spawn(work: Coroutine[Any, Any, None]) -> None:
-    task = asyncio.get_running_loop().create_task(work)
-    _begun.add(task)
-    task.add_done_callback(_note_end)
-
-
-def _note_end(task: asyncio.Task[None]) -> None:
-    _begun.discard(task)
-    if not task.cancelled() and (error := task.exception()) is not None:
-        worker_log.error("runs broke off; the sweeper finds what they held", exc_info=error)
-
-
 def end_all(why: str) -> None:
     """Interrupts every run: stores what came and puts back what has not begun. Returns at once."""
-    _ending.append(why)
+    runs.ending.append(why)
     the_loop().loop.call_soon_threadsafe(_interrupt_all, why)
 
 
 def wait_for_all(seconds: float) -> None:
     """Waits until every run has ended, at most so long."""
     until = time.monotonic() + seconds
-    while _runs and time.monotonic() < until:
+    while runs.going and time.monotonic() < until:
         time.sleep(0.05)
 
 
 def _interrupt_all(why: str) -> None:
-    for run in tuple(_runs):
+    for run in tuple(runs.going):
         run.interrupt(why)
-
-
-def bury(uid: str) -> None:
-    """Lands a generation whose worker went away in the middle of its text."""
-    lease = new_uid()
-    row = generation_lifecycle.take(uid, lease=lease, seconds=LEASE_S)
-    if row is not None:
-        _was_lost(row, lease)

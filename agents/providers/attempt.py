@@ -1,4 +1,5 @@
-"""What a provider's stream reports, and one attempt to read it to its end."""
+"""An answer as it comes: the text and the events of its stream, the images of its request, and one
+attempt to read it to its end."""
 
 import json
 import re
@@ -167,9 +168,6 @@ def error_of(value: Any) -> tuple[str, str]:
     codes = [error.get(name) for name in ("code", "type", "status")]
     text = said if isinstance(said, str) else json.dumps(said)[:500]
     return whole(text), whole(" ".join(str(code) for code in codes if code))
-
-
-# What an adapter is asked, and what it reports while an answer comes.
 
 
 # Images in messages. A body names them by their hashes: so it is kept, and only the request that

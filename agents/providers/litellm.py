@@ -1,4 +1,9 @@
-"""TODO."""
+"""LiteLLM, which is imported here alone, and only when it is used.
+
+It is a transport behind the OpenAI-shaped adapter that answers in that shape, so limits, stops and
+the reading of answers are the same for all. It returns parsed pieces, so the stored answer of such
+a call is assembled from them and marked so.
+"""
 
 import asyncio
 import importlib

@@ -1,5 +1,6 @@
 """The providers by name: which shape each speaks, and where it is when no base_url is given; the
-OpenAI-shaped API, which most of them speak; and LiteLLM, by which every other one is reached.
+OpenAI-shaped API, which most of them speak; what is known of the provider of a participant; and the
+order that it is given, by which calls.
 
 Another shape registers itself here; no code compares the name of a vendor.
 """
@@ -46,24 +47,15 @@ from agents.providers.values import (
     Usage,
     of_words,
 )
-from agents.subject_prompt import SMALLEST_WINDOW, _order
-from loom.access import Actor
-from loom.models import Generation, Grove, Tree
 from loom.rules import node_values
 from loom.rules.limits import number_of
 from loom.rules.node_values import described
 from loom.rules.provider_kinds import LOCAL_WINDOW, PROBED
 from loom.rules.providers import caches_from
 
-_transports: dict[tuple[object, tuple[str, ...]], httpx.AsyncBaseTransport] = {}
-
-T = TypeVar("T")
-
-SMALL_RESERVE = 512  # tokens of a small model's context that are kept for the answer
-SEES = "images"  # what a probe remembers of a model that sees
-
 if TYPE_CHECKING:  # this is imported where no apps are loaded, too
-    from loom.models import Participant
+    from loom.access import Actor
+    from loom.models import Generation, Grove, Participant, Tree
 
 # The OpenAI-shaped API: chat and completions, streamed or whole.
 
@@ -174,6 +166,13 @@ def less(body: Body, said: str) -> Body | None:
     return {key: value for key, value in body.items() if key not in named} if named else None
 
 
+class LiteLLM(OpenAI):
+    """The OpenAI shape, for `litellm:provider/model`."""
+
+    name = "litellm"
+    is_exact = False
+
+
 class _Reader:
     """Reads the events of one answer; knows which candidates have ended."""
 
@@ -256,19 +255,6 @@ def _usage(value: Any) -> dict[str, int]:
     return counts | {"cached_tokens": cached} if isinstance(cached, int) else counts
 
 
-# LiteLLM, which is imported here alone, and only when it is used. It is a transport behind the
-# OpenAI-shaped adapter that answers in that shape, so limits, stops and the reading of answers are
-# the same for all. It returns parsed pieces, so the stored answer of such a call is assembled from
-# them and marked so.
-
-
-class LiteLLM(OpenAI):
-    """The OpenAI shape, for `litellm:provider/model`."""
-
-    name = "litellm"
-    is_exact = False
-
-
 # The providers by name.
 
 
@@ -348,22 +334,77 @@ def addressed(participant: "Participant") -> tuple[Provider, str, str]:
     return provider, own or provider.base_url, model or participant.model_ref
 
 
-def limit_of(provider: Provider, agent: Participant, grove: Grove) -> int:
+_transports: dict[tuple[object, tuple[str, ...]], httpx.AsyncBaseTransport] = {}
+
+
+def transport_of(provider: Provider, allow: Sequence[str]) -> httpx.AsyncBaseTransport:
+    """The transport of a provider for a list of allowed addresses; kept, with its
+    connections."""
+    way = provider.transport, tuple(allow)
+    if way not in _transports:
+        _transports[way] = provider.transport(allow)
+    return _transports[way]
+
+
+# What the provider of a participant takes, and its settings.
+
+
+SMALL_RESERVE = 512  # tokens of a small model's context that are kept for the answer
+SEES = "images"  # what a probe remembers of a model that sees
+T = TypeVar("T")
+
+
+def limit_of(provider: Provider, agent: "Participant", grove: "Grove") -> int:
     """How many tokens a request to a participant of the grove may have."""
     if provider.context:
         return provider.context - SMALL_RESERVE
     return agent.context_limit - number_of(grove.settings, "truncation_reserve")
 
 
-def sees(participant: Participant) -> bool:
+def sees(participant: "Participant") -> bool:
     """Whether images are sent to this model: by a chat, and only where a probe or an owner says
     that it sees."""
     return SEES in participant.capabilities and participant.endpoint == "chat"
 
 
-def said(text: str, reader: Participant) -> str:
+def said(text: str, reader: "Participant") -> str:
     """The text as the reader is sent it: images by name where it sees, in words for all others."""
     return text if sees(reader) else described(text)
+
+
+def configuration_of(participant: "Participant", strategy: str | None) -> str:
+    """The hash of the settings a call was made with; `strategy` of prose, None in a dialogue.
+
+    See docs/model.md §2.1, §11.
+    """
+    return node_values.sha256(
+        {
+            "model_ref": participant.model_ref,
+            "base_url": participant.base_url,
+            "endpoint": participant.endpoint,
+            "persona": participant.persona,
+            "temperature": participant.temperature,
+            "max_tokens": participant.max_tokens,
+            "stop": participant.stop,
+            "prose_strategy": strategy,
+        }
+    )
+
+
+def first_of(*values: T | None) -> T | None:
+    return next((value for value in values if value is not None), None)
+
+
+# The order of a generation: what is asked of which provider with which settings, by which calls.
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Who is asked, and where."""
+
+    provider: Provider
+    base_url: str
+    model: str
 
 
 @dataclass(frozen=True)
@@ -381,7 +422,7 @@ class Order:
     portions: tuple[Portion, ...] = ()  # its sections, for people
     until: datetime | None = None  # of a round: when the time of its turn is over
     allow: tuple[str, ...] = ()  # what may be called although it is private
-    sees: tuple[Actor, Tree] | None = None  # whose images are sent along, and where
+    sees: "tuple[Actor, Tree] | None" = None  # whose images are sent along, and where
 
     @property
     def strategy(self) -> str:
@@ -402,55 +443,6 @@ class Order:
         """The same for many candidates in one answer."""
         return replace(self, ask=replace(self.ask, many=many))
 
-    def narrower(self) -> "Order | None":
-        """The same with half the window, where a provider's window proved too wide for this
-        text; None where there is none, or it is as small as is useful."""
-        window = self.reading.window
-        if window is None or window // 2 < SMALLEST_WINDOW:
-            return None
-        return _order(self, replace(self.reading, window=window // 2))
-
-
-@dataclass(frozen=True)
-class Asked:
-    """Who is asked, and where."""
-
-    provider: Provider
-    base_url: str
-    model: str
-
-
-def _first(*values: T | None) -> T | None:
-    return next((value for value in values if value is not None), None)
-
-
-def configuration_of(participant: Participant, strategy: str | None) -> str:
-    """The hash of the settings a call was made with; `strategy` of prose, None in a dialogue.
-
-    See docs/model.md §2.1, §11.
-    """
-    return node_values.sha256(
-        {
-            "model_ref": participant.model_ref,
-            "base_url": participant.base_url,
-            "endpoint": participant.endpoint,
-            "persona": participant.persona,
-            "temperature": participant.temperature,
-            "max_tokens": participant.max_tokens,
-            "stop": participant.stop,
-            "prose_strategy": strategy,
-        }
-    )
-
-
-def _transport(provider: Provider, allow: Sequence[str]) -> httpx.AsyncBaseTransport:
-    """The transport of a provider for a list of allowed addresses; kept, with its
-    connections."""
-    way = provider.transport, tuple(allow)
-    if way not in _transports:
-        _transports[way] = provider.transport(allow)
-    return _transports[way]
-
 
 @dataclass(frozen=True)
 class Held:
@@ -459,7 +451,7 @@ class Held:
     so that the provider has it in its cache."""
 
     lease: str
-    generations: tuple[Generation, ...]
+    generations: tuple["Generation", ...]
     order: Order
     primes: asyncio.Event | None = None
     waits_for: asyncio.Event | None = None
@@ -470,7 +462,7 @@ class Held:
         return self.generations[0].lane
 
 
-def _by_calls(lease: str, going: list[Generation], order: Order) -> list[Held]:
+def by_calls(lease: str, going: list["Generation"], order: Order) -> list[Held]:
     """One call for all where the provider shares them out, else a call for each; the first
     goes ahead where the others then read its path from the provider's cache."""
     if order.provider.shares and len(going) > 1:

@@ -9,6 +9,7 @@ connection back.
 
 import asyncio
 import json
+import logging
 import socket
 import threading
 import time
@@ -27,7 +28,6 @@ import uvloop
 from django.db import InterfaceError, OperationalError, connection
 
 from agents.providers.values import Broken, Failure
-from agents.runs import log
 from loom.rules.providers import (
     Address,
     BadUrl,
@@ -38,6 +38,7 @@ from loom.rules.providers import (
     why_not_address,
 )
 
+log = logging.getLogger("heddle.run")
 PATIENCE_S = 90.0  # a stall of the database is no reason to end a generation
 
 T = TypeVar("T")
@@ -107,6 +108,22 @@ def _give_back() -> None:
     every write, unless it failed."""
     if connection.vendor != "sqlite" or connection.errors_occurred:
         connection.close()
+
+
+def persistently(write: Callable[[], T]) -> T:
+    """`write`, tried again for PATIENCE_S where the database was busy; the sweeper is the
+    second net."""
+    until = time.monotonic() + PATIENCE_S
+    pause_s = 0.2
+    while True:
+        try:
+            return write()
+        except (InterfaceError, OperationalError):
+            if time.monotonic() > until:
+                raise
+            log.warning("a busy database, once more", exc_info=True)
+        time.sleep(pause_s)
+        pause_s = min(2.0, pause_s * 2)
 
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -460,19 +477,3 @@ def _unpacker(coding: str) -> Unpack:
     if coding.lower() in ("gzip", "x-gzip", "deflate"):
         return _Zlib()
     raise Broken(Failure("server", f"the answer is coded as {coding[:20]}"))
-
-
-def _persistently(write: Callable[[], T]) -> T:
-    """`write`, tried again for PATIENCE_S where the database was busy; the sweeper is the
-    second net."""
-    until = time.monotonic() + PATIENCE_S
-    pause_s = 0.2
-    while True:
-        try:
-            return write()
-        except (InterfaceError, OperationalError):
-            if time.monotonic() > until:
-                raise
-            log.warning("a busy database, once more", exc_info=True)
-        time.sleep(pause_s)
-        pause_s = min(2.0, pause_s * 2)

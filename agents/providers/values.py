@@ -1,4 +1,6 @@
-"""TODO."""
+"""What a provider is asked, and what comes of it, as plain values: pieces of text, ends, counts;
+and why a call gave no answer, read from a status or from a server's words, with what people are
+told of it."""
 
 import math
 import re
@@ -7,14 +9,11 @@ from base64 import b64encode
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from agents.providers.transport import Exchange, Outgoing
+if TYPE_CHECKING:
+    from agents.providers.transport import Exchange, Outgoing
 
-Body = dict[str, Any]
-Shape = Literal["openai"]
-_TRIES = {"server": 3, "network": 3, "rate": 3, "timeout": 2}
-PATIENCE_S = 60  # a provider that asks for more is not waited for
 
 Kind = Literal[
     "auth",
@@ -189,6 +188,26 @@ def _seconds(header: str) -> float | None:
     return min(seconds, 3600.0) if seconds >= 0 else None
 
 
+_TRIES = {"server": 3, "network": 3, "rate": 3, "timeout": 2}
+PATIENCE_S = 60  # a provider that asks for more is not waited for
+
+
+def wait_before_next(failure: Failure, made: int, backoff_s: float = 0.5) -> float | None:
+    """How many seconds to wait before another attempt after `made` of them; None: no other.
+
+    Only before the first text came. Server, network and rate three tries, timeout one more;
+    after the time the provider asks for, if it says one.
+    """
+    if made >= _TRIES.get(failure.kind, 1):
+        return None
+    if failure.retry_after_s is not None:
+        return failure.retry_after_s if failure.retry_after_s <= PATIENCE_S else None
+    return 4 * backoff_s if failure.kind == "rate" else backoff_s * 2.0 ** (made - 1)
+
+
+# What an adapter is asked, and what it reports while an answer comes.
+
+
 @dataclass(frozen=True)
 class Blocks:
     """A message by its blocks. `kept` names blocks, from 1: everything up to such a block
@@ -265,6 +284,9 @@ class Usage:
 
 StreamEvent = Delta | Finished | Usage | Failure
 
+Body = dict[str, Any]
+Shape = Literal["openai"]
+
 
 class Adapter(Protocol):
     """One shape of API. A failure is reported as the last event, never raised."""
@@ -276,27 +298,14 @@ class Adapter(Protocol):
         """The JSON of the request."""
         ...
 
-    def outgoing(self, ask: Ask, body: Body) -> Outgoing:
+    def outgoing(self, ask: Ask, body: Body) -> "Outgoing":
         """The request with its key."""
         ...
 
-    def events(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
+    def events(self, exchange: "Exchange") -> AsyncGenerator[StreamEvent, None]:
         """The events of the answer, piece by piece. May raise Broken."""
         ...
 
     def adjusted(self, body: Body, failure: Failure) -> Body | None:
         """The body without what this server does not take, if that is why it failed."""
         ...
-
-
-def wait_before_next(failure: Failure, made: int, backoff_s: float = 0.5) -> float | None:
-    """How many seconds to wait before another attempt after `made` of them; None: no other.
-
-    Only before the first text came. Server, network and rate three tries, timeout one more;
-    after the time the provider asks for, if it says one.
-    """
-    if made >= _TRIES.get(failure.kind, 1):
-        return None
-    if failure.retry_after_s is not None:
-        return failure.retry_after_s if failure.retry_after_s <= PATIENCE_S else None
-    return 4 * backoff_s if failure.kind == "rate" else backoff_s * 2.0 ** (made - 1)

@@ -4,8 +4,8 @@ import pytest
 from django.utils import timezone
 
 from agents import tasks
-from agents.generations import begin_lane
 from agents.providers.transport import the_loop
+from agents.runs import begin_lane
 from loom.commands import generation_lifecycle
 from loom.models import Event, Generation, Tree
 from tests.agents.conftest import Running, Say, a_moment, again, run

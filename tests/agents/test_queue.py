@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from agents import runs, tasks
-from agents.generations import begin_lane
+from agents.runs import begin_lane
 from loom.access import Actor, get_actor
 from loom.commands import generation_lifecycle
 from loom.commands.execute import execute_line

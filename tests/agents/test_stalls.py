@@ -12,9 +12,9 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from agents import leases, runs, tasks
-from agents.generations import begin_lane
 from agents.leases import EVERY_S, LEASE_S, STALL_S, Watch
 from agents.providers import transport
+from agents.runs import begin_lane
 from agents.tasks import sweep
 from loom.commands import generation_lifecycle
 from loom.models import Generation
@@ -105,7 +105,7 @@ def test_after_a_stall_nothing_that_may_be_alive_is_ended(ask: Say, clock: Clock
 @pytest.mark.django_db
 def test_what_this_process_runs_is_not_lost(ask: Say) -> None:
     row = _running(ask()[0])
-    with runs.held("gone"):
+    with runs.hold("gone"):
         sweep()
         assert begin_lane(row.lane) == []
         assert again(row).status == "running"
@@ -126,7 +126,7 @@ def test_a_call_is_begun_though_the_database_is_busy(
         return "written"
 
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
-    assert transport._persistently(busy) == "written"
+    assert transport.persistently(busy) == "written"
 
 
 @pytest.mark.django_db
