@@ -379,8 +379,8 @@ def seal(call: Call, attempt: Attempt) -> None:
 worker_log = logging.getLogger("heddle.worker")
 LIMITS = Limits()
 BACKOFF_S = 0.5  # the first pause before another attempt; the next ones double
-going: set[Run] = set()
-ending: list[str] = []
+current: set[Run] = set()
+ending: list[str] = []  # why this process ends, once it does
 
 
 async def begin(lane: str) -> None:
@@ -460,12 +460,12 @@ async def _one(held: Held) -> str:
     """Runs one call; its lane, which has a place again."""
     transport = transport_of(held.order.provider, held.order.allow)
     run = Run(held, transport, LIMITS, backoff_s=BACKOFF_S)
-    going.add(run)
+    current.add(run)
     if ending:
         run.interrupt(ending[0])
     try:
         with hold(held.lease):
             await run()
     finally:
-        going.discard(run)
+        current.discard(run)
     return held.lane

@@ -1,5 +1,5 @@
-"""What a subject is sent, from rows to plain values: the path with its sources and steering, what a
-summary is made of, and the images for a model that sees."""
+"""What a subject is asked, from rows to plain values: the orders of a candidate and of a summary,
+the path with its sources and steering, and the images for a model that sees."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -270,10 +270,10 @@ def end_all(why: str) -> None:
 def wait_for_all(seconds: float) -> None:
     """Waits until every run has ended, at most so long."""
     until = time.monotonic() + seconds
-    while runs.going and time.monotonic() < until:
+    while runs.current and time.monotonic() < until:
         time.sleep(0.05)
 
 
 def _interrupt_all(why: str) -> None:
-    for run in tuple(runs.going):
+    for run in tuple(runs.current):
         run.interrupt(why)

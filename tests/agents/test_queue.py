@@ -231,7 +231,7 @@ def test_a_worker_that_ends_begins_nothing_more(
     ask: Say, handed: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listening = tasks.begin_what_is_handed_over()
-    monkeypatch.setattr(runs, "_ending", ["worker stopped"])
+    monkeypatch.setattr(runs, "ending", ["worker stopped"])
     asked = ask()[0]
     listening.result(PATIENCE_S)
     assert (again(asked).status, handed()) == ("queued", [asked.lane])

@@ -200,9 +200,9 @@ def test_no_error_ends_the_wait_for_what_is_handed_over(monkeypatch: pytest.Monk
 
     broker = OneLane()
     monkeypatch.setattr(tasks, "AGAIN_S", 0)
-    monkeypatch.setattr("agents.runs.Redis.from_url", lambda *_, **__: broker)
+    monkeypatch.setattr("agents.tasks.Redis.from_url", lambda *_, **__: broker)
     monkeypatch.setattr(runs, "begin", begin)
-    monkeypatch.setattr(runs, "_ending", begun)  # the worker ends with the first lane
+    monkeypatch.setattr(runs, "ending", begun)  # the worker ends with the first lane
     asyncio.run(tasks._receive())
     assert begun == ["lane"]
 
