@@ -4,7 +4,7 @@ with limits of size and time.
 
 The loop has a thread of its own. A loop for each task would leave connections that belong to
 loops that are gone. Rows are read and written beside it, in threads that give their database
-connection back.
+connection back, and again where the database is busy.
 """
 
 import asyncio

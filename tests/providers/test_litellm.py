@@ -174,7 +174,7 @@ def refuse(*a, **k): raise SystemExit("it asked the network")
 socket.socket.connect = refuse
 from agents.providers import registry
 assert "litellm" not in sys.modules
-from agents.providers.registry import _library
+from agents.providers.litellm import _library
 _library()
 assert "litellm" in sys.modules
 """
