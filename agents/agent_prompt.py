@@ -1,26 +1,26 @@
 """What a loom-aware agent reads, from rows to plain values: the path to where it is, and the
-sections of its view; and the language in which it answers."""
+sections of its view; the language in which it answers, and what its answers say."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import chain
 from typing import Any, Literal
 
 from django.utils import timezone
 
 from agents.context import sections
-from agents.context.rounds import Language
+from agents.context.rounds import Language, Reply, read_reply
 from agents.context.sections import Stop
 from agents.context.values import Action, Near, Pane, Twig, View
-from agents.providers.registry import Provider
+from agents.providers.registry import said, sees
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer, registry
 from loom.events import streams
 from loom.grammar.lines import Line
-from loom.models import Grove, Mark, Node, Participant, Step, Tree, Turn, Workspace
+from loom.models import Generation, Mark, Node, Participant, Step, Tree, Turn, Workspace
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, window_contents, windows, workspace_bodies, workspaces
 from loom.queries.links import Portal, portals_of
@@ -30,7 +30,7 @@ from loom.queries.outline import LINES, outline_left, outline_of, size_of
 from loom.queries.workspaces import budget_of, notifications_of, spent_of
 from loom.rules import limits, node_values
 from loom.rules.limits import GENERATE, LOOM, budget_in, in_order, number_of
-from loom.rules.node_values import age, described, excerpt
+from loom.rules.node_values import age, excerpt
 
 STASHES = 30  # that MEMORY names
 
@@ -99,17 +99,7 @@ def place_of(actor: Actor, turn: Turn) -> Place:
     return Place(actor, turn.tree, workspace, turn.answers_below, turn)
 
 
-# How much an agent may read, and the commands that it may write.
-
-
-SMALL_RESERVE = 512  # tokens of a small model's context that are kept for the answer
-
-
-def limit_of(provider: Provider, agent: Participant, grove: Grove) -> int:
-    """How many tokens a request to a participant of the grove may have."""
-    if provider.context:
-        return provider.context - SMALL_RESERVE
-    return agent.context_limit - number_of(grove.settings, "truncation_reserve")
+# The commands that an agent may write, and what it wrote in a round.
 
 
 def language() -> Language:
@@ -127,21 +117,28 @@ def makes_window(line: Line) -> bool:
     return registry.find(line.verb, line.form).klass == "look"
 
 
+def reply_of(said: Generation) -> Reply:
+    """What a round said, read from its row alone: the same however often it is read."""
+    return _read(said.text, said.finish == "complete")
+
+
+@lru_cache(maxsize=8)
+def _read(text: str, finished: bool) -> Reply:
+    """Kept, since it is asked for once a line."""
+    return read_reply(text, language(), finished=finished)
+
+
+def prose(turn: Turn) -> str:
+    """The answer: the prose of the last round that has any, which may be one that was cut off.
+    What earlier rounds wrote stays with them."""
+    parts = [one["prose"] for one in turn.rounds]
+    last = turn.generation
+    if last is not None and not any(one["generation"] == last.uid for one in turn.rounds):
+        parts.append(reply_of(last).prose)
+    return next((part for part in reversed(parts) if part.strip()), "")
+
+
 # Which texts of a path are sent, and how.
-
-
-SEES = "images"  # what a probe remembers of a model that sees
-
-
-def sees(participant: Participant) -> bool:
-    """Whether images are sent to this model: by a chat, and only where a probe or an owner says
-    that it sees."""
-    return SEES in participant.capabilities and participant.endpoint == "chat"
-
-
-def said(text: str, reader: Participant) -> str:
-    """The text as the reader is sent it: images by name where it sees, in words for all others."""
-    return text if sees(reader) else described(text)
 
 
 def sent_of(path: Sequence[NodeRow]) -> list[NodeRow]:

@@ -1,214 +1,331 @@
-"""A generation from the queue to its node: taken under a lease, its text shown as it grows, and its
-rows written; and what it said, where it is the round of a turn."""
+"""A generation from its request to its text: what the round of a turn is sent and in which order,
+the taking of what waits in a lane, under a lease, and the text of a candidate while it grows."""
 
 import asyncio
 import contextlib
-import logging
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
-from itertools import groupby
-from typing import Any, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any
 
-from django.db import DatabaseError, InterfaceError, OperationalError, transaction
+from django.utils import timezone
 
-from agents.agent_prompt import language
+from agents.agent_prompt import Place, demand_turn, place_of, sent_of, stops_of, view_of
+from agents.context import agent_request
+from agents.context.agent_request import GO_ON, Aware, Message, Sent
 from agents.context.overlap import Overlap
-from agents.context.rounds import Reply, read_reply
-from agents.orders import Order, order_of
-from agents.providers.attempt import Attempt
-from agents.providers.failures import Broken
-from loom.commands import generation_lifecycle, money
-from loom.commands.generation_lifecycle import CUT_OFF, Received
+from agents.context.rounds import BY_EXAMPLE, LineReply, Round, Syntax
+from agents.context.sections import Counted
+from agents.context.subject_request import Reading, TooLong, count_small
+from agents.context.values import Augment, Request
+from agents.leases import end, is_paid_for
+from agents.providers.registry import (
+    Asked,
+    Order,
+    Provider,
+    addressed,
+    configuration_of,
+    first_of,
+    limit_of,
+    said,
+    sees,
+    whom,
+)
+from agents.providers.values import Ask, Blocks
+from agents.refusals import too_long
+from agents.subject_prompt import (
+    order_of_candidate,
+    order_of_summary,
+    seeing,
+)
+from loom import access
+from loom.access import Actor
+from loom.commands import money, registry, turn_lifecycle, web_search
+from loom.commands.generation_lifecycle import CUT_OFF
+from loom.commands.money import allowed_addresses, key_of
 from loom.commands.node_writer import MAX_NODE_BYTES
+from loom.commands.view import LISTS
+from loom.events import streams
 from loom.events.streams import send_async
-from loom.models import Call, Generation, Turn
-from loom.models.base import new_uid
+from loom.grammar.gbnf import Known, grammar_of
+from loom.models import SUMMARY, Generation, Participant, Turn, Workspace
+from loom.queries.lookup import rows_of, withheld_from_models
+from loom.queries.workspaces import budget_of, loaded_in, truncation_for
 from loom.rules.errors import CommandError
-from loom.rules.providers import caches_from
+from loom.rules.limits import GENERATE, WEB_SEARCH, Permission
+from loom.rules.link_types import STORED
+from loom.rules.node_values import count
+from loom.rules.windows import refs_named
 
-# Leases: who is alive, and whether one that has run out says that its worker is gone.
-
-
-LEASE_S = 12
-EVERY_S = 3  # how often the sweeper looks
-STALL_S = 2.0  # a write that waits longer, or a pause so much longer, is a stall
+# The next request of a loom-aware agent, for a place.
 
 
-class Watch:
-    """Whether writes have gone through, as one who tries every few seconds saw it. Until
-    somebody tries, every lease that has run out counts."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._began: float | None = None
-        self._ended: float | None = None
-        self._stalled = float("-inf")
-
-    def look(self, write: Callable[[], object]) -> None:
-        """Tries a write and notes whether it, or the time since the last one, was long.
-        Raises what `write` raises."""
-        self._began = began = self._clock()
-        is_late = self._ended is not None and began - self._ended > EVERY_S + STALL_S
-        failed = True
-        try:
-            write()
-            failed = False
-        finally:
-            self._ended, self._began = self._clock(), None
-            if failed or is_late or self._ended - began > STALL_S:
-                self._stalled = self._ended
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether whoever is alive could have extended its leases."""
-        now = self._clock()
-        if self._began is not None:
-            if now - self._began > STALL_S:
-                return False
-        elif self._ended is not None and now - self._ended > EVERY_S + STALL_S:
-            return False
-        return now - self._stalled > LEASE_S
+AGENTS = 20  # that INSTRUCTIONS name
 
 
-watch = Watch()
-_held: Counter[str] = Counter()
-
-
-@contextmanager
-def held(lease: str) -> Iterator[None]:
-    """Says that a run of this process is alive under the lease."""
-    _held[lease] += 1
-    try:
-        yield
-    finally:
-        _held[lease] -= 1
-        if not _held[lease]:
-            del _held[lease]
-
-
-def proves_loss(lease: str) -> bool:
-    """Whether a lease that has run out says that its worker is gone."""
-    return lease not in _held and watch.is_clear
-
-
-# Taking generations from the queue under a lease, and what becomes of those a worker lost.
-
-
-MAX_TRIES = 3
-LOST = "interrupted:worker lost"
-
-
-@dataclass(frozen=True)
-class Held:
-    """Generations that this worker runs by one call, under one lease. `primes` is set by the
-    first word of this call; `waits_for` by that of another, which reads the same path first,
-    so that the provider has it in its cache."""
-
-    lease: str
-    generations: tuple[Generation, ...]
-    order: Order
-    primes: asyncio.Event | None = None
-    waits_for: asyncio.Event | None = None
-
-    @property
-    def lane(self) -> str:
-        """The lane that has a place again when this ends."""
-        return self.generations[0].lane
-
-
-def begin_lane(lane: str) -> list[Held]:
-    """What may begin now in a lane, by calls, and what to ask. What cannot be run is ended
-    with the reason. Candidates of one line and participant read their path once."""
-    lease = new_uid()
-    taken = generation_lifecycle.begin(lane, lease=lease, seconds=LEASE_S, proves_loss=proves_loss)
-    going = [one for one in taken if not _was_lost(one, lease)]
-    lines = groupby(sorted(going, key=_line), key=_line)
-    return [held for _, line in lines for held in _taking_held(lease, list(line))]
-
-
-def _line(one: Generation) -> tuple[str, int]:
-    return one.batch, one.participant_id
-
-
-def _taking_held(lease: str, going: list[Generation]) -> list[Held]:
-    """The calls of candidates of one line and participant."""
-    try:
-        order = order_of(going[0])
-    except CommandError as refused:
-        error = refused.body
-    except Broken as broken:
-        error = broken.failure.error
-    else:
-        return _by_calls(lease, going, order)
-    for one in going:
-        end(one, lease, error=error)
-    return []
-
-
-def _by_calls(lease: str, going: list[Generation], order: Order) -> list[Held]:
-    """One call for all where the provider shares them out, else a call for each; the first
-    goes ahead where the others then read its path from the provider's cache."""
-    if order.provider.shares and len(going) > 1:
-        return [Held(lease, tuple(going), order.shared(len(going)))]
-    calls = [Held(lease, (one,), order) for one in going]
-    least = caches_from(going[0].participant)
-    if len(calls) < 2 or least is None or order.tokens < least:
-        return calls
-    primed = asyncio.Event()
-    first, *rest = calls
-    return [replace(first, primes=primed), *(replace(one, waits_for=primed) for one in rest)]
-
-
-def bury(uid: str) -> None:
-    """Lands a generation whose worker went away in the middle of its text."""
-    lease = new_uid()
-    row = generation_lifecycle.take(uid, lease=lease, seconds=LEASE_S)
-    if row is not None:
-        _was_lost(row, lease)
-
-
-def _was_lost(taken: Generation, lease: str) -> bool:
-    """Ends a generation whose worker went away in the middle of its text, or three times, or
-    too dearly."""
-    error: dict[str, Any] | None = None
-    if not taken.text and taken.tries > MAX_TRIES:
-        said = "The worker was lost each time this was tried."
-        error = CommandError("UNAVAILABLE", said, hint="Try again.").body
-    elif not taken.text:
-        if taken.tries == 1 or _is_paid_for(taken):
-            return False
-        error = money.used_up().body
-    end(taken, lease, finish=LOST, error=error)
-    return True
-
-
-def _is_paid_for(taken: Generation) -> bool:
-    with transaction.atomic():
-        return money.lose(taken)
-
-
-def end(
-    generation: Generation,
-    lease: str,
-    *,
-    finish: str = "",
-    error: dict[str, Any] | None = None,
-) -> None:
-    """Lands a generation that does not run (any more), with the text its row holds. Without
-    a `finish` the error's reason is one."""
-    reason = (error or {}).get("reason") or str((error or {}).get("code", "error")).lower()
-    generation_lifecycle.end_generation(
-        generation.uid,
-        lease=lease,
-        text=generation.text,
-        chunk=generation.chunk,
-        finish=finish or f"interrupted:{reason}",
-        error=error,
+def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent:
+    """The next request for a place. Raises TooLong where it cannot be made to fit."""
+    agent, turn = place.actor.participant, place.turn
+    asks = _request(turn)
+    agents, models = agents_for(place.actor)
+    return agent_request.assemble(
+        Aware(
+            persona=agent.persona,
+            system_context=place.tree.system_context,
+            commands=commands_for(place.actor),
+            path=stops_of(place),
+            rounds=tuple(round_of(one) for one in turn.rounds) if turn else (),
+            view=replace(view_of(place), request=_named(asks)),
+            closing=GO_ON,
+            request=asks,
+            truncation=truncation_for(turn.invoked_by if turn else place.actor.person, place.tree),
+            limit=limit or agent.context_limit - place.number("truncation_reserve"),
+            counted=counted,
+            stated=turn.rounds[-1].get("stated", {}) if turn and turn.rounds else {},
+            agents=agents,
+            models=models,
+            lists=(*LISTS, *sorted(STORED)),
+            threshold=place.number("result_threshold"),
+            kept=place.number("truncation_kept"),
+            step=place.number("earlier_step"),
+            augments=_augments(place.workspace),
+        )
     )
+
+
+def _augments(workspace: Workspace) -> tuple[Augment, ...]:
+    """The loaded ones in the order in which they are sent, then the others by name."""
+    loaded = loaded_in(workspace)
+    others = [one for one in loaded.every if one not in loaded.texts]
+    return tuple(
+        Augment(one.name, mark, one.text if mark else "")
+        for one in (*loaded.texts, *others)
+        for mark in (loaded.mark_of(one),)
+    )
+
+
+def _request(turn: Turn | None) -> Request | None:
+    """The words with which the turn was asked for; None without any, and where they were
+    excluded or pruned since."""
+    if turn is None or turn.input_node is None:
+        return None
+    (row,) = rows_of([turn.input_node.pk])
+    if withheld_from_models([row.id]):
+        return None
+    return Request(row.local_id, said(row.text, turn.participant), row.author_name, row.author_kind)
+
+
+def _named(asks: Request | None) -> str:
+    if asks is None:
+        return ""
+    refs = ", ".join(refs_named(asks.text))
+    names = f" · names {refs}" if refs else ""
+    return f"[{asks.local_id}] from {asks.author}{names}"
+
+
+def agents_for(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the other agents that may be asked to continue, and their models."""
+    if GENERATE not in actor.permissions:
+        return (), ()
+    others = Participant.objects.filter(
+        grove=actor.grove, kind="model", archived_at__isnull=True
+    ).exclude(pk=actor.participant.pk)
+    found = list(others.order_by("id").values_list("name", "model_ref")[:AGENTS])
+    return tuple(name for name, _ in found), tuple(sorted({model for _, model in found}))
+
+
+def commands_for(actor: Actor) -> tuple[Syntax, ...]:
+    without = web_search.unusable(actor) if WEB_SEARCH in actor.permissions else frozenset()
+    return _usable(actor.permissions, without, len(registry.verbs()))
+
+
+@lru_cache(maxsize=64)
+def _usable(
+    permissions: frozenset[Permission], without: frozenset[str], verbs: int
+) -> tuple[Syntax, ...]:
+    """The commands for these permissions, `without` some verbs; `verbs` are how many there are."""
+    listed = (one for one in registry.listed() if one.verb not in without)
+    allowed = (one for one in listed if one.permissions <= permissions)
+    return tuple(Syntax(one.group, one.syntax, one.summary.split(".")[0]) for one in allowed)
+
+
+def round_of(kept: dict[str, Any]) -> Round:
+    """A round as the turn's row keeps it."""
+    replies = tuple(LineReply(one["line"], one["reply"], one["number"]) for one in kept["replies"])
+    return Round(
+        kept["text"], replies, kept["dropped"], tuple(kept["notes"]), kept.get("workspace", "")
+    )
+
+
+# The grammar that an agent's answer is held to, where its provider takes one.
+
+
+CAPABILITY = "grammar"
+
+
+def grammar_for(
+    actor: Actor,
+    provider: Provider,
+    nodes: Sequence[str],
+    *,
+    acts: bool = False,
+    verbs: Collection[str] = (),
+) -> str:
+    """What the agent who acts may write: prose, and lines of the commands that are open to
+    him and to whoever asked him, about `nodes` (local ids); "" where the provider takes no
+    grammar and the participant does not say that its server does.
+
+    With `acts` an answer is one line: a model too small to think of one then acts. With
+    `verbs` only these are lines.
+    """
+    agent = actor.participant
+    if not provider.grammar and CAPABILITY not in agent.capabilities:
+        return ""
+    others = Participant.objects.filter(
+        grove_id=agent.grove_id, kind="model", archived_at__isnull=True
+    )
+    names = others.exclude(pk=agent.pk).values_list("name", flat=True)
+    known = Known(tuple(nodes), (*LISTS, *sorted(STORED)), tuple(names))
+    open_to = (one for one in registry.listed() if one.permissions <= actor.permissions)
+    forms = (one.form for one in open_to if not verbs or one.verb in verbs)
+    return grammar_of(forms, known, acts=acts)
+
+
+# What a generation asks for: from rows to the plain values of an order.
+
+
+CONCLUDE_S = 60
+
+
+def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") -> Order:
+    """What a generation asks for, read now. Raises CommandError (who asked may no longer, the
+    key is another's, the path is too long) or Broken (no provider).
+
+    `is_shown`: for people, so without a key, and though the provider may be away; `then` is a
+    text that the asker has not added yet.
+    """
+    participant = generation.participant
+    provider, base_url, model = addressed(participant) if is_shown else whom(participant)
+    if generation.round == SUMMARY:
+        return order_of_summary(generation, Asked(provider, base_url, model))
+    if generation.round and generation.turn is not None:
+        return _order_of_round(generation.turn, Asked(provider, base_url, model))
+    return order_of_candidate(
+        generation, Asked(provider, base_url, model), is_shown=is_shown, then=then
+    )
+
+
+def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
+    """The request of the turn's next round, assembled once: it is priced and sent as it is.
+    Raises TooLong, or Broken where there is no provider."""
+    provider, _, _ = whom(actor.participant)
+    place = place_of(actor, turn)
+    sent = assembled_for(place, provider)
+    if any(one.name == "EARLIER" for one in sent.portions):
+        named = [turn.tree.uid, turn.invoked_by_id, [row.id for row in place.read], False]
+        streams.enqueue("agents.tasks.summarise", named, queue="continue")
+    return prepared(place, sent)
+
+
+def assembled_for(place: Place, provider: Provider) -> Sent:
+    """The next request for a place within what its provider can read. Raises TooLong."""
+    limit = limit_of(provider, place.actor.participant, place.tree.grove)
+    return assembled(place, limit=limit, counted=count_small if provider.context else count)
+
+
+def prepared(place: Place, sent: Sent) -> dict[str, Any]:
+    """A request as the row of its turn keeps it from the pricing of a round to its sending."""
+    asked = place.turn.input_node_id if place.turn else None
+    return {
+        "system": sent.system,
+        "messages": [[one.role, one.blocks, one.kept] for one in sent.messages],
+        "tokens": sent.tokens,
+        "note": sent.note,
+        "is_brief": sent.is_brief,
+        "workspace": sent.workspace,
+        "stated": dict(sent.stated),
+        "nodes": [row.local_id for row in place.read],
+        "read": [row.id for row in sent_of(place.read)] + ([asked] if asked else []),
+    }
+
+
+def as_sent(kept: Mapping[str, Any]) -> Sent:
+    """The request that `prepared` returned."""
+    messages = [
+        Message(role, tuple(blocks), tuple(marks)) for role, blocks, marks in kept["messages"]
+    ]
+    return Sent(
+        kept["system"],
+        tuple(messages),
+        (("ALL", kept["tokens"]),),
+        kept["note"],
+        kept["is_brief"],
+        kept["workspace"],
+        kept["stated"],
+    )
+
+
+def _order_of_round(turn: Turn, asked: Asked) -> Order:
+    """The request of a turn's round: no tools, and no prefix of somebody's text to go on.
+
+    What was prepared is sent as it is, unless a text of it was excluded or pruned since.
+    """
+    actor = access.acting_in(turn)
+    demand_turn(actor)
+    agent, tree = actor.participant, turn.tree
+    kept = turn.prepared
+    if kept is None or withheld_from_models(kept["read"]):
+        try:
+            kept = prepared_round(turn, actor)
+        except TooLong as long:
+            raise too_long(long) from None
+        turn_lifecycle.replace_request(turn, kept)
+    sent = as_sent(kept)
+    ask = Ask(
+        base_url=asked.base_url,
+        model=asked.model,
+        messages=sent.bodies,
+        prompt=None,
+        temperature=agent.temperature,
+        max_tokens=first_of(agent.max_tokens, asked.provider.max_tokens),
+        stop=tuple(agent.stop),
+        grammar=grammar_for(
+            actor,
+            asked.provider,
+            kept["nodes"],
+            # The embedded model would never think of a line by itself (measured: 0 of 40).
+            acts=asked.provider.grammar and not turn.rounds,
+            verbs=BY_EXAMPLE if sent.is_brief else (),
+        ),
+        blocks=tuple(Blocks(one.role, one.blocks, one.kept) for one in sent.messages),
+        key=key_of(agent),
+        auth=agent.auth,
+    )
+    if sees(agent):
+        ask = seeing(ask, (actor, tree))
+    nothing = Reading("dialogue", "chat", ())
+    made = configuration_of(agent, "plain" if tree.mode == "buffer" else None)
+    until = until_of(turn)
+    return Order(
+        asked.provider,
+        nothing,
+        ask,
+        made,
+        note=sent.note,
+        purpose="reply",
+        until=until,
+        allow=allowed_addresses(asked.base_url, allow_private=agent.allow_private),
+    )
+
+
+def until_of(turn: Turn) -> datetime:
+    """When the current round of a turn has to end: with the time of the turn; the round in
+    which it may conclude has CONCLUDE_S more."""
+    end = turn.created_at + timedelta(milliseconds=budget_of(turn).milliseconds)
+    if turn.is_concluding:
+        return max(end, timezone.now() + timedelta(seconds=CONCLUDE_S))
+    return end
 
 
 # The text of one generation while it grows.
@@ -341,147 +458,23 @@ class Candidate:
         await self._show()
 
 
-# What a run writes: rows and events, by the verbs of loom. Called beside the loop.
+# What becomes of a generation whose worker went away.
 
 
-log = logging.getLogger("heddle.run")
-T = TypeVar("T")
-PATIENCE_S = 90.0  # a stall of the database is no reason to end a generation
+MAX_TRIES = 3
+LOST = "interrupted:worker lost"
 
 
-@dataclass(frozen=True)
-class Ending:
-    """How a generation ended."""
-
-    text: str
-    chunk: int
-    finish: str
+def was_lost(taken: Generation, lease: str) -> bool:
+    """Ends a generation whose worker went away in the middle of its text, or three times, or
+    too dearly."""
     error: dict[str, Any] | None = None
-    usage: dict[str, int] = field(default_factory=dict)
-    wrote: int = 0
-    note: str = ""
-
-
-def create_call(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> Call:
-    """The call's row, made while the request goes out and tied to its generations."""
-    first = generations[0]
-    call = Call(
-        tree=first.tree,
-        participant=first.participant,
-        provider=order.provider.name,
-        configuration=order.configuration,
-        request=attempt.request,
-        note=order.note,
-        strategy=order.strategy,
-        purpose=order.purpose,
-        turn=first.turn,
-    )
-    for generation in generations:
-        _persistently(partial(generation_lifecycle.begin_call, generation, call))
-    return call
-
-
-def keep_alive(uid: str, lease: str, text: str, chunk: int) -> str:
-    """Writes what came and extends the lease: "go", "stop" or "lost". A database that is busy
-    is asked again at the next beat; the lease is longer than several."""
-    try:
-        return generation_lifecycle.progress(
-            uid, lease=lease, text=text, chunk=chunk, seconds=LEASE_S
-        )
-    except (InterfaceError, DatabaseError):
-        log.warning("could not write generation %s", uid, exc_info=True)
-        return "go"
-
-
-def end_generation(uid: str, lease: str, ending: Ending) -> None:
-    """Ends a generation; what came becomes a node."""
-    _persistently(
-        lambda: generation_lifecycle.end_generation(
-            uid,
-            lease=lease,
-            text=ending.text,
-            chunk=ending.chunk,
-            finish=ending.finish,
-            error=ending.error,
-            usage=ending.usage,
-            wrote=ending.wrote,
-            note=ending.note,
-        )
-    )
-
-
-def more_money(uid: str, lease: str, needed: int) -> int | None:
-    """What a stream may cost, at least `needed`; None where it is to be cut."""
-    return _persistently(lambda: money.more(uid, lease=lease, needed=needed))
-
-
-def tell_wait(uid: str, lease: str, why: str) -> None:
-    """Stores with a generation why nothing comes yet."""
-    try:
-        generation_lifecycle.set_note(uid, lease=lease, note=why)
-    except (InterfaceError, OperationalError):  # a busy database is no reason to end a generation
-        log.warning("could not say why %s waits", uid, exc_info=True)
-
-
-def put_back(uid: str, lease: str) -> None:
-    """Gives the lease up at once, so that another worker may begin again."""
-    _persistently(
-        lambda: generation_lifecycle.progress(uid, lease=lease, text="", chunk=0, seconds=0)
-    )
-
-
-def seal(call: Call, attempt: Attempt) -> None:
-    """Keeps what came back, without keys. Nothing where its tree is being erased."""
-    if not Call.objects.filter(pk=call.pk, tree__erasing_at__isnull=True).exists():
-        return
-    body, is_exact = attempt.received
-    received = Received(
-        body=body,
-        status=attempt.status,
-        headers=attempt.headers,
-        usage=attempt.usage,
-        exact=is_exact,
-        started_at=attempt.started_at,
-        first_at=attempt.first_at,
-    )
-    _persistently(lambda: generation_lifecycle.seal(call, received))
-
-
-def _persistently(write: Callable[[], T]) -> T:
-    """`write`, tried again for PATIENCE_S where the database was busy; the sweeper is the
-    second net."""
-    until = time.monotonic() + PATIENCE_S
-    pause_s = 0.2
-    while True:
-        try:
-            return write()
-        except (InterfaceError, OperationalError):
-            if time.monotonic() > until:
-                raise
-            log.warning("a busy database, once more", exc_info=True)
-        time.sleep(pause_s)
-        pause_s = min(2.0, pause_s * 2)
-
-
-# What a round of a turn said, and the turn as a whole.
-
-
-def reply_of(said: Generation) -> Reply:
-    """What a round said, read from its row alone: the same however often it is read."""
-    return _read(said.text, said.finish == "complete")
-
-
-@lru_cache(maxsize=8)
-def _read(text: str, finished: bool) -> Reply:
-    """Kept, since it is asked for once a line."""
-    return read_reply(text, language(), finished=finished)
-
-
-def prose(turn: Turn) -> str:
-    """The answer: the prose of the last round that has any, which may be one that was cut off.
-    What earlier rounds wrote stays with them."""
-    parts = [one["prose"] for one in turn.rounds]
-    last = turn.generation
-    if last is not None and not any(one["generation"] == last.uid for one in turn.rounds):
-        parts.append(reply_of(last).prose)
-    return next((part for part in reversed(parts) if part.strip()), "")
+    if not taken.text and taken.tries > MAX_TRIES:
+        said = "The worker was lost each time this was tried."
+        error = CommandError("UNAVAILABLE", said, hint="Try again.").body
+    elif not taken.text:
+        if taken.tries == 1 or is_paid_for(taken):
+            return False
+        error = money.used_up().body
+    end(taken, lease, finish=LOST, error=error)
+    return True

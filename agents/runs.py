@@ -1,46 +1,39 @@
-"""One running call, from which its candidates grow; and the runs of this process: begun as lanes
-are handed over, and ended together when it is asked to stop."""
+"""One running call, from which its candidates grow, with the rows it writes; and the runs of this
+process: begun by their lanes, each under its lease, and others after them as places become free."""
 
 import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Coroutine, Sequence
-from concurrent.futures import Future
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from itertools import groupby
+from typing import Any, TypeVar
 
 import httpx
-from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
-from redis.asyncio import Redis
 
-from agents import generations
+from agents import leases
 from agents.agent_prompt import language
 from agents.context.rounds import Cutter
-from agents.generations import (
-    Candidate,
-    Ending,
-    Held,
-    begin_lane,
-    create_call,
-    end_generation,
-    keep_alive,
-    more_money,
-    put_back,
-    seal,
-    tell_wait,
-)
-from agents.providers.attempt import Attempt, Delta, Finished, StreamEvent, wait_before_next
-from agents.providers.failures import Failure
-from agents.providers.registry import Provider
-from agents.providers.transport import Limits, in_beginning, in_reading, in_thread, the_loop
+from agents.generations import Candidate, order_of, was_lost
+from agents.leases import Ending, end, keep_alive, more_money, proves_loss, put_back, tell_wait
+from agents.providers.attempt import Attempt
+from agents.providers.registry import Held, Order, by_calls, transport_of
+from agents.providers.transport import Limits, in_beginning, in_reading, in_thread, persistently
+from agents.providers.values import Broken, Delta, Failure, Finished, StreamEvent, wait_before_next
+from agents.subject_prompt import narrower
 from loom.commands import generation_lifecycle
-from loom.commands.generation_lifecycle import CUT_OFF
+from loom.commands.generation_lifecycle import CUT_OFF, Received
 from loom.commands.money import used_up
-from loom.events import streams
-from loom.models import Call
+from loom.models import Call, Generation
+from loom.models.base import new_uid
+from loom.rules.errors import CommandError
+
+T = TypeVar("T")
 
 # One call: attempts until one answers, and the candidates of its answer.
 
@@ -146,11 +139,11 @@ class Run:
             if failure is None or any(one.has_text for one in self._candidates):
                 return failure
             less = adapter.adjusted(body, failure)
-            narrower = self._order.narrower() if failure.kind == "context" else None
+            less_wide = narrower(self._order) if failure.kind == "context" else None
             if less is not None:
                 body, made = less, made - 1
-            elif narrower is not None:
-                self._order, body = narrower, adapter.body(narrower.ask)
+            elif less_wide is not None:
+                self._order, body = less_wide, adapter.body(less_wide.ask)
             else:
                 wait = wait_before_next(failure, made, self._backoff_s)
                 if wait is None or SILENT_S - self._waited < LEAST_S:
@@ -324,51 +317,70 @@ class Run:
             await in_thread(put_back, candidate.uid, self._lease)
 
 
+# What a run writes: rows and events, by the verbs of loom. Called beside the loop.
+
+
+def create_call(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> Call:
+    """The call's row, made while the request goes out and tied to its generations."""
+    first = generations[0]
+    call = Call(
+        tree=first.tree,
+        participant=first.participant,
+        provider=order.provider.name,
+        configuration=order.configuration,
+        request=attempt.request,
+        note=order.note,
+        strategy=order.strategy,
+        purpose=order.purpose,
+        turn=first.turn,
+    )
+    for generation in generations:
+        persistently(partial(generation_lifecycle.begin_call, generation, call))
+    return call
+
+
+def end_generation(uid: str, lease: str, ending: Ending) -> None:
+    """Ends a generation; what came becomes a node."""
+    persistently(
+        lambda: generation_lifecycle.end_generation(
+            uid,
+            lease=lease,
+            text=ending.text,
+            chunk=ending.chunk,
+            finish=ending.finish,
+            error=ending.error,
+            usage=ending.usage,
+            wrote=ending.wrote,
+            note=ending.note,
+        )
+    )
+
+
+def seal(call: Call, attempt: Attempt) -> None:
+    """Keeps what came back, without keys. Nothing where its tree is being erased."""
+    if not Call.objects.filter(pk=call.pk, tree__erasing_at__isnull=True).exists():
+        return
+    body, is_exact = attempt.received
+    received = Received(
+        body=body,
+        status=attempt.status,
+        headers=attempt.headers,
+        usage=attempt.usage,
+        exact=is_exact,
+        started_at=attempt.started_at,
+        first_at=attempt.first_at,
+    )
+    persistently(lambda: generation_lifecycle.seal(call, received))
+
+
 # The runs of this process.
 
 
 worker_log = logging.getLogger("heddle.worker")
 LIMITS = Limits()
 BACKOFF_S = 0.5  # the first pause before another attempt; the next ones double
-LISTEN_S = 5.0  # how long one question for a lane waits for an answer
-AGAIN_S = 1.0
-_runs: set[Run] = set()
-_begun: set[asyncio.Task[None]] = set()
-_transports: dict[tuple[object, tuple[str, ...]], httpx.AsyncBaseTransport] = {}
-_ending: list[str] = []
-
-
-def begin_what_is_handed_over() -> Future[None]:
-    """Begins generations as `streams.hand_over` names their lanes, until the worker ends. Returns
-    at once: no thread is held for as long as a model writes."""
-    return asyncio.run_coroutine_threadsafe(_receive(), the_loop().loop)
-
-
-async def _receive() -> None:
-    lanes = Redis.from_url(settings.REDIS_URL, socket_timeout=2 * LISTEN_S, decode_responses=True)
-    while not _ending:
-        try:
-            found = await lanes.blpop([streams.LANES], timeout=LISTEN_S)
-        except Exception as error:  # away, or gone in the middle: the sweeper begins what waits
-            worker_log.warning("no answer from the broker, asking again: %r", error)
-            await asyncio.sleep(AGAIN_S)
-            continue
-        if found is not None and _ending:  # for another worker
-            await lanes.rpush(streams.LANES, found[1])
-        elif found is not None:
-            _spawn(begin(str(found[1])))
-
-
-def _spawn(work: Coroutine[Any, Any, None]) -> None:
-    task = asyncio.get_running_loop().create_task(work)
-    _begun.add(task)
-    task.add_done_callback(_note_end)
-
-
-def _note_end(task: asyncio.Task[None]) -> None:
-    _begun.discard(task)
-    if not task.cancelled() and (error := task.exception()) is not None:
-        worker_log.error("runs broke off; the sweeper finds what they held", exc_info=error)
+current: set[Run] = set()
+ending: list[str] = []  # why this process ends, once it does
 
 
 async def begin(lane: str) -> None:
@@ -379,7 +391,38 @@ async def begin(lane: str) -> None:
 
 def _taken_of(lane: str) -> list[Held]:
     # While the worker ends the row stays queued; the sweeper of the next one sends it again.
-    return [] if _ending else begin_lane(lane)
+    return [] if ending else begin_lane(lane)
+
+
+def begin_lane(lane: str) -> list[Held]:
+    """What may begin now in a lane, by calls, and what to ask. What cannot be run is ended
+    with the reason. Candidates of one line and participant read their path once."""
+    lease = new_uid()
+    taken = generation_lifecycle.begin(
+        lane, lease=lease, seconds=leases.LEASE_S, proves_loss=proves_loss
+    )
+    going = [one for one in taken if not was_lost(one, lease)]
+    lines = groupby(sorted(going, key=_line), key=_line)
+    return [held for _, line in lines for held in _taking_held(lease, list(line))]
+
+
+def _line(one: Generation) -> tuple[str, int]:
+    return one.batch, one.participant_id
+
+
+def _taking_held(lease: str, going: list[Generation]) -> list[Held]:
+    """The calls of candidates of one line and participant."""
+    try:
+        order = order_of(going[0])
+    except CommandError as refused:
+        error = refused.body
+    except Broken as broken:
+        error = broken.failure.error
+    else:
+        return by_calls(lease, going, order)
+    for one in going:
+        end(one, lease, error=error)
+    return []
 
 
 async def live(held: Sequence[Held]) -> None:
@@ -388,7 +431,7 @@ async def live(held: Sequence[Held]) -> None:
     while running:
         done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
         for lane in {task.result() for task in done}:
-            if not _ending:
+            if not ending:
                 for one in await in_thread(_next_of, lane):
                     running.add(asyncio.create_task(_one(one)))
 
@@ -401,43 +444,28 @@ def _next_of(lane: str) -> list[Held]:
         return []
 
 
+@contextmanager
+def hold(lease: str) -> Iterator[None]:
+    """Says that a run of this process is alive under the lease."""
+    leases.held[lease] += 1
+    try:
+        yield
+    finally:
+        leases.held[lease] -= 1
+        if not leases.held[lease]:
+            del leases.held[lease]
+
+
 async def _one(held: Held) -> str:
     """Runs one call; its lane, which has a place again."""
-    transport = _transport(held.order.provider, held.order.allow)
+    transport = transport_of(held.order.provider, held.order.allow)
     run = Run(held, transport, LIMITS, backoff_s=BACKOFF_S)
-    _runs.add(run)
-    if _ending:
-        run.interrupt(_ending[0])
+    current.add(run)
+    if ending:
+        run.interrupt(ending[0])
     try:
-        with generations.held(held.lease):
+        with hold(held.lease):
             await run()
     finally:
-        _runs.discard(run)
+        current.discard(run)
     return held.lane
-
-
-def _transport(provider: Provider, allow: Sequence[str]) -> httpx.AsyncBaseTransport:
-    """The transport of a provider for a list of allowed addresses; kept, with its
-    connections."""
-    way = provider.transport, tuple(allow)
-    if way not in _transports:
-        _transports[way] = provider.transport(allow)
-    return _transports[way]
-
-
-def end_all(why: str) -> None:
-    """Interrupts every run: stores what came and puts back what has not begun. Returns at once."""
-    _ending.append(why)
-    the_loop().loop.call_soon_threadsafe(_interrupt_all, why)
-
-
-def wait_for_all(seconds: float) -> None:
-    """Waits until every run has ended, at most so long."""
-    until = time.monotonic() + seconds
-    while _runs and time.monotonic() < until:
-        time.sleep(0.05)
-
-
-def _interrupt_all(why: str) -> None:
-    for run in tuple(_runs):
-        run.interrupt(why)

@@ -1,14 +1,15 @@
-"""What a subject is sent, from rows to plain values: the path with its sources and steering, what a
-summary is made of, and the images for a model that sees."""
+"""What a subject is asked, from rows to plain values: the orders of a candidate and of a summary,
+the path with its sources and steering, and the images for a model that sees."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, Literal
 
 from PIL import Image as Pillow
 
-from agents.agent_prompt import limit_of, said, sent_of
+from agents.agent_prompt import sent_of
 from agents.context.sections import first_sentence
 from agents.context.subject_request import (
     JOINT,
@@ -18,15 +19,28 @@ from agents.context.subject_request import (
     Piece,
     Reading,
     Steering,
+    TooLong,
+    arrange,
     count_small,
     system_said,
     user_said,
     way_of,
 )
-from agents.providers.attempt import Picture
-from agents.providers.registry import Provider
+from agents.providers.registry import (
+    Asked,
+    Order,
+    Provider,
+    configuration_of,
+    first_of,
+    limit_of,
+    said,
+    sees,
+)
+from agents.providers.values import Ask, Picture
+from agents.refusals import too_long
 from loom import access
 from loom.access import Actor, documents_for
+from loom.commands.money import allowed_addresses, key_of
 from loom.models import (
     ORDINAL_BITS,
     Generation,
@@ -43,8 +57,91 @@ from loom.rules.documents import body_start
 from loom.rules.errors import CommandError, not_found
 from loom.rules.limits import GENERATE, number_of
 from loom.rules.node_values import count, described, hashes_in
-from loom.rules.provider_kinds import samplers_of
+from loom.rules.provider_kinds import PROBED, samplers_of
 from loom.transfer.images import bytes_of, smaller
+
+# The orders of a candidate and of a summary: what is asked of which provider.
+
+
+SMALLEST_WINDOW = 150
+
+
+def order_of_candidate(generation: Generation, asked: Asked, *, is_shown: bool, then: str) -> Order:
+    """The request for a candidate: what goes on with the path, as whoever asked reads it."""
+    participant = generation.participant
+    settings_, left = taken_settings(generation)
+    ask = Ask(
+        base_url=asked.base_url,
+        model=asked.model,
+        messages=None,
+        prompt=None,
+        temperature=first_of(generation.temperature, participant.temperature),
+        max_tokens=first_of(generation.tokens, participant.max_tokens, asked.provider.max_tokens),
+        stop=(*participant.stop, *settings_.get("stop", ())),
+        grammar=settings_.get("grammar", ""),
+        samplers={name: value for name, value in settings_.items() if name in PROBED},
+        key="" if is_shown else key_of(participant),
+        auth=participant.auth,
+    )
+    asker = asker_of(generation)
+    reading = reading_of(generation, asker, asked.provider, then)
+    allow = allowed_addresses(asked.base_url, allow_private=participant.allow_private)
+    hashed = configuration_of(participant, reading.strategy)
+    reader = access.acting_as(asker, participant)
+    seen_by = (reader, generation.tree) if sees(participant) else None
+    made = Order(asked.provider, reading, ask, hashed, left_out=left, allow=allow, sees=seen_by)
+    try:
+        return _order(made, reading)
+    except TooLong as long:
+        raise too_long(long) from None
+
+
+def _order(order: Order, reading: Reading) -> Order:
+    sent = arrange(reading)
+    prompt = order.provider.opening if sent.prompt == "" else sent.prompt
+    goes_on = reading.strategy == "continue_final" and sent.text.strip() != ""
+    ask = replace(order.ask, messages=sent.messages, prompt=prompt, goes_on=goes_on)
+    ask = seeing(ask, order.sees)
+    note = " · ".join(one for one in (order.left_out, sent.note) if one)
+    return replace(
+        order, reading=reading, ask=ask, note=note, text=sent.text, portions=sent.portions
+    )
+
+
+def narrower(order: Order) -> Order | None:
+    """The same with half the window, where a provider's window proved too wide for this
+    text; None where there is none, or it is as small as is useful."""
+    window = order.reading.window
+    if window is None or window // 2 < SMALLEST_WINDOW:
+        return None
+    return _order(order, replace(order.reading, window=window // 2))
+
+
+def order_of_summary(generation: Generation, asked: Asked) -> Order:
+    """The request for the summary of a node, or of the tree where the point is its root."""
+    one = generation.participant
+    ask = Ask(
+        base_url=asked.base_url,
+        model=asked.model,
+        messages=summarised(generation),
+        prompt=None,
+        temperature=None,
+        max_tokens=generation.tokens,
+        stop=(),
+        key=key_of(one),
+        auth=one.auth,
+    )
+    return Order(
+        asked.provider,
+        Reading("dialogue", "chat", ()),
+        ask,
+        configuration_of(one, None),
+        purpose="summary",
+        allow=allowed_addresses(asked.base_url, allow_private=one.allow_private),
+    )
+
+
+# The path of a candidate, as whoever asked for it reads it.
 
 
 def taken_settings(generation: Generation) -> tuple[dict[str, Any], str]:
@@ -271,6 +368,19 @@ MOST_IMAGES = 20  # of a path, the last ones
 IMAGE_SIDE = 1568  # pixels: providers make larger ones smaller themselves
 MOST_IMAGE_BYTES = 3_500_000  # of one: base64 makes it a third longer, and 5 MB are taken
 MOST_IMAGE_BYTES_AT_ONCE = 20_000_000
+
+
+def seeing(ask: Ask, sees: tuple[Actor, Tree] | None) -> Ask:
+    """The request with the images that the user's texts name; where there are none, every text
+    says in words what its images show."""
+    if sees is None or not any(hashes_in(one["content"]) for one in ask.messages or ()):
+        return ask
+    texts = [one["content"] for one in ask.messages or () if one["role"] == "user"]
+    if found := pictures(*sees, texts):
+        return replace(ask, images=found)
+    said = tuple({**one, "content": described(one["content"])} for one in ask.messages or ())
+    blocks = tuple(replace(one, texts=tuple(map(described, one.texts))) for one in ask.blocks)
+    return replace(ask, messages=said, blocks=blocks)
 
 
 def pictures(actor: Actor, tree: Tree, texts: Iterable[str]) -> Mapping[str, Picture]:

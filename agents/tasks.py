@@ -1,9 +1,12 @@
-"""The tasks of the worker, as shells around what they run, and what it does when it starts and
-stops; and the sweeper, which finds what was forgotten."""
+"""The tasks of the worker, as shells around what they run; the sweeper, which finds what was
+forgotten; and the worker itself: the lanes it takes over, its start and its end."""
 
+import asyncio
 import logging
 import threading
 import time
+from collections.abc import Coroutine
+from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any
 
@@ -13,18 +16,23 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db import close_old_connections, transaction
 from django.utils import timezone
+from redis.asyncio import Redis
 
-from agents import generations, turns
-from agents.generations import EVERY_S, bury
-from agents.runs import begin_what_is_handed_over, end_all, wait_for_all
+from agents import leases, runs, turns
+from agents.generations import was_lost
+from agents.leases import EVERY_S
+from agents.providers.transport import the_loop
+from agents.runs import worker_log
 from loom.commands import (
     document_log,
+    generation_lifecycle,
     receipts,
     turn_lifecycle,
     web_search,
 )
 from loom.events import streams
 from loom.models import Generation
+from loom.models.base import new_uid
 from loom.transfer import importing
 
 PUT_DOWN_S = 8  # the supervisor waits for 10
@@ -97,6 +105,14 @@ def try_to_write() -> None:
         Generation.objects.filter(pk=-1).update(chunk=0)
 
 
+def bury(uid: str) -> None:
+    """Lands a generation whose worker went away in the middle of its text."""
+    lease = new_uid()
+    row = generation_lifecycle.take(uid, lease=lease, seconds=leases.LEASE_S)
+    if row is not None:
+        was_lost(row, lease)
+
+
 def sweep() -> int:
     """Hands the lanes of forgotten generations over again, and ends those whose worker went
     away in the middle of their text. Returns how many it found. Safe to run anywhere, at any
@@ -105,7 +121,7 @@ def sweep() -> int:
     lost = Generation.objects.filter(ended_at__isnull=True, status="running", leased_until__lt=now)
     found, lanes = 0, set()
     for uid, text, lane, lease in lost.values_list("uid", "text", "lane", "lease"):
-        if not generations.proves_loss(lease):
+        if not leases.proves_loss(lease):
             continue
         found += 1
         if text:
@@ -156,7 +172,7 @@ class Sweeper(threading.Thread):
         while True:
             close_old_connections()
             try:
-                generations.watch.look(try_to_write)
+                leases.watch.look(try_to_write)
                 sweep()
                 importing.sweep()
                 web_search.sweep()
@@ -173,6 +189,46 @@ class Sweeper(threading.Thread):
         if time.monotonic() - self._deleted_at >= DELETE_EVERY_S:
             delete_old()
             self._deleted_at = time.monotonic()
+
+
+# -- the lanes that are handed over to this worker
+
+LISTEN_S = 5.0  # how long one question for a lane waits for an answer
+AGAIN_S = 1.0
+_begun: set[asyncio.Task[None]] = set()
+
+
+def begin_what_is_handed_over() -> Future[None]:
+    """Begins generations as `streams.hand_over` names their lanes, until the worker ends. Returns
+    at once: no thread is held for as long as a model writes."""
+    return asyncio.run_coroutine_threadsafe(_receive(), the_loop().loop)
+
+
+async def _receive() -> None:
+    lanes = Redis.from_url(settings.REDIS_URL, socket_timeout=2 * LISTEN_S, decode_responses=True)
+    while not runs.ending:
+        try:
+            found = await lanes.blpop([streams.LANES], timeout=LISTEN_S)
+        except Exception as error:  # away, or gone in the middle: the sweeper begins what waits
+            worker_log.warning("no answer from the broker, asking again: %r", error)
+            await asyncio.sleep(AGAIN_S)
+            continue
+        if found is not None and runs.ending:  # for another worker
+            await lanes.rpush(streams.LANES, found[1])
+        elif found is not None:
+            _spawn(runs.begin(str(found[1])))
+
+
+def _spawn(work: Coroutine[Any, Any, None]) -> None:
+    task = asyncio.get_running_loop().create_task(work)
+    _begun.add(task)
+    task.add_done_callback(_note_end)
+
+
+def _note_end(task: asyncio.Task[None]) -> None:
+    _begun.discard(task)
+    if not task.cancelled() and (error := task.exception()) is not None:
+        worker_log.error("runs broke off; the sweeper finds what they held", exc_info=error)
 
 
 # -- the start and the end of the worker
@@ -203,3 +259,21 @@ def wait_for_what_is_put_down(**_: Any) -> None:
     """The process ends only when the rows say so."""
 
     wait_for_all(PUT_DOWN_S)
+
+
+def end_all(why: str) -> None:
+    """Interrupts every run: stores what came and puts back what has not begun. Returns at once."""
+    runs.ending.append(why)
+    the_loop().loop.call_soon_threadsafe(_interrupt_all, why)
+
+
+def wait_for_all(seconds: float) -> None:
+    """Waits until every run has ended, at most so long."""
+    until = time.monotonic() + seconds
+    while runs.current and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+def _interrupt_all(why: str) -> None:
+    for run in tuple(runs.current):
+        run.interrupt(why)

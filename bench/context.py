@@ -64,8 +64,8 @@ def times(count: int) -> None:
     the memory of the database."""
     import config.asgi  # noqa: F401 (the collector is set up there as in a web process)
     from agents.context.subject_request import arrange
+    from agents.generations import order_of
     from agents.next_request import Wish, next_request
-    from agents.orders import order_of
     from bench.trees import grow, make_owner
     from loom.models import Generation, Participant
 

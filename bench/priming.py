@@ -17,7 +17,8 @@ from unittest.mock import patch  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from agents import generations  # noqa: E402
+from agents import runs  # noqa: E402
+from agents.providers import registry  # noqa: E402
 from loom.access import get_actor  # noqa: E402
 from loom.commands import groves, trees  # noqa: E402
 from loom.commands.context import Request  # noqa: E402
@@ -76,7 +77,7 @@ def _unprimed(*held: Any) -> Any:
     return [replace(one, primes=None, waits_for=None) for one in calls]
 
 
-_by_calls = generations._by_calls
+_by_calls = registry.by_calls
 
 
 def main() -> None:
@@ -89,7 +90,7 @@ def main() -> None:
         bench.ask(10)  # warm
         for length in (500, 5_000, 20_000):
             primed = units(bench.ask(length))
-            with patch.object(generations, "_by_calls", _unprimed):
+            with patch.object(runs, "by_calls", _unprimed):
                 plain = units(bench.ask(length))
             less = 1 - primed / plain
             print(

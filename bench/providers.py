@@ -12,9 +12,11 @@ from collections.abc import Sequence
 
 import httpx
 
-from agents.providers.attempt import Adapter, Ask, Attempt, Delta
-from agents.providers.registry import LiteLLM, LiteLLMTransport, OpenAI
+from agents.providers.attempt import Attempt
+from agents.providers.litellm import LiteLLMTransport
+from agents.providers.registry import LiteLLM, OpenAI
 from agents.providers.transport import CheckedTransport, Limits
+from agents.providers.values import Adapter, Ask, Delta
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import tokens
 

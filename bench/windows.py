@@ -63,8 +63,8 @@ def _path(actor: Any, tree: Any, lines: int) -> list[str]:
 
 def _rendering(actor: Any, agent: Any) -> None:
     from agents.context import sections
+    from agents.generations import assembled
     from agents.next_request import next_place
-    from agents.orders import assembled
     from loom.access import acting_as
     from loom.commands import node_writer, trees
     from loom.commands.context import Request
@@ -123,8 +123,8 @@ def _prefix(actor: Any, agent: Any) -> None:
 
 
 def _sections(actor: Any, agent: Any) -> None:
+    from agents.generations import assembled
     from agents.next_request import next_place
-    from agents.orders import assembled
     from loom.access import acting_as
     from loom.commands import node_writer, trees
     from loom.commands.context import Request

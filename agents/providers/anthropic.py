@@ -8,15 +8,8 @@ from typing import Any
 from agents.providers.attempt import (
     DONE,
     NAMED,
-    Ask,
-    Body,
     Cleaner,
-    Delta,
-    Finished,
     Part,
-    Picture,
-    StreamEvent,
-    Usage,
     error_of,
     events_of,
     in_each_part,
@@ -26,8 +19,18 @@ from agents.providers.attempt import (
     with_images,
     without_images,
 )
-from agents.providers.failures import Failure, of_words
 from agents.providers.transport import Exchange, Outgoing
+from agents.providers.values import (
+    Ask,
+    Body,
+    Delta,
+    Failure,
+    Finished,
+    Picture,
+    StreamEvent,
+    Usage,
+    of_words,
+)
 from loom.rules.node_values import described
 
 VERSION = "2023-06-01"

@@ -1,4 +1,5 @@
-"""What a provider's stream reports, and one attempt to read it to its end."""
+"""An answer as it comes: the text and the events of its stream, the images of its request, and one
+attempt to read it to its end."""
 
 import json
 import re
@@ -7,14 +8,26 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, M
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Literal, Protocol
+from typing import Any
 from urllib.parse import quote
 
 import httpx
 from httpx_sse import EventSource
 
-from agents.providers.failures import Broken, Failure, of_status
 from agents.providers.transport import Exchange, Limits, Outgoing, exchange
+from agents.providers.values import (
+    Adapter,
+    Ask,
+    Body,
+    Broken,
+    Delta,
+    Failure,
+    Finished,
+    Picture,
+    StreamEvent,
+    Usage,
+    of_status,
+)
 from loom.rules.node_values import described, images_parted
 
 _LONE = re.compile("[\x00\ud800-\udfff]")
@@ -157,111 +170,6 @@ def error_of(value: Any) -> tuple[str, str]:
     return whole(text), whole(" ".join(str(code) for code in codes if code))
 
 
-# What an adapter is asked, and what it reports while an answer comes.
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """A message by its blocks. `kept` names blocks, from 1: everything up to such a block
-    stays as it is in later requests."""
-
-    role: str
-    texts: tuple[str, ...]
-    kept: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Picture:
-    """An image as it is sent: its media type, and its bytes in base64."""
-
-    media_type: str
-    data: str = field(repr=False)
-
-
-@dataclass(frozen=True)
-class Ask:
-    """A request in a provider's own words, but for its shape. `messages` for a chat,
-    `prompt` for a completion; `many` candidates in one answer; `grammar` in GBNF, to
-    which the answer is held; `samplers` by the names of loom.rules.providers. `blocks` are
-    the messages but the system's once more, for providers that take them apart; `goes_on`:
-    with the last message, the model's own. `images`, by hash, go where a text of the user names
-    them; every other text says in words what they show."""
-
-    base_url: str
-    model: str
-    messages: tuple[dict[str, str], ...] | None
-    prompt: str | None
-    temperature: float | None = None
-    max_tokens: int | None = None
-    stop: tuple[str, ...] = ()
-    many: int = 1
-    grammar: str = ""
-    blocks: tuple[Blocks, ...] = ()
-    goes_on: bool = False
-    samplers: Mapping[str, Any] = field(default_factory=dict)
-    images: Mapping[str, Picture] = field(default_factory=dict, repr=False)
-    key: str = field(default="", repr=False)
-    auth: str = "bearer"  # basic: the key is name:password
-
-    @property
-    def authorization(self) -> str:
-        """What the header of that name holds."""
-        basic = b64encode(self.key.encode()).decode()
-        return f"Basic {basic}" if self.auth == "basic" else f"Bearer {self.key}"
-
-
-@dataclass(frozen=True)
-class Delta:
-    """Text that came for the candidate `index` (from 0)."""
-
-    text: str
-    index: int = 0
-
-
-@dataclass(frozen=True)
-class Finished:
-    """The candidate `index` is whole. `reason` is the provider's: stop, length, …"""
-
-    index: int = 0
-    reason: str = "stop"
-
-
-@dataclass(frozen=True)
-class Usage:
-    """Tokens as the provider counted them: of one candidate, or (None) of the whole answer."""
-
-    counts: dict[str, int]
-    index: int | None = None
-
-
-StreamEvent = Delta | Finished | Usage | Failure
-Body = dict[str, Any]
-Shape = Literal["openai"]
-
-
-class Adapter(Protocol):
-    """One shape of API. A failure is reported as the last event, never raised."""
-
-    name: str
-    is_exact: bool  # whether the bytes that come are the provider's own
-
-    def body(self, ask: Ask) -> Body:
-        """The JSON of the request."""
-        ...
-
-    def outgoing(self, ask: Ask, body: Body) -> Outgoing:
-        """The request with its key."""
-        ...
-
-    def events(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
-        """The events of the answer, piece by piece. May raise Broken."""
-        ...
-
-    def adjusted(self, body: Body, failure: Failure) -> Body | None:
-        """The body without what this server does not take, if that is why it failed."""
-        ...
-
-
 # Images in messages. A body names them by their hashes: so it is kept, and only the request that
 # goes out has their bytes.
 
@@ -320,9 +228,7 @@ def without_images(body: Body, failure: Failure) -> Body | None:
 
 # Headers that may carry a secret, either way.
 _SECRET_HEADERS = ("authorization", "api-key", "x-api-key", "cookie", "set-cookie")
-_TRIES = {"server": 3, "network": 3, "rate": 3, "timeout": 2}
 MOST_TOKENS = 100_000_000  # what is counted beyond is made up, and what came is estimated
-PATIENCE_S = 60  # a provider that asks for more is not waited for
 
 
 @dataclass
@@ -476,16 +382,3 @@ def masked(text: str, key: str) -> str:
 
 def _public(headers: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name not in _SECRET_HEADERS}
-
-
-def wait_before_next(failure: Failure, made: int, backoff_s: float = 0.5) -> float | None:
-    """How many seconds to wait before another attempt after `made` of them; None: no other.
-
-    Only before the first text came. Server, network and rate three tries, timeout one more;
-    after the time the provider asks for, if it says one.
-    """
-    if made >= _TRIES.get(failure.kind, 1):
-        return None
-    if failure.retry_after_s is not None:
-        return failure.retry_after_s if failure.retry_after_s <= PATIENCE_S else None
-    return 4 * backoff_s if failure.kind == "rate" else backoff_s * 2.0 ** (made - 1)

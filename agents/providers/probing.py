@@ -15,22 +15,19 @@ from django.utils import timezone
 
 from agents.context.overlap import Overlap, goes_on
 from agents.context.subject_request import BEGINS, handed_over
-from agents.providers.attempt import (
+from agents.providers.attempt import Attempt, masked, refusal, value_of, whole
+from agents.providers.registry import Provider, provider_of, sampler_fields, whom
+from agents.providers.transport import Clock, Exchange, Limits, broken_by, in_thread, the_loop
+from agents.providers.values import (
     Ask,
-    Attempt,
+    Broken,
     Delta,
+    Failure,
     Finished,
     Picture,
     StreamEvent,
     Usage,
-    masked,
-    refusal,
-    value_of,
-    whole,
 )
-from agents.providers.failures import Broken, Failure
-from agents.providers.registry import Provider, provider_of, sampler_fields, whom
-from agents.providers.transport import Clock, Exchange, Limits, broken_by, in_thread, the_loop
 from loom.commands import participants
 from loom.commands.money import allowed_addresses, key_of
 from loom.commands.participants import note_probe

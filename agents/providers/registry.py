@@ -1,35 +1,29 @@
 """The providers by name: which shape each speaks, and where it is when no base_url is given; the
-OpenAI-shaped API, which most of them speak; and LiteLLM, by which every other one is reached.
+OpenAI-shaped API, which most of them speak; what is known of the provider of a participant; and the
+order that it is given, by which calls.
 
 Another shape registers itself here; no code compares the name of a vendor.
 """
 
 import asyncio
-import importlib
-import json
-import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 from django.conf import settings
 
+from agents.context.overlap import Overlap
+from agents.context.subject_request import Reading
+from agents.context.values import Portion
 from agents.providers.anthropic import Anthropic
 from agents.providers.attempt import (
     DONE,
     NAMED,
-    Adapter,
-    Ask,
-    Body,
     Cleaner,
-    Delta,
-    Finished,
     Part,
-    Picture,
-    StreamEvent,
-    Usage,
     error_of,
     events_of,
     in_each_part,
@@ -38,13 +32,30 @@ from agents.providers.attempt import (
     with_images,
     without_images,
 )
-from agents.providers.failures import Broken, Failure, of_words, without_traceback
-from agents.providers.transport import CheckedTransport, Exchange, Outgoing, checked_addresses
-from loom.rules.provider_kinds import LITELLM_BY_SDK, LOCAL_WINDOW, PROBED, why_not_litellm
-from loom.rules.providers import BadUrl, read_url
+from agents.providers.litellm import NOWHERE, LiteLLMTransport
+from agents.providers.transport import CheckedTransport, Exchange, Outgoing
+from agents.providers.values import (
+    Adapter,
+    Ask,
+    Body,
+    Broken,
+    Delta,
+    Failure,
+    Finished,
+    Picture,
+    StreamEvent,
+    Usage,
+    of_words,
+)
+from loom.rules import node_values
+from loom.rules.limits import number_of
+from loom.rules.node_values import described
+from loom.rules.provider_kinds import LOCAL_WINDOW, PROBED
+from loom.rules.providers import caches_from
 
 if TYPE_CHECKING:  # this is imported where no apps are loaded, too
-    from loom.models import Participant
+    from loom.access import Actor
+    from loom.models import Generation, Grove, Participant, Tree
 
 # The OpenAI-shaped API: chat and completions, streamed or whole.
 
@@ -155,6 +166,13 @@ def less(body: Body, said: str) -> Body | None:
     return {key: value for key, value in body.items() if key not in named} if named else None
 
 
+class LiteLLM(OpenAI):
+    """The OpenAI shape, for `litellm:provider/model`."""
+
+    name = "litellm"
+    is_exact = False
+
+
 class _Reader:
     """Reads the events of one answer; knows which candidates have ended."""
 
@@ -237,181 +255,6 @@ def _usage(value: Any) -> dict[str, int]:
     return counts | {"cached_tokens": cached} if isinstance(cached, int) else counts
 
 
-# LiteLLM, which is imported here alone, and only when it is used. It is a transport behind the
-# OpenAI-shaped adapter that answers in that shape, so limits, stops and the reading of answers are
-# the same for all. It returns parsed pieces, so the stored answer of such a call is assembled from
-# them and marked so.
-
-NOWHERE = "https://litellm.invalid/v1"  # the base_url of a participant that has none
-PATHS = ("/chat/completions", "/completions")
-_SAMPLERS = ("top_p", "frequency_penalty", "presence_penalty", "seed", "logit_bias")
-_TAKEN = (
-    "model",
-    "messages",
-    "temperature",
-    "max_tokens",
-    "stop",
-    "n",
-    "stream_options",
-    *_SAMPLERS,
-)
-
-
-class LiteLLM(OpenAI):
-    """The OpenAI shape, for `litellm:provider/model`."""
-
-    name = "litellm"
-    is_exact = False
-
-
-@cache
-def _library() -> Any:
-    """LiteLLM without its looks at the network: price list, telemetry, model hubs."""
-    os.environ |= {
-        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-        "HF_HUB_OFFLINE": "1",
-        "LITELLM_LOG": "ERROR",
-    }
-    litellm: Any = importlib.import_module("litellm")
-    litellm.suppress_debug_info = True
-    litellm.telemetry = False
-    litellm.drop_params = True
-    return litellm
-
-
-async def _client(model: str, key: str, base: str | None, allow: Sequence[str]) -> Any:
-    """The client to pass to LiteLLM: it asks through a checked transport, follows no redirect
-    and reads no proxy from the environment."""
-    http = httpx.AsyncClient(
-        transport=CheckedTransport(allow), follow_redirects=False, trust_env=False
-    )
-    if model.partition("/")[0] in LITELLM_BY_SDK:
-        sdk: Any = importlib.import_module("openai")
-        found = base or _library().get_llm_provider(model=model, api_key=key)[3]
-        base = found or "https://api.openai.com/v1"
-        return sdk.AsyncOpenAI(api_key=key, base_url=base, http_client=http, max_retries=0)
-    handlers: Any = importlib.import_module("litellm.llms.custom_httpx.http_handler")
-    made = handlers.AsyncHTTPHandler()
-    await made.client.aclose()
-    made.client = http
-    return made
-
-
-class LiteLLMTransport(httpx.AsyncBaseTransport):
-    """Answers an OpenAI-shaped chat request by asking LiteLLM. Belongs to one event loop.
-
-    Only providers of `loom/rules/providers.py` are asked, with the participant's own key, and by a
-    client of ours, whose `CheckedTransport` checks each address. Raises Broken for all others.
-    """
-
-    def __init__(self, allow: Sequence[str]) -> None:
-        self._allow = tuple(allow)
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The streamed answer, or an error body with its status."""
-        asked: dict[str, Any] = json.loads(await request.aread())
-        base = await self._base(str(request.url))
-        if "prompt" in asked:
-            asked["messages"] = [{"role": "user", "content": asked["prompt"]}]
-        key = request.headers.get("authorization", "").removeprefix("Bearer ")
-        model = str(asked["model"])
-        if why := why_not_litellm(model, has_key=bool(key)):
-            raise Broken(Failure("refused", why))
-        litellm = await asyncio.to_thread(_library)
-        _demand_chat(litellm, model)
-        client = await _client(model, key, base, self._allow)
-        try:
-            answer = await litellm.acompletion(
-                **{name: asked[name] for name in _TAKEN if name in asked},
-                stream=True,
-                num_retries=0,
-                api_key=key,
-                api_base=base,
-                client=client,
-            )
-        except Exception as error:
-            await _close(client)
-            return _refused(error)
-        stream = _Stream(answer, client)
-        return httpx.Response(200, headers={"transfer-encoding": "chunked"}, stream=stream)
-
-    async def _base(self, url: str) -> str | None:
-        """The participant's own base_url, checked; None where it has none."""
-        base = next((url.removesuffix(one) for one in PATHS if url.endswith(one)), url)
-        if base == NOWHERE:
-            return None
-        try:
-            target = read_url(base)
-        except BadUrl as bad:
-            raise Broken(Failure("refused", str(bad))) from None
-        await checked_addresses(target, self._allow)
-        return base
-
-
-def _demand_chat(litellm: Any, model: str) -> None:
-    """Refuses models that LiteLLM asks in another way than by a chat: those go out by clients
-    that it makes itself."""
-    provider, _, bare = model.partition("/")
-    try:
-        mode = litellm.get_model_info(model=bare, custom_llm_provider=provider).get("mode")
-    except Exception:  # LiteLLM raises a bare Exception for a model that its list does not hold
-        return
-    if mode not in (None, "chat"):
-        raise Broken(
-            Failure("refused", f"{bare} is not a chat model (LiteLLM lists it as {mode}).")
-        )
-
-
-async def _close(client: Any) -> None:
-    close = getattr(client, "aclose", None) or client.close
-    await close()
-
-
-class _Stream(httpx.AsyncByteStream):
-    """LiteLLM's pieces as server-sent events."""
-
-    def __init__(self, answer: Any, client: Any) -> None:
-        self._answer = answer
-        self._client = client
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
-            async for piece in self._answer:
-                yield _event(piece.model_dump_json(exclude_none=True))
-        except Exception as error:
-            yield _event(json.dumps(_body(error)))
-            return
-        yield _event("[DONE]")
-
-    async def aclose(self) -> None:
-        """Hangs up where the answer has not ended."""
-        close = getattr(getattr(self._answer, "completion_stream", None), "aclose", None)
-        if close is not None:
-            await close()
-        await _close(self._client)
-
-
-def _event(data: str) -> bytes:
-    return f"data: {data}\n\n".encode("utf-8", "replace")
-
-
-def _refused(error: Exception) -> httpx.Response:
-    status = getattr(error, "status_code", None)
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    after = headers.get("retry-after")
-    return httpx.Response(
-        status if isinstance(status, int) and status >= 400 else 502,
-        headers={"retry-after": after} if after else {},
-        stream=httpx.ByteStream(json.dumps(_body(error)).encode()),
-    )
-
-
-def _body(error: Exception) -> dict[str, Any]:
-    status = getattr(error, "status_code", "")
-    said = without_traceback(str(getattr(error, "message", "") or error))
-    return {"error": {"message": said, "type": type(error).__name__, "code": status}}
-
-
 # The providers by name.
 
 
@@ -489,3 +332,145 @@ def addressed(participant: "Participant") -> tuple[Provider, str, str]:
         return EMBEDDED, local, model
     provider = provider_of(name)
     return provider, own or provider.base_url, model or participant.model_ref
+
+
+_transports: dict[tuple[object, tuple[str, ...]], httpx.AsyncBaseTransport] = {}
+
+
+def transport_of(provider: Provider, allow: Sequence[str]) -> httpx.AsyncBaseTransport:
+    """The transport of a provider for a list of allowed addresses; kept, with its
+    connections."""
+    way = provider.transport, tuple(allow)
+    if way not in _transports:
+        _transports[way] = provider.transport(allow)
+    return _transports[way]
+
+
+# What the provider of a participant takes, and its settings.
+
+
+SMALL_RESERVE = 512  # tokens of a small model's context that are kept for the answer
+SEES = "images"  # what a probe remembers of a model that sees
+T = TypeVar("T")
+
+
+def limit_of(provider: Provider, agent: "Participant", grove: "Grove") -> int:
+    """How many tokens a request to a participant of the grove may have."""
+    if provider.context:
+        return provider.context - SMALL_RESERVE
+    return agent.context_limit - number_of(grove.settings, "truncation_reserve")
+
+
+def sees(participant: "Participant") -> bool:
+    """Whether images are sent to this model: by a chat, and only where a probe or an owner says
+    that it sees."""
+    return SEES in participant.capabilities and participant.endpoint == "chat"
+
+
+def said(text: str, reader: "Participant") -> str:
+    """The text as the reader is sent it: images by name where it sees, in words for all others."""
+    return text if sees(reader) else described(text)
+
+
+def configuration_of(participant: "Participant", strategy: str | None) -> str:
+    """The hash of the settings a call was made with; `strategy` of prose, None in a dialogue.
+
+    See docs/model.md §2.1, §11.
+    """
+    return node_values.sha256(
+        {
+            "model_ref": participant.model_ref,
+            "base_url": participant.base_url,
+            "endpoint": participant.endpoint,
+            "persona": participant.persona,
+            "temperature": participant.temperature,
+            "max_tokens": participant.max_tokens,
+            "stop": participant.stop,
+            "prose_strategy": strategy,
+        }
+    )
+
+
+def first_of(*values: T | None) -> T | None:
+    return next((value for value in values if value is not None), None)
+
+
+# The order of a generation: what is asked of which provider with which settings, by which calls.
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Who is asked, and where."""
+
+    provider: Provider
+    base_url: str
+    model: str
+
+
+@dataclass(frozen=True)
+class Order:
+    """A request to be made: who it is for, of what, with which settings."""
+
+    provider: Provider
+    reading: Reading
+    ask: Ask
+    configuration: str
+    left_out: str = ""  # settings that are not sent
+    note: str = ""
+    purpose: str = "continue"
+    text: str = ""  # of a buffer, which a chat goes on with
+    portions: tuple[Portion, ...] = ()  # its sections, for people
+    until: datetime | None = None  # of a round: when the time of its turn is over
+    allow: tuple[str, ...] = ()  # what may be called although it is private
+    sees: "tuple[Actor, Tree] | None" = None  # whose images are sent along, and where
+
+    @property
+    def strategy(self) -> str:
+        """How a buffer is handed over; "" for anything else."""
+        return self.reading.strategy or "" if self.purpose == "continue" else ""
+
+    def overlap(self) -> Overlap | None:
+        """Where an answer meets the buffer; None where it is as it comes."""
+        return Overlap(self.text, self.strategy) if self.text else None
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens are sent: a quarter of the bytes."""
+        said = (one["content"] for one in self.ask.messages or ())
+        return len("".join([self.ask.prompt or "", *said]).encode()) // 4
+
+    def shared(self, many: int) -> "Order":
+        """The same for many candidates in one answer."""
+        return replace(self, ask=replace(self.ask, many=many))
+
+
+@dataclass(frozen=True)
+class Held:
+    """Generations that this worker runs by one call, under one lease. `primes` is set by the
+    first word of this call; `waits_for` by that of another, which reads the same path first,
+    so that the provider has it in its cache."""
+
+    lease: str
+    generations: tuple["Generation", ...]
+    order: Order
+    primes: asyncio.Event | None = None
+    waits_for: asyncio.Event | None = None
+
+    @property
+    def lane(self) -> str:
+        """The lane that has a place again when this ends."""
+        return self.generations[0].lane
+
+
+def by_calls(lease: str, going: list["Generation"], order: Order) -> list[Held]:
+    """One call for all where the provider shares them out, else a call for each; the first
+    goes ahead where the others then read its path from the provider's cache."""
+    if order.provider.shares and len(going) > 1:
+        return [Held(lease, tuple(going), order.shared(len(going)))]
+    calls = [Held(lease, (one,), order) for one in going]
+    least = caches_from(going[0].participant)
+    if len(calls) < 2 or least is None or order.tokens < least:
+        return calls
+    primed = asyncio.Event()
+    first, *rest = calls
+    return [replace(first, primes=primed), *(replace(one, waits_for=primed) for one in rest)]

@@ -4,13 +4,15 @@ with limits of size and time.
 
 The loop has a thread of its own. A loop for each task would leave connections that belong to
 loops that are gone. Rows are read and written beside it, in threads that give their database
-connection back.
+connection back, and again where the database is busy.
 """
 
 import asyncio
 import json
+import logging
 import socket
 import threading
+import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,9 +25,9 @@ from typing import Any, ParamSpec, TypeVar
 
 import httpx
 import uvloop
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 
-from agents.providers.failures import Broken, Failure
+from agents.providers.values import Broken, Failure
 from loom.rules.providers import (
     Address,
     BadUrl,
@@ -35,6 +37,9 @@ from loom.rules.providers import (
     unwrapped,
     why_not_address,
 )
+
+log = logging.getLogger("heddle.run")
+PATIENCE_S = 90.0  # a stall of the database is no reason to end a generation
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -103,6 +108,22 @@ def _give_back() -> None:
     every write, unless it failed."""
     if connection.vendor != "sqlite" or connection.errors_occurred:
         connection.close()
+
+
+def persistently(write: Callable[[], T]) -> T:
+    """`write`, tried again for PATIENCE_S where the database was busy; the sweeper is the
+    second net."""
+    until = time.monotonic() + PATIENCE_S
+    pause_s = 0.2
+    while True:
+        try:
+            return write()
+        except (InterfaceError, OperationalError):
+            if time.monotonic() > until:
+                raise
+            log.warning("a busy database, once more", exc_info=True)
+        time.sleep(pause_s)
+        pause_s = min(2.0, pause_s * 2)
 
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]

@@ -13,7 +13,6 @@ from urllib.parse import urlencode, urlsplit
 import httpx
 
 from agents.providers.attempt import error_of, masked, refusal, value_of
-from agents.providers.failures import RETRYABLE, Broken, Failure, Kind
 from agents.providers.transport import (
     CheckedTransport,
     Clock,
@@ -23,6 +22,7 @@ from agents.providers.transport import (
     in_thread,
     the_loop,
 )
+from agents.providers.values import RETRYABLE, Broken, Failure, Kind
 from loom.commands import web_search
 from loom.models import SearchService, WebSearch
 from loom.rules.errors import CommandError

@@ -9,7 +9,7 @@ import pytest
 from django.db import connections
 from pytest_django import Settings
 
-from agents import generations, runs
+from agents import leases, runs
 from loom.access import Actor
 from loom.commands.context import Request
 from loom.commands.execute import execute_line
@@ -49,7 +49,7 @@ def model(grove: Grove, provider: ScriptedProvider) -> Participant:
 @pytest.fixture(autouse=True)
 def _a_fresh_watch(monkeypatch: pytest.MonkeyPatch) -> None:
     """What an earlier test's sweeper saw of a busy database says nothing here."""
-    monkeypatch.setattr(generations, "watch", generations.Watch())
+    monkeypatch.setattr(leases, "watch", leases.Watch())
 
 
 AGENT = ["loom_aware", "loom_write", "loom_generate", "doc_read", "doc_write", "cross_tree"]

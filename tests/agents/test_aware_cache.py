@@ -12,7 +12,7 @@ from agents.context.agent_request import Sent, assemble
 from agents.context.rounds import LineReply, Round
 from agents.context.sections import Stop
 from agents.providers.anthropic import Anthropic
-from agents.providers.attempt import Ask, Blocks
+from agents.providers.values import Ask, Blocks
 from tests.agents.test_aware import AWARE
 
 TEXT = st.text(max_size=40).filter(bool)

@@ -8,9 +8,8 @@ from email.utils import formatdate
 import pytest
 
 from agents import runs
-from agents.providers.attempt import wait_before_next
-from agents.providers.failures import Failure, of_status
 from agents.providers.transport import Limits, the_loop
+from agents.providers.values import Failure, of_status, wait_before_next
 from loom.access import Actor, get_visit
 from loom.commands import generation_lifecycle
 from loom.models import Generation, Participant, Tree

@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 
 from agents.context.rounds import BY_EXAMPLE
-from agents.orders import grammar_for
-from agents.providers.attempt import Ask
-from agents.providers.failures import Failure
+from agents.generations import grammar_for
 from agents.providers.registry import EMBEDDED, OpenAI, provider_of
+from agents.providers.values import Ask, Failure
 from loom.access import Actor
 from loom.models import Participant
 from loom.rules.limits import named

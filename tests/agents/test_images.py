@@ -8,9 +8,9 @@ import pytest
 from PIL import Image as Pillow
 
 from agents import subject_prompt
-from agents.providers.attempt import Ask
 from agents.providers.probing import COLOURS, Probe, _images
 from agents.providers.registry import Provider, provider_of
+from agents.providers.values import Ask
 from loom.access import Actor, get_actor
 from loom.commands.context import Request
 from loom.commands.execute import execute_line

@@ -3,9 +3,9 @@
 import pytest
 from django.utils import timezone
 
-from agents import runs, tasks
-from agents.generations import begin_lane
+from agents import tasks
 from agents.providers.transport import the_loop
+from agents.runs import begin_lane
 from loom.commands import generation_lifecycle
 from loom.models import Event, Generation, Tree
 from tests.agents.conftest import Running, Say, a_moment, again, run
@@ -93,7 +93,7 @@ def test_what_is_stopped_before_it_began_never_begins(ask: Say, provider: Script
 
 
 def interrupt_all(why: str) -> None:
-    the_loop().loop.call_soon_threadsafe(runs._interrupt_all, why)
+    the_loop().loop.call_soon_threadsafe(tasks._interrupt_all, why)
 
 
 def test_a_worker_that_is_told_to_stop_keeps_what_came(

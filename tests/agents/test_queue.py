@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from agents import runs, tasks
-from agents.generations import begin_lane
+from agents.runs import begin_lane
 from loom.access import Actor, get_actor
 from loom.commands import generation_lifecycle
 from loom.commands.context import Request
@@ -184,7 +184,7 @@ def handed() -> Iterator[Callable[[], list[str]]]:
 @pytest.fixture
 def _a_worker(handed: Callable[[], list[str]]) -> Iterator[None]:
     """A worker that begins what is handed over, in this process."""
-    listening = runs.begin_what_is_handed_over()
+    listening = tasks.begin_what_is_handed_over()
     yield
     listening.cancel()
 
@@ -230,8 +230,8 @@ def test_a_broker_that_is_away_loses_nothing(
 def test_a_worker_that_ends_begins_nothing_more(
     ask: Say, handed: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listening = runs.begin_what_is_handed_over()
-    monkeypatch.setattr(runs, "_ending", ["worker stopped"])
+    listening = tasks.begin_what_is_handed_over()
+    monkeypatch.setattr(runs, "ending", ["worker stopped"])
     asked = ask()[0]
     listening.result(PATIENCE_S)
     assert (again(asked).status, handed()) == ("queued", [asked.lane])

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from agents import generations as running
-from agents.generations import create_call
+from agents import runs
 from agents.providers.attempt import Attempt
+from agents.runs import create_call
 from loom.access import Actor
 from loom.commands.context import Request
 from loom.commands.execute import execute_line
@@ -286,7 +286,7 @@ def test_a_call_began_before_its_first_text_however_late_its_row_is(
         return create_call(*given)
 
     monkeypatch.setattr(Attempt, "_note", noted)
-    monkeypatch.setattr(running, "create_call", late)
+    monkeypatch.setattr(runs, "create_call", late)
     provider.script(says("She was cold."))
     call = run(ask()[0]).call
     assert call is not None

@@ -11,8 +11,10 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from agents import generations, runs, tasks
-from agents.generations import EVERY_S, LEASE_S, STALL_S, Watch, begin_lane
+from agents import leases, runs, tasks
+from agents.leases import EVERY_S, LEASE_S, STALL_S, Watch
+from agents.providers import transport
+from agents.runs import begin_lane
 from agents.tasks import sweep
 from loom.commands import generation_lifecycle
 from loom.models import Generation
@@ -39,8 +41,8 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     """The time of the watch, which has seen one write go through."""
     made = Clock()
-    monkeypatch.setattr(generations, "watch", Watch(made))
-    generations.watch.look(lambda: None)
+    monkeypatch.setattr(leases, "watch", Watch(made))
+    leases.watch.look(lambda: None)
     yield made
 
 
@@ -54,23 +56,23 @@ def _running(generation: Generation) -> Generation:
 
 
 def test_a_lease_says_nothing_while_writes_wait(clock: Clock) -> None:
-    assert generations.proves_loss("gone")
-    generations.watch.look(lambda: clock.passes(30))
-    assert not generations.proves_loss("gone")
+    assert leases.proves_loss("gone")
+    leases.watch.look(lambda: clock.passes(30))
+    assert not leases.proves_loss("gone")
     for _ in range(LEASE_S // EVERY_S):
         clock.passes(EVERY_S)
-        assert not generations.proves_loss("gone")
-        generations.watch.look(lambda: None)
+        assert not leases.proves_loss("gone")
+        leases.watch.look(lambda: None)
     clock.passes(1)
-    assert generations.proves_loss("gone")
+    assert leases.proves_loss("gone")
 
 
 def test_nor_while_a_write_is_being_tried(clock: Clock) -> None:
     def held() -> None:
         clock.passes(STALL_S + 1)
-        assert not generations.proves_loss("gone")
+        assert not leases.proves_loss("gone")
 
-    generations.watch.look(held)
+    leases.watch.look(held)
 
 
 def test_nor_where_writes_fail_or_nobody_could_try(clock: Clock) -> None:
@@ -78,18 +80,18 @@ def test_nor_where_writes_fail_or_nobody_could_try(clock: Clock) -> None:
         raise OperationalError("database is locked")
 
     with pytest.raises(OperationalError):
-        generations.watch.look(fails)
-    assert not generations.proves_loss("gone")
+        leases.watch.look(fails)
+    assert not leases.proves_loss("gone")
     clock.passes(EVERY_S + STALL_S + LEASE_S)
-    assert not generations.proves_loss("gone")
-    generations.watch.look(lambda: None)
-    assert not generations.proves_loss("gone")
+    assert not leases.proves_loss("gone")
+    leases.watch.look(lambda: None)
+    assert not leases.proves_loss("gone")
 
 
 @pytest.mark.django_db
 def test_after_a_stall_nothing_that_may_be_alive_is_ended(ask: Say, clock: Clock) -> None:
     row = _running(ask()[0])
-    generations.watch.look(lambda: clock.passes(30))
+    leases.watch.look(lambda: clock.passes(30))
     sweep()
     assert begin_lane(row.lane) == []
     assert again(row).status == "running"
@@ -103,7 +105,7 @@ def test_after_a_stall_nothing_that_may_be_alive_is_ended(ask: Say, clock: Clock
 @pytest.mark.django_db
 def test_what_this_process_runs_is_not_lost(ask: Say) -> None:
     row = _running(ask()[0])
-    with generations.held("gone"):
+    with runs.hold("gone"):
         sweep()
         assert begin_lane(row.lane) == []
         assert again(row).status == "running"
@@ -124,7 +126,7 @@ def test_a_call_is_begun_though_the_database_is_busy(
         return "written"
 
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
-    assert generations._persistently(busy) == "written"
+    assert transport.persistently(busy) == "written"
 
 
 @pytest.mark.django_db
@@ -133,7 +135,7 @@ def test_a_word_about_a_pause_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> N
         raise OperationalError("database is locked")
 
     monkeypatch.setattr(generation_lifecycle, "set_note", busy)
-    generations.tell_wait("x", "y", "tried again after 3 s")
+    leases.tell_wait("x", "y", "tried again after 3 s")
 
 
 HELD_S = float(os.environ.get("HEDDLE_TEST_STALL_S", "4"))
@@ -146,8 +148,8 @@ def test_a_database_that_is_held_ends_no_running_generation(
 ) -> None:
     """Held by a stranger for several leases, while the sweeper looks and a text grows."""
     if HELD_S < 30:
-        monkeypatch.setattr(generations, "LEASE_S", 1)
-        monkeypatch.setattr(generations, "STALL_S", 0.5)
+        monkeypatch.setattr(leases, "LEASE_S", 1)
+        monkeypatch.setattr(leases, "STALL_S", 0.5)
         monkeypatch.setattr(tasks, "EVERY_S", 0.5)
     provider.script(holds("It was ", HOLD, "night."))
     row = ask()[0]
@@ -197,11 +199,11 @@ def test_no_error_ends_the_wait_for_what_is_handed_over(monkeypatch: pytest.Monk
         begun.append(lane)
 
     broker = OneLane()
-    monkeypatch.setattr(runs, "AGAIN_S", 0)
-    monkeypatch.setattr("agents.runs.Redis.from_url", lambda *_, **__: broker)
+    monkeypatch.setattr(tasks, "AGAIN_S", 0)
+    monkeypatch.setattr("agents.tasks.Redis.from_url", lambda *_, **__: broker)
     monkeypatch.setattr(runs, "begin", begin)
-    monkeypatch.setattr(runs, "_ending", begun)  # the worker ends with the first lane
-    asyncio.run(runs._receive())
+    monkeypatch.setattr(runs, "ending", begun)  # the worker ends with the first lane
+    asyncio.run(tasks._receive())
     assert begun == ["lane"]
 
 

@@ -7,8 +7,8 @@ import pytest
 from rest_framework.test import APIClient
 
 from agents.agent_prompt import twigs
+from agents.generations import assembled_for
 from agents.next_request import next_place
-from agents.orders import assembled_for
 from agents.providers.registry import provider_of
 from agents.tasks import summarise as task
 from loom.access import Actor

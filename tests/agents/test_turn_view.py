@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from agents import orders
+from agents import generations
 from agents.agent_prompt import place_of
-from agents.orders import assembled
+from agents.generations import assembled
 from agents.turns import run_turn
 from loom import access
 from loom.access import Actor
@@ -149,7 +149,7 @@ def test_a_round_is_assembled_once_priced_and_sent_from_the_same_value(
         made.append(sent.tokens)
         return sent
 
-    monkeypatch.setattr(orders, "assembled", counting)
+    monkeypatch.setattr(generations, "assembled", counting)
     provider.script(says(f"→ view {opening}\n"), says("Done."))
     turn = went(asked(actor, tree, agent, node=opening))
     assert len(made) == len(provider.seen) == 2

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from agents.generations import assembled, order_of
 from agents.next_request import next_place
-from agents.orders import assembled, order_of
 from loom import access
 from loom.access import acting_as
 from loom.commands import node_writer, trees

@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from agents.generations import assembled
 from agents.next_request import next_place
-from agents.orders import assembled
 from loom.access import Actor, acting_as
 from loom.commands import node_writer, trees
 from loom.commands.context import Request

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agents.agent_prompt import place_of
-from agents.orders import assembled
+from agents.generations import assembled
 from loom.access import Actor, acting_as
 from loom.commands.context import Request
 from loom.commands.execute import execute_line

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from rest_framework.test import APIClient
 
-from agents.providers.failures import Failure
+from agents.providers.values import Failure
 from loom.access import Actor
 from loom.commands import generation_lifecycle, node_writer, trees
 from loom.events.streams import head

@@ -21,7 +21,8 @@ from hypothesis.stateful import (
 from pytest_django import Settings
 
 from agents import runs
-from agents.generations import begin_lane, bury
+from agents.runs import begin_lane
+from agents.tasks import bury
 from loom.access import Actor, get_actor
 from loom.commands import generation_lifecycle, trees
 from loom.commands.context import Request

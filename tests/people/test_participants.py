@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agents.orders import configuration_of
+from agents.providers.registry import configuration_of
 from config import env
 from loom.access import Actor
 from loom.commands import groves, money, participants

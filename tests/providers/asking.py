@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import httpx
 
-from agents.providers.attempt import Adapter, Ask, Attempt, Delta, Finished, StreamEvent
-from agents.providers.failures import Failure
+from agents.providers.attempt import Attempt
 from agents.providers.registry import OpenAI
 from agents.providers.transport import CheckedTransport, Limits
+from agents.providers.values import Adapter, Ask, Delta, Failure, Finished, StreamEvent
 from tests.patience import pass_time
 from tests.providers.scripted import ScriptedProvider
 

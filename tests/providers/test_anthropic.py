@@ -3,7 +3,8 @@
 import pytest
 
 from agents.providers.anthropic import Anthropic
-from agents.providers.attempt import Ask, Attempt, Finished, StreamEvent, Usage
+from agents.providers.attempt import Attempt
+from agents.providers.values import Ask, Finished, StreamEvent, Usage
 from tests.providers.asking import ask as asked_of
 from tests.providers.asking import (
     ask_as_time_passes,

@@ -5,9 +5,11 @@ import sys
 
 import pytest
 
-from agents.providers.attempt import Ask, Attempt, StreamEvent
-from agents.providers.registry import LiteLLM, LiteLLMTransport
+from agents.providers.attempt import Attempt
+from agents.providers.litellm import LiteLLMTransport
+from agents.providers.registry import LiteLLM
 from agents.providers.transport import Limits
+from agents.providers.values import Ask, StreamEvent
 from tests.patience import PATIENCE_S
 from tests.providers.asking import LATER, ask, ask_as_time_passes, failure_of, is_whole, text_of
 from tests.providers.scripted import ScriptedProvider
@@ -172,7 +174,7 @@ def refuse(*a, **k): raise SystemExit("it asked the network")
 socket.socket.connect = refuse
 from agents.providers import registry
 assert "litellm" not in sys.modules
-from agents.providers.registry import _library
+from agents.providers.litellm import _library
 _library()
 assert "litellm" in sys.modules
 """

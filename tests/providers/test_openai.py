@@ -7,9 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from agents.providers.attempt import Usage
-from agents.providers.failures import Failure
 from agents.providers.transport import Limits
+from agents.providers.values import Failure, Usage
 from tests.providers.asking import (
     ask,
     ask_as_time_passes,

@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from agents.providers import transport as room
-from agents.providers.failures import Broken
 from agents.providers.transport import CheckedTransport, ask_system, checked_addresses
+from agents.providers.values import Broken
 from loom.rules.providers import read_url
 from tests.providers.asking import ask, chat, failure_of
 from tests.providers.scripted import ScriptedProvider

@@ -1,0 +1,311 @@
+"""What a provider is asked, and what comes of it, as plain values: pieces of text, ends, counts;
+and why a call gave no answer, read from a status or from a server's words, with what people are
+told of it."""
+
+import math
+import re
+import time
+from base64 import b64encode
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from agents.providers.transport import Exchange, Outgoing
+
+
+Kind = Literal[
+    "auth",
+    "rate",
+    "credit",
+    "context",
+    "not_found",
+    "invalid",
+    "server",
+    "network",
+    "timeout",
+    "filtered",
+    "refused",
+    "absent",
+    "empty",
+]
+RETRYABLE: frozenset[Kind] = frozenset({"rate", "server", "network", "timeout", "absent", "empty"})
+_SAID: dict[Kind, tuple[str, str]] = {
+    "auth": ("The provider refused the key", "An owner has to enter a valid key."),
+    "rate": ("The provider is rate limiting requests", "Wait, then try again."),
+    "credit": (
+        "The provider's account has no credit left",
+        "Add credit at the provider, or continue with another participant.",
+    ),
+    "context": ("The text is too long for the model", "Continue from a shorter path."),
+    "not_found": (
+        "The provider does not have this model",
+        "An owner has to correct the model's name.",
+    ),
+    "invalid": (
+        "The provider refused the request",
+        "An owner has to check the participant's settings.",
+    ),
+    "server": ("The provider failed", "Try again."),
+    "network": ("The provider could not be reached", "Try again."),
+    "timeout": ("The provider timed out", "Try again."),
+    "empty": ("The model returned no text", "Try again."),
+    "filtered": ("The provider's filter stopped the answer", "Change the text and try again."),
+}
+_CONTEXT = re.compile(
+    r"context.{0,20}(length|size|window|limit)|too many tokens|maximum.{0,30}tokens|"
+    r"prompt is too long|exceed_context",
+    re.IGNORECASE,
+)
+_CREDIT = re.compile(
+    r"insufficient.{0,3}(quota|credit|balance|funds)|credit balance|billing|payment required|"
+    r"exceeded your current quota",
+    re.IGNORECASE,
+)
+_FILTERED = re.compile(r"content.?(filter|policy)|moderation|safety", re.IGNORECASE)
+_OF_STATUS: dict[int, Kind] = {
+    401: "auth",
+    402: "credit",
+    403: "auth",
+    404: "not_found",
+    408: "timeout",
+    429: "rate",
+}
+_TRACEBACK = re.compile(r'Traceback \(most recent call last\)|\bFile "[^"\n]{1,300}", line \d+')
+_WORDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
+    (_CREDIT, "credit"),
+    (_CONTEXT, "context"),
+    (_FILTERED, "filtered"),
+    (re.compile(r"rate.?limit|quota|too many requests", re.IGNORECASE), "rate"),
+    (re.compile(r"api.?key|auth|permission", re.IGNORECASE), "auth"),
+    (re.compile(r"not.?found|no such model", re.IGNORECASE), "not_found"),
+    (re.compile(r"invalid", re.IGNORECASE), "invalid"),
+    (re.compile(r"time.?out|timed out", re.IGNORECASE), "timeout"),
+)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a call gave no (whole) answer. `said` is the provider's own sentence or ours;
+    `refused`: the address may not be called; `absent`: nothing is configured or running."""
+
+    kind: Kind
+    said: str = ""
+    retry_after_s: float | None = None
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error of a generation: the body of docs/model.md §14.3 with the reason."""
+        code, message, hint = self._words()
+        return {
+            "ok": False,
+            "code": code,
+            "message": message,
+            "hint": hint,
+            "retryable": self.kind in RETRYABLE,
+            "reason": self.kind,
+            "retry_after_s": self.retry_after_s,
+        }
+
+    def _words(self) -> tuple[str, str, str]:
+        if self.kind == "refused":
+            message, _, line = self.said.partition(". To allow it, ")
+            return "REJECTED", f"{message.rstrip('.')}.", f"To allow it, {line}." if line else ""
+        if self.kind == "absent":
+            return "UNAVAILABLE", self.said, "Start it, or continue with another participant."
+        message, hint = _SAID[self.kind]
+        if self.retry_after_s:
+            hint = f"Wait {_long(self.retry_after_s)}, then try again."
+        return "MODEL_ERROR", f"{message}: {self.said}" if self.said else f"{message}.", hint
+
+
+def _long(seconds: float) -> str:
+    """A time to wait in words."""
+    if seconds < 100:
+        return f"{math.ceil(seconds)} s"
+    return f"{math.ceil(seconds / 60)} min"
+
+
+class Broken(Exception):
+    """Carries a failure through the code between a socket and an adapter; goes no further."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.said)
+        self.failure = failure
+
+
+def without_traceback(said: str) -> str:
+    """What was said before a traceback of Python begins in it."""
+    found = _TRACEBACK.search(said)
+    if found is None:
+        return said
+    return said[: found.start()].rstrip(" \n:,") or "the server failed and sent a traceback"
+
+
+def of_status(status: int, said: str, *, code: str = "", retry_after: str = "") -> Failure:
+    """The failure that an HTTP status and the words beside it mean.
+
+    `code` is the provider's own code or type; `retry_after` the header, seconds or a date.
+    """
+    kept = without_traceback(said)[:500]
+    return Failure(_kind(status, f"{code} {said}"), kept, _seconds(retry_after))
+
+
+def _kind(status: int, words: str) -> Kind:
+    if status in (400, 402, 403, 429) and _CREDIT.search(words):
+        return "credit"
+    if status in (400, 413, 422) and _CONTEXT.search(words):
+        return "context"
+    if status in (400, 403) and _FILTERED.search(words):
+        return "filtered"
+    if status >= 500:
+        return "server"
+    return _OF_STATUS.get(status, "invalid")
+
+
+def of_words(said: str, code: str = "") -> Failure:
+    """The failure that an error inside a stream means, where there is no status."""
+    words = f"{code} {said}"
+    numbers = re.search(r"\b([45]\d\d)\b", code)
+    if numbers:
+        return of_status(int(numbers[1]), said, code=code)
+    for pattern, kind in _WORDS:
+        if pattern.search(words):
+            return Failure(kind, without_traceback(said)[:500])
+    return Failure("server", without_traceback(said)[:500])
+
+
+def _seconds(header: str) -> float | None:
+    """The seconds of a Retry-After header, given as such or as a date. At most an hour."""
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            seconds = max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
+        except (ValueError, OverflowError):
+            return None
+    return min(seconds, 3600.0) if seconds >= 0 else None
+
+
+_TRIES = {"server": 3, "network": 3, "rate": 3, "timeout": 2}
+PATIENCE_S = 60  # a provider that asks for more is not waited for
+
+
+def wait_before_next(failure: Failure, made: int, backoff_s: float = 0.5) -> float | None:
+    """How many seconds to wait before another attempt after `made` of them; None: no other.
+
+    Only before the first text came. Server, network and rate three tries, timeout one more;
+    after the time the provider asks for, if it says one.
+    """
+    if made >= _TRIES.get(failure.kind, 1):
+        return None
+    if failure.retry_after_s is not None:
+        return failure.retry_after_s if failure.retry_after_s <= PATIENCE_S else None
+    return 4 * backoff_s if failure.kind == "rate" else backoff_s * 2.0 ** (made - 1)
+
+
+# What an adapter is asked, and what it reports while an answer comes.
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A message by its blocks. `kept` names blocks, from 1: everything up to such a block
+    stays as it is in later requests."""
+
+    role: str
+    texts: tuple[str, ...]
+    kept: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image as it is sent: its media type, and its bytes in base64."""
+
+    media_type: str
+    data: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A request in a provider's own words, but for its shape. `messages` for a chat,
+    `prompt` for a completion; `many` candidates in one answer; `grammar` in GBNF, to
+    which the answer is held; `samplers` by the names of loom.rules.providers. `blocks` are
+    the messages but the system's once more, for providers that take them apart; `goes_on`:
+    with the last message, the model's own. `images`, by hash, go where a text of the user names
+    them; every other text says in words what they show."""
+
+    base_url: str
+    model: str
+    messages: tuple[dict[str, str], ...] | None
+    prompt: str | None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    many: int = 1
+    grammar: str = ""
+    blocks: tuple[Blocks, ...] = ()
+    goes_on: bool = False
+    samplers: Mapping[str, Any] = field(default_factory=dict)
+    images: Mapping[str, Picture] = field(default_factory=dict, repr=False)
+    key: str = field(default="", repr=False)
+    auth: str = "bearer"  # basic: the key is name:password
+
+    @property
+    def authorization(self) -> str:
+        """What the header of that name holds."""
+        basic = b64encode(self.key.encode()).decode()
+        return f"Basic {basic}" if self.auth == "basic" else f"Bearer {self.key}"
+
+
+@dataclass(frozen=True)
+class Delta:
+    """Text that came for the candidate `index` (from 0)."""
+
+    text: str
+    index: int = 0
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The candidate `index` is whole. `reason` is the provider's: stop, length, …"""
+
+    index: int = 0
+    reason: str = "stop"
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens as the provider counted them: of one candidate, or (None) of the whole answer."""
+
+    counts: dict[str, int]
+    index: int | None = None
+
+
+StreamEvent = Delta | Finished | Usage | Failure
+
+Body = dict[str, Any]
+Shape = Literal["openai"]
+
+
+class Adapter(Protocol):
+    """One shape of API. A failure is reported as the last event, never raised."""
+
+    name: str
+    is_exact: bool  # whether the bytes that come are the provider's own
+
+    def body(self, ask: Ask) -> Body:
+        """The JSON of the request."""
+        ...
+
+    def outgoing(self, ask: Ask, body: Body) -> "Outgoing":
+        """The request with its key."""
+        ...
+
+    def events(self, exchange: "Exchange") -> AsyncGenerator[StreamEvent, None]:
+        """The events of the answer, piece by piece. May raise Broken."""
+        ...
+
+    def adjusted(self, body: Body, failure: Failure) -> Body | None:
+        """The body without what this server does not take, if that is why it failed."""
+        ...
