@@ -11,16 +11,15 @@ from typing import Any, Literal
 from django.utils import timezone
 
 from agents.context import sections
-from agents.context.rounds import Language, Reply, read_reply
 from agents.context.sections import Stop
-from agents.context.values import Action, Near, Pane, Twig, View
+from agents.context.values import Action, Language, Near, Pane, Syntax, Twig, View
 from agents.providers.registry import said, sees
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer, registry
+from loom.commands import node_writer, registry, web_search
 from loom.events import streams
 from loom.grammar.lines import Line
-from loom.models import Generation, Mark, Node, Participant, Step, Tree, Turn, Workspace
+from loom.models import Mark, Node, Participant, Step, Tree, Turn, Workspace
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, window_contents, windows, workspace_bodies, workspaces
 from loom.queries.links import Portal, portals_of
@@ -29,8 +28,10 @@ from loom.queries.node_context import Spot, margins_of
 from loom.queries.outline import LINES, outline_left, outline_of, size_of
 from loom.queries.workspaces import budget_of, notifications_of, spent_of
 from loom.rules import limits, node_values
-from loom.rules.limits import GENERATE, LOOM, budget_in, in_order, number_of
+from loom.rules.limits import GENERATE, LOOM, WEB_SEARCH, Permission, budget_in, in_order, number_of
 from loom.rules.node_values import age, excerpt
+
+AGENTS = 20  # that INSTRUCTIONS name
 
 STASHES = 30  # that MEMORY names
 
@@ -115,27 +116,6 @@ def looks(line: Line) -> bool:
 def makes_window(line: Line) -> bool:
     """Whether its answer is a result of its own rather than one line."""
     return registry.find(line.verb, line.form).klass == "look"
-
-
-def reply_of(said: Generation) -> Reply:
-    """What a round said, read from its row alone: the same however often it is read."""
-    return _read(said.text, said.finish == "complete")
-
-
-@lru_cache(maxsize=8)
-def _read(text: str, finished: bool) -> Reply:
-    """Kept, since it is asked for once a line."""
-    return read_reply(text, language(), finished=finished)
-
-
-def prose(turn: Turn) -> str:
-    """The answer: the prose of the last round that has any, which may be one that was cut off.
-    What earlier rounds wrote stays with them."""
-    parts = [one["prose"] for one in turn.rounds]
-    last = turn.generation
-    if last is not None and not any(one["generation"] == last.uid for one in turn.rounds):
-        parts.append(reply_of(last).prose)
-    return next((part for part in reversed(parts) if part.strip()), "")
 
 
 # Which texts of a path are sent, and how.
@@ -475,3 +455,29 @@ def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:
     first = next((one for one in nodes if one), "")
     verb = said[0] if step.canonical and said else "an unread line"
     return Action(verb, (first,) if first else (), step.outcome)
+
+
+def agents_for(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the other agents that may be asked to continue, and their models."""
+    if GENERATE not in actor.permissions:
+        return (), ()
+    others = Participant.objects.filter(
+        grove=actor.grove, kind="model", archived_at__isnull=True
+    ).exclude(pk=actor.participant.pk)
+    found = list(others.order_by("id").values_list("name", "model_ref")[:AGENTS])
+    return tuple(name for name, _ in found), tuple(sorted({model for _, model in found}))
+
+
+def commands_for(actor: Actor) -> tuple[Syntax, ...]:
+    without = web_search.unusable(actor) if WEB_SEARCH in actor.permissions else frozenset()
+    return _usable(actor.permissions, without, len(registry.verbs()))
+
+
+@lru_cache(maxsize=64)
+def _usable(
+    permissions: frozenset[Permission], without: frozenset[str], verbs: int
+) -> tuple[Syntax, ...]:
+    """The commands for these permissions, `without` some verbs; `verbs` are how many there are."""
+    listed = (one for one in registry.listed() if one.verb not in without)
+    allowed = (one for one in listed if one.permissions <= permissions)
+    return tuple(Syntax(one.group, one.syntax, one.summary.split(".")[0]) for one in allowed)

@@ -11,15 +11,32 @@ from typing import Any
 
 from django.utils import timezone
 
-from agents.agent_prompt import Place, demand_turn, place_of, sent_of, stops_of, view_of
+from agents.agent_prompt import (
+    Place,
+    agents_for,
+    commands_for,
+    demand_turn,
+    language,
+    place_of,
+    sent_of,
+    stops_of,
+    view_of,
+)
 from agents.context import agent_request
 from agents.context.agent_request import GO_ON, Aware, Message, Sent
 from agents.context.overlap import Overlap
-from agents.context.rounds import BY_EXAMPLE, LineReply, Round, Syntax
 from agents.context.sections import Counted
 from agents.context.subject_request import Reading, TooLong, count_small
-from agents.context.values import Augment, Request
+from agents.context.values import (
+    BY_EXAMPLE,
+    Augment,
+    LineReply,
+    Reply,
+    Request,
+    Round,
+)
 from agents.leases import end, is_paid_for
+from agents.providers.attempt import read_reply
 from agents.providers.registry import (
     Asked,
     Order,
@@ -41,7 +58,7 @@ from agents.subject_prompt import (
 )
 from loom import access
 from loom.access import Actor
-from loom.commands import money, registry, turn_lifecycle, web_search
+from loom.commands import money, registry, turn_lifecycle
 from loom.commands.generation_lifecycle import CUT_OFF
 from loom.commands.money import allowed_addresses, key_of
 from loom.commands.node_writer import MAX_NODE_BYTES
@@ -53,15 +70,18 @@ from loom.models import SUMMARY, Generation, Participant, Turn, Workspace
 from loom.queries.lookup import rows_of, withheld_from_models
 from loom.queries.workspaces import budget_of, loaded_in, truncation_for
 from loom.rules.errors import CommandError
-from loom.rules.limits import GENERATE, WEB_SEARCH, Permission
 from loom.rules.link_types import STORED
 from loom.rules.node_values import count
 from loom.rules.windows import refs_named
 
+MAX_TRIES = 3
+LOST = "interrupted:worker lost"
+
+CAPABILITY = "grammar"
+
+CONCLUDE_S = 60
+
 # The next request of a loom-aware agent, for a place.
-
-
-AGENTS = 20  # that INSTRUCTIONS name
 
 
 def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent:
@@ -124,32 +144,6 @@ def _named(asks: Request | None) -> str:
     return f"[{asks.local_id}] from {asks.author}{names}"
 
 
-def agents_for(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of the other agents that may be asked to continue, and their models."""
-    if GENERATE not in actor.permissions:
-        return (), ()
-    others = Participant.objects.filter(
-        grove=actor.grove, kind="model", archived_at__isnull=True
-    ).exclude(pk=actor.participant.pk)
-    found = list(others.order_by("id").values_list("name", "model_ref")[:AGENTS])
-    return tuple(name for name, _ in found), tuple(sorted({model for _, model in found}))
-
-
-def commands_for(actor: Actor) -> tuple[Syntax, ...]:
-    without = web_search.unusable(actor) if WEB_SEARCH in actor.permissions else frozenset()
-    return _usable(actor.permissions, without, len(registry.verbs()))
-
-
-@lru_cache(maxsize=64)
-def _usable(
-    permissions: frozenset[Permission], without: frozenset[str], verbs: int
-) -> tuple[Syntax, ...]:
-    """The commands for these permissions, `without` some verbs; `verbs` are how many there are."""
-    listed = (one for one in registry.listed() if one.verb not in without)
-    allowed = (one for one in listed if one.permissions <= permissions)
-    return tuple(Syntax(one.group, one.syntax, one.summary.split(".")[0]) for one in allowed)
-
-
 def round_of(kept: dict[str, Any]) -> Round:
     """A round as the turn's row keeps it."""
     replies = tuple(LineReply(one["line"], one["reply"], one["number"]) for one in kept["replies"])
@@ -161,41 +155,7 @@ def round_of(kept: dict[str, Any]) -> Round:
 # The grammar that an agent's answer is held to, where its provider takes one.
 
 
-CAPABILITY = "grammar"
-
-
-def grammar_for(
-    actor: Actor,
-    provider: Provider,
-    nodes: Sequence[str],
-    *,
-    acts: bool = False,
-    verbs: Collection[str] = (),
-) -> str:
-    """What the agent who acts may write: prose, and lines of the commands that are open to
-    him and to whoever asked him, about `nodes` (local ids); "" where the provider takes no
-    grammar and the participant does not say that its server does.
-
-    With `acts` an answer is one line: a model too small to think of one then acts. With
-    `verbs` only these are lines.
-    """
-    agent = actor.participant
-    if not provider.grammar and CAPABILITY not in agent.capabilities:
-        return ""
-    others = Participant.objects.filter(
-        grove_id=agent.grove_id, kind="model", archived_at__isnull=True
-    )
-    names = others.exclude(pk=agent.pk).values_list("name", flat=True)
-    known = Known(tuple(nodes), (*LISTS, *sorted(STORED)), tuple(names))
-    open_to = (one for one in registry.listed() if one.permissions <= actor.permissions)
-    forms = (one.form for one in open_to if not verbs or one.verb in verbs)
-    return grammar_of(forms, known, acts=acts)
-
-
 # What a generation asks for: from rows to the plain values of an order.
-
-
-CONCLUDE_S = 60
 
 
 def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") -> Order:
@@ -317,15 +277,6 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
         until=until,
         allow=allowed_addresses(asked.base_url, allow_private=agent.allow_private),
     )
-
-
-def until_of(turn: Turn) -> datetime:
-    """When the current round of a turn has to end: with the time of the turn; the round in
-    which it may conclude has CONCLUDE_S more."""
-    end = turn.created_at + timedelta(milliseconds=budget_of(turn).milliseconds)
-    if turn.is_concluding:
-        return max(end, timezone.now() + timedelta(seconds=CONCLUDE_S))
-    return end
 
 
 # The text of one generation while it grows.
@@ -461,8 +412,62 @@ class Candidate:
 # What becomes of a generation whose worker went away.
 
 
-MAX_TRIES = 3
-LOST = "interrupted:worker lost"
+def reply_of(said: Generation) -> Reply:
+    """What a round said, read from its row alone: the same however often it is read."""
+    return _read(said.text, said.finish == "complete")
+
+
+@lru_cache(maxsize=8)
+def _read(text: str, finished: bool) -> Reply:
+    """Kept, since it is asked for once a line."""
+    return read_reply(text, language(), finished=finished)
+
+
+def prose(turn: Turn) -> str:
+    """The answer: the prose of the last round that has any, which may be one that was cut off.
+    What earlier rounds wrote stays with them."""
+    parts = [one["prose"] for one in turn.rounds]
+    last = turn.generation
+    if last is not None and not any(one["generation"] == last.uid for one in turn.rounds):
+        parts.append(reply_of(last).prose)
+    return next((part for part in reversed(parts) if part.strip()), "")
+
+
+def until_of(turn: Turn) -> datetime:
+    """When the current round of a turn has to end: with the time of the turn; the round in
+    which it may conclude has CONCLUDE_S more."""
+    end = turn.created_at + timedelta(milliseconds=budget_of(turn).milliseconds)
+    if turn.is_concluding:
+        return max(end, timezone.now() + timedelta(seconds=CONCLUDE_S))
+    return end
+
+
+def grammar_for(
+    actor: Actor,
+    provider: Provider,
+    nodes: Sequence[str],
+    *,
+    acts: bool = False,
+    verbs: Collection[str] = (),
+) -> str:
+    """What the agent who acts may write: prose, and lines of the commands that are open to
+    him and to whoever asked him, about `nodes` (local ids); "" where the provider takes no
+    grammar and the participant does not say that its server does.
+
+    With `acts` an answer is one line: a model too small to think of one then acts. With
+    `verbs` only these are lines.
+    """
+    agent = actor.participant
+    if not provider.grammar and CAPABILITY not in agent.capabilities:
+        return ""
+    others = Participant.objects.filter(
+        grove_id=agent.grove_id, kind="model", archived_at__isnull=True
+    )
+    names = others.exclude(pk=agent.pk).values_list("name", flat=True)
+    known = Known(tuple(nodes), (*LISTS, *sorted(STORED)), tuple(names))
+    open_to = (one for one in registry.listed() if one.permissions <= actor.permissions)
+    forms = (one.form for one in open_to if not verbs or one.verb in verbs)
+    return grammar_of(forms, known, acts=acts)
 
 
 def was_lost(taken: Generation, lease: str) -> bool:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agents.agent_prompt import Place, place_of
+from agents.agent_prompt import Place, agents_for, commands_for, place_of
 from agents.context.agent_request import BRIEF_OVER
-from agents.context.rounds import Teaching, instructions
+from agents.context.sections import Teaching, instructions
 from agents.context.subject_request import TooLong, count_small
 from agents.context.values import Portion
-from agents.generations import agents_for, assembled_for, commands_for, order_of
+from agents.generations import assembled_for, order_of
 from agents.providers.registry import addressed, limit_of
 from agents.refusals import too_long
 from loom import access

@@ -18,10 +18,17 @@ from django.utils import timezone
 
 from agents import leases
 from agents.agent_prompt import language
-from agents.context.rounds import Cutter
 from agents.generations import Candidate, order_of, was_lost
-from agents.leases import Ending, end, keep_alive, more_money, proves_loss, put_back, tell_wait
-from agents.providers.attempt import Attempt
+from agents.leases import (
+    Ending,
+    end,
+    keep_alive,
+    more_money,
+    proves_loss,
+    put_back,
+    tell_wait,
+)
+from agents.providers.attempt import Attempt, Cutter
 from agents.providers.registry import Held, Order, by_calls, transport_of
 from agents.providers.transport import Limits, in_beginning, in_reading, in_thread, persistently
 from agents.providers.values import Broken, Delta, Failure, Finished, StreamEvent, wait_before_next
@@ -320,25 +327,6 @@ class Run:
 # What a run writes: rows and events, by the verbs of loom. Called beside the loop.
 
 
-def create_call(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> Call:
-    """The call's row, made while the request goes out and tied to its generations."""
-    first = generations[0]
-    call = Call(
-        tree=first.tree,
-        participant=first.participant,
-        provider=order.provider.name,
-        configuration=order.configuration,
-        request=attempt.request,
-        note=order.note,
-        strategy=order.strategy,
-        purpose=order.purpose,
-        turn=first.turn,
-    )
-    for generation in generations:
-        persistently(partial(generation_lifecycle.begin_call, generation, call))
-    return call
-
-
 def end_generation(uid: str, lease: str, ending: Ending) -> None:
     """Ends a generation; what came becomes a node."""
     persistently(
@@ -354,23 +342,6 @@ def end_generation(uid: str, lease: str, ending: Ending) -> None:
             note=ending.note,
         )
     )
-
-
-def seal(call: Call, attempt: Attempt) -> None:
-    """Keeps what came back, without keys. Nothing where its tree is being erased."""
-    if not Call.objects.filter(pk=call.pk, tree__erasing_at__isnull=True).exists():
-        return
-    body, is_exact = attempt.received
-    received = Received(
-        body=body,
-        status=attempt.status,
-        headers=attempt.headers,
-        usage=attempt.usage,
-        exact=is_exact,
-        started_at=attempt.started_at,
-        first_at=attempt.first_at,
-    )
-    persistently(lambda: generation_lifecycle.seal(call, received))
 
 
 # The runs of this process.
@@ -469,3 +440,39 @@ async def _one(held: Held) -> str:
     finally:
         current.discard(run)
     return held.lane
+
+
+def create_call(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> Call:
+    """The call's row, made while the request goes out and tied to its generations."""
+    first = generations[0]
+    call = Call(
+        tree=first.tree,
+        participant=first.participant,
+        provider=order.provider.name,
+        configuration=order.configuration,
+        request=attempt.request,
+        note=order.note,
+        strategy=order.strategy,
+        purpose=order.purpose,
+        turn=first.turn,
+    )
+    for generation in generations:
+        persistently(partial(generation_lifecycle.begin_call, generation, call))
+    return call
+
+
+def seal(call: Call, attempt: Attempt) -> None:
+    """Keeps what came back, without keys. Nothing where its tree is being erased."""
+    if not Call.objects.filter(pk=call.pk, tree__erasing_at__isnull=True).exists():
+        return
+    body, is_exact = attempt.received
+    received = Received(
+        body=body,
+        status=attempt.status,
+        headers=attempt.headers,
+        usage=attempt.usage,
+        exact=is_exact,
+        started_at=attempt.started_at,
+        first_at=attempt.first_at,
+    )
+    persistently(lambda: generation_lifecycle.seal(call, received))

@@ -12,10 +12,11 @@ from typing import Any
 
 from django.db import IntegrityError
 
-from agents.agent_prompt import demand_turn, makes_window, prose, reply_of
-from agents.context.rounds import Reply, asks_again
+from agents.agent_prompt import demand_turn, makes_window
+from agents.context.agent_request import asks_again
 from agents.context.subject_request import TooLong
-from agents.generations import prepared_round
+from agents.context.values import Reply
+from agents.generations import prepared_round, prose, reply_of
 from agents.providers.values import Broken
 from agents.refusals import REPEATED, Verdict, refusal_text, result_of, too_long, where_of
 from loom import access

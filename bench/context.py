@@ -20,7 +20,7 @@ ROUNDS, PATH, VIEW, RESULT = 20, 8_000, 1_000, 300  # tokens, a quarter of their
 def shares() -> None:
     """Prints the share of each request that the one before it begins with, both ways."""
     from agents.context.agent_request import Sent, assemble
-    from agents.context.rounds import LineReply, Round
+    from agents.context.values import LineReply, Round
     from tests.agents.test_aware import ADA, AWARE
 
     path = tuple(

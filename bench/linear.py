@@ -118,8 +118,7 @@ def of_requests() -> Readers:
 def of_texts() -> Readers:
     """What reads lines, replies, streams and texts, likewise."""
     from agents.agent_prompt import language
-    from agents.context.rounds import Cutter, read_reply
-    from agents.providers.attempt import data_of, whole
+    from agents.providers.attempt import Cutter, data_of, read_reply, whole
     from loom.commands import registry
     from loom.grammar.lines import read
     from loom.web import markdown

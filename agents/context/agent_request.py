@@ -1,48 +1,37 @@
-"""What a loom-aware agent is sent, to the byte. Pure. See docs/model.md §6.1."""
+"""What a loom-aware agent is sent, to the byte; and whether it is asked for another round. Pure.
+See docs/model.md §6.1."""
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
+from typing import Any
 
-from agents.context.rounds import (
-    Round,
-    Syntax,
-    Teaching,
-    instructions,
-    results,
-    threshold_of,
-)
 from agents.context.sections import (
     Counted,
     Own,
     Part,
     Stop,
+    Teaching,
     framed,
     in_brief,
+    instructions,
     rendered,
+    results,
     shrinking,
     stated,
+    threshold_of,
     total,
     windows,
 )
 from agents.context.subject_request import GAP, JOINT, KEPT_AT_THE_END, Fitted, fit
-from agents.context.values import Augment, Portion, Request, View
+from agents.context.values import Augment, Earlier, Portion, Request, Round, Syntax, View
 from loom.rules.node_values import count, escaped, frames_escaped, plain
 
 HEADER = 8  # tokens of what names an own text
 
 
 STEP = 8  # nodes by which EARLIER grows, so that what is cached changes seldom
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """The section ("": nothing), how many nodes it summarises, and a note."""
-
-    text: str = ""
-    nodes: int = 0
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -479,3 +468,23 @@ def _messages(parts: Sequence[Part], frozen: int) -> tuple[Message, ...]:
         made.append(Message(role, tuple(texts), tuple(kept)))
         before += len(texts)
     return tuple(made)
+
+
+# -- whether there is a next one
+
+
+def asks_again(replies: Sequence[Mapping[str, Any]], earlier: Sequence[Sequence[Any]]) -> bool:
+    """Whether a round's lines ask for another one: `replies` are those of the round, `earlier`
+    those of the rounds before, each with `asks` and, of a near miss, `near`.
+
+    Where no real line stood, near misses ask for another round once a turn.
+    """
+    if any(one["asks"] and not one.get("near") for one in replies):
+        return True
+    if not any(one.get("near") for one in replies):
+        return False
+    return any(not one.get("near") for one in replies) or not any(map(_only_near, earlier))
+
+
+def _only_near(replies: Sequence[Mapping[str, Any]]) -> bool:
+    return bool(replies) and all(one.get("near") for one in replies)

@@ -1,15 +1,36 @@
-"""The texts of an agent's path, and the sections of its view: name, order, renderer. Pure."""
+"""The sections of what a loom-aware agent is sent: the texts of its path, INSTRUCTIONS, RESULTS,
+and those of the WORKSPACE message. Pure."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
-from agents.context.values import Action, Near, Pane, Twig, View
+from agents.context.values import (
+    BRIEF,
+    BY_EXAMPLE,
+    HOW,
+    MEMORY,
+    PAST,
+    PROSE_PATH,
+    SECTIONS,
+    SYMBOLS,
+    WHERE,
+    Action,
+    LineReply,
+    Near,
+    Round,
+    Section,
+    Syntax,
+    Twig,
+    View,
+    pane_text,
+    section,
+)
+from loom.grammar.slices import parts_of
 from loom.rules.node_values import count, escaped, frames_escaped, plain
-from loom.rules.windows import numbered
 
 # The texts of a path, and how many tokens they have.
 
@@ -89,73 +110,134 @@ class Stop:
         return Part("user", f"{header}{mark}\n{escaped(self.text)}")
 
 
+# INSTRUCTIONS: what a loom-aware agent is taught about where it is and how it acts.
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """What INSTRUCTIONS depend on: the commands that may be used, the mode of the tree, the
+    `lists` there are, and the `agents` and `models` that may be asked."""
+
+    commands: tuple[Syntax, ...]
+    mode: Literal["dialogue", "buffer"] = "dialogue"
+    agents: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+
+    @property
+    def verbs(self) -> set[str]:
+        """The first words of the commands."""
+        return {one.form.partition(" ")[0] for one in self.commands}
+
+
+@lru_cache(maxsize=64)
+def instructions(teaching: Teaching, *, brief: bool = False) -> str:
+    """The section. With `brief` the one for a model that can read little."""
+    if brief:
+        shown = (line for verb, line in BY_EXAMPLE.items() if verb in teaching.verbs)
+        return framed("INSTRUCTIONS", "\n".join([BRIEF, *shown]))
+    lines = [WHERE]
+    if teaching.mode == "buffer":
+        lines.append(PROSE_PATH)
+    lines.append(HOW)
+    if "hide" in teaching.verbs:
+        lines.append(MEMORY)
+    group = ""
+    for one in teaching.commands:
+        if one.group != group:
+            group = one.group
+            lines.append(f"{group}:")
+        lines.append(f"  → {one.form} — {one.says}")
+    lines += _details(teaching)
+    lines += [SYMBOLS, "→ help lists everything, → help VERB explains one command."]
+    return framed("INSTRUCTIONS", "\n".join(lines))
+
+
+def _details(teaching: Teaching) -> list[str]:
+    """What the table of commands leaves open: lists, `as:` of edit, who may be asked."""
+    lines = []
+    if "list" in teaching.verbs and teaching.lists:
+        lines.append(f"list REF TYPE knows {', '.join(teaching.lists)}.")
+    if "edit" in teaching.verbs:
+        default = "version" if teaching.mode == "buffer" else "fork"
+        lines.append(
+            "edit as:version puts the new wording in the place of the old one, and what is below "
+            f"stays; as:fork makes a branch beside it. In this tree as:{default} is the default."
+        )
+    if "continue" in teaching.verbs and (teaching.agents or teaching.models):
+        named = [f'agent:"{plain(name)}"' for name in teaching.agents]
+        if named:
+            lines.append(f"continue using one or several of {', '.join(named)}.")
+        if teaching.models:
+            lines.append(f"Their models: {', '.join(map(plain, teaching.models))}.")
+    return lines
+
+
+# RESULTS: the answers to the lines of a round, in their order. See docs/model.md §6.4.
+
+
+CUT = "…"
+NARROWER = "narrow the command to see the rest"
+THRESHOLD = 4_000  # tokens of a result that are given whole wherever there is room for them
+SHARE = 10  # of what can be read: a tenth is given whole where that is more
+
+
+def threshold_of(limit: int, taken: int, chosen: int = 0) -> int:
+    """How many tokens a result may have to be given whole: as many as were `chosen`, else a
+    tenth of the limit, at least THRESHOLD; and at most half of what is still free."""
+    return min(chosen or max(THRESHOLD, limit // SHARE), max(limit - taken, 0) // 2)
+
+
+def results(done: Round, counted: Counted, *, threshold: int = THRESHOLD) -> str:
+    """The section for one round; "" where nothing was asked."""
+    parts = [_answer(one, counted, threshold) for one in done.replies if one.reply or one.number]
+    parts += done.notes
+    if done.dropped:
+        parts.append(
+            f"({done.dropped:,} characters after your commands were dropped: results come first)"
+        )
+    return framed("RESULTS", "\n".join(parts)) if parts else ""
+
+
+def _answer(answer: LineReply, counted: Counted, threshold: int) -> str:
+    if not answer.number:
+        return frames_escaped(answer.reply)
+    body = frames_escaped(_shortened(answer, counted, threshold))
+    line = frames_escaped(_line_of(answer))
+    return f"---RESULT #{answer.number} {line}\n{body}\n---RESULT_END #{answer.number}"
+
+
+def _line_of(answer: LineReply) -> str:
+    return answer.line.removeprefix("→").strip().partition("\n")[0]
+
+
+def _shortened(answer: LineReply, counted: Counted, threshold: int) -> str:
+    """The result itself; of one that is too long its first part, how much that is, and the
+    line that shows the next part."""
+    tokens = counted(answer.reply)
+    if tokens <= threshold:
+        return answer.reply
+    pieces = parts_of(answer.reply)
+    first = pieces[0]
+    if counted(first) > threshold:
+        first = first[: 4 * threshold]
+        while first and counted(first) > threshold:
+            first = first[: len(first) * 3 // 4]
+        return f"{first}{CUT}\n({_shown(first, answer.reply, tokens)} · view a smaller slice)"
+    rest = f"→ {_line_of(answer)} part:2" if answer.line.startswith("→ view") else NARROWER
+    return f"{first}{CUT}\n({_shown(first, answer.reply, tokens)} · {rest})"
+
+
+def _shown(first: str, whole: str, tokens: int) -> str:
+    return f"{len(first):,} of {len(whole):,} characters, {tokens:,} tokens in all"
+
+
 # The sections of the WORKSPACE message.
-
-
-Renderer = Callable[[View], str]
-Shrinker = Callable[[View], View]
-# From where the request is assembled to fields of View. Rows are read outside this package.
-Collector = Callable[[Any], dict[str, Any]]
-
-
-@dataclass(eq=False)
-class Section:
-    """One section of the WORKSPACE message: how it is collected, rendered and shrunk.
-
-    `render` returns its body ("": left out), with other people's texts escaped. `shrink`
-    removes from the values what the section can do without; of the sections that have one,
-    the lowest `priority` shrinks first. `in_brief` keeps what a model that can read little is
-    sent. Of a section that is stated `by_lines` only the new lines are stated again.
-    `collect` reads its values; agents.agent_prompt binds it with `collector`.
-    """
-
-    name: str
-    order: int
-    render: Renderer
-    shrink: Shrinker | None = None
-    priority: int = 0
-    in_brief: Shrinker | None = None
-    by_lines: bool = False
-    collect: Collector | None = None
-
-    def shrunk(self, view: View) -> View:
-        """The values without what it can do without, and with its name, where that is anything."""
-        assert self.shrink is not None
-        less = replace(self.shrink(view), shortened=(*view.shortened, self.name))
-        return view if self.render(less) == self.render(view) else less
-
-    def collector(self, collect: Collector) -> Collector:
-        """Binds the function that reads the section's values; a decorator."""
-        assert self.collect is None, self.name
-        self.collect = collect
-        return collect
-
-
-_sections: dict[str, Section] = {}
-
-
-def section(
-    name: str,
-    order: int,
-    *,
-    shrink: Shrinker | None = None,
-    priority: int = 0,
-    in_brief: Shrinker | None = None,
-    by_lines: bool = False,
-) -> Callable[[Renderer], Section]:
-    """Registers the section that a renderer makes, which takes the renderer's name."""
-
-    def register(render: Renderer) -> Section:
-        made = Section(name, order, render, shrink, priority, in_brief, by_lines)
-        _sections[name] = made
-        return made
-
-    return register
 
 
 def every() -> list[Section]:
     """All sections, in their order."""
-    return sorted(_sections.values(), key=lambda one: one.order)
+    return sorted(SECTIONS.values(), key=lambda one: one.order)
 
 
 def shrinking() -> list[Section]:
@@ -198,7 +280,7 @@ def stated(sections: Sequence[tuple[str, str]], before: Mapping[str, str]) -> li
         if known is None:
             lines.append((name, text))
         elif text != known:
-            is_by_lines = _sections[name].by_lines
+            is_by_lines = SECTIONS[name].by_lines
             lines.append((name, _new_lines(name, text, known) if is_by_lines else text))
     now = {name for name, _ in sections}
     lines += [(name, framed(name, EMPTY)) for name in before if name not in now]
@@ -273,40 +355,6 @@ def _position(ids: tuple[str, ...]) -> str:
 
 
 # What is around the reader and what they did: OUTLINE, PATH, MEMORY. See docs/model.md §6.1.
-
-
-# Verbs in the past tense; others keep the name of the verb.
-PAST = {
-    "annotate": "annotated",
-    "bookmark": "bookmarked",
-    "continue": "continued from",
-    "edit": "edited",
-    "close": "closed",
-    "exclude": "excluded",
-    "find": "searched",
-    "hide": "hid",
-    "include": "included",
-    "link": "linked",
-    "list": "listed",
-    "open": "opened",
-    "prune": "pruned",
-    "recall": "recalled",
-    "resolve": "resolved",
-    "accept": "accepted",
-    "reject": "rejected",
-    "suggest": "suggested",
-    "respond": "wrote",
-    "restore": "restored",
-    "show": "showed",
-    "split": "split",
-    "stash": "stashed",
-    "switch": "switched to",
-    "tag": "tagged",
-    "tree": "looked at the tree",
-    "undo": "undid",
-    "unlink": "unlinked",
-    "view": "viewed",
-}
 
 
 def _folded(view: View) -> View:
@@ -392,30 +440,7 @@ def _kept_only(view: View) -> View:
 @section("WINDOWS", 40, shrink=_kept_only, priority=0, in_brief=_kept_only)
 def windows(view: View) -> str:
     """What the reader keeps in view: texts with numbered lines, results, stashes."""
-    return "\n".join(map(_pane, view.panes))
-
-
-def _pane(pane: Pane) -> str:
-    head = [
-        f"#{pane.number} {plain(pane.name)}",
-        pane.extent,
-        f"revision {pane.revision}" if pane.revision else "",
-        pane.kind,
-        *map(plain, pane.notes),
-        "keep" if pane.is_kept else "",
-        pane.stale,
-        f"label {plain(pane.label)}" if pane.label else "",
-    ]
-    if pane.lines is None:
-        body = f"(no room for its text here; → show #{pane.number} after you hid others)"
-    else:
-        texts = frames_escaped("\n".join(one.text for one in pane.lines)).split("\n")
-        rows = zip(pane.lines, texts, strict=True)
-        body = "\n".join(numbered(one._replace(text=text)) for one, text in rows)
-    title = " · ".join(one for one in head if one)
-    changed = "".join(f"\n({plain(one)})" for one in pane.changes)
-    links = "".join(f"\n▶ [{kind}] ──→ {to}" for kind, to in pane.links)
-    return f"---WINDOW {title}{changed}\n{body}{links}\n---WINDOW_END #{pane.number}"
+    return "\n".join(map(pane_text, view.panes))
 
 
 @section("TODOS", 45)

@@ -4,7 +4,7 @@ attempt to read it to its end."""
 import json
 import re
 from base64 import b64encode
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -14,6 +14,7 @@ from urllib.parse import quote
 import httpx
 from httpx_sse import EventSource
 
+from agents.context.values import Language, Reply
 from agents.providers.transport import Exchange, Limits, Outgoing, exchange
 from agents.providers.values import (
     Adapter,
@@ -28,6 +29,10 @@ from agents.providers.values import (
     Usage,
     of_status,
 )
+from loom.grammar.batches import MAX_LOOKS, Batch, Growing, Segment, prose_of, segments_of
+from loom.grammar.forms import Verbs
+from loom.grammar.lines import ARROW_MARKS, Command, is_undecided, makes_window, named_line
+from loom.grammar.refs import ParseError
 from loom.rules.node_values import described, images_parted
 
 _LONE = re.compile("[\x00\ud800-\udfff]")
@@ -382,3 +387,87 @@ def masked(text: str, key: str) -> str:
 
 def _public(headers: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name not in _SECRET_HEADERS}
+
+
+def read_reply(text: str, language: Language, *, finished: bool) -> Reply:
+    """The answer as it counts. `finished`: the model ended it, or it was cut after a batch;
+    otherwise a command that lies open at the end is not run."""
+    cut = cut_of(_segments(text, language, finished=finished), language)
+    if cut is None:
+        segments = _segments(text, language, finished=finished)
+        return Reply(text, prose_of(segments), _commands(segments))
+    used, rest = text[:cut], text[cut:]
+    segments = _segments(used, language, finished=True)
+    return Reply(used, prose_of(segments), _commands(segments), len(rest) if rest.strip() else 0)
+
+
+def cut_of(segments: Sequence[Segment], language: Language) -> int | None:
+    """Where the first batch with a look line ends; None where there is none."""
+    for one in segments:
+        if isinstance(one, Batch) and any(_looks(said, language) for said in one.commands):
+            return one.end
+    return None
+
+
+def _segments(text: str, language: Language, *, finished: bool) -> tuple[Segment, ...]:
+    return segments_of(text, language.forms, language.aliases, finished=finished)
+
+
+def _looks(said: Command, language: Language) -> bool:
+    return said.line is not None and language.looks(said.line)
+
+
+def _commands(segments: Sequence[Segment]) -> tuple[Command, ...]:
+    """The commands of all batches and the near misses between them, in order."""
+    found: list[Command] = []
+    for one in segments:
+        found += _within_limit(one.commands) if isinstance(one, Batch) else one.near
+    return tuple(found)
+
+
+def _within_limit(commands: Sequence[Command]) -> list[Command]:
+    """The commands of a batch, its looks after the first MAX_LOOKS refused."""
+    looks = 0
+    found: list[Command] = []
+    for one in commands:
+        looks += makes_window(one.line)
+        found.append(_one_look_too_many(one) if looks > MAX_LOOKS and one.line else one)
+    return found
+
+
+def _one_look_too_many(said: Command) -> Command:
+    if not makes_window(said.line):
+        return said
+    message = f"The first {MAX_LOOKS} looks of a reply run; this is one more."
+    assert said.line is not None
+    hint = f"read their results first, then write {said.line.canonical} if you still need it"
+    bad = named_line(ParseError("LIMIT_EXCEEDED", message, hint), said.text, said.number)
+    return replace(said, line=None, bad=bad)
+
+
+class Cutter:
+    """Reads a stream and reports when nothing more is needed. Each line is read once, however
+    it is cut into pieces."""
+
+    def __init__(self, language: Language) -> None:
+        self._growing = Growing(Verbs(language.forms, language.aliases), language.looks)
+        self._rest: list[str] = []
+        self._has_arrow = self._is_known = False
+
+    def takes_time(self, piece: str) -> bool:
+        """Whether reading the piece may take more than a moment: commands are read then."""
+        self._has_arrow = self._has_arrow or any(mark in piece for mark in ARROW_MARKS)
+        return self._has_arrow and "\n" in piece
+
+    def feed(self, piece: str) -> bool:
+        """Whether the first batch with a look line has ended, after `piece` has come."""
+        first, *more = piece.split("\n")
+        self._rest.append(first)
+        for line in more:
+            self._growing.feed("".join(self._rest))
+            self._rest, self._is_known = [line], False
+        if self._is_known or not self._rest[-1].strip():
+            return self._growing.has_ended
+        rest = "".join(self._rest)
+        self._is_known = not is_undecided(rest)
+        return self._growing.ends_with(rest)

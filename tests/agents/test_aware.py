@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 
 from agents.context.agent_request import Aware, assemble
-from agents.context.rounds import LineReply, Round, Syntax, results, threshold_of
-from agents.context.sections import Stop
+from agents.context.sections import Stop, results, threshold_of
 from agents.context.subject_request import TooLong
-from agents.context.values import Near, Request, View
+from agents.context.values import LineReply, Near, Request, Round, Syntax, View
 from loom.grammar.slices import parts_of
 from loom.rules.node_values import count, escaped
 

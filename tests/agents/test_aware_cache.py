@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.context.agent_request import Sent, assemble
-from agents.context.rounds import LineReply, Round
 from agents.context.sections import Stop
+from agents.context.values import LineReply, Round
 from agents.providers.anthropic import Anthropic
 from agents.providers.values import Ask, Blocks
 from tests.agents.test_aware import AWARE

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from agents.context.rounds import BY_EXAMPLE
+from agents.context.values import BY_EXAMPLE
 from agents.generations import grammar_for
 from agents.providers.registry import EMBEDDED, OpenAI, provider_of
 from agents.providers.values import Ask, Failure

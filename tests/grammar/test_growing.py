@@ -5,7 +5,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agents.context.rounds import Cutter, Language, read_reply
+from agents.context.values import Language
+from agents.providers.attempt import Cutter, read_reply
 from loom.grammar import lines
 from loom.grammar.batches import MAX_COMMANDS, Batch, segments_of
 from loom.grammar.lines import Line, read

@@ -3,7 +3,8 @@
 import pytest
 
 from agents.agent_prompt import language
-from agents.context.rounds import Reply, read_reply
+from agents.context.values import Reply
+from agents.providers.attempt import read_reply
 from loom.commands import registry
 from loom.grammar.lines import Line, makes_window, read
 from loom.grammar.synonyms import DESTRUCTIVE
