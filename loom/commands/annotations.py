@@ -12,8 +12,7 @@ from loom import access
 from loom.access import Actor, documents_for
 from loom.commands import document_log, lenses, node_writer
 from loom.commands import drafts as draft_commands
-from loom.commands.command_args import Args, RefField, Written
-from loom.commands.context import Context, Op, Reply, get_document
+from loom.commands.context import Args, Context, Op, RefField, Reply, Written, get_document
 from loom.commands.documents import named
 from loom.commands.drafts import settle_draft
 from loom.commands.lenses import aimed

@@ -6,8 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Annotated, Literal
 
 from loom.commands import document_log
-from loom.commands.command_args import Args, Written
-from loom.commands.context import Context, Reply
+from loom.commands.context import Args, Context, Reply, Written
 from loom.commands.documents import create, named
 from loom.commands.registry import command, item_of
 from loom.commands.registry import every as commands

@@ -4,8 +4,7 @@ from typing import Annotated, Any
 
 from loom.access import Actor
 from loom.commands import registry
-from loom.commands.command_args import Args, Written
-from loom.commands.context import Context, Reply
+from loom.commands.context import Args, Context, Reply, Written
 from loom.commands.registry import Command, command
 from loom.commands.web_search import unusable
 from loom.grammar.forms import Form

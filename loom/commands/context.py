@@ -1,21 +1,24 @@
-"""What a running command is given and what it returns; and items that refs name besides nodes:
-windows, documents, agents, other trees."""
+"""What a command is given and what it returns: its arguments, and how they are written on a line;
+the context it runs in; items that refs name besides nodes; its reply."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 from django.db.models import Q
 from django.db.models.functions import Lower
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
 
 from loom import access
 from loom.access import Actor, may_reach
 from loom.events import streams
 from loom.events.streams import Writer
+from loom.grammar.forms import Form, Part, PartKind, ValueKind
 from loom.grammar.refs import Ref, print_ref
+from loom.grammar.slices import parse_ref
 from loom.models import Document, Node, Participant, Step, Task, Tree, Window, Workspace
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
@@ -24,18 +27,91 @@ from loom.queries.lookup import NodeRow
 from loom.rules import node_values
 from loom.rules.errors import CommandError, not_found
 
-MOST_TREES = 10  # that the refusal of an unknown id names
-LATER = {"trail": "Trails", "pipe": "Pipes"}
-OPEN_ONES = "→ memory windows lists what is open"
-_AGENT = Prepared(
-    lambda: (
-        Participant.objects.filter(grove=Given("grove"), kind="model", archived_at__isnull=True)
-        .alias(lowered=Lower("name"))
-        .filter(Q(uid=Given("word")) | Q(lowered=Lower(Given("word"))))
-    )
-)
-
 Op = dict[str, Any]  # one operation of an inverse, see loom.commands.undo
+
+
+@dataclass(frozen=True)
+class Written:
+    """How one field is written on the line; names and meaning as in grammar.forms.Part."""
+
+    kind: PartKind
+    lead: str = ""
+    key: str = ""
+    value: ValueKind = "word"
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    many: bool = False
+    refs: tuple[str, ...] = ()
+    but: tuple[str, ...] = ()
+    needs: str = ""
+    shown: str = ""
+
+
+class Secret:
+    """Marks a field, in `Annotated`, whose value no step may keep: a password, a key, a link."""
+
+
+class Args(BaseModel):
+    """Base of all arguments: read only, nothing unknown."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+ArgsT = TypeVar("ArgsT", bound=Args)
+
+
+def checked(kind: type[ArgsT], values: Mapping[str, Any]) -> ArgsT:
+    """Arguments made of what a form sent, such as `{"n": "3"}`. Raises CommandError
+    INVALID_SYNTAX for what they cannot hold."""
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise CommandError(
+            "INVALID_SYNTAX", f"{name} can't be {first['input']!r}.", hint=first["msg"]
+        ) from None
+
+
+def _as_ref(value: Any) -> Any:
+    return parse_ref(value) if isinstance(value, str) else value
+
+
+# A reference in a command's arguments: on the wire a text, inside a Ref.
+RefField = Annotated[Ref, BeforeValidator(_as_ref), WithJsonSchema({"type": "string"})]
+
+
+def form_of(verb: str, args: type[Args]) -> Form:
+    """The written form of a command: one part a field, in the order of the fields."""
+    return Form(verb, tuple(_part(name, field) for name, field in args.model_fields.items()))
+
+
+def _part(name: str, field: Any) -> Part:
+    written = next((m for m in field.metadata if isinstance(m, Written)), None)
+    if written is None:
+        raise TypeError(f"{name} does not say how it is written")
+    optional = not field.is_required()
+    return Part(
+        name=name,
+        kind=written.kind,
+        optional=optional,
+        lead=written.lead,
+        key=written.key,
+        value=written.value,
+        default=field.get_default() if optional else None,
+        minimum=written.minimum,
+        maximum=written.maximum,
+        choices=written.choices,
+        many=written.many,
+        refs=written.refs,
+        but=written.but,
+        needs=written.needs,
+        shown=written.shown,
+    )
+
+
+# A line while it runs.
 
 
 @dataclass(frozen=True)
@@ -169,6 +245,14 @@ class Context:
         self.chosen[node.slot_id] = node
 
 
+# Items that refs name besides nodes, and why a ref names none.
+
+
+MOST_TREES = 10  # that the refusal of an unknown id names
+LATER = {"trail": "Trails", "pipe": "Pipes"}
+OPEN_ONES = "→ memory windows lists what is open"
+
+
 def no_node(ref: Ref) -> CommandError:
     """Why a ref of another kind does not name a node."""
     said, node = print_ref(ref), "name a node, such as a7x2 or here"
@@ -268,6 +352,15 @@ def unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
                 hint=f"add {' or '.join(names)}",
             )
     return not_found(f"[{ref.id}]", "→ find or → tree shows what is here")
+
+
+_AGENT = Prepared(
+    lambda: (
+        Participant.objects.filter(grove=Given("grove"), kind="model", archived_at__isnull=True)
+        .alias(lowered=Lower("name"))
+        .filter(Q(uid=Given("word")) | Q(lowered=Lower(Given("word"))))
+    )
+)
 
 
 def get_agents(context: Context, refs: tuple[Ref, ...]) -> list[Participant]:

@@ -6,8 +6,7 @@ from datetime import date
 from typing import Annotated, Any
 
 from loom.commands import generation_lifecycle, money
-from loom.commands.command_args import Args, RefField, Written
-from loom.commands.context import Context, Reply, get_agents
+from loom.commands.context import Args, Context, RefField, Reply, Written, get_agents
 from loom.commands.generation_lifecycle import started_body
 from loom.commands.money import Share, Wish
 from loom.commands.node_writer import demand_text_node, demand_visible

@@ -5,7 +5,7 @@ from typing import Any
 
 from loom.access import Actor, documents_for
 from loom.commands import document_log
-from loom.commands.command_args import Args
+from loom.commands.context import Args
 from loom.commands.documents import (
     Kind,
     changing,

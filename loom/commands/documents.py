@@ -9,8 +9,16 @@ from django.db.models import QuerySet
 
 from loom.access import Actor, documents_for
 from loom.commands import document_log
-from loom.commands.command_args import Args, RefField, Written
-from loom.commands.context import Context, Op, Reply, get_document, get_window
+from loom.commands.context import (
+    Args,
+    Context,
+    Op,
+    RefField,
+    Reply,
+    Written,
+    get_document,
+    get_window,
+)
 from loom.commands.lenses import move_along, range_of
 from loom.commands.links import join, link_body
 from loom.commands.registry import command, item_of

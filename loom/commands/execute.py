@@ -11,8 +11,7 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor
 from loom.commands import node_writer, receipts, registry
-from loom.commands.command_args import Args, ArgsT
-from loom.commands.context import Answer, Context, Reply, Request
+from loom.commands.context import Answer, Args, ArgsT, Context, Reply, Request
 from loom.commands.dry_runs import ReadsItsWritesError, reading_only, writes_withheld
 from loom.commands.node_writer import (
     locked,

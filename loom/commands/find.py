@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from loom.access import demand, documents_for, linked_to
-from loom.commands.command_args import Args, RefField, Written
-from loom.commands.context import Context, Reply, get_document
+from loom.commands.context import Args, Context, RefField, Reply, Written, get_document
 from loom.commands.registry import command, get_node, touched, tree_of
 from loom.commands.view import counted
 from loom.commands.windows import place_window, title_of, weighed, within_limit

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.commands import people
-from loom.commands.command_args import Args, Secret
+from loom.commands.context import Args, Secret
 from loom.commands.execute import execute
 from loom.commands.registry import Change, action
 from loom.events.streams import Writer, access_changed

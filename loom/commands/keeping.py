@@ -4,8 +4,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Literal
 
 from loom.access import demand, may_reach
-from loom.commands.command_args import Args, RefField, Written
-from loom.commands.context import Context, Reply, get_document, get_window, no_window
+from loom.commands.context import (
+    Args,
+    Context,
+    RefField,
+    Reply,
+    Written,
+    get_document,
+    get_window,
+    no_window,
+)
 from loom.commands.registry import command, get_node, tree_of
 from loom.commands.windows import (
     close_window,

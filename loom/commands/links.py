@@ -4,8 +4,7 @@ from typing import Annotated
 
 from django.db.models import Q
 
-from loom.commands.command_args import Args, RefField, Written
-from loom.commands.context import Context, Op, Reply, get_document
+from loom.commands.context import Args, Context, Op, RefField, Reply, Written, get_document
 from loom.commands.node_writer import make_items
 from loom.commands.registry import command, get_node, touched, tree_of
 from loom.commands.windows import link_type

@@ -6,8 +6,7 @@ from typing import Annotated
 from django.db.models import QuerySet
 
 from loom.access import Actor
-from loom.commands.command_args import Args, RefField, Written
-from loom.commands.context import Context, Op, Reply, get_document
+from loom.commands.context import Args, Context, Op, RefField, Reply, Written, get_document
 from loom.commands.execute import execute
 from loom.commands.node_writer import make_items
 from loom.commands.registry import Change, action, command, get_own_node, tree_of

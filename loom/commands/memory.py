@@ -2,8 +2,7 @@
 
 from typing import Annotated, Literal
 
-from loom.commands.command_args import Args, RefField, Written
-from loom.commands.context import Context, Reply
+from loom.commands.context import Args, Context, RefField, Reply, Written
 from loom.commands.lenses import aimed
 from loom.commands.registry import command, get_node, touched
 from loom.commands.view import counted, in_one_line, is_stretch, stretch_of

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from loom.access import may_reach
-from loom.commands.command_args import Args, RefField, Written
-from loom.commands.context import Context, Reply
+from loom.commands.context import Args, Context, RefField, Reply, Written
 from loom.commands.node_writer import demand_visible
 from loom.commands.registry import command, get_node, get_own_node, touched, tree_of
 from loom.commands.view import counted

@@ -16,8 +16,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from loom import access
-from loom.commands.command_args import Secret
-from loom.commands.context import Context, Op
+from loom.commands.context import Context, Op, Secret
 from loom.events import streams
 from loom.events.streams import Writer
 from loom.models import (

@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from loom.commands import drafts as draft_commands
 from loom.commands import node_writer
-from loom.commands.command_args import Args, RefField, Written
-from loom.commands.context import Context, Op, Reply
+from loom.commands.context import Args, Context, Op, RefField, Reply, Written
 from loom.commands.drafts import settle_draft
 from loom.commands.lenses import Target, common_prefix, follow, target_of
 from loom.commands.node_writer import (

@@ -13,7 +13,7 @@ from django.utils import timezone
 from loom.access import Actor
 from loom.commands import money
 from loom.commands.agent_templates import begun
-from loom.commands.command_args import Args, Secret
+from loom.commands.context import Args, Secret
 from loom.commands.execute import execute
 from loom.commands.groves import demand_name, names_taken
 from loom.commands.money import allowed_addresses, key_of, mark_of, open_sealed, seal

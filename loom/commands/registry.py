@@ -13,12 +13,14 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor, demand_role, get_actor
-from loom.commands.command_args import Args, ArgsT, form_of
 from loom.commands.context import (
     LATER,
+    Args,
+    ArgsT,
     Context,
     Reply,
     Request,
+    form_of,
     no_node,
     node_shown,
     tree_named,

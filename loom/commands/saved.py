@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from loom.access import Actor, demand_role, demand_writable
 from loom.commands import registry
-from loom.commands.command_args import Args
+from loom.commands.context import Args
 from loom.commands.execute import execute
 from loom.commands.registry import Change, action
 from loom.grammar.lines import read

@@ -16,7 +16,7 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor, documents_for
 from loom.commands import generation_lifecycle, money
-from loom.commands.command_args import Args
+from loom.commands.context import Args
 from loom.commands.execute import execute
 from loom.commands.groves import NO_MODEL
 from loom.commands.money import Wish

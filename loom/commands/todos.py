@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from loom.commands import node_writer
-from loom.commands.command_args import Args, RefField, Written
-from loom.commands.context import Context, Reply
+from loom.commands.context import Args, Context, RefField, Reply, Written
 from loom.commands.node_writer import NewNode, demand_text
 from loom.commands.nodes import made_nodes
 from loom.commands.registry import command, touched

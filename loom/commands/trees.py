@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.commands.command_args import Args
+from loom.commands.context import Args
 from loom.commands.execute import execute
 from loom.commands.node_writer import MODES, NewNode, add_node
 from loom.commands.registry import Change, action

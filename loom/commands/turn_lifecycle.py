@@ -11,7 +11,7 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor
 from loom.commands import generation_lifecycle, money, node_writer, web_search
-from loom.commands.command_args import Args
+from loom.commands.context import Args
 from loom.commands.execute import execute
 from loom.commands.generation_lifecycle import started_body
 from loom.commands.money import Wish

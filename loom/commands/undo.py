@@ -21,8 +21,7 @@ from loom.commands import (
     node_writer,
     registry,
 )
-from loom.commands.command_args import Args, RefField, Written
-from loom.commands.context import Context, Op, Reply
+from loom.commands.context import Args, Context, Op, RefField, Reply, Written
 from loom.commands.node_writer import flag
 from loom.commands.registry import command
 from loom.commands.view import in_one_line

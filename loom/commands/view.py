@@ -9,8 +9,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from loom.access import Actor
-from loom.commands.command_args import Args, RefField, Written
-from loom.commands.context import Context, Reply
+from loom.commands.context import Args, Context, RefField, Reply, Written
 from loom.commands.lenses import aimed, shown_part
 from loom.commands.registry import command, get_node, touched, tree_of
 from loom.events.streams import enqueue

@@ -12,8 +12,7 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.commands import money, node_writer
-from loom.commands.command_args import Args, Secret, Written
-from loom.commands.context import Context, Reply
+from loom.commands.context import Args, Context, Reply, Secret, Written
 from loom.commands.execute import execute
 from loom.commands.money import allowed_addresses, open_sealed, seal
 from loom.commands.participants import demand_callable

@@ -15,8 +15,7 @@ from django.views.decorators.http import require_POST
 
 from loom import access
 from loom.access import Actor
-from loom.commands.command_args import checked
-from loom.commands.context import Answer, Request
+from loom.commands.context import Answer, Request, checked
 from loom.commands.continuing import Continue, continue_
 from loom.commands.execute import execute, execute_line
 from loom.commands.nodes import Respond, respond

@@ -10,8 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from loom import commands
 from loom.access import Actor
 from loom.commands import registry
-from loom.commands.command_args import checked
-from loom.commands.context import Reply, Request
+from loom.commands.context import Reply, Request, checked
 from loom.commands.continuing import Continue, continue_
 from loom.commands.execute import execute, execute_line, line_of
 from loom.commands.marks import Tag, tag
