@@ -1,5 +1,5 @@
-"""A generation from its request to its text: what the round of a turn is sent and in which order,
-the taking of what waits in a lane, under a lease, and the text of a candidate while it grows."""
+"""A generation from its request to its text: what the round of a turn is sent, what a generation
+asks for, the text of a candidate while it grows, and what the rounds of a turn said."""
 
 import asyncio
 import contextlib
@@ -74,13 +74,6 @@ from loom.rules.link_types import STORED
 from loom.rules.node_values import count
 from loom.rules.windows import refs_named
 
-MAX_TRIES = 3
-LOST = "interrupted:worker lost"
-
-CAPABILITY = "grammar"
-
-CONCLUDE_S = 60
-
 # The next request of a loom-aware agent, for a place.
 
 
@@ -153,6 +146,37 @@ def round_of(kept: dict[str, Any]) -> Round:
 
 
 # The grammar that an agent's answer is held to, where its provider takes one.
+
+
+CAPABILITY = "grammar"
+
+
+def grammar_for(
+    actor: Actor,
+    provider: Provider,
+    nodes: Sequence[str],
+    *,
+    acts: bool = False,
+    verbs: Collection[str] = (),
+) -> str:
+    """What the agent who acts may write: prose, and lines of the commands that are open to
+    him and to whoever asked him, about `nodes` (local ids); "" where the provider takes no
+    grammar and the participant does not say that its server does.
+
+    With `acts` an answer is one line: a model too small to think of one then acts. With
+    `verbs` only these are lines.
+    """
+    agent = actor.participant
+    if not provider.grammar and CAPABILITY not in agent.capabilities:
+        return ""
+    others = Participant.objects.filter(
+        grove_id=agent.grove_id, kind="model", archived_at__isnull=True
+    )
+    names = others.exclude(pk=agent.pk).values_list("name", flat=True)
+    known = Known(tuple(nodes), (*LISTS, *sorted(STORED)), tuple(names))
+    open_to = (one for one in registry.listed() if one.permissions <= actor.permissions)
+    forms = (one.form for one in open_to if not verbs or one.verb in verbs)
+    return grammar_of(forms, known, acts=acts)
 
 
 # What a generation asks for: from rows to the plain values of an order.
@@ -277,6 +301,18 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
         until=until,
         allow=allowed_addresses(asked.base_url, allow_private=agent.allow_private),
     )
+
+
+CONCLUDE_S = 60
+
+
+def until_of(turn: Turn) -> datetime:
+    """When the current round of a turn has to end: with the time of the turn; the round in
+    which it may conclude has CONCLUDE_S more."""
+    end = turn.created_at + timedelta(milliseconds=budget_of(turn).milliseconds)
+    if turn.is_concluding:
+        return max(end, timezone.now() + timedelta(seconds=CONCLUDE_S))
+    return end
 
 
 # The text of one generation while it grows.
@@ -412,6 +448,29 @@ class Candidate:
 # What becomes of a generation whose worker went away.
 
 
+MAX_TRIES = 3
+
+LOST = "interrupted:worker lost"
+
+
+def was_lost(taken: Generation, lease: str) -> bool:
+    """Ends a generation whose worker went away in the middle of its text, or three times, or
+    too dearly."""
+    error: dict[str, Any] | None = None
+    if not taken.text and taken.tries > MAX_TRIES:
+        said = "The worker was lost each time this was tried."
+        error = CommandError("UNAVAILABLE", said, hint="Try again.").body
+    elif not taken.text:
+        if taken.tries == 1 or is_paid_for(taken):
+            return False
+        error = money.used_up().body
+    end(taken, lease, finish=LOST, error=error)
+    return True
+
+
+# What the rounds of a turn said.
+
+
 def reply_of(said: Generation) -> Reply:
     """What a round said, read from its row alone: the same however often it is read."""
     return _read(said.text, said.finish == "complete")
@@ -431,55 +490,3 @@ def prose(turn: Turn) -> str:
     if last is not None and not any(one["generation"] == last.uid for one in turn.rounds):
         parts.append(reply_of(last).prose)
     return next((part for part in reversed(parts) if part.strip()), "")
-
-
-def until_of(turn: Turn) -> datetime:
-    """When the current round of a turn has to end: with the time of the turn; the round in
-    which it may conclude has CONCLUDE_S more."""
-    end = turn.created_at + timedelta(milliseconds=budget_of(turn).milliseconds)
-    if turn.is_concluding:
-        return max(end, timezone.now() + timedelta(seconds=CONCLUDE_S))
-    return end
-
-
-def grammar_for(
-    actor: Actor,
-    provider: Provider,
-    nodes: Sequence[str],
-    *,
-    acts: bool = False,
-    verbs: Collection[str] = (),
-) -> str:
-    """What the agent who acts may write: prose, and lines of the commands that are open to
-    him and to whoever asked him, about `nodes` (local ids); "" where the provider takes no
-    grammar and the participant does not say that its server does.
-
-    With `acts` an answer is one line: a model too small to think of one then acts. With
-    `verbs` only these are lines.
-    """
-    agent = actor.participant
-    if not provider.grammar and CAPABILITY not in agent.capabilities:
-        return ""
-    others = Participant.objects.filter(
-        grove_id=agent.grove_id, kind="model", archived_at__isnull=True
-    )
-    names = others.exclude(pk=agent.pk).values_list("name", flat=True)
-    known = Known(tuple(nodes), (*LISTS, *sorted(STORED)), tuple(names))
-    open_to = (one for one in registry.listed() if one.permissions <= actor.permissions)
-    forms = (one.form for one in open_to if not verbs or one.verb in verbs)
-    return grammar_of(forms, known, acts=acts)
-
-
-def was_lost(taken: Generation, lease: str) -> bool:
-    """Ends a generation whose worker went away in the middle of its text, or three times, or
-    too dearly."""
-    error: dict[str, Any] | None = None
-    if not taken.text and taken.tries > MAX_TRIES:
-        said = "The worker was lost each time this was tried."
-        error = CommandError("UNAVAILABLE", said, hint="Try again.").body
-    elif not taken.text:
-        if taken.tries == 1 or is_paid_for(taken):
-            return False
-        error = money.used_up().body
-    end(taken, lease, finish=LOST, error=error)
-    return True

@@ -344,6 +344,42 @@ def end_generation(uid: str, lease: str, ending: Ending) -> None:
     )
 
 
+def create_call(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> Call:
+    """The call's row, made while the request goes out and tied to its generations."""
+    first = generations[0]
+    call = Call(
+        tree=first.tree,
+        participant=first.participant,
+        provider=order.provider.name,
+        configuration=order.configuration,
+        request=attempt.request,
+        note=order.note,
+        strategy=order.strategy,
+        purpose=order.purpose,
+        turn=first.turn,
+    )
+    for generation in generations:
+        persistently(partial(generation_lifecycle.begin_call, generation, call))
+    return call
+
+
+def seal(call: Call, attempt: Attempt) -> None:
+    """Keeps what came back, without keys. Nothing where its tree is being erased."""
+    if not Call.objects.filter(pk=call.pk, tree__erasing_at__isnull=True).exists():
+        return
+    body, is_exact = attempt.received
+    received = Received(
+        body=body,
+        status=attempt.status,
+        headers=attempt.headers,
+        usage=attempt.usage,
+        exact=is_exact,
+        started_at=attempt.started_at,
+        first_at=attempt.first_at,
+    )
+    persistently(lambda: generation_lifecycle.seal(call, received))
+
+
 # The runs of this process.
 
 
@@ -440,39 +476,3 @@ async def _one(held: Held) -> str:
     finally:
         current.discard(run)
     return held.lane
-
-
-def create_call(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> Call:
-    """The call's row, made while the request goes out and tied to its generations."""
-    first = generations[0]
-    call = Call(
-        tree=first.tree,
-        participant=first.participant,
-        provider=order.provider.name,
-        configuration=order.configuration,
-        request=attempt.request,
-        note=order.note,
-        strategy=order.strategy,
-        purpose=order.purpose,
-        turn=first.turn,
-    )
-    for generation in generations:
-        persistently(partial(generation_lifecycle.begin_call, generation, call))
-    return call
-
-
-def seal(call: Call, attempt: Attempt) -> None:
-    """Keeps what came back, without keys. Nothing where its tree is being erased."""
-    if not Call.objects.filter(pk=call.pk, tree__erasing_at__isnull=True).exists():
-        return
-    body, is_exact = attempt.received
-    received = Received(
-        body=body,
-        status=attempt.status,
-        headers=attempt.headers,
-        usage=attempt.usage,
-        exact=is_exact,
-        started_at=attempt.started_at,
-        first_at=attempt.first_at,
-    )
-    persistently(lambda: generation_lifecycle.seal(call, received))

@@ -1,5 +1,5 @@
-"""An answer as it comes: the text and the events of its stream, the images of its request, and one
-attempt to read it to its end."""
+"""An answer as it comes: the text and the events of its stream, the images of its request, one
+attempt to read it to its end, and what it says: its lines, and where it may be cut."""
 
 import json
 import re
@@ -387,6 +387,9 @@ def masked(text: str, key: str) -> str:
 
 def _public(headers: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name not in _SECRET_HEADERS}
+
+
+# What an answer says.
 
 
 def read_reply(text: str, language: Language, *, finished: bool) -> Reply:

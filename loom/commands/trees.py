@@ -230,7 +230,7 @@ def public_link_body(one: PublicLink) -> dict[str, object]:
     }
 
 
-# Trees as wholes: their head, the archive, and erasing. Growing them is in `growth`.
+# Trees as wholes: their head, the archive, and erasing. Nodes are written by `node_writer`.
 
 
 STEERING = ("memory", "author_note", "note_depth", "lore_scan", "lore_budget")

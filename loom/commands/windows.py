@@ -1,4 +1,4 @@
-"""Windows: what a participant keeps in view (docs/model.md §3)."""
+"""Windows: what a participant keeps in view (docs/model.md §3), with settings; who may steer it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

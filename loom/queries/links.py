@@ -1,4 +1,5 @@
-"""Links of a node or tree for readers who may see both ends, and portals grouped by type."""
+"""Links as they are stored, for readers who may see both ends; portals grouped by type; and what
+can be reached over links. Those of one item, as it sees them, are in `node_context`."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -90,9 +91,6 @@ def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
         }
         for link in links
     ]
-
-
-# The links of one item, as they are read from its side.
 
 
 # Portals: the links of nodes, grouped by type as they are read from each node's side.

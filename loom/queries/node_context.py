@@ -1,4 +1,5 @@
-"""What belongs to the nodes of a path: siblings, versions, annotations, links, marks, counts."""
+"""What belongs to the nodes of a path: siblings, versions, annotations, links and the documents
+that embed them, marks, counts."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ import pytest
 
 from tests.house.catalogues import LOCALES, pseudo, stored, taken
 
-pytestmark = pytest.mark.xdist_group("catalogues")  # the words are taken out once
-
 
 @pytest.mark.parametrize("domain", ["django", "djangojs"])
 def test_the_english_catalogue_is_that_of_the_sources(domain: str) -> None:

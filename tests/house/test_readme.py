@@ -83,7 +83,6 @@ def started(running: Server) -> Started:
 
 
 @pytest.mark.kill
-@pytest.mark.xdist_group("server")
 @pytest.mark.parametrize(
     "line", [line for line in _lines() if line.startswith(PYTHON + "manage.py loom")]
 )
@@ -92,7 +91,6 @@ def test_each_command_runs(started: Started, line: str) -> None:
 
 
 @pytest.mark.kill
-@pytest.mark.xdist_group("server")
 def test_the_request_is_answered(started: Started) -> None:
     answered = started.get(next(line for line in _lines() if line.startswith("curl")))
     assert answered.status_code == 200
@@ -100,7 +98,6 @@ def test_the_request_is_answered(started: Started) -> None:
 
 
 @pytest.mark.kill
-@pytest.mark.xdist_group("server")
 def test_the_addresses_it_names_answer(started: Started) -> None:
     addresses = re.findall(r"`(/api/[a-z/]+)`", README)
     assert addresses
@@ -109,7 +106,6 @@ def test_the_addresses_it_names_answer(started: Started) -> None:
 
 
 @pytest.mark.kill
-@pytest.mark.xdist_group("server")
 def test_a_backup_is_written(started: Started, tmp_path: Path) -> None:
     commands = re.findall(r"`(manage\.py \w+ FILE)`", README)
     assert commands == ["manage.py backup FILE", "manage.py restore FILE"]

@@ -13,7 +13,7 @@ from tests.databases import copy_started_data
 from tests.house.processes import ROOT, Server, server, wait_for, wait_until_well
 from tests.patience import PATIENCE_S
 
-pytestmark = [pytest.mark.kill, pytest.mark.xdist_group("server")]
+pytestmark = pytest.mark.kill
 
 
 @pytest.fixture

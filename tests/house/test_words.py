@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.house.catalogues import taken
 from tests.house.sources import ROOT, files, name_of, nodes_of, text_of
 
@@ -132,7 +130,6 @@ ONCE = {
 }
 
 
-@pytest.mark.xdist_group("catalogues")  # the words are taken out once
 def test_pages_say_nothing_in_the_words_that_were_replaced() -> None:
     """Every text of a page that is translated, and what a template or script says besides."""
     said = {

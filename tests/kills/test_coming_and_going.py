@@ -16,7 +16,7 @@ from tests.patience import PATIENCE_S
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, cuts, holds
 
-pytestmark = [pytest.mark.kill, pytest.mark.xdist_group("heddle")]
+pytestmark = pytest.mark.kill
 
 
 class Page:

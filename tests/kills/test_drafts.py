@@ -7,7 +7,7 @@ import pytest
 
 from tests.kills.heddle import Heddle, until
 
-pytestmark = [pytest.mark.kill, pytest.mark.xdist_group("heddle")]
+pytestmark = pytest.mark.kill
 
 
 def test_a_killed_web_server_has_every_draft_it_acknowledged(

@@ -11,7 +11,7 @@ import pytest
 from tests.kills.heddle import Heddle, until
 from tests.patience import PATIENCE_S
 
-pytestmark = [pytest.mark.kill, pytest.mark.xdist_group("heddle")]
+pytestmark = pytest.mark.kill
 NODES = 12_000
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.kills.heddle import Heddle, until
 from tests.patience import PATIENCE_S
 
-pytestmark = [pytest.mark.kill, pytest.mark.xdist_group("heddle")]
+pytestmark = pytest.mark.kill
 NODES = 20_000
 HALF = "SELECT COUNT(*) FROM loom_node WHERE text LIKE 'killed text %'"
 TREES = "SELECT COUNT(DISTINCT tree_id) FROM loom_node WHERE text LIKE 'killed text %'"

@@ -11,7 +11,7 @@ from tests.kills.heddle import Heddle, until
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import holds, says, tokens
 
-pytestmark = [pytest.mark.kill, pytest.mark.xdist_group("heddle")]
+pytestmark = pytest.mark.kill
 USING = 'using agent:"Scripted"'
 
 

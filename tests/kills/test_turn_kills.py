@@ -18,7 +18,7 @@ from tests.kills.postgres import Postgres
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, says, stalls
 
-pytestmark = [pytest.mark.kill, pytest.mark.xdist_group("scene")]
+pytestmark = pytest.mark.kill
 postgres_only = pytest.mark.postgres
 ON_POSTGRES = os.environ.get("DATABASE_URL", "").startswith("postgres")
 SAID = 'One.\n→ annotate here "a"\n→ annotate here "b"\n→ list here\n'

@@ -24,7 +24,6 @@ from tests.providers.scripts import (
     tokens,
 )
 
-pytestmark = pytest.mark.xdist_group("litellm")  # its import takes seconds in each process
 KEY = "sk-of-a-test"
 
 

@@ -14,7 +14,6 @@ import pytest
 from loom.rules.provider_kinds import LITELLM_BY_HANDLER, LITELLM_BY_SDK
 from tests.patience import PATIENCE_S
 
-pytestmark = pytest.mark.xdist_group("litellm")  # one process asks them all, and imports it
 PROVEN = sorted(LITELLM_BY_SDK | LITELLM_BY_HANDLER)
 SECRET = "key-of-the-operator"
 CHILD = r"""

@@ -18,7 +18,6 @@ from tests.house.catalogues import pseudo, speak_pseudo
 from tests.web.conftest import Visitor
 
 # One process takes all words out of the sources, once.
-pytestmark = pytest.mark.xdist_group("catalogues")
 
 # Words of people and of this test; words that are the same in every language.
 NAMES = """

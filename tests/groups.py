@@ -1,0 +1,45 @@
+"""Which tests of a run in several processes go to one of them: those that share what is slow to
+start, such as a Heddle or the import of LiteLLM.
+
+In place of the marks of pytest-xdist, which write the group into the id of a test; pytest 9.2 no
+longer takes it from there. Processes that do not collect tests know only the ids, so groups are
+named by the beginnings of ids.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from xdist.scheduler import LoadGroupScheduling
+
+GROUPS = {
+    "tests/kills/test_turn_kills.py": "a Heddle with an agent",
+    "tests/kills/test_random_kills.py": "",  # starts its own; goes on beside the others
+    "tests/kills/": "a Heddle",
+    "tests/house/test_server.py": "the command of the README",
+    "tests/house/test_readme.py": "the command of the README",
+    "tests/providers/test_litellm": "LiteLLM",
+    "tests/house/test_catalogues.py": "catalogues of words",
+    "tests/house/test_words.py": "catalogues of words",
+    "tests/web/test_languages.py": "catalogues of words",
+}
+
+
+def group_of(nodeid: str) -> str:
+    """The group of a test; its own id where it has none."""
+    return next((name for start, name in GROUPS.items() if nodeid.startswith(start)), "") or nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> "LoadGroupScheduling | None":
+    """The scheduler of `--dist loadgroup`, with the groups above."""
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class Groups(LoadGroupScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(nodeid)
+
+    return Groups(config, log)
