@@ -33,15 +33,24 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("heddle")
 
 
+# Files with tests that take seconds each, or that one process runs in one go.
+LONG = (
+    "test_bad_requests test_equal_counts test_injection test_litellm test_litellm_connections "
+    "test_readme test_schema test_stalls test_two_groves test_waiting"
+).split()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What starts processes and waits for them comes first, so that other tests are run
-    meanwhile: the random kills, then whatever else is marked `kill`, then the long machines."""
+    meanwhile: the random kills, then whatever else is marked `kill`; then what takes long, so
+    that no process ends much later than the others."""
 
     def place(item: pytest.Item) -> tuple[int, str]:
         if item.get_closest_marker("kill"):
             is_random = item.path.name == "test_random_kills.py"
             return (0 if is_random else 1, item.path.parent.name)
-        return (2 if item.path.parent.name == "machines" else 3, "")
+        is_long = item.path.parent.name == "machines" or item.path.stem in LONG
+        return (2 if is_long else 3, "")
 
     items.sort(key=place)
 

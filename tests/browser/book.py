@@ -33,6 +33,18 @@ def nodes_of(page: Page) -> list[str]:
     return found
 
 
+def has_nodes(page: Page, texts: list[str]) -> None:
+    """Waits until `nodes_of` are these: the editor follows a move a moment after the cards."""
+    page.wait_for_function(
+        """texts => {
+            const {editor} = document.querySelector("loom-buffer");
+            const found = [...editor.ids, ""].map((_, place) => editor.stretch(place).text);
+            return JSON.stringify(found) === JSON.stringify(texts);
+        }""",
+        arg=texts,
+    )
+
+
 def working(page: Page, text: str) -> None:
     """Waits until this is what is underlined: typed, and no node yet."""
     page.wait_for_function(
