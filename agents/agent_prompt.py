@@ -138,6 +138,7 @@ def visible_of(path: Sequence[NodeRow]) -> Sequence[NodeRow]:
 
 
 def stops_of(place: Place) -> tuple[Stop, ...]:
+    """The nodes of the path as the agent is sent them, root first."""
     own = place.actor.participant
     asked = place.turn.input_node_id if place.turn else None
     sent = sent_of(place.read)
@@ -182,6 +183,7 @@ def _as_sent(row: NodeRow, own: Participant) -> Stop:
 
 
 def view_of(place: Place) -> View:
+    """What the sections of a request are rendered from."""
     mode: Literal["dialogue", "buffer"] = "buffer" if place.tree.mode == "buffer" else "dialogue"
     return View(
         revision=place.workspace.revision,
@@ -469,6 +471,7 @@ def agents_for(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def commands_for(actor: Actor) -> tuple[Syntax, ...]:
+    """The commands that the agent may use here, as INSTRUCTIONS teach them."""
     without = web_search.unusable(actor) if WEB_SEARCH in actor.permissions else frozenset()
     return _usable(actor.permissions, without, len(registry.verbs()))
 

@@ -131,5 +131,6 @@ def end(
 
 
 def is_paid_for(taken: Generation) -> bool:
+    """Counts the call of a lost worker. Whether the day's money is enough to ask again."""
     with transaction.atomic():
         return money.lose(taken)

@@ -84,7 +84,7 @@ def order_of_candidate(generation: Generation, asked: Asked, *, is_shown: bool, 
         auth=participant.auth,
     )
     asker = asker_of(generation)
-    reading = reading_of(generation, asker, asked.provider, then)
+    reading = _reading_of(generation, asker, asked.provider, then)
     allow = allowed_addresses(asked.base_url, allow_private=participant.allow_private)
     hashed = configuration_of(participant, reading.strategy)
     reader = access.acting_as(asker, participant)
@@ -153,7 +153,7 @@ def taken_settings(generation: Generation) -> tuple[dict[str, Any], str]:
     return kept, f"without {', '.join(left)}: this model does not take it" if left else ""
 
 
-def reading_of(generation: Generation, asker: Actor, provider: Provider, then: str) -> Reading:
+def _reading_of(generation: Generation, asker: Actor, provider: Provider, then: str) -> Reading:
     participant, tree = generation.participant, generation.tree
     workspace = access.known_workspace_of(generation.asked_by, tree)
     mode: Mode = "buffer" if tree.mode == "buffer" else "dialogue"

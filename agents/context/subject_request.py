@@ -198,10 +198,12 @@ def handed_over(system: str, text: str, way: str) -> Messages:
 
 
 def system_said(text: str) -> Messages:
+    """The system message with a text; none where it is empty."""
     return ({"role": "system", "content": text},) if text else ()
 
 
 def user_said(text: str) -> dict[str, str]:
+    """A message of the user."""
     return {"role": "user", "content": text}
 
 

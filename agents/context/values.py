@@ -197,6 +197,7 @@ class Pane:
 
 
 def pane_text(pane: Pane) -> str:
+    """A window as a request shows it."""
     head = [
         f"#{pane.number} {plain(pane.name)}",
         pane.extent,

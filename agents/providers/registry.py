@@ -392,6 +392,7 @@ def configuration_of(participant: "Participant", strategy: str | None) -> str:
 
 
 def first_of(*values: T | None) -> T | None:
+    """The first value that is not None; None where all are."""
     return next((value for value in values if value is not None), None)
 
 

@@ -319,6 +319,7 @@ def node_shown(context: Context, ref: Ref, *, slices: bool) -> Node:
 
 
 def tree_named(actor: Actor, name: str) -> Tree:
+    """The one tree of the grove with that title, as far as the actor may see it."""
     found = list(
         access.trees_for(actor)
         .filter(grove=actor.grove, title__iexact=name)

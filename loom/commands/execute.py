@@ -352,11 +352,9 @@ def _step_of(attempt: Attempt, workspace: Workspace, context: Context, window: W
 
 def _aside(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
     """A step that follows from that of a line. It is none of the turn's lines."""
-    actor = attempt.actor
     return numbered_step(
         workspace,
-        actor=actor.participant,
-        on_behalf_of=None if actor.person == actor.participant else actor.person,
+        by=attempt.actor,
         turn_uid=attempt.request.turn,
         position=attempt.position[:8],
         outcome="ok",
@@ -435,11 +433,9 @@ def _write_refused(attempt: Attempt, why: CommandError) -> int:
 
 
 def _step(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
-    actor = attempt.actor
     return numbered_step(
         workspace,
-        actor=actor.participant,
-        on_behalf_of=None if actor.person == actor.participant else actor.person,
+        by=attempt.actor,
         turn_uid=attempt.request.turn,
         position=attempt.position[:8],
         turn_place=attempt.request.place,

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from loom import access
+from loom.access import Actor
 from loom.commands.context import Context, Op, Secret
 from loom.events import streams
 from loom.events.streams import Writer
@@ -266,9 +267,6 @@ def stored(workspace: Workspace) -> Workspace:
     return made
 
 
-# Flags of slots, with their events.
-
-
 def flag(context: Context, node: Node, name: str, value: bool) -> Op:
     """Sets a flag (pruned, excluded: of the slot; version_pruned: of the version), writes
     the event, and returns the inverse."""
@@ -358,12 +356,10 @@ def next_step(workspace: Workspace) -> str:
 
 def write_step(context: Context, **fields: Any) -> Step:
     """A step that a command writes itself (undo: one for each inverse)."""
-    actor = context.actor
     is_own_origin = context.world.origin == next_step(context.workspace)
     step = numbered_step(
         context.workspace,
-        actor=actor.participant,
-        on_behalf_of=None if actor.person == actor.participant else actor.person,
+        by=context.actor,
         turn_uid=context.turn,
         **fields,
     )
@@ -373,11 +369,19 @@ def write_step(context: Context, **fields: Any) -> Step:
     return step
 
 
-def numbered_step(workspace: Workspace, *, items: Sequence[int] = (), **fields: Any) -> Step:
+def numbered_step(
+    workspace: Workspace, *, by: Actor, items: Sequence[int] = (), **fields: Any
+) -> Step:
+    """Writes the next step of a locked workspace, as done by somebody or by an agent for them."""
     workspace.steps_made += 1
     workspace.save(update_fields=["steps_made"])
     step = Step.objects.create(
-        workspace=workspace, seq=workspace.steps_made, at=timezone.now(), **fields
+        workspace=workspace,
+        seq=workspace.steps_made,
+        at=timezone.now(),
+        actor=by.participant,
+        on_behalf_of=None if by.person == by.participant else by.person,
+        **fields,
     )
     touch(step, items)
     return step

@@ -154,7 +154,7 @@ def canonical_line(body: str, below: str | None, verbs: Verbs) -> Line:
             continue
         because = reading.because or ""
         canonical = write(verb, form, values, because)
-        demand_size(canonical.partition("\n")[0])
+        _demand_size(canonical.partition("\n")[0])
         return Line(verb, number, values, because, canonical)
     raise _best(failures)
 
@@ -172,7 +172,7 @@ def _best(failures: list[tuple[tuple[bool, int, int], ParseError]]) -> ParseErro
     return max(reversed(failures), key=lambda failure: failure[0])[1]
 
 
-def demand_size(line: str) -> None:
+def _demand_size(line: str) -> None:
     if len(line) * 4 > MAX_LINE_BYTES and len(line.encode()) > MAX_LINE_BYTES:
         raise ParseError(
             "LIMIT_EXCEEDED",
@@ -238,7 +238,7 @@ def read(
     """
     refuse_controls(text)
     line, newline, rest = text.partition("\n")
-    demand_size(line)
+    _demand_size(line)
     verbs = Verbs(forms, aliases)
     body = verbs.body(line)
     below = rest if newline else None

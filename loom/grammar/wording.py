@@ -61,6 +61,7 @@ _AFTER_QUOTE = re.compile(r'"[.,;:!?…]+$')
 
 
 def several_readings(lines: tuple[str, ...], verbs: tuple[str, ...]) -> ParseError:
+    """The error of a line that could mean several commands, with the lines to write instead."""
     shown = " or ".join(line.partition("\n")[0] for line in lines[:MOST])
     return AmbiguousError(
         "INVALID_SYNTAX",

@@ -61,7 +61,7 @@ class NodeRow(NamedTuple):
     @property
     def more(self) -> Rest:
         """The columns that are mostly empty; read this once where several are needed."""
-        return _EMPTY if self.rest is None else Rest._make(json.loads(self.rest))
+        return NO_REST if self.rest is None else Rest._make(json.loads(self.rest))
 
     @property
     def created_at(self) -> datetime:
@@ -135,7 +135,7 @@ class NodeRow(NamedTuple):
         return [{"type": "text", "text": self.text}] if blocks is None else json.loads(blocks)
 
 
-_EMPTY = Rest()
+NO_REST = Rest()
 # Takes a third of the time of NodeRow._make; the columns below are as many as the fields.
 as_row: Callable[[tuple[Any, ...]], NodeRow] = partial(tuple.__new__, NodeRow)
 _IN_UTC = {

@@ -12,8 +12,8 @@ from loom.access import Actor, trees_for
 from loom.models import Node, Step, Tree
 from loom.queries import links, lookup, places
 from loom.queries.lookup import (
-    _EMPTY,
     EXCLUDED,
+    NO_REST,
     PRUNED,
     RESOLVED,
     SANDBOX,
@@ -493,5 +493,5 @@ def row_of(node: Node) -> NodeRow:
         parent_hash=node.parent_hash,
         hash=node.hash,
         flags=sum(bit << place for place, bit in enumerate(flags)),
-        rest=None if rest == _EMPTY else json.dumps(rest),
+        rest=None if rest == NO_REST else json.dumps(rest),
     )
