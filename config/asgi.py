@@ -25,7 +25,6 @@ from loom.live import consumers  # noqa: E402
 # every full collection (a path of 2,000 nodes over the API: 34 ms with, 26 without, measured). The
 # first request's views are loaded earlier for the same reason.
 import_module(settings.ROOT_URLCONF)
-gc.collect()
 gc.freeze()
 gc.enable()
 

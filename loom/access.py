@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import F, FilteredRelation, Q, QuerySet, Subquery, Value
+from django.db.models import F, FilteredRelation, Model, Q, QuerySet, Subquery, Value
 from django.db.models.expressions import Exists, OuterRef
 from django.db.models.functions import Concat
 from django.utils import timezone
@@ -39,11 +39,9 @@ from loom.models.base import Given, Prepared
 from loom.rules.errors import CommandError, not_found
 from loom.rules.limits import (
     CROSS_TREE,
-    GENERATE,
     OF_ROLE,
     READ_DOCUMENTS,
     ROLES,
-    WRITE,
     Permission,
     Role,
     Scope,
@@ -340,47 +338,57 @@ def demand_writable(tree: Tree) -> None:
         raise CommandError("REJECTED", said, hint=hint)
 
 
-def _of_grove(user: User, rows: QuerySet[Any], uid: str, what: str, via: str) -> tuple[Actor, Any]:
-    row = rows.filter(uid=uid).first()
+def _of_grove(user: User, rows: Prepared[Any], uid: str, what: str) -> tuple[Actor, Any]:
+    row = rows.first(uid=uid)
     if row is None:
         raise not_found(what)
-    owner: Any = row
-    for step in via.split("__"):
-        owner = getattr(owner, step)
     try:
-        return get_actor(user, owner), row
+        return get_actor(user, row.grove if hasattr(row, "grove") else row.tree.grove), row
     except CommandError:
         raise not_found(what) from None
 
 
+def _by_uid(model: type[Model], *near: str) -> Prepared[Any]:
+    """The row with an id and the rows near it, unless its tree is being erased."""
+
+    def rows() -> QuerySet[Any]:
+        found = model._default_manager.select_related(*near).filter(uid=Given("uid"))
+        return found.filter(tree__erasing_at__isnull=True) if near[0] == "tree__grove" else found
+
+    return Prepared(rows)
+
+
+_PARTICIPANT = _by_uid(Participant, "grove")
+_DOCUMENT = _by_uid(Document, "grove", "maker")
+_IMPORT = _by_uid(Import, "grove", "tree")
+_CALL = _by_uid(Call, "tree__grove", "participant", "turn")
+_GENERATION = _by_uid(Generation, "tree__grove", "participant", "point", "node")
+_TURN = _by_uid(
+    Turn, "tree__grove", "participant", "invoked_by__user", "invoked_at", "answers_below", "node"
+)
+_OF_WORKSPACE = _by_uid(Workspace, "tree__grove", "participant", "position")
+
+
 def get_participant(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Participant]:
     """A participant of one of the user's groves."""
-    rows = Participant.objects.select_related("grove")
-    actor, row = _of_grove(user, rows, uid, "This participant", "grove")
+    actor, row = _of_grove(user, _PARTICIPANT, uid, "This participant")
     demand_role(actor, role)
     return actor, row
 
 
-def _of_tree(user: User, rows: QuerySet[Any], uid: str, what: str) -> tuple[Actor, Any]:
-    return _of_grove(user, rows.filter(tree__erasing_at__isnull=True), uid, what, "tree__grove")
-
-
 def get_generation(user: User, uid: str) -> tuple[Actor, Generation]:
     """A generation in a tree the user may see."""
-    rows = Generation.objects.select_related("tree__grove", "participant", "point", "node")
-    return _of_tree(user, rows, uid, "This generation")
+    return _of_grove(user, _GENERATION, uid, "This generation")
 
 
 def get_call(user: User, uid: str) -> tuple[Actor, Call]:
     """A call in a tree the user may see."""
-    rows = Call.objects.select_related("tree__grove", "participant", "turn")
-    return _of_tree(user, rows, uid, "This call")
+    return _of_grove(user, _CALL, uid, "This call")
 
 
 def get_turn(user: User, uid: str) -> tuple[Actor, Turn]:
     """A turn in a tree the user may see."""
-    near = ("tree__grove", "participant", "invoked_by__user", "invoked_at", "answers_below")
-    return _of_tree(user, Turn.objects.select_related(*near, "node"), uid, "This turn")
+    return _of_grove(user, _TURN, uid, "This turn")
 
 
 def documents_for(actor: Actor, tree: Tree | None = None) -> QuerySet[Document]:
@@ -405,8 +413,7 @@ def linked_to(tree: Tree | tuple[Any, Any], rows: QuerySet[Document]) -> QuerySe
 
 def get_document(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Document]:
     """A document of one of the user's groves, for a member with at least `role`."""
-    of_groves = Document.objects.select_related("grove", "maker")
-    actor, row = _of_grove(user, of_groves, uid, "This document", "grove")
+    actor, row = _of_grove(user, _DOCUMENT, uid, "This document")
     demand_role(actor, role)
     return actor, row
 
@@ -449,8 +456,7 @@ def closed_steps(actor: Actor, steps: Iterable[Step]) -> set[int]:
 
 def get_import(user: User, uid: str) -> tuple[Actor, Import]:
     """An import into one of the user's groves."""
-    rows = Import.objects.select_related("grove", "tree")
-    return _of_grove(user, rows, uid, "This import", "grove")
+    return _of_grove(user, _IMPORT, uid, "This import")
 
 
 def get_image(user: User, sha256: str) -> Image:
@@ -464,12 +470,11 @@ def get_image(user: User, sha256: str) -> Image:
 
 def get_workspace(user: User, uid: str) -> tuple[Actor, Workspace]:
     """A workspace, perhaps not stored yet: a person's own, or an agent's of the user's groves."""
-    rows = Workspace.objects.select_related("tree__grove", "participant", "position")
-    rows = rows.filter(tree__erasing_at__isnull=True)
-    rows = rows.filter(Q(participant__user=user) | Q(participant__kind="model"))
-    found = rows.filter(uid=uid).first()
+    found = _OF_WORKSPACE.first(uid=uid)
     try:
-        if found is not None:
+        if found is not None and (
+            found.participant.kind == "model" or found.participant.user_id == user.pk
+        ):
             return get_actor(user, found.tree.grove), found
         of_tree, of_whom = workspace_parts(uid)
         actor, tree = get_tree(user, of_tree)
@@ -486,15 +491,3 @@ def workspace_owner(actor: Actor, uid: str) -> Participant:
     if found is None:
         raise not_found("This workspace")
     return found
-
-
-def abilities(actor: Actor, tree: Tree) -> dict[str, bool]:
-    """What the actor may do in the tree: one answer for page, API and socket."""
-    alive = tree.archived_at is None
-    return {
-        "write": alive and WRITE in actor.permissions,
-        "continue": alive and GENERATE in actor.permissions,
-        "archive": WRITE in actor.permissions,
-        "erase": actor.is_owner,
-        "share": actor.is_owner,
-    }

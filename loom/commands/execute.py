@@ -35,7 +35,7 @@ from loom.models import (
     Window,
     Workspace,
 )
-from loom.models.base import Given, Prepared
+from loom.models.base import Given, Prepared, update_row
 from loom.queries import lookup, workspace_bodies
 from loom.queries.windows import opened_by
 from loom.queries.workspaces import window_brief
@@ -291,7 +291,7 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
         last = context.steps[-1]
         last.message, last.quoted = message, quoted or None
         last.turn_place = attempt.request.place
-        last.save(update_fields=["message", "quoted", "turn_place"])
+        update_row(last, "message", "quoted", "turn_place")
     else:
         last = _step(
             attempt,

@@ -18,7 +18,7 @@ from django.db.models import F
 
 from config.env import provider_key
 from loom.models import Call, Generation, Participant, Purse
-from loom.models.base import today
+from loom.models.base import Given, Prepared, today
 from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
 from loom.rules.limits import daily_limit
@@ -187,15 +187,20 @@ def _spend(row: Generation, nano: int) -> None:
     Purse.objects.filter(participant=row.payer, day=row.day).update(spent=F("spent") + nano)
 
 
+_SHARING = Prepared(
+    lambda: (
+        Generation.objects.select_for_update(of=("self",))
+        .select_related("payer__grove", "node")
+        .filter(call=Given("call"))
+        .order_by("index")
+    )
+)
+
+
 def share_out(call: Call, usage: dict[str, Any]) -> None:
     """Corrects what the candidates of one answer came to, where the provider counted only the
     whole of it: the first read it for all. Needs a transaction."""
-    rows = list(
-        Generation.objects.select_for_update(of=("self",))
-        .select_related("payer__grove", "node")
-        .filter(call=call)
-        .order_by("index")
-    )
+    rows = _SHARING.all(call=call.pk)
     counts = counts_of(usage)
     if len(rows) < 2 or not counts.read:
         return

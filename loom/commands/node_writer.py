@@ -34,7 +34,7 @@ from loom.models import (
     Tree,
     Workspace,
 )
-from loom.models.base import Given, Prepared
+from loom.models.base import Given, Prepared, insert_row, update_row
 from loom.queries import lookup, outline
 from loom.queries.node_bodies import event_body, without_text
 from loom.rules import node_values
@@ -167,7 +167,7 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
     if writer.is_dry:
         writer.append("node.added", {})
         return node
-    node.save(force_insert=True)
+    insert_row(node)
     is_seen = new.parent is None or lookup.hidden_by(new.parent) is None
     if size is None:
         writer.sized(outline.measured(tree.pk))
@@ -374,8 +374,8 @@ def numbered_step(
 ) -> Step:
     """Writes the next step of a locked workspace, as done by somebody or by an agent for them."""
     workspace.steps_made += 1
-    workspace.save(update_fields=["steps_made"])
-    step = Step.objects.create(
+    update_row(workspace, "steps_made")
+    step = Step(
         workspace=workspace,
         seq=workspace.steps_made,
         at=timezone.now(),
@@ -383,6 +383,7 @@ def numbered_step(
         on_behalf_of=None if by.person == by.participant else by.person,
         **fields,
     )
+    insert_row(step)
     touch(step, items)
     return step
 
@@ -403,7 +404,7 @@ def write_view_event(
     workspace.outline = changed.get("outline", workspace.outline)
     workspace.augments = changed.get("augments", workspace.augments)
     workspace.revision += 1
-    workspace.save(update_fields=["position", "outline", "augments", "revision"])
+    update_row(workspace, "position", "outline", "augments", "revision")
     writer = streams.lock(workspace, actor=attempt.actor.participant.uid)
     writer.append(kind, {**changed, "revision": workspace.revision})
     writer.flush()
@@ -416,7 +417,7 @@ def answered(workspace: Workspace, seq: int, *, turn: str) -> None:
     """Writes the event that the answer of a step came later, in a turn (its uid) or ("") outside of
     one. Needs a transaction in which the workspace is locked."""
     workspace.revision += 1
-    workspace.save(update_fields=["revision"])
+    update_row(workspace, "revision")
     writer = streams.lock(workspace, actor=workspace.participant.uid)
     said = {"step": seq, **({"turn": turn} if turn else {})}
     writer.append("view.changed", {**said, "revision": workspace.revision})
@@ -436,7 +437,7 @@ def set_position(workspace: Workspace, node: Node, *, actor: Participant) -> Non
         return
     row.position = node
     row.revision += 1
-    row.save(update_fields=["position", "revision"])
+    update_row(row, "position", "revision")
     writer = streams.lock(row, actor=actor.uid)
     changed = {"position": lookup.node_ref(node, row.tree_id), "versions": {}}
     writer.append("view.changed", {**changed, "revision": row.revision})
@@ -449,7 +450,7 @@ def set_checkpoint(workspace: Workspace, head: int, *, actor: Participant) -> No
     row = locked(workspace)
     row.checkpoint = head
     row.revision += 1
-    row.save(update_fields=["checkpoint", "revision"])
+    update_row(row, "checkpoint", "revision")
     writer = streams.lock(row, actor=actor.uid)
     writer.append("view.changed", {"checkpoint": head, "revision": row.revision})
     writer.flush()

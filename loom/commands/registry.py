@@ -42,6 +42,7 @@ from loom.models import (
     Tree,
     Workspace,
 )
+from loom.models.base import insert_row
 from loom.queries import lookup, places
 from loom.rules import node_values
 from loom.rules.errors import CommandError, not_found
@@ -458,7 +459,7 @@ def _write_step(change: Change, what: Action[Any, Any], args: Args, **fields: An
     writer, author = change.writer, change.author
     assert author is not None
     own = Step.objects.filter(workspace=None, stream=writer.stream.name).order_by("-seq")
-    Step.objects.create(
+    step = Step(
         stream=writer.stream.name,
         seq=(own.values_list("seq", flat=True).first() or 0) + 1,
         actor=author,
@@ -468,3 +469,4 @@ def _write_step(change: Change, what: Action[Any, Any], args: Args, **fields: An
         at=change.now,
         **fields,
     )
+    insert_row(step)

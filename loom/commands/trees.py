@@ -45,6 +45,7 @@ from loom.models import (
     Window,
     Workspace,
 )
+from loom.models.base import insert_row
 from loom.rules.errors import CommandError, not_found
 from loom.rules.node_values import digest, instant
 from loom.rules.windows import TRUNCATIONS
@@ -435,7 +436,7 @@ def store_tree(tree: Tree, maker: Actor) -> None:
             "INVALID_SYNTAX", f"There is no mode {tree.mode!r}.", hint="dialogue or buffer"
         )
     tree.grove, tree.maker = maker.grove, maker.participant
-    tree.save(force_insert=True)
+    insert_row(tree)
 
 
 def add_root(writer: Writer, tree: Tree) -> Node:

@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from config.celery import app
 from loom.models import Event, Grove, Node, Stream, Tree, Workspace
-from loom.models.base import Given, Prepared, insert_rows
+from loom.models.base import Given, Prepared, insert_row, insert_rows, update_row
 from loom.rules.errors import CommandError
 
 log = logging.getLogger("heddle.announce")
@@ -385,17 +385,19 @@ class Writer:
         events, outside of dry runs."""
         if many:
             insert_rows(Event, [vars(one) for one in self._pending])
+        elif len(self._pending) == 1:
+            insert_row(self._pending[0])
         elif self._pending:
             Event.objects.bulk_create(self._pending, batch_size=500)
         self._pending = []
-        self.stream.save(update_fields=["head", "items", "leaves", "deepest"])
+        update_row(self.stream, "head", "items", "leaves", "deepest")
         if self.seqs:
             announce(self.stream.name, self.stream.head)
 
 
 def open_stream(item: Tree | Grove | Workspace) -> Stream:
     """Makes the stream of a new item."""
-    return Stream.objects.create(name=name_of(item))
+    return insert_row(Stream(name=name_of(item)))
 
 
 _LOCKED = Prepared(lambda: Stream.objects.select_for_update().filter(name=Given("name")))

@@ -107,6 +107,10 @@ def _agent(name: str, tree: Tree) -> Actor:
 class StartedCommand(BaseCommand):
     """Prints what to do if there is no Heddle yet, instead of an error about a missing table."""
 
+    # Django's checks import every view, which takes as long as the rest (measured). A test
+    # runs them.
+    requires_system_checks = ()
+
     def execute(self, *args: Any, **options: Any) -> str | None:
         """Runs the command. CommandError where the database is empty."""
         if not MigrationRecorder(connection).applied_migrations():

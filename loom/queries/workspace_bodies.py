@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.models import Draft, Generation, Node, Step, Task, Tree, Turn, VersionChoice, Workspace
+from loom.models.base import Given, Prepared
 from loom.queries.documents import title_key
 from loom.queries.outline import outline_of, outline_text
 from loom.queries.trees import position_of
@@ -79,6 +80,13 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
     }
 
 
+_GOING_ON = Prepared(
+    lambda: turns().filter(
+        participant=Given("participant"), tree=Given("tree"), ended_at__isnull=True
+    )
+)
+
+
 def status_of(actor: Actor, workspace: Workspace) -> dict[str, Any]:
     """The last step seen, how many there are, and how many tokens the view takes, as far as the
     actor may see it: in all and by section; the turn that goes on, and what it has used."""
@@ -90,10 +98,8 @@ def status_of(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "WINDOWS": sum(one.tokens for one in windows),
         "TODOS": count("\n".join(todos)),
     }
-    turn = turns().filter(
-        participant=workspace.participant_id, tree=workspace.tree_id, ended_at__isnull=True
-    )
-    now = turn.last()
+    going_on = _GOING_ON.all(participant=workspace.participant_id, tree=workspace.tree_id)
+    now = going_on[-1] if going_on else None
     seen = {
         "checkpoint": workspace.checkpoint,
         "steps": workspace.steps_made,

@@ -29,7 +29,7 @@ from loom.web import markdown
 from loom.web.candidates import quoted
 from loom.web.display import Who, cast_of
 from loom.web.node_parts import MAX_SHOWN, age_of
-from loom.web.requests import PersonRequest, known_node, person
+from loom.web.requests import PersonRequest, abilities, known_node, person
 
 
 @dataclass(frozen=True)
@@ -303,7 +303,7 @@ def history(request: PersonRequest, uid: str) -> HttpResponse:
         "events": [one for event in events if (one := sentence_of(event, cast)) is not None],
         "head": events[0].seq if events else 1,
         "tree": tree,
-        "can": access.abilities(actor, tree),
+        "can": abilities(actor, tree),
     }
     return render(request, "parts/history.html", context)
 

@@ -42,7 +42,7 @@ from loom.web.candidates import again
 from loom.web.display import cast_of
 from loom.web.groves import frame
 from loom.web.node_parts import MAX_SHOWN, age_of, found_for, personal, reader_of
-from loom.web.requests import PersonRequest, known_node, person
+from loom.web.requests import PersonRequest, abilities, known_node, person
 
 MOST = 50
 BEARER = '-H "Authorization: Bearer $HEDDLE_KEY"'
@@ -183,7 +183,7 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         "call": call_of(node),
         "failed": last_failure(node),
         "tree": tree,
-        "can": access.abilities(actor, tree),
+        "can": abilities(actor, tree),
     }
     drawn = render_to_string("parts/details.html", context, request)
     return HttpResponse(personal(drawn, reader_of(actor)))
@@ -199,7 +199,7 @@ def links(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         "node": node,
         "is_root": node.parent_slot_id is None,
         "links": [*links_of(actor, node), *mentioning(actor, node)],
-        "can": access.abilities(actor, tree),
+        "can": abilities(actor, tree),
     }
     return render(request, "parts/links.html", context)
 

@@ -22,6 +22,7 @@ from loom.queries.node_context import Spot
 from loom.queries.path_page import MOST_STEPS, NEAREST, Way, first_text
 from loom.queries.places import path_ids
 from loom.rules.errors import CommandError, not_found
+from loom.rules.limits import GENERATE, WRITE
 from loom.rules.node_values import looks_like_id
 from loom.rules.options import language_of
 
@@ -205,6 +206,18 @@ def place_of(actor: Actor, tree: Tree, workspace: Workspace, named: str) -> Plac
     return Place(
         actor, tree, workspace, lookup.selected_version(visible.slot_id, workspace) or visible
     )
+
+
+def abilities(actor: Actor, tree: Tree) -> dict[str, bool]:
+    """What the actor may do in the tree, for the parts of its page that offer it."""
+    alive = tree.archived_at is None
+    return {
+        "write": alive and WRITE in actor.permissions,
+        "continue": alive and GENERATE in actor.permissions,
+        "archive": WRITE in actor.permissions,
+        "erase": actor.is_owner,
+        "share": actor.is_owner,
+    }
 
 
 def node_named(tree: Tree, local_id: str) -> Node:

@@ -43,6 +43,7 @@ from loom.web.node_parts import Drawn, Found, drawn_from, drawn_of, found_for, r
 from loom.web.requests import (
     PersonRequest,
     Stretch,
+    abilities,
     person,
     place_at,
     stretch_above,
@@ -94,7 +95,7 @@ class _Page:
         return {
             "weave": weave_of(actor, self.way, cards, self.found.pieces, self.cast),
             "tree": self.visit.tree,
-            "can": access.abilities(actor, self.visit.tree),
+            "can": abilities(actor, self.visit.tree),
         }
 
     def path_context(self) -> dict[str, Any]:
@@ -152,7 +153,7 @@ def _settings(page: _Page) -> dict[str, Any]:
         "slot": here.slot_local_id,
         "workspace": visit.workspace.uid,
         "me": visit.actor.participant.uid,
-        "can": access.abilities(visit.actor, visit.tree),
+        "can": abilities(visit.actor, visit.tree),
         "versions": page.kept.choices,
         "cast": _cast_shown(page.cast),
     }
@@ -271,7 +272,7 @@ def about_page(request: PersonRequest, uid: str) -> HttpResponse:
         **frame(request, actor, "trees"),
         "tree": tree,
         "size": size_of(actor, tree),
-        "can": access.abilities(actor, tree),
+        "can": abilities(actor, tree),
         "tags": ", ".join(tags_on(actor, tree)),
         "failed": summaries.failures(tree),
     }

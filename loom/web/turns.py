@@ -34,7 +34,7 @@ from loom.rules.limits import GENERATE, WRITE
 from loom.rules.node_values import instant, without_name
 from loom.web.display import Who, cast_of
 from loom.web.node_parts import age_of
-from loom.web.requests import PersonRequest, person, place_at
+from loom.web.requests import PersonRequest, abilities, person, place_at
 
 MAX_TEXT = 20_000
 
@@ -254,7 +254,7 @@ def at_node(request: PersonRequest, uid: str) -> HttpResponse:
             (one.uid, cast[one.participant.uid], one.answers_below.local_id) for one in elsewhere
         ],
         "asides": shown(actor, _asides(tree), cast),
-        "can": access.abilities(actor, tree),
+        "can": abilities(actor, tree),
     }
     return render(request, "parts/turns.html", context)
 

@@ -39,6 +39,10 @@ def said(*words: str, **options: Any) -> list[str]:
     return out.getvalue().splitlines()
 
 
+def test_the_checks_of_django_find_nothing() -> None:
+    call_command("check", fail_level="WARNING")
+
+
 @pytest.fixture(autouse=True)
 def _no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any) -> None:
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
