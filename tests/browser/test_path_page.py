@@ -149,3 +149,24 @@ def test_a_form_that_was_refused_keeps_the_focus_in_its_field(heddle: Heddle, vi
     page.locator("form.inline-form .primary").press("Enter")
     expect(page.locator("form.inline-form [role=alert]")).to_contain_text("The text is empty.")
     expect(field).to_be_focused()
+
+
+def test_undo_in_a_message_takes_back_what_the_message_says(heddle: Heddle, visit: Open) -> None:
+    page = live(visit(f"/trees/{heddle.tree('Undo what is said', 'One.')}"))
+    first = page.locator("article.node").first
+    page.locator("main").press("b")
+    toast = page.locator("loom-toast .toast")
+    expect(toast).to_contain_text("Bookmark added")
+    page.get_by_label("Text of the next node").fill("Two.")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("article.node")).to_have_count(2)
+    toast.get_by_role("button", name="Undo").click()
+    expect(toast).to_contain_text("Undone")
+    expect(first.get_by_role("button", name="Bookmark", exact=True)).to_be_visible()
+    expect(page.locator("article.node")).to_have_count(2)
+
+
+def test_pinning_says_so_where_the_windows_are_not_in_view(heddle: Heddle, visit: Open) -> None:
+    page = live(visit(f"/trees/{heddle.tree('Pinned', 'One.')}"))
+    page.locator("main").press("p")
+    expect(page.locator("loom-toast .toast")).to_have_text("Pinned beside the text")
