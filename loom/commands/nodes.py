@@ -23,6 +23,7 @@ from loom.queries import lookup, places
 from loom.rules import node_values
 from loom.rules.errors import CommandError
 from loom.rules.limits import LOOM, WRITE
+from loom.rules.names import shown_title
 from loom.rules.windows import Span
 
 TITLE_LENGTH = 50
@@ -87,9 +88,10 @@ def made_nodes(*nodes: Node) -> tuple[Op, ...]:
 def title_from(context: Context, text: str) -> None:
     """Gives an untitled tree the first characters written in it as its title."""
     words = " ".join(text[: TITLE_LENGTH * 4].split())
-    if context.tree.title or not words:
+    title = shown_title(words[:TITLE_LENGTH].rstrip())
+    if context.tree.title or not title:
         return
-    context.tree.title = words[:TITLE_LENGTH]
+    context.tree.title = title
     Tree.objects.filter(pk=context.tree.pk).update(title=context.tree.title)
     context.world.append("tree.changed", {"tree": context.tree.uid, "title": context.tree.title})
 

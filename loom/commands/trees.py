@@ -47,6 +47,7 @@ from loom.models import (
 )
 from loom.models.base import insert_row
 from loom.rules.errors import CommandError, not_found
+from loom.rules.names import shown_title
 from loom.rules.node_values import digest, instant
 from loom.rules.windows import TRUNCATIONS
 
@@ -282,6 +283,8 @@ class TreeChanges(Args):
 def _change_tree(change: Change, args: TreeChanges) -> Tree:
     """Changes the head of a tree, or archives it, or takes it out of the archive."""
     fields = {name: getattr(args, name) for name in FIELDS if name in args.model_fields_set}
+    if "title" in fields:
+        fields["title"] = shown_title(args.title)
     _demand_fields(fields)
     row = Tree.objects.select_related("grove").get(pk=change.tree.pk)
     if row.erasing_at is not None:
@@ -435,6 +438,7 @@ def store_tree(tree: Tree, maker: Actor) -> None:
         raise CommandError(
             "INVALID_SYNTAX", f"There is no mode {tree.mode!r}.", hint="dialogue or buffer"
         )
+    tree.title = shown_title(tree.title)
     tree.grove, tree.maker = maker.grove, maker.participant
     insert_row(tree)
 

@@ -122,6 +122,11 @@ def _is_drawn(one: str) -> bool:
     )
 
 
+def shown_title(title: str) -> str:
+    """The title of a tree as it is kept: "" where a reader would see nothing of it."""
+    return title if skeleton(title) else ""
+
+
 def look_alike(name: str, taken: Iterable[str]) -> str:
     """The first of the taken names that is this one or looks like it; "" where none does."""
     same, shape = unicodedata.normalize("NFKC", name).casefold(), skeleton(name)

@@ -215,7 +215,7 @@ def _demand_number(one: Setting, value: Any) -> None:
     is_number = isinstance(value, kinds) and not isinstance(value, bool)
     if not is_number or not one.least <= value <= one.most:
         whole = "a whole number" if one.kind == "integer" else "a number"
-        raise _wrong(f"{one.name} is {whole} from {one.least:,} to {one.most:,}.", one.says)
+        raise _wrong(f"{one.name} is {whole} from {one.least:,.15g} to {one.most:,.15g}.", one.says)
 
 
 def _demand_colours(given: Any) -> None:

@@ -212,7 +212,7 @@ def _asked_with(generation: Generation | None, node: Node) -> dict[str, str]:
     said = {name: value for name, value in own.items() if value is not None}
     return {
         "settings_said": samplers_written({**said, **generation.settings})
-        or gettext("the model's own"),
+        or gettext("the model's own settings"),
         "settings_line": again(generation, generation.participant.name, node.local_id),
     }
 

@@ -58,6 +58,7 @@ def test_an_edit_asks_once_what_it_means_and_is_saved_when_it_is_left(
     book(page).press("Control+s")
     page.get_by_role("button", name="As a version; what follows stays").click()
     expect(page.locator(".working")).to_have_count(0)
+    expect(book(page)).to_be_focused()
     assert path_of(heddle, house)[0] == "The house, old, stood empty."
     assert path_of(heddle, house)[1:] == list(HOUSE[1:])
     caret(page, 3)

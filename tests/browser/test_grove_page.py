@@ -119,3 +119,14 @@ def test_the_list_shows_who_has_a_tree_open_and_narrows_by_tag(
     expect(page.locator(".tree-row")).to_have_count(1)
     page.get_by_role("link", name="#visited Show all trees").click()
     expect(page.locator(".tree-row").nth(1)).to_be_visible()
+
+
+def test_the_form_of_a_new_tree_opens_and_closes_by_its_button(heddle: Heddle, visit: Open) -> None:
+    heddle.tree("One tree", "One.")
+    page = visit("/")
+    form = page.locator(".new-tree")
+    form.locator("summary").press("Enter")
+    expect(form.get_by_label("Title")).to_be_visible()
+    expect(form.locator("summary")).to_be_focused()
+    form.locator("summary").press("Enter")
+    expect(form.get_by_label("Title")).to_be_hidden()

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Cookies, Heddle, Open, invited
+from tests.browser.conftest import PHONE, Cookies, Heddle, Open, invited
 from tests.browser.house import give
 from tests.browser.test_two_people import live
 
@@ -27,6 +27,20 @@ def test_what_is_written_offline_is_kept_and_sent_when_there_is_a_connection(
     expect(page.locator(".stretch")).to_contain_text("Written in a tunnel.")
     expect(unsent).to_have_count(0)
     expect(page.locator(".dot")).to_have_attribute("data-state", "live")
+
+
+def test_a_phone_has_a_status_line_while_it_is_offline(heddle: Heddle, visit: Open) -> None:
+    page = live(visit(f"/trees/{heddle.tree('On a train', 'One.')}", size=PHONE))
+    expect(page.locator("[data-live]")).to_be_hidden()
+    page.context.set_offline(True)
+    page.locator("#composer-text").fill("Written on a train.")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("[data-live]")).to_be_visible()
+    expect(page.locator("[data-live]")).to_have_text("offline · 1 not sent yet, kept here")
+    expect(page.get_by_role("button", name="Map", exact=True)).to_be_in_viewport(ratio=1)
+    page.context.set_offline(False)
+    expect(page.locator(".stretch")).to_contain_text("Written on a train.")
+    expect(page.locator("[data-live]")).to_be_hidden()
 
 
 def test_a_page_opened_offline_says_so_and_opens_when_it_can(heddle: Heddle, visit: Open) -> None:

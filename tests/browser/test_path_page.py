@@ -128,3 +128,45 @@ def test_a_text_with_more_below_than_fits_is_opened_at_its_start(
         expect(page.locator(".card")).to_have_count(9)
         expect(page.locator("article.node").last.locator(".text")).to_be_in_viewport()
         expect(page.locator(".card").first).to_be_in_viewport()
+
+
+def test_a_long_word_in_a_note_stays_in_the_column(heddle: Heddle, visit: Open) -> None:
+    page = live(visit(f"/trees/{heddle.tree('A long word', 'One.')}"))
+    beside = "main => main.scrollWidth - main.clientWidth"
+    page.locator("main").press("a")
+    field = page.get_by_role("textbox", name=re.compile("^Annotate"))
+    field.fill("https://example.org/" + "long" * 200)
+    assert page.locator("main").evaluate(beside) == 0
+    page.locator("form.inline-form .primary").click()
+    expect(page.locator("article.node .note")).to_contain_text("longlong")
+    assert page.locator("main").evaluate(beside) == 0
+
+
+def test_a_form_that_was_refused_keeps_the_focus_in_its_field(heddle: Heddle, visit: Open) -> None:
+    page = live(visit(f"/trees/{heddle.tree('Refused', 'One.')}"))
+    page.locator("main").press("a")
+    field = page.get_by_role("textbox", name=re.compile("^Annotate"))
+    page.locator("form.inline-form .primary").press("Enter")
+    expect(page.locator("form.inline-form [role=alert]")).to_contain_text("The text is empty.")
+    expect(field).to_be_focused()
+
+
+def test_undo_in_a_message_takes_back_what_the_message_says(heddle: Heddle, visit: Open) -> None:
+    page = live(visit(f"/trees/{heddle.tree('Undo what is said', 'One.')}"))
+    first = page.locator("article.node").first
+    page.locator("main").press("b")
+    toast = page.locator("loom-toast .toast")
+    expect(toast).to_contain_text("Bookmark added")
+    page.get_by_label("Text of the next node").fill("Two.")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("article.node")).to_have_count(2)
+    toast.get_by_role("button", name="Undo").click()
+    expect(toast).to_contain_text("Undone")
+    expect(first.get_by_role("button", name="Bookmark", exact=True)).to_be_visible()
+    expect(page.locator("article.node")).to_have_count(2)
+
+
+def test_pinning_says_so_where_the_windows_are_not_in_view(heddle: Heddle, visit: Open) -> None:
+    page = live(visit(f"/trees/{heddle.tree('Pinned', 'One.')}"))
+    page.locator("main").press("p")
+    expect(page.locator("loom-toast .toast")).to_have_text("Pinned beside the text")

@@ -57,7 +57,7 @@ def test_the_context_is_shown_before_anything_is_pressed_and_is_what_is_sent(
     assert section(page, "Path") == "Who is Marie angry at?\n\nHer father."
     heddle.provider.script(says("Or herself."))
     heddle.line(tree, f'continue n:1 using agent:"{MODEL}"')
-    expect(shown).to_contain_text("100 % the same from the start, nothing differs")
+    expect(shown).to_contain_text("100% the same from the start, nothing differs")
     heddle.line(tree, 'respond here "Why?"')
     page.goto(f"{heddle.url}/trees/{tree}")
     choose(page, MODEL)

@@ -90,6 +90,7 @@ def test_a_turn_is_stopped_after_a_reload_and_keeps_its_text(heddle: Heddle, vis
     expect(page.locator("article.node").last).to_contain_text("Go on, please.")
     expect(page.locator(".turn .live [data-text]")).to_have_text("Half a thou")
     expect(page.get_by_label("Text of the next node")).to_have_value("")
+    expect(page.get_by_role("button", name="More options")).to_be_focused()
     page.reload()
     live(page)
     expect(page.locator(".turn .live [data-text]")).to_have_text("Half a thou")

@@ -66,6 +66,12 @@ def test_an_untitled_tree_is_called_by_its_first_words(say: Say, tree: Tree) -> 
     assert Tree.objects.get().title == "She is not angry at Thomas. The quarrel is only th"
 
 
+def test_a_title_does_not_end_in_a_blank(say: Say, tree: Tree) -> None:
+    Tree.objects.update(title="")
+    say('respond root "The lighthouse keeper had not spoken to anyone in three years."')
+    assert Tree.objects.get().title == "The lighthouse keeper had not spoken to anyone in"
+
+
 @pytest.mark.parametrize(
     "line", ['respond root ""', "respond root", 'respond zz99 "x"', "respnd x"]
 )

@@ -3,7 +3,7 @@
 import pytest
 
 from loom.rules.errors import CommandError
-from loom.rules.names import checked, cleaned, look_alike, skeleton
+from loom.rules.names import checked, cleaned, look_alike, shown_title, skeleton
 
 ALIKE = [
     ("Ada", "ada"),
@@ -58,3 +58,13 @@ def test_a_name_is_kept_in_one_form() -> None:
 def test_of_a_foreign_name_what_may_be_kept_is_kept() -> None:
     assert cleaned("A\u200bda\n(human) (imported)", most=80) == "A da"
     assert cleaned("\u200b\ufeff", most=80) == ""
+
+
+@pytest.mark.parametrize("title", ["", "   ", "\u200b", "\n\t", "\ufeff \u2800"])
+def test_a_title_of_which_nothing_is_seen_is_none(title: str) -> None:
+    assert shown_title(title) == ""
+
+
+@pytest.mark.parametrize("title", [" Marie ", "<script>", "שלום", "👩‍👩‍👧", "."])
+def test_a_title_that_is_seen_is_kept_as_it_is(title: str) -> None:
+    assert shown_title(title) == title

@@ -185,7 +185,10 @@ def test_who_opens_an_invitation_chooses_name_and_password_and_is_a_member(
 ) -> None:
     _, secret = groves.make_invitation(actor, role="writer", days=1, uses=1)
     client = visitor()
-    assert "Owner invites you, as writer" in client.get(f"/invitations/{secret}").content.decode()
+    assert (
+        "Owner invites you. Your role: writer."
+        in client.get(f"/invitations/{secret}").content.decode()
+    )
     form = {"username": "ada", "password": "walks the tall grass"}
     assert client.post(f"/invitations/{secret}", form)["Location"] == f"/groves/{grove.uid}"
     assert Membership.objects.get(user__username="ada").role == "writer"
@@ -238,7 +241,7 @@ def test_an_invitation_names_tree_and_inviter_and_leads_to_the_tree(
     assert link is not None
     client = visitor()
     shown = client.get(link[0]).content.decode()
-    assert "Owner invites you to “Marie”, as reader of this grove." in shown
+    assert "Owner invites you to “Marie” and this grove. Your role: reader." in shown
     form = {"username": "bea", "password": "bea walks the tall grass", "tree": tree.uid}
     assert client.post(link[0], form)["Location"] == f"/trees/{tree.uid}"
     assert client.get(f"/trees/{tree.uid}").status_code == 200
@@ -251,4 +254,4 @@ def test_an_invitation_names_no_tree_of_another_grove(
     other = trees.make_tree(elsewhere, trees.NewTree(title="Secret plans", mode="dialogue"))
     _, secret = groves.make_invitation(actor, role="reader", days=7, uses=1)
     page = visitor().get(f"/invitations/{secret}?tree={other.uid}").content.decode()
-    assert "Secret plans" not in page and "invites you, as reader" in page
+    assert "Secret plans" not in page and "invites you. Your role: reader." in page

@@ -10,6 +10,7 @@ from loom.access import Actor, get_actor
 from loom.commands import groves
 from loom.commands.context import Request
 from loom.commands.execute import execute_line
+from loom.commands.trees import change_tree
 from loom.models import Grove, Membership, Node, Participant, Tree, User, Workspace
 from tests.triggers import triggers_aside
 from tests.web.conftest import Visitor
@@ -46,6 +47,20 @@ def test_a_tree_is_made_written_and_read_without_scripts(
     assert "<em>fine</em>" in page
     assert Node.objects.get(tree=tree, depth=1).text == "One *fine* day.\nNew line."
     assert "Marie" in text(client, "/")
+
+
+@pytest.mark.parametrize("title", ["  ", "\u200b"])
+def test_a_tree_with_a_title_that_nobody_sees_is_untitled(
+    owner: User, grove: Grove, visitor: Visitor, title: str
+) -> None:
+    client = visitor(owner)
+    client.post(f"/groves/{grove.uid}/trees", {"title": title, "mode": "dialogue"})
+    assert "Untitled tree" in text(client, "/")
+    tree = Tree.objects.get(title="")
+    change_tree(get_actor(owner, grove), tree, {"title": "Marie"})
+    change_tree(get_actor(owner, grove), tree, {"title": title})
+    tree.refresh_from_db()
+    assert tree.title == ""
 
 
 @pytest.mark.parametrize("words", [" keep \n", "a\n←\nb", '\\ "quoted" \\n', "   → x"])

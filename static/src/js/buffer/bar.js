@@ -70,6 +70,15 @@ export class EditBar {
     this.editor.sayAt(null);
   }
 
+  /** A button that goes when it is pressed; whoever pressed it writes on.
+   * @param {string} words @param {() => void} run */
+  leaving(words, run) {
+    return button(words, () => {
+      this.editor.focus();
+      run();
+    });
+  }
+
   /** Nothing is left to say. */
   clear() {
     this.showAt("");
@@ -85,7 +94,7 @@ export class EditBar {
     this.words.dataset.names = `${names} ${way}`;
     const kept = way === "fork" ? t("will be saved as a branch when you leave") : t("will be saved as a version when you leave");
     const slot = pending.find((one) => one.slot === this.slot)?.slot ?? pending[0].slot;
-    this.showAt(slot, `${t("Edit of {names}:", { names })} `, make("span", { className: "soft", textContent: way ? kept : t("unsaved") }), " ", button(t("Save"), save), " ", button(t("Discard"), back));
+    this.showAt(slot, `${t("Edit of {names}:", { names })} `, make("span", { className: "soft", textContent: way ? kept : t("unsaved") }), " ", this.leaving(t("Save"), save), " ", this.leaving(t("Discard"), back));
   }
 
   /** What an edit shall mean; the answer is remembered by whoever asks.
@@ -99,8 +108,8 @@ export class EditBar {
       };
       this.answer?.("");
       this.answer = end;
-      const choices = meanings().flatMap(([way, words]) => [" ", button(words, () => end(way))]);
-      this.showAt(slot, t("How should this edit of {id} be saved?", { id }), ...choices, " ", button(t("Later"), () => end("")));
+      const choices = meanings().flatMap(([way, words]) => [" ", this.leaving(words, () => end(way))]);
+      this.showAt(slot, t("How should this edit of {id} be saved?", { id }), ...choices, " ", this.leaving(t("Later"), () => end("")));
       this.words.querySelector("button")?.focus();
     });
   }
@@ -116,7 +125,7 @@ export class EditBar {
       run();
     };
     const said = make("span", { className: "bad", textContent: `${id ? `${id}: ` : ""}${message} ${hint}` });
-    const ways = [branch && button(t("Save as a branch"), end(branch)), back && button(t("Discard"), end(back))];
+    const ways = [branch && this.leaving(t("Save as a branch"), end(branch)), back && this.leaving(t("Discard"), end(back))];
     this.showAt(slot, said, ...ways.flatMap((way) => (way ? [" ", way] : [])));
   }
 }

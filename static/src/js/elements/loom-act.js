@@ -63,6 +63,8 @@ export class LoomAct extends HTMLElement {
       field?.answer(error.reply, true);
     } finally {
       if (button) button.disabled = false;
+      // The button that was pressed is out of sight: the keyboard goes on where it was opened.
+      if (document.activeElement === document.body) /** @type {HTMLElement | null} */ (document.querySelector("[popovertarget=composer-more]"))?.focus();
     }
   }
 

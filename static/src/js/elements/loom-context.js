@@ -189,7 +189,7 @@ export class LoomContext extends HTMLElement {
     const lines = before.lines.map((line) => make(line.startsWith("+") ? "ins" : line.startsWith("-") ? "del" : "span", { textContent: `${line}\n` }));
     const words = before.lines.length ? tn("{n} line differs", "{n} lines differ", before.lines.filter((line) => /^[+-]/.test(line)).length) : t("nothing differs");
     const body = make("pre", { className: "diff", dir: "auto" }, ...lines, before.cut ? "…" : "");
-    return this.fold("difference", t("Since the last request: {share} % the same from the start, {words}", { share, words }), body);
+    return this.fold("difference", t("Since the last request: {share}% the same from the start, {words}", { share, words }), body);
   }
 
   /** @param {string} key @param {string} words @param {Element} body */

@@ -34,7 +34,6 @@ export class LoomStatus extends HTMLElement {
     const before = this.state;
     this.state = state;
     this.reason = reason;
-    this.closest("loom-tree")?.setAttribute("data-connection", state);
     if (state === "offline" && before === "live") speak(t("Offline. What you type is kept."));
     if (state === "live" && before === "offline") speak(t("Connected again."));
     this.draw();
@@ -45,6 +44,7 @@ export class LoomStatus extends HTMLElement {
     // What could not be sent says it sooner than a socket, which may seem to be open for a while.
     const state = waiting && this.state === "live" ? "offline" : this.state;
     const words = state === "gone" ? this.reason : WORDS[state];
+    this.closest("loom-tree")?.setAttribute("data-connection", state);
     this.querySelector(".dot")?.setAttribute("data-state", state === "gone" ? "offline" : state);
     this.put(this, "[data-live]", waiting ? `${words} · ${t("{n} not sent yet, kept here", { n: waiting })}` : words);
     this.put(this, "[data-seq]", `seq ${(this.page?.events.seq ?? 0).toLocaleString(language())}`);

@@ -12,6 +12,9 @@ import { t } from "../t.js";
 const SEEN = new Set(["respond", "continue", "switch", "go", "focus", "merge"]);
 const UNDONE = new Set(["undo", "redo"]);
 
+/** Whether a panel beside the text is in view. @param {string} name */
+const seen = (name) => Boolean(document.getElementById(`panel-${name}`)?.checkVisibility());
+
 /** @param {TreePage} page @param {AbortSignal} signal */
 export function giveFeedback(page, signal) {
   page.addEventListener(
@@ -21,9 +24,11 @@ export function giveFeedback(page, signal) {
       const verb = (answer.canonical || line).trim().replace(/^(→|->)\s*/, "").split(/[\s\n]/)[0];
       const words = answer.reply.replace(/^✓ /, "");
       if (SEEN.has(verb)) return speak(words);
+      if (verb === "open") return seen("windows") ? speak(words) : toast().show(statusText(verb, words) || words);
       if (!answer.events.length && !UNDONE.has(verb)) return;
       const act = UNDONE.has(verb) ? (verb === "undo" ? t("Redo") : "") : t("Undo");
-      const back = verb === "undo" ? "redo" : "undo";
+      // The step itself: by the time of the click, the last change can be another one.
+      const back = verb === "undo" ? "redo" : `undo step:${answer.step}`;
       const plain = statusText(verb, words);
       toast().show(plain || words, { act, exact: plain && words, onAct: () => void page.say(back).catch(() => {}) });
     },

@@ -95,6 +95,7 @@ export function openForm(host, shape, onSubmit, { before = null, onClose = () =>
       if (!(error instanceof Refused)) throw error;
       said.textContent = told(error);
       said.hidden = false;
+      pen.focus();
     } finally {
       submit.disabled = false;
     }

@@ -17,6 +17,7 @@ export function statusText(verb, reply) {
     exclude: t("Excluded from models"),
     include: t("Included for models"),
     link: t("Link added"),
+    open: reply.includes("· keep") ? t("Pinned beside the text") : t("Opened in a window"),
     prune: t("Pruned"),
     resolve: t("Resolved"),
     restore: t("Restored"),

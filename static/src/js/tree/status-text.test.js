@@ -13,3 +13,8 @@ test("a reply without plain words of its own is shown as it is", () => {
   assert.equal(statusText("think", "thought [a7x2]"), "");
   assert.equal(statusText("prune", "pruned [a7x2]"), "Pruned");
 });
+
+test("what is opened says whether it stays", () => {
+  assert.equal(statusText("open", "opened #4 [a7x2] line 1"), "Opened in a window");
+  assert.equal(statusText("open", "opened #4 [a7x2] line 1 · keep\n  +26 tokens"), "Pinned beside the text");
+});
