@@ -2,7 +2,7 @@
 // How typed text becomes nodes: edits as versions or branches, the working buffer as a new
 // node, and continuations asked for where the caret stands.
 
-import { Refused } from "../live/api.js";
+import { Refused, told } from "../live/api.js";
 import { t } from "../t.js";
 import { composer } from "../tree/actions.js";
 import { placeAt } from "../tree/page-drafts.js";
@@ -183,7 +183,7 @@ export class Saving {
   async ask() {
     const fields = composer();
     await fields?.askFor(this.page.position).catch((error) => {
-      if (error instanceof Refused) fields.answer(error.reply, true);
+      if (error instanceof Refused) fields.answer(told(error), true);
       throw error;
     });
   }

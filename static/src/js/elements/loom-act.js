@@ -1,7 +1,7 @@
 // @ts-check
 // Asks an agent to act: a turn at the position, with what stands in the composer as its words.
 
-import { json, Refused } from "../live/api.js";
+import { json, Refused, told } from "../live/api.js";
 import { composer } from "../tree/actions.js";
 import { t } from "../t.js";
 import { pageOf } from "../tree/page.js";
@@ -60,7 +60,7 @@ export class LoomAct extends HTMLElement {
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       this.querySelector("details")?.removeAttribute("open");
-      field?.answer(error.reply, true);
+      field?.answer(told(error), true);
     } finally {
       if (button) button.disabled = false;
       // The button that was pressed is out of sight: the keyboard goes on where it was opened.

@@ -2,7 +2,7 @@
 // The composer: text that becomes a node, a question to models, or a → line. What is typed is
 // a draft of its place until it was sent.
 
-import { json, Newest, Refused } from "../live/api.js";
+import { json, Newest, Refused, told } from "../live/api.js";
 import { nameOf } from "../live/draft-storage.js";
 import { Asking, bare, continueLines, costOf, inWords, isCommand, madeOf, withText } from "../tree/asking.js";
 import { takeImages, typeInto } from "../tree/images.js";
@@ -130,7 +130,7 @@ export class LoomComposer extends HTMLElement {
       }
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      this.answer(error.reply, true);
+      this.answer(isCommand(text) ? error.reply : told(error), true);
     }
   }
 
