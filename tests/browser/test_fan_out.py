@@ -244,3 +244,15 @@ def test_on_a_phone_the_choice_and_the_price_fit(
     assert box
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
+
+
+def test_a_refused_request_is_told_without_its_code(heddle: Heddle, visit: Open) -> None:
+    page = live(visit(f"/trees/{heddle.tree('Refused', 'One.')}"))
+    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("999")
+    page.keyboard.press("ControlOrMeta+Enter")
+    said = page.locator("loom-composer [data-answer]")
+    expect(said).to_contain_text("at most 10")
+    expect(said).not_to_contain_text("LIMIT_EXCEEDED")
+    page.locator("loom-composer textarea").fill("→ go nowhere9")
+    page.keyboard.press("Enter")
+    expect(said).to_contain_text("✗ ")  # as commands are answered
