@@ -67,7 +67,7 @@ OPERATIONS: list[Any] = [found.ok() for found in SCHEMA.get_all_operations()]  #
 
 
 EXAMPLES = examples(
-    max_examples=6 if THOROUGH else 3,
+    max_examples=6 if THOROUGH else 2,
     deadline=None,
     phases=(Phase.generate,),  # a failure is told as it is: shrinking takes a minute
     derandomize=True,
