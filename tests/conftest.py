@@ -199,5 +199,6 @@ def api() -> Callable[..., APIClient]:
 def _clean_cache(request: pytest.FixtureRequest) -> Iterator[None]:
     """Rate limits and the like must not leak from test to test."""
     yield
-    if "db" in request.fixturenames or "transactional_db" in request.fixturenames:
+    asked = {"db", "transactional_db"} & set(request.fixturenames)
+    if asked or request.node.get_closest_marker("django_db"):
         cache.clear()

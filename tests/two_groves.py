@@ -89,6 +89,11 @@ def _side(name: str, owner: User, title: str, text: str) -> Side:
 
 @pytest.fixture
 def two_groves(db: None) -> TwoGroves:
+    """Two groves for one test."""
+    return make_two_groves()
+
+
+def make_two_groves() -> TwoGroves:
     """Two groves, a member of both, of the one, of the other, and of none."""
     left = _side("Left", _user("leftowner"), "The tower", PLAIN)
     right = _side("Right", _user("rightowner"), TITLE, SECRET)

@@ -11,10 +11,14 @@ from rest_framework.exceptions import APIException, ParseError
 from rest_framework.test import APIClient
 
 from loom.api.requests import MAX_BYTES, MAX_DEPTH, read_json
-from loom.models import Grove, User
+from loom.models import User
 from loom.rules.errors import CommandError
 from tests.interfaces.matrix import ROWS
-from tests.interfaces.world import counted, person, world  # noqa: F401 (a fixture)
+from tests.interfaces.world import (
+    counted,
+    kept_world,  # noqa: F401 (a fixture)
+    person,
+)
 
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]
@@ -22,6 +26,13 @@ World = dict[str, str]
 TAKING = [row for row in ROWS if row.body]
 OPTIONAL = ("old", "grove", "days")
 FRACTIONS = ("days",)
+
+
+@pytest.fixture(name="owner")
+def _owner(world: World) -> User:
+    """The owner of the grove that all of these tests share."""
+    return User.objects.get(username="owner")
+
 
 UNREADABLE = {
     "nothing JSON": b"line=tree",
@@ -54,7 +65,7 @@ def _send(client: APIClient, row: Any, names: World, raw: bytes, kind: str) -> A
     return client.generic(row.method, address, raw, content_type=kind)  # type: ignore[arg-type]
 
 
-def test_a_body_that_cannot_be_read_changes_nothing(world: World, api: Client) -> None:  # noqa: F811
+def test_a_body_that_cannot_be_read_changes_nothing(world: World, api: Client) -> None:
     client, before = api(person("owner")), counted()
     for what, raw in UNREADABLE.items():
         for row in TAKING:
@@ -65,7 +76,7 @@ def test_a_body_that_cannot_be_read_changes_nothing(world: World, api: Client) -
         assert counted() == before, what
 
 
-def test_a_body_over_the_bounds_is_413(world: World, api: Client) -> None:  # noqa: F811
+def test_a_body_over_the_bounds_is_413(world: World, api: Client) -> None:
     client = api(person("owner"))
     for what, raw in {
         "100,000 levels": DEEP,
@@ -78,7 +89,7 @@ def test_a_body_over_the_bounds_is_413(world: World, api: Client) -> None:  # no
             assert outcome == (413, "LIMIT_EXCEEDED"), (what, row)
 
 
-def test_another_content_type_is_415(world: World, api: Client) -> None:  # noqa: F811
+def test_another_content_type_is_415(world: World, api: Client) -> None:
     client = api(person("owner"))
     for kind in ("text/plain", "application/xml", "multipart/form-data", ""):
         for row in TAKING:
@@ -90,7 +101,7 @@ def test_another_content_type_is_415(world: World, api: Client) -> None:  # noqa
 NULLABLE = {("PATCH", "groves/{grove}/settings")}  # null: the default
 
 
-def test_each_field_is_of_its_kind_and_no_other_is_taken(world: World, api: Client) -> None:  # noqa: F811
+def test_each_field_is_of_its_kind_and_no_other_is_taken(world: World, api: Client) -> None:
     client, before = api(person("owner")), counted()
     for row in TAKING:
         for body in _with_a_wrong_field(row, world):
@@ -119,7 +130,7 @@ def _with_a_wrong_field(row: Any, names: World) -> list[Any]:
 IDS = ["x", "A" * 32, "a" * 5000, "%00", "..%2f..", "a%20b", "é", "'%20OR%201=1", "-1", "%ff"]
 
 
-def test_an_id_that_is_none_is_not_found(world: World, api: Client) -> None:  # noqa: F811
+def test_an_id_that_is_none_is_not_found(world: World, api: Client) -> None:
     client = api(person("owner"))
     for wrong in IDS:
         for row in ROWS:
@@ -135,7 +146,7 @@ def test_an_id_that_is_none_is_not_found(world: World, api: Client) -> None:  # 
                 assert outcome == (404, "NOT_FOUND"), (wrong, row)
 
 
-def test_an_id_in_the_query_that_is_none_is_not_found(world: World, api: Client) -> None:  # noqa: F811
+def test_an_id_in_the_query_that_is_none_is_not_found(world: World, api: Client) -> None:
     client = api(person("owner"))
     for address in ("trees?grove=", "participants?grove=", "workspaces?tree=", "steps?workspace="):
         for wrong in ("nothing", "%00", "%ff", "a%20b", "é"):
@@ -161,9 +172,9 @@ def test_an_id_in_the_query_that_is_none_is_not_found(world: World, api: Client)
     ],
 )
 def test_a_bad_number_in_a_query_is_refused(
-    asked: str, status: int, grove: Grove, owner: User, api: Client
+    asked: str, status: int, world: World, owner: User, api: Client
 ) -> None:
-    for address in ("trees", f"participants?grove={grove.uid}"):
+    for address in ("trees", f"participants?grove={world['grove']}"):
         answer = api(owner).get(f"/api/{address}{'&' if '?' in address else '?'}{asked}")
         assert answer.status_code == status, answer.json()
         assert answer.json()["code"] == ("LIMIT_EXCEEDED" if status == 429 else "INVALID_SYNTAX")
@@ -246,7 +257,7 @@ def test_what_breaks_below_is_told_in_our_words(
 
 
 @pytest.mark.sqlite
-def test_a_full_disk_is_called_so(world: World, api: Client, owner: User) -> None:  # noqa: F811
+def test_a_full_disk_is_called_so(world: World, api: Client, owner: User) -> None:
     with connection.cursor() as cursor:
         sizes = {}
         for name in ("page_count", "page_size", "freelist_count"):

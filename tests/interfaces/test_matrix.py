@@ -15,7 +15,12 @@ from loom.commands.registry import Command
 from loom.models import Tree, User
 from loom.rules.limits import OF_ROLE, ROLES
 from tests.interfaces.matrix import EVERYBODY, LIKE, LINES, ROWS
-from tests.interfaces.world import counted, open_windows, person, world  # noqa: F401 (a fixture)
+from tests.interfaces.world import (
+    counted,
+    kept_world,  # noqa: F401 (a fixture)
+    open_windows,
+    person,
+)
 
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]
@@ -50,7 +55,7 @@ def test_every_method_of_every_address_has_a_row_and_every_row_an_address() -> N
 
 
 @pytest.mark.parametrize("name", EVERYBODY)
-def test_each_person_gets_what_the_rows_say(name: str, world: World, api: Client) -> None:  # noqa: F811
+def test_each_person_gets_what_the_rows_say(name: str, world: World, api: Client) -> None:
     wrong = []
     client = api(person(name))
     signed_in = {key: one.value for key, one in client.cookies.items()}
@@ -82,7 +87,7 @@ def test_every_verb_of_the_registry_has_its_lines() -> None:
     assert all(len(LINES[verb]) <= len(registry.forms()[verb]) for verb in LINES)
 
 
-def _lines(world: World) -> Iterator[tuple[Command, str]]:  # noqa: F811
+def _lines(world: World) -> Iterator[tuple[Command, str]]:
     for verb, lines in LINES.items():
         for form, line in enumerate(lines):
             said = line
@@ -92,7 +97,7 @@ def _lines(world: World) -> Iterator[tuple[Command, str]]:  # noqa: F811
 
 
 @pytest.mark.parametrize("name", EVERYBODY)
-def test_each_person_may_say_what_his_role_allows(name: str, world: World, api: Client) -> None:  # noqa: F811
+def test_each_person_may_say_what_his_role_allows(name: str, world: World, api: Client) -> None:
     client = api(person(name))
     role = LIKE.get(name, name)
     if role in ("writer", "reader"):
@@ -115,7 +120,7 @@ def test_each_person_may_say_what_his_role_allows(name: str, world: World, api: 
         transaction.savepoint_rollback(point)
 
 
-def test_nothing_is_written_in_an_archived_tree(world: World, api: Client) -> None:  # noqa: F811
+def test_nothing_is_written_in_an_archived_tree(world: World, api: Client) -> None:
     owner = api(person("owner"))
     owner.patch(f"/api/trees/{world['tree']}", {"archived": True}, format="json")
     before = counted()
@@ -130,7 +135,7 @@ def test_nothing_is_written_in_an_archived_tree(world: World, api: Client) -> No
         assert outcome == ((409, "REJECTED") if refused else allowed), line
 
 
-def test_an_agents_workspace_takes_lines_for_its_view_only(world: World, api: Client) -> None:  # noqa: F811
+def test_an_agents_workspace_takes_lines_for_its_view_only(world: World, api: Client) -> None:
     address = f"/api/workspaces/{world['agents']}/commands"
     client = api(person("writer"))
     moved = client.post(address, {"line": f"switch to {world['node']}"}, format="json")

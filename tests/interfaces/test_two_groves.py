@@ -23,8 +23,9 @@ from loom.models import User
 from loom.rules.errors import CommandError
 from tests.interfaces.matrix import LINES, ROWS, filled
 from tests.interfaces.world import furnish
+from tests.kept import kept
 from tests.queries.test_equal_counts import PAGES
-from tests.two_groves import Side, TwoGroves
+from tests.two_groves import Side, TwoGroves, make_two_groves
 
 pytestmark = pytest.mark.django_db
 KESTREL = "kestrel"
@@ -74,10 +75,11 @@ class House:
         return {**self.there, **{name: self.here[name] for name in ours}}
 
 
-@pytest.fixture(name="house")
-def _house(two_groves: TwoGroves) -> House:
+@pytest.fixture(name="house", scope="module")
+def _house(django_db_setup: None, django_db_blocker: Any) -> Iterator[House]:
     """Both groves, furnished and tied together."""
-    return House(two_groves)
+    with kept(lambda: House(make_two_groves()), blocker=django_db_blocker) as house:
+        yield house
 
 
 def said(answer: Any) -> str:

@@ -23,8 +23,8 @@ from loom.models import Generation, Participant, Tree, User
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
-MANY = 80
-THREADS = 24  # the most that asgiref and the event loop keep for them all
+MANY = 40
+THREADS = 24  # the most that asgiref and the event loop keep for them all; fewer than wait
 
 
 def _request(tree: Tree, cookies: str, csrf: str, line: str, wait: float) -> tuple[Any, bytes]:
@@ -115,7 +115,7 @@ async def _until_waiting(many: int) -> None:
     await _until(lambda: len(waiting.the_watch().waiting) >= many)
 
 
-async def test_eighty_that_wait_hold_no_thread_ask_one_query_and_end_nothing(
+async def test_forty_that_wait_hold_no_thread_ask_one_query_and_end_nothing(
     owner: User, tree: Tree, muse: Participant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []

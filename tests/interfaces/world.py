@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,8 +19,12 @@ from loom.commands import groves, node_writer, people
 from loom.commands import trees as tree_commands
 from loom.commands.context import Request
 from loom.commands.execute import execute_line
+from loom.events import streams
 from loom.models import Call, Generation, Grove, Node, Participant, Tree, Turn, User, UserSession
 from loom.transfer import images
+from tests.conftest import join, make_user
+from tests.interfaces.matrix import EVERYBODY
+from tests.kept import kept
 
 
 @pytest.fixture
@@ -35,6 +40,32 @@ def world(
 ) -> dict[str, str]:
     """Names of things in the owner's grove and account, as the matrix calls them."""
     return furnish(get_actor(owner, grove), tree, muse)
+
+
+@pytest.fixture(name="world", scope="module")
+def kept_world(django_db_setup: None, django_db_blocker: Any) -> Iterator[dict[str, str]]:
+    """The same world, made once for a module. Its tests ask `person()` for the people in it."""
+    with kept(_made, blocker=django_db_blocker) as names:
+        yield names
+
+
+def _made() -> dict[str, str]:
+    """The world with its people, whom the fixtures of the same names make for a single test."""
+    grove, elsewhere = (Grove.objects.create(name=name) for name in ("The grove", "Elsewhere"))
+    for one in (grove, elsewhere):
+        streams.open_stream(one)
+    people = {name: make_user(name) for name in EVERYBODY if name != "nobody"}
+    for name, user in people.items():
+        if name in ("owner", "writer", "reader"):
+            join(grove, user, name)
+    join(grove, people["both"], "writer")
+    join(elsewhere, people["both"], "writer")
+    join(elsewhere, people["outsider"], "owner")
+    muse = Participant.objects.create(
+        grove=grove, kind="model", name="Muse", model_ref="local:smollm2", max_tokens=60
+    )
+    actor = get_actor(people["owner"], grove)
+    return furnish(actor, tree_commands.new_tree(actor, title="Marie"), muse)
 
 
 def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict[str, str]:
