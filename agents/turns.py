@@ -31,15 +31,14 @@ from loom.commands import (
 from loom.commands.context import Request
 from loom.commands.continuing import outcome_of
 from loom.commands.execute import execute_line
-from loom.events import streams
 from loom.grammar.batches import with_ids
 from loom.grammar.lines import Command
-from loom.models import Event, Generation, Node, Step, Turn, Workspace
-from loom.models.base import new_uid
+from loom.models import Generation, Node, Step, Turn, Workspace
+from loom.models.base import Given, Prepared, new_uid
 from loom.queries import lookup
 from loom.queries.node_bodies import message_of
 from loom.queries.windows import settings_of
-from loom.queries.workspaces import budget_of, made_by, spent_of, turns
+from loom.queries.workspaces import budget_of, made_by, newest_events, spent_of, turns
 from loom.rules import limits
 from loom.rules.errors import CommandError
 from loom.rules.limits import Past, Said
@@ -108,7 +107,7 @@ def _advance(turn: Turn) -> bool:
 def _stop(turn: Turn) -> bool:
     """What still writes ends first: what it wrote is kept."""
     _stop_writing(turn)
-    return not turn_lifecycle.is_generating(turn) and _finish(turn, STOPPED)
+    return not generation_lifecycle.is_generating(turn) and _finish(turn, STOPPED)
 
 
 def _stop_writing(turn: Turn) -> None:
@@ -275,8 +274,13 @@ def guard(turn: Turn, actor: Actor, workspace: Workspace, said: Command) -> Verd
     return _looped(turn, workspace, said.line.canonical)
 
 
+_LAST = Prepared(
+    lambda: Step.objects.filter(workspace=Given("of")).order_by("-seq")[: limits.HISTORY]
+)
+
+
 def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
-    steps = list(workspace.steps.order_by("-seq")[: limits.HISTORY])[::-1]
+    steps = _LAST.all(of=workspace.pk)[::-1]
     if not steps:
         return Verdict()
     others = _others(turn, steps[0].at)
@@ -319,9 +323,7 @@ def _others(turn: Turn, since: datetime) -> list[datetime]:
 
 def _changes(name: str, turn: Turn, since: datetime) -> list[tuple[datetime, str]]:
     """(when, kind) of the events of a stream by others than the agent of the turn."""
-    rows = Event.objects.filter(stream=streams.stream_id(name)).order_by("-seq")
-    newest = rows.values_list("at", "kind", "actor")[:MOST_EVENTS].iterator(chunk_size=50)
-    recent = takewhile(lambda row: row[0] >= since, newest)
+    recent = takewhile(lambda row: row[0] >= since, newest_events(name, MOST_EVENTS))
     return [(at, kind) for at, kind, actor in recent if actor != turn.participant.uid]
 
 
