@@ -31,14 +31,15 @@ from loom.commands import (
 from loom.commands.context import Request
 from loom.commands.continuing import outcome_of
 from loom.commands.execute import execute_line
+from loom.events import streams
 from loom.grammar.batches import with_ids
 from loom.grammar.lines import Command
-from loom.models import Generation, Node, Step, Turn, Workspace
+from loom.models import Event, Generation, Node, Step, Turn, Workspace
 from loom.models.base import Given, Prepared, new_uid
 from loom.queries import lookup
 from loom.queries.node_bodies import message_of
 from loom.queries.windows import settings_of
-from loom.queries.workspaces import budget_of, made_by, newest_events, spent_of, turns
+from loom.queries.workspaces import budget_of, made_by, spent_of, turns
 from loom.rules import limits
 from loom.rules.errors import CommandError
 from loom.rules.limits import Past, Said
@@ -323,7 +324,9 @@ def _others(turn: Turn, since: datetime) -> list[datetime]:
 
 def _changes(name: str, turn: Turn, since: datetime) -> list[tuple[datetime, str]]:
     """(when, kind) of the events of a stream by others than the agent of the turn."""
-    recent = takewhile(lambda row: row[0] >= since, newest_events(name, MOST_EVENTS))
+    rows = Event.objects.filter(stream=streams.stream_id(name)).order_by("-seq")
+    newest = rows.values_list("at", "kind", "actor")[:MOST_EVENTS].iterator(chunk_size=50)
+    recent = takewhile(lambda row: row[0] >= since, newest)
     return [(at, kind) for at, kind, actor in recent if actor != turn.participant.uid]
 
 

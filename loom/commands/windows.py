@@ -17,16 +17,8 @@ from loom.queries import lookup, windows
 from loom.queries.documents import text_of
 from loom.queries.node_context import Seen, links_of
 from loom.queries.window_contents import contents_of
-from loom.queries.windows import (
-    Source,
-    depth_in,
-    followed,
-    is_lens,
-    lines_of,
-    parents_of,
-    source_of,
-)
-from loom.queries.workspaces import EVICTED, budget_of, state_of, turns
+from loom.queries.windows import Source, followed, is_lens, lines_of, parents_of, source_of
+from loom.queries.workspaces import EVICTED, budget_of, depth_in, state_of, turns
 from loom.rules import link_types, node_values
 from loom.rules.errors import CommandError, not_found
 from loom.rules.limits import READ_DOCUMENTS, WRITE, State, number_of

@@ -1,6 +1,6 @@
 """Windows of a workspace: their rows, what they are called, and the versions of texts they show."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,9 +8,10 @@ from django.db.models import QuerySet
 
 from loom.access import Actor
 from loom.grammar.refs import quote
-from loom.models import Document, Node, Revision, Tree, Turn, Window, Workspace
+from loom.models import Document, Node, Revision, Tree, Window, Workspace
 from loom.queries import lookup
-from loom.queries.lookup import fetch, listed, walked
+from loom.queries.lookup import fetch, listed
+from loom.queries.workspaces import led_from
 from loom.rules import node_values
 from loom.rules.windows import MOST_NODES, SETTINGS, Lines
 from loom.rules.windows import followed as following
@@ -208,63 +209,3 @@ def visible(workspace: Workspace) -> QuerySet[Window]:
     """The visible windows, in no order: there are few of them."""
     rows = Window.objects.filter(workspace=workspace.pk, is_visible=True)
     return rows.select_related("item", "step").order_by()
-
-
-# How deep windows lie that were opened from others.
-
-
-_READ = "w.workspace_id, w.number, w.parent_number, w.is_visible, w.is_closed, w.turn_uid"
-
-
-def led_from(seeds: str, kept: str) -> str:
-    """SQL for the windows `w` of a condition and those above them of the other one: participant,
-    number, parent, is visible, is closed, turn. UNION: each is read once."""
-    return f"""WITH RECURSIVE up(workspace, number, parent, is_visible, is_closed, turn) AS (
-            SELECT {_READ} FROM loom_window w WHERE {seeds}
-            UNION
-            SELECT {_READ} FROM up JOIN loom_window w
-                ON w.workspace_id = up.workspace AND w.number = up.parent
-            WHERE {walked("up.number")} AND w.parent_number > 0 AND ({kept})
-        ) SELECT v.participant_id, up.number, up.parent, up.is_visible, up.is_closed, up.turn
-        FROM up JOIN loom_workspace v ON v.id = up.workspace"""
-
-
-def depth_in(parents: Mapping[int, int], number: int) -> int:
-    """How deep a window lies: 0 where it was not opened from another one."""
-    seen = {number}
-    while (number := parents.get(number, 0)) and number not in seen:
-        seen.add(number)
-    return len(seen) - 1
-
-
-def depths_of(turns: Sequence[Turn]) -> dict[int, int]:
-    """How deep windows lie at most, by the row ids of turns of one tree: those that the agent of a
-    turn that goes on sees now, those that a turn that has ended opened. One query, which reads
-    these windows and those above them."""
-    found = _nested(turns)
-    depths = {}
-    for turn in turns:
-        own = [row[1:] for row in found if row[0] == turn.participant_id]
-        if turn.ended_at is None:
-            parents = {number: parent for number, parent, _, closed, _ in own if not closed}
-            seen = [number for number, _, visible, _, _ in own if visible]
-        else:
-            parents = {number: parent for number, parent, _, _, _ in own}
-            seen = [number for number, _, _, _, uid in own if uid == turn.uid]
-        depths[turn.pk] = max((depth_in(parents, number) for number in seen), default=0)
-    return depths
-
-
-def _nested(turns: Sequence[Turn]) -> list[tuple[Any, ...]]:
-    """(participant, number, parent, is visible, is closed, turn) of windows that were opened from
-    another one: those that the agents of the turns see, and those that the turns opened; with
-    those above them."""
-    uids = [turn.uid for turn in turns]
-    agents = listed({turn.participant_id for turn in turns})
-    views = f"SELECT id FROM loom_workspace WHERE tree_id = %s AND participant_id IN ({agents})"
-    of = f"w.workspace_id IN ({views}) AND w.parent_number > 0"
-    own = f"w.turn_uid IN ({', '.join(['%s'] * len(uids))})"
-    # Two halves, each with an index of its own.
-    seeds = f"{of} AND w.is_visible UNION SELECT {_READ} FROM loom_window w WHERE {of} AND {own}"
-    tree = turns[0].tree_id
-    return fetch(led_from(seeds, f"NOT w.is_closed OR {own}"), [tree, tree, *uids, *uids])

@@ -1,7 +1,7 @@
 """What a workspace holds for its participant: turns with what they spent, tasks, windows, augments,
 notifications."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -12,7 +12,6 @@ from django.db.models import Count, F, Max, QuerySet
 from django.db.models.functions import Length
 from django.utils import timezone
 
-from loom import access
 from loom.access import Actor
 from loom.models import (
     Call,
@@ -25,15 +24,21 @@ from loom.models import (
     Step,
     StepItem,
     Task,
-    Tree,
     Turn,
     Window,
     Workspace,
 )
 from loom.models.base import Given, Prepared
 from loom.queries.documents import title_key
-from loom.queries.lookup import NodeRow, rows_of, withheld, withheld_from_models
-from loom.queries.windows import depths_of
+from loom.queries.lookup import (
+    NodeRow,
+    fetch,
+    listed,
+    rows_of,
+    walked,
+    withheld,
+    withheld_from_models,
+)
 from loom.rules import documents, limits
 from loom.rules.limits import Spent, State, budget_in
 from loom.rules.node_values import STORED_WHOLE, excerpt, instant, plain
@@ -58,17 +63,6 @@ def turns() -> QuerySet[Turn]:
     """Turns with the rows that their body needs; the request of the current round is read when
     it is asked for."""
     return Turn.objects.select_related(*WITH).defer("prepared")
-
-
-def truncation_for(asker: Participant, tree: Tree) -> str:
-    """How the path is cut in requests that somebody asks for: as they chose in the tree, else as
-    the tree says. One query."""
-    return truncation_in(access.known_workspace_of(asker, tree), tree)
-
-
-def truncation_in(own: Workspace | None, tree: Tree) -> str:
-    """The same for who asks from a workspace of theirs (None: they have none); no query."""
-    return str((own.settings if own else {}).get("truncation") or tree.truncation)
 
 
 def budget_of(turn: Turn) -> Budget:
@@ -132,12 +126,8 @@ _USED = Prepared(
 )
 _TODAY = Prepared(
     lambda: (
-        # By the index on (…, at): an agent has one workspace in a tree.
-        Step.objects.filter(
-            workspace__participant=Given("agent"),
-            workspace__tree=Given("tree"),
-            at__gte=Given("since"),
-        )
+        Step.objects.filter(workspace__participant=Given("agent"), workspace__tree=Given("tree"))
+        .filter(at__gte=Given("since"))  # by the index on (…, at): it is one workspace
         .exclude(turn_uid="")
         .order_by()
         .values("workspace")
@@ -275,6 +265,63 @@ def window_brief(window: Window) -> dict[str, Any]:
         "keep": window.is_kept,
         "closed": window.is_closed,
     }
+
+
+_READ = "w.workspace_id, w.number, w.parent_number, w.is_visible, w.is_closed, w.turn_uid"
+
+
+def led_from(seeds: str, kept: str) -> str:
+    """SQL for the windows `w` of a condition and those above them of the other one: participant,
+    number, parent, is visible, is closed, turn. UNION: each is read once."""
+    return f"""WITH RECURSIVE up(workspace, number, parent, is_visible, is_closed, turn) AS (
+            SELECT {_READ} FROM loom_window w WHERE {seeds}
+            UNION
+            SELECT {_READ} FROM up JOIN loom_window w
+                ON w.workspace_id = up.workspace AND w.number = up.parent
+            WHERE {walked("up.number")} AND w.parent_number > 0 AND ({kept})
+        ) SELECT v.participant_id, up.number, up.parent, up.is_visible, up.is_closed, up.turn
+        FROM up JOIN loom_workspace v ON v.id = up.workspace"""
+
+
+def depth_in(parents: Mapping[int, int], number: int) -> int:
+    """How deep a window lies: 0 where it was not opened from another one."""
+    seen = {number}
+    while (number := parents.get(number, 0)) and number not in seen:
+        seen.add(number)
+    return len(seen) - 1
+
+
+def depths_of(turns: Sequence[Turn]) -> dict[int, int]:
+    """How deep windows lie at most, by the row ids of turns of one tree: those that the agent of a
+    turn that goes on sees now, those that a turn that has ended opened. One query, which reads
+    these windows and those above them."""
+    found = _nested(turns)
+    depths = {}
+    for turn in turns:
+        own = [row[1:] for row in found if row[0] == turn.participant_id]
+        if turn.ended_at is None:
+            parents = {number: parent for number, parent, _, closed, _ in own if not closed}
+            seen = [number for number, _, visible, _, _ in own if visible]
+        else:
+            parents = {number: parent for number, parent, _, _, _ in own}
+            seen = [number for number, _, _, _, uid in own if uid == turn.uid]
+        depths[turn.pk] = max((depth_in(parents, number) for number in seen), default=0)
+    return depths
+
+
+def _nested(turns: Sequence[Turn]) -> list[tuple[Any, ...]]:
+    """(participant, number, parent, is visible, is closed, turn) of windows that were opened from
+    another one: those that the agents of the turns see, and those that the turns opened; with
+    those above them."""
+    uids = [turn.uid for turn in turns]
+    agents = listed({turn.participant_id for turn in turns})
+    views = f"SELECT id FROM loom_workspace WHERE tree_id = %s AND participant_id IN ({agents})"
+    of = f"w.workspace_id IN ({views}) AND w.parent_number > 0"
+    own = f"w.turn_uid IN ({', '.join(['%s'] * len(uids))})"
+    # Two halves, each with an index of its own.
+    seeds = f"{of} AND w.is_visible UNION SELECT {_READ} FROM loom_window w WHERE {of} AND {own}"
+    tree = turns[0].tree_id
+    return fetch(led_from(seeds, f"NOT w.is_closed OR {own}"), [tree, tree, *uids, *uids])
 
 
 # Augments: those of a grove, and those that a workspace has loaded.
@@ -451,25 +498,3 @@ def _notification(row: NodeRow, parent: str, who: str, gone: Collection[int]) ->
     at = parent if row.kind == "annotation" else row.local_id
     words = "" if row.id in gone else f": {excerpt(row.text, WORDS)}"
     return f"✓ {plain(who)} {verb} [{at}]{words}" if verb else ""
-
-
-NEWEST = 50  # events that are read at once, from the last one on
-_LAST_EVENTS = Prepared(
-    lambda: (
-        Event.objects.filter(stream__name=Given("name"), seq__lt=Given("below"))
-        .order_by("-seq")
-        .values_list("at", "kind", "actor", "seq")[:NEWEST]
-    )
-)
-
-
-def newest_events(name: str, most: int) -> Iterator[tuple[datetime, str, str]]:
-    """(when, kind, actor) of the last events of a stream, the last one first; a query for each
-    NEWEST of them that are asked for."""
-    below = 2**62
-    for _ in range(0, most, NEWEST):
-        rows = _LAST_EVENTS.all(name=name, below=below)
-        yield from (row[:3] for row in rows)
-        if len(rows) < NEWEST:
-            return
-        below = rows[-1][3]

@@ -26,9 +26,8 @@ from loom.grammar.refs import ParseError
 from loom.models import OPEN_TURN, Generation, Node, Step, Stream, Tree, Turn, Workspace
 from loom.queries import workspaces
 from loom.queries.node_bodies import messages_of
-from loom.queries.windows import depths_of
 from loom.queries.workspace_bodies import led_out, said_in, spent_in, texts_of
-from loom.queries.workspaces import budget_of, lines_of, made_by
+from loom.queries.workspaces import budget_of, depths_of, lines_of, made_by
 from loom.queries.workspaces import turns as all_turns
 from loom.rules import limits
 from loom.rules.limits import GENERATE, WRITE

@@ -18,7 +18,8 @@ from loom.commands.context import Request
 from loom.commands.execute import execute_line
 from loom.commands.web_search import NewService, remove_service, set_service
 from loom.models import Event, Node, Participant, Tree, Turn, User, Window
-from loom.queries.windows import _nested, depth_in, depths_of, parents_of
+from loom.queries.windows import parents_of
+from loom.queries.workspaces import _nested, depth_in, depths_of
 from tests.agents.acting import asked, outcomes, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says

@@ -8,8 +8,9 @@ from loom.access import Actor
 from loom.commands import node_writer
 from loom.models import Event, Tree, User, Window, Workspace
 from loom.queries.outline import outline_text
-from loom.queries.windows import depth_in, parents_of
+from loom.queries.windows import parents_of
 from loom.queries.workspace_bodies import workspace_body
+from loom.queries.workspaces import depth_in
 from loom.rules.errors import CommandError
 from loom.rules.node_values import count
 from tests.commands.conftest import Say
