@@ -484,3 +484,14 @@ def _usable(
     listed = (one for one in registry.listed() if one.verb not in without)
     allowed = (one for one in listed if one.permissions <= permissions)
     return tuple(Syntax(one.group, one.syntax, one.summary.split(".")[0]) for one in allowed)
+
+
+def truncation_for(asker: Participant, tree: Tree) -> str:
+    """How the path is cut in requests that somebody asks for: as they chose in the tree, else as
+    the tree says. One query."""
+    return truncation_in(access.known_workspace_of(asker, tree), tree)
+
+
+def truncation_in(own: Workspace | None, tree: Tree) -> str:
+    """The same for who asks from a workspace of theirs (None: they have none); no query."""
+    return str((own.settings if own else {}).get("truncation") or tree.truncation)

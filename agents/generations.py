@@ -20,6 +20,7 @@ from agents.agent_prompt import (
     place_of,
     sent_of,
     stops_of,
+    truncation_for,
     view_of,
 )
 from agents.context import agent_request
@@ -68,7 +69,7 @@ from loom.events.streams import send_async
 from loom.grammar.gbnf import Known, grammar_of
 from loom.models import SUMMARY, Generation, Participant, Turn, Workspace
 from loom.queries.lookup import rows_of, withheld_from_models
-from loom.queries.workspaces import budget_of, loaded_in, truncation_for
+from loom.queries.workspaces import budget_of, loaded_in
 from loom.rules.errors import CommandError
 from loom.rules.link_types import STORED
 from loom.rules.node_values import count

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from PIL import Image as Pillow
 
-from agents.agent_prompt import sent_of
+from agents.agent_prompt import sent_of, truncation_in
 from agents.context.sections import first_sentence
 from agents.context.subject_request import (
     JOINT,
@@ -51,7 +51,6 @@ from loom.models import (
 from loom.queries.documents import lore_of, newest
 from loom.queries.lookup import NodeRow, below_pruned, fetch, listed, path_of, rows_of
 from loom.queries.outline import size_of
-from loom.queries.workspaces import truncation_in
 from loom.rules import node_values
 from loom.rules.documents import body_start
 from loom.rules.errors import CommandError, not_found

@@ -35,7 +35,7 @@ from loom.events import streams
 from loom.grammar.batches import with_ids
 from loom.grammar.lines import Command
 from loom.models import Event, Generation, Node, Step, Turn, Workspace
-from loom.models.base import new_uid
+from loom.models.base import Given, Prepared, new_uid
 from loom.queries import lookup
 from loom.queries.node_bodies import message_of
 from loom.queries.windows import settings_of
@@ -108,7 +108,7 @@ def _advance(turn: Turn) -> bool:
 def _stop(turn: Turn) -> bool:
     """What still writes ends first: what it wrote is kept."""
     _stop_writing(turn)
-    return not turn_lifecycle.is_generating(turn) and _finish(turn, STOPPED)
+    return not generation_lifecycle.is_generating(turn) and _finish(turn, STOPPED)
 
 
 def _stop_writing(turn: Turn) -> None:
@@ -275,8 +275,13 @@ def guard(turn: Turn, actor: Actor, workspace: Workspace, said: Command) -> Verd
     return _looped(turn, workspace, said.line.canonical)
 
 
+_LAST = Prepared(
+    lambda: Step.objects.filter(workspace=Given("of")).order_by("-seq")[: limits.HISTORY]
+)
+
+
 def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
-    steps = list(workspace.steps.order_by("-seq")[: limits.HISTORY])[::-1]
+    steps = _LAST.all(of=workspace.pk)[::-1]
     if not steps:
         return Verdict()
     others = _others(turn, steps[0].at)

@@ -17,7 +17,7 @@ from loom.commands import money, node_writer
 from loom.commands.node_writer import NewNode
 from loom.events import streams
 from loom.events.streams import enqueue
-from loom.models import SUMMARY, Call, Document, Generation, Lane, Node, Participant, Tree
+from loom.models import SUMMARY, Call, Document, Generation, Lane, Node, Participant, Tree, Turn
 from loom.models.base import Given, Prepared
 from loom.queries import lookup
 from loom.queries.lookup import fetch
@@ -159,10 +159,26 @@ def _chosen(rows: Iterable[_Open]) -> list[_Open]:
     return chosen
 
 
+_WRITING = Prepared(
+    lambda: Generation.objects.filter(turn=Given("turn"), status__in=OPEN).values_list("pk")[:1]
+)
+
+
+def is_generating(turn: Turn) -> bool:
+    """Whether a turn waits for a model: its own round's, or one that a line asked."""
+    return _WRITING.first(turn=turn.pk) is not None
+
+
 def has_waiting(lane: str) -> bool:
     """Whether anybody waits in a lane."""
-    waiting = Generation.objects.filter(lane=lane, ended_at__isnull=True, status="queued")
-    return waiting.filter(stop_asked=False).exists()
+    return _WAITING.first(lane=lane) is not None
+
+
+_WAITING = Prepared(
+    lambda: Generation.objects.filter(
+        lane=Given("lane"), ended_at__isnull=True, status="queued", stop_asked=False
+    ).values_list("pk")[:1]
+)
 
 
 def started_body(generation: Generation) -> dict[str, Any]:

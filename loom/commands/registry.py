@@ -3,9 +3,10 @@ command without a line: pages and API change groves, members, models, trees and 
 
 import contextlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from typing import Any, Generic, Literal, TypeVar, get_type_hints
 
 from django.db import transaction
@@ -119,15 +120,17 @@ def command(
         )
         several = _commands.setdefault(verb, [])
         several.insert(0 if is_first else len(several), made)
+        forms.cache_clear()
         _aliases.update(dict.fromkeys(aliases, verb))
         return run
 
     return register
 
 
-def forms() -> dict[str, list[Form]]:
-    """Every verb with its forms, in the order of registration."""
-    return {verb: [one.form for one in many] for verb, many in _commands.items()}
+@cache
+def forms() -> Mapping[str, Sequence[Form]]:
+    """Every verb with its forms, in the order of registration. Kept: each line is read by it."""
+    return {verb: tuple(one.form for one in many) for verb, many in _commands.items()}
 
 
 def aliases() -> dict[str, str]:

@@ -306,13 +306,13 @@ LEASE_S = 12
 def take(uid: str, lease: str) -> Turn | None:
     """The turn, held under `lease`; None where it has ended or somebody else holds it."""
     moment = timezone.now()
-    named = Turn.objects.filter(uid=uid, status__in=OPEN_TURN, tree__erasing_at__isnull=True)
     with transaction.atomic():
-        row = named.select_for_update(of=("self",)).first()
+        row = _OPEN.first(uid=uid)
         if row is None or (row.lease and row.leased_until and row.leased_until > moment):
             return None
-        named.update(lease=lease, leased_until=moment + timedelta(seconds=LEASE_S))
-    return turn_again(row.pk)
+        row.lease, row.leased_until = lease, moment + timedelta(seconds=LEASE_S)
+        row.save(update_fields=["lease", "leased_until"])
+    return row
 
 
 def release(turn: Turn) -> None:
@@ -380,6 +380,13 @@ def now() -> datetime:
     return timezone.now()
 
 
+_OPEN = Prepared(
+    lambda: (
+        turns()
+        .select_for_update(of=("self",))
+        .filter(uid=Given("uid"), status__in=OPEN_TURN, tree__erasing_at__isnull=True)
+    )
+)
 _HELD = Prepared(lambda: turns().select_for_update(of=("self",)).filter(pk=Given("pk")))
 
 
@@ -484,16 +491,10 @@ def is_stopping(turn: Turn) -> bool:
     return Turn.objects.filter(pk=turn.pk, stop_asked=True).exists()
 
 
-def is_generating(turn: Turn) -> bool:
-    """Whether the turn waits for a model: its own round's, or one that a line asked."""
-    open_ones = Generation.objects.filter(turn=turn, status__in=generation_lifecycle.OPEN_STATUSES)
-    return open_ones.exists()
-
-
 SEARCHES = "searches"  # in `waits_for`: the last lines search the web
 
 
 def is_waiting(turn: Turn) -> bool:
     """Whether the turn waits for a model or for a search of the web."""
     searches = SEARCHES in turn.waits_for and web_search.open_in(turn.uid)
-    return searches or is_generating(turn)
+    return searches or generation_lifecycle.is_generating(turn)

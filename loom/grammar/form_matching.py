@@ -123,6 +123,11 @@ SWAPPED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "edit": (("as a new version", "as:version"), ("in a fork", "as:fork")),
 }
 
+_SWAPS = {
+    verb: [(phrase.split(), new.split()) for phrase, new in pairs]
+    for verb, pairs in SWAPPED.items()
+}
+
 
 _KEYED = re.compile(r"([A-Za-z_]+)([:=])")
 _IDS = {"branch": "branch:", "step": "step:", "turn": "turn:", "window": "#", "task": "t"}
@@ -143,8 +148,8 @@ _PREFIXED = re.compile(
 def fit(form: Form, frame: Frame, rest: list[str], verbs: Verbs) -> str | None:
     """The line of this form that the words are, every word having a place or a rule that
     drops it; None where one has none. The canonical reader has still to read it."""
-    for phrase, new in SWAPPED.get(form.verb, ()):
-        rest = swap(rest, phrase.split(), new.split())
+    for phrase, new in _SWAPS.get(form.verb, ()):
+        rest = swap(rest, phrase, new)
     fitting = _Fitting(form, [*frame.before, *rest], verbs)
     while fitting.at < len(fitting.words):
         if not fitting.take():
@@ -424,7 +429,9 @@ def _number(word: str) -> str:
 
 def swap(words: list[str], old: Sequence[str], new: Sequence[str]) -> list[str]:
     """The words with every run of `old` replaced by `new`."""
-    old, new, at = list(old), list(new), 0
+    if old[0] not in words:  # so it is nearly always
+        return words
+    old, at = list(old), 0
     while at + len(old) <= len(words):
         if words[at : at + len(old)] == old:
             words = [*words[:at], *new, *words[at + len(old) :]]

@@ -398,11 +398,8 @@ def candidates(word: str, verbs: Iterable[str], aliases: Mapping[str, str]) -> t
         return ()
     far: dict[str, int] = {}
     for known, verb in [*((one, one) for one in verbs), *aliases.items()]:
-        is_begun, most = len(word) > 1 and known.startswith(word), _near_enough(known)
-        if not is_begun and abs(len(word) - len(known)) > most:
-            continue  # so many edits are needed for the length alone
-        distance = 1 if is_begun else edits(word, known)
-        if distance <= most:
+        distance = _distance(word, known)
+        if distance is not None:
             far[verb] = min(distance, far.get(verb, distance))
     return tuple(sorted(far, key=lambda verb: (far[verb], verb))[:MOST])
 
@@ -413,6 +410,17 @@ def _near_enough(known: str) -> int:
 
 
 @lru_cache(maxsize=10_000)  # the same few words are compared with the same verbs
+def _distance(word: str, known: str) -> int | None:
+    """How far a word is from a known one; None where that is too far."""
+    if len(word) > 1 and known.startswith(word):
+        return 1
+    most = _near_enough(known)
+    if abs(len(word) - len(known)) > most:
+        return None  # so many edits are needed for the length alone
+    distance = edits(word, known)
+    return distance if distance <= most else None
+
+
 def edits(one: str, other: str) -> int:
     """How many letters to add, drop, change or swap with the next make one of the other."""
     before: list[int] = []

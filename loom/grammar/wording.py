@@ -46,6 +46,7 @@ _BETWEEN = (
     re.compile(r"[ \t](?:→|->)[ \t]*|[,;]?[ \t]then[ \t](?:→[ \t]*)?"),
     re.compile(r",?[ \t]and(?:[ \t]then)?[ \t](?:→[ \t]*)?|,[ \t]"),
 )
+_PLACED = [(phrase.split(), [ref]) for phrase, ref in PLACES]
 _JOINS = frozenset("to on with as node at about of in for".split())
 _BEFORE_TAGS = frozenset("to on with as the node tag tags tagged and of label".split())
 _OPTION = re.compile(r"[a-z]+:[^\s]")
@@ -269,18 +270,26 @@ def _bared(words: list[str]) -> Iterator[tuple[list[str], bool]]:
     """The words without what politeness puts around them; and whether that was of the plain
     sort, which alone may come before a destructive verb."""
     words = _without_end(words)
-    plain = _without_start(words, PLAIN_POLITE)
+    plain = _without_start(words, _PLAIN_POLITE)
     yield plain, True
-    bare = _without_start(plain, f"{PLAIN_POLITE}|{POLITE}")
+    bare = _without_start(plain, _ALL_POLITE)
     if bare != plain:
         yield bare, False
     front = next(_moved(bare), None)
     if front is not None:
-        yield _without_start(front, PLAIN_POLITE), False
+        yield _without_start(front, _PLAIN_POLITE), False
 
 
-def _without_start(words: list[str], phrases: str) -> list[str]:
-    known = sorted((one.split() for one in phrases.split("|")), key=len, reverse=True)
+def _longest_first(phrases: str) -> list[list[str]]:
+    return sorted((one.split() for one in phrases.split("|")), key=len, reverse=True)
+
+
+_PLAIN_POLITE = _longest_first(PLAIN_POLITE)
+_ALL_POLITE = _longest_first(f"{PLAIN_POLITE}|{POLITE}")
+_AFTERWARDS = _longest_first(AFTERWARDS)
+
+
+def _without_start(words: list[str], known: list[list[str]]) -> list[str]:
     while words:
         found = next((one for one in known if words[: len(one)] == one), None)
         if found is None or len(found) >= len(words):
@@ -290,9 +299,8 @@ def _without_start(words: list[str], phrases: str) -> list[str]:
 
 
 def _without_end(words: list[str]) -> list[str]:
-    known = sorted((one.split() for one in AFTERWARDS.split("|")), key=len, reverse=True)
     while words:
-        found = next((one for one in known if words[-len(one) :] == one), None)
+        found = next((one for one in _AFTERWARDS if words[-len(one) :] == one), None)
         if found is None or len(found) >= len(words):
             return words
         words = words[: -len(found)]
@@ -314,17 +322,17 @@ def _frames(words: list[str], verbs: Verbs) -> Iterator[tuple[Frame, list[str]]]
     """Every phrase that the words begin with, and what follows it."""
     if not words:
         return
+    said = _placed(words)
     verb = verbs.verb_of(words[0])
     if verb is not None and (verb not in DESTRUCTIVE or words[0] == verb):
         yield Frame(verb), words[1:]
-        if verb not in DESTRUCTIVE and _placed(words) != words:
-            yield Frame(verb), _placed(words)[1:]
+        if verb not in DESTRUCTIVE and said != words:
+            yield Frame(verb), said[1:]
     if words[0] in NUMBERS or words[0].isdigit() or words[0] == "another":
         rest = words[words[0] == "another" :]
         yield from _known(verbs, Frame("continue", needs="count"), rest)
     if words[0] in TYPES or (words[0] in ARTICLES and words[1:2] and words[1] in TYPES):
         yield from _known(verbs, Frame("list", needs="type"), words)
-    said = _placed(words)
     for phrase, taken, rest in _prefixes(said):
         for frame in PHRASES.get(phrase, ()):
             yield from _known(verbs, frame, [*taken, *rest])
@@ -337,8 +345,8 @@ def _known(verbs: Verbs, frame: Frame, rest: list[str]) -> Iterator[tuple[Frame,
 
 def _placed(words: list[str]) -> list[str]:
     """The words with `this node` and the like as the ref that they are."""
-    for phrase, ref in PLACES:
-        words = swap(words, phrase.split(), [ref])
+    for phrase, ref in _PLACED:
+        words = swap(words, phrase, ref)
     after = [*words[1:], ""]
     return ["here" if _is_this(*pair) else pair[0] for pair in zip(words, after, strict=True)]
 

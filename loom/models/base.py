@@ -67,8 +67,8 @@ Reader = Callable[[Iterable[Row]], Iterator[Any]]
 
 
 class Given(Expression):
-    """A placeholder in a prepared query for a value that is given with each run: a text or a
-    whole number, which need no conversion."""
+    """A placeholder in a prepared query for a value that is given with each run: a text, a whole
+    number or an instant."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -90,19 +90,19 @@ class Prepared(Generic[R]):
         self._make = make
         self._ready: dict[str, tuple[str, tuple[Any, ...], Reader]] = {}
 
-    def all(self, **given: str | int) -> list[R]:
+    def all(self, **given: str | int | datetime) -> list[R]:
         """The rows, in order; one query."""
         found = self._ready.get(connection.vendor)
         if found is None:
             found = self._ready[connection.vendor] = self._build()
         sql, params, reader = found
-        values = [given[one.name] if isinstance(one, Given) else one for one in params]
+        values = [_ready(given[one.name]) if isinstance(one, Given) else one for one in params]
         with connection.cursor() as cursor:
             cursor.execute(sql, values)
             rows = cursor.fetchall()
         return list(reader(rows))
 
-    def first(self, **given: str | int) -> R | None:
+    def first(self, **given: str | int | datetime) -> R | None:
         """The first row; None where there is none."""
         return next(iter(self.all(**given)), None)
 
@@ -115,6 +115,13 @@ class Prepared(Generic[R]):
         if issubclass(queryset._iterable_class, ModelIterable):
             reader = _rows_of(compiler)
         return sql, tuple(params), reader
+
+
+def _ready(value: str | int | datetime) -> Any:
+    """The value as the database takes it."""
+    if isinstance(value, datetime):
+        return connection.ops.adapt_datetimefield_value(value)
+    return value
 
 
 def _plain(compiler: Any) -> Reader:

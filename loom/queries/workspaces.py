@@ -12,7 +12,6 @@ from django.db.models import Count, F, Max, QuerySet
 from django.db.models.functions import Length
 from django.utils import timezone
 
-from loom import access
 from loom.access import Actor
 from loom.models import (
     Call,
@@ -25,7 +24,6 @@ from loom.models import (
     Step,
     StepItem,
     Task,
-    Tree,
     Turn,
     Window,
     Workspace,
@@ -67,17 +65,6 @@ def turns() -> QuerySet[Turn]:
     return Turn.objects.select_related(*WITH).defer("prepared")
 
 
-def truncation_for(asker: Participant, tree: Tree) -> str:
-    """How the path is cut in requests that somebody asks for: as they chose in the tree, else as
-    the tree says. One query."""
-    return truncation_in(access.known_workspace_of(asker, tree), tree)
-
-
-def truncation_in(own: Workspace | None, tree: Tree) -> str:
-    """The same for who asks from a workspace of theirs (None: they have none); no query."""
-    return str((own.settings if own else {}).get("truncation") or tree.truncation)
-
-
 def budget_of(turn: Turn) -> Budget:
     """What the turn may use: its preset and what was granted in addition."""
     of_grove = budget_in(turn.preset, turn.tree.grove.settings)
@@ -107,16 +94,12 @@ def made_by(replies: Iterable[dict[str, Any]]) -> list[str]:
 
 def spent_of(turn: Turn, now: datetime) -> Spent:
     """What the turn has used by now. A line that was refused is no step of it."""
-    used = (
-        lines_of(turn)
-        .filter(outcome="ok")
-        .aggregate(steps=Count("pk", distinct=True), items=Count("touched__item", distinct=True))
-    )
+    steps, items = _USED.first(turn=turn.uid) or (0, 0)
     end = turn.ended_at or now
     return Spent(
-        steps=used["steps"],
+        steps=steps,
         depth=depths_of([turn])[turn.pk],
-        items=used["items"],
+        items=items,
         rounds=len(turn.rounds),
         milliseconds=int((end - turn.created_at).total_seconds() * 1000),
         tokens=turn.tokens,
@@ -126,9 +109,32 @@ def spent_of(turn: Turn, now: datetime) -> Spent:
 
 def _steps_today(turn: Turn, now: datetime) -> int:
     since = now - timedelta(hours=limits.HOURS_OF_A_DAY)
-    views = Workspace.objects.filter(participant=turn.participant_id, tree=turn.tree_id)
-    rows = Step.objects.filter(workspace__in=views, at__gte=since)  # by the index on (…, at)
-    return rows.exclude(turn_uid="").count()
+    found = _TODAY.first(agent=turn.participant_id, tree=turn.tree_id, since=since)
+    return found[0] if found else 0
+
+
+# Each line of a turn asks for both.
+_USED = Prepared(
+    lambda: (
+        Step.objects.filter(turn_uid=Given("turn"), outcome="ok")
+        .exclude(turn_place="")
+        .order_by()
+        .values("turn_uid")
+        .annotate(steps=Count("pk", distinct=True), items=Count("touched__item", distinct=True))
+        .values_list("steps", "items")
+    )
+)
+_TODAY = Prepared(
+    lambda: (
+        Step.objects.filter(workspace__participant=Given("agent"), workspace__tree=Given("tree"))
+        .filter(at__gte=Given("since"))  # by the index on (…, at): it is one workspace
+        .exclude(turn_uid="")
+        .order_by()
+        .values("workspace")
+        .annotate(steps=Count("pk"))
+        .values_list("steps")
+    )
+)
 
 
 def turn_body(turn: Turn) -> dict[str, Any]:

@@ -20,23 +20,25 @@ from tests.providers.scripts import CUT, says
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture(params=["openai", "anthropic"])
-def outside(
-    request: pytest.FixtureRequest,
-    api: Callable[..., APIClient],
-    owner: User,
-    tree: Tree,
-    agent: Participant,
-) -> Outside:
-    """The owner, whose agent sits behind one shape of provider and then the other."""
-    agent.model_ref = f"{request.param}:marie"
-    agent.save()
-    return Outside(api(owner), tree, agent)
+@pytest.fixture
+def shape(request: pytest.FixtureRequest) -> str:
+    """The shape of the provider that the agent sits behind."""
+    return str(getattr(request, "param", "openai"))
+
+
+# What is read from the wire or sent over it is tried with each shape; what Heddle makes of the text
+# once it is read is the same for both.
+BOTH_SHAPES = pytest.mark.parametrize("shape", ["openai", "anthropic"], indirect=True)
 
 
 @pytest.fixture
-def opening(outside: Outside) -> str:
-    return str(outside.say('respond root "Who is Marie?"')["refs"][0])
+def outside(
+    shape: str, api: Callable[..., APIClient], owner: User, tree: Tree, agent: Participant
+) -> Outside:
+    """The owner, and the agent they ask."""
+    agent.model_ref = f"{shape}:marie"
+    agent.save()
+    return Outside(api(owner), tree, agent)
 
 
 def last(provider: ScriptedProvider) -> str:
@@ -45,6 +47,7 @@ def last(provider: ScriptedProvider) -> str:
     return content if isinstance(content, str) else "\n\n".join(one["text"] for one in content)
 
 
+@BOTH_SHAPES
 def test_quoted_and_escaped_lines_are_text_without_a_word(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
@@ -56,6 +59,7 @@ def test_quoted_and_escaped_lines_are_text_without_a_word(
     assert not outside.node(opening)["pruned"]
 
 
+@BOTH_SHAPES
 def test_near_misses_are_answered_and_ask_for_another_round_once(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
@@ -92,6 +96,7 @@ def test_a_reason_is_kept_with_its_step(
     assert (step["because"], step["outcome"]) == ("she is", "ok")
 
 
+@BOTH_SHAPES
 @pytest.mark.parametrize("how", ["length", "cut"])
 def test_a_block_that_is_cut_off_is_not_run_and_its_text_is_kept(
     how: str, outside: Outside, opening: str, provider: ScriptedProvider
@@ -112,6 +117,7 @@ def test_a_block_that_is_cut_off_is_not_run_and_its_text_is_kept(
     assert outside.node(turn["node"])["text"] == "Enough."
 
 
+@BOTH_SHAPES
 def test_a_block_without_its_end_runs_where_it_is_one_paragraph(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
@@ -134,6 +140,7 @@ def test_a_block_without_its_end_that_holds_a_line_writes_nothing_and_is_kept(
     assert not outside.node(opening)["pruned"]
 
 
+@BOTH_SHAPES
 def test_a_thought_is_not_answered_and_nobody_is_sent_it(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
@@ -190,6 +197,7 @@ def test_the_agent_stands_where_its_turn_does(
     assert outside.node(aside["input"])["kind"] == "annotation"
 
 
+@BOTH_SHAPES
 def test_what_a_subject_writes_is_never_run_also_where_it_is_an_agent(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
@@ -231,6 +239,7 @@ def test_a_reader_asks_for_no_turn(
     assert (refused["http"], refused["code"]) == (403, "PERMISSION_DENIED")
 
 
+@BOTH_SHAPES
 def test_used_up_steps_leave_help_budget_and_thinking(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
@@ -275,6 +284,7 @@ def test_lines_after_the_one_that_halts_a_turn_are_not_run(
     assert (turn["status"], outside.node(opening)["pruned"]) == ("halted", False)
 
 
+@BOTH_SHAPES
 def test_who_says_the_same_again_is_warned_and_then_halted(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
@@ -285,6 +295,7 @@ def test_who_says_the_same_again_is_warned_and_then_halted(
     assert "What you write is what you wrote in round 1." in str(provider.seen[-1].json)
 
 
+@BOTH_SHAPES
 def test_bytes_that_were_sent_stand_in_the_call_without_the_key(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:

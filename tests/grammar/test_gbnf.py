@@ -1,5 +1,7 @@
 """The grammar for local models: whatever it makes is read, as what it was made of."""
 
+from functools import cache
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +21,7 @@ KNOWN = Known(nodes=("a7x2", "b3k9"), types=tuple(STORED), agents=("Muse", 'the 
 REGISTERED = [one.form for one in registry.every()]
 
 
+@cache  # reading a grammar takes longer than drawing from it
 def lines_of(form: Form, known: Known | None = None) -> st.SearchStrategy[str]:
     """Lines that the grammar of one form makes."""
     return strings(rules_of(grammar_of([form], known)), "command")

@@ -40,10 +40,12 @@ def test_a_line_of_the_registry_reads_as_what_was_printed(form: Form, data: st.D
     # `tree:a branch:b` is one ref: the branch in that tree.
     refs_in_order = [one for one in values.values() if isinstance(one, Ref)]
     assume(all(one.kind != "tree" for one in refs_in_order[:-1]))
-    text = write(form.verb, form, values, "")
+    because = data.draw(texts)
+    text = write(form.verb, form, values, because)
     line = read(text, registry.forms(), registry.aliases())
     assert registry.find(line.verb, line.form).form == form
     assert line.values == values
+    assert line.because == because
     assert line.canonical == text
 
 

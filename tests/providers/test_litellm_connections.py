@@ -21,12 +21,18 @@ import asyncio, json, sys
 opened = []
 
 def watch(event, args):
-    if event == "socket.connect" and isinstance(args[1], tuple):
-        opened.append(list(args[1][:2]))
+    if event == "socket.connect":
+        opened.append(list(args[1][:2]) if isinstance(args[1], tuple) else [str(args[1]), ""])
     elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
         opened.append([str(args[0]), "resolved"])
 
 sys.addaudithook(watch)
+from agents.providers import registry
+assert "litellm" not in sys.modules
+from agents.providers.litellm import _library
+_library()
+assert "litellm" in sys.modules
+print(json.dumps({"name": "the import", "opened": opened}), flush=True)
 from agents.providers.attempt import Attempt
 from agents.providers.registry import LiteLLM, LiteLLMTransport
 from agents.providers.transport import Limits
@@ -84,6 +90,12 @@ def rows() -> dict[str, dict[str, object]]:
     assert done.returncode == 0, done.stderr[-3000:]
     found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return {row["name"]: row for row in found}
+
+
+def test_it_is_imported_only_when_it_is_used_and_then_asks_no_network(
+    rows: dict[str, dict[str, object]],
+) -> None:
+    assert rows["the import"]["opened"] == []
 
 
 @pytest.mark.parametrize("name", PROVEN)

@@ -1,5 +1,7 @@
 """Prepared queries give what the plain ones give, each time with the values of that time."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -62,3 +64,10 @@ def test_a_join_that_finds_nothing_gives_none(actor: Actor, tree: Tree) -> None:
 
 def test_values_are_values_whatever_they_say(actor: Actor, tree: Tree) -> None:
     assert TREE.all(uid="' OR ''='") == []
+
+
+def test_an_instant_is_given_as_the_database_keeps_it(actor: Actor, tree: Tree) -> None:
+    newest = Event.objects.latest("pk")
+    later = Prepared(lambda: Event.objects.filter(pk=Given("pk"), at__gte=Given("since")))
+    assert later.first(pk=newest.pk, since=newest.at) == newest
+    assert later.first(pk=newest.pk, since=newest.at + timedelta(microseconds=1)) is None
