@@ -81,7 +81,7 @@ class NodeShown:
     at: str
     body: SafeString
     length: int
-    rest: int
+    rest: str  # how many characters are not shown; empty: all are
     margin: Margin
     version: int
     older: str
@@ -225,7 +225,7 @@ class Found:
             at=row.at,
             body=self._body(row, cast),
             length=row.length,
-            rest=max(0, row.length - MAX_SHOWN),
+            rest=f"{row.length - MAX_SHOWN:,}" if row.length > MAX_SHOWN else "",
             margin=margin,
             version=at + 1,
             older=margin.versions[at - 1] if at > 0 else "",

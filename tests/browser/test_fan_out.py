@@ -253,6 +253,6 @@ def test_a_refused_request_is_told_without_its_code(heddle: Heddle, visit: Open)
     said = page.locator("loom-composer [data-answer]")
     expect(said).to_contain_text("at most 10")
     expect(said).not_to_contain_text("LIMIT_EXCEEDED")
-    page.locator("loom-composer textarea").fill("→ go nowhere9")
+    page.locator("#composer-text").fill("→ go nowhere9")
     page.keyboard.press("Enter")
     expect(said).to_contain_text("✗ ")  # as commands are answered

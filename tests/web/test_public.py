@@ -76,7 +76,9 @@ def test_a_link_ends_when_it_is_revoked_or_over_or_its_tree_is_erased(
     assert status(third) == 200
     tree_commands.erase(actor, tree, tree.title)
     assert status(third) == 404
-    assert status("/public/" + "x" * 43) == 404
+    unknown = visitor().get("/public/" + "x" * 43)
+    assert unknown.status_code == 404
+    assert "Sign in" in unknown.content.decode() and "Your trees" not in unknown.content.decode()
 
 
 def test_only_the_hash_of_a_secret_is_kept(owner: User, tree: Tree, visitor: Visitor) -> None:
