@@ -17,6 +17,7 @@ from loom.access import Actor, get_actor
 from loom.commands import trees
 from loom.events import streams
 from loom.models import Grove, Membership, Participant, Tree, User
+from loom.models.base import insert_row
 from tests.databases import drop_test_database, make_test_database
 from tests.patience import PATIENCE_S
 from tests.thorough import tries
@@ -96,23 +97,21 @@ def make_user(name: str, **fields: Any) -> User:
     """A user with the password `name`-password."""
     user = User(username=name, **fields)
     user.set_password(f"{name}-password")
-    user.save()
-    return user
+    return insert_row(user)
 
 
 def join(grove: Grove, user: User, role: str) -> Participant:
     """Makes `user` a member of `grove`, without events."""
-    person = Participant.objects.create(
-        grove=grove, kind="human", name=user.username.title(), user=user
-    )
-    Membership.objects.create(grove=grove, user=user, participant=person, role=role)
+    person = Participant(grove=grove, kind="human", name=user.username.title(), user=user)
+    insert_row(person)
+    insert_row(Membership(grove=grove, user=user, participant=person, role=role))
     return person
 
 
 @pytest.fixture
 def grove(db: None) -> Grove:
     """A grove with nobody in it yet."""
-    made = Grove.objects.create(name="The grove")
+    made = insert_row(Grove(name="The grove"))
     streams.open_stream(made)
     return made
 

@@ -62,16 +62,7 @@ def test_the_command_of_the_readme_starts_it_and_says_how_to_come_in(tmp_path: P
             assert browser.get(link).status_code == 200
         text = "".join(file.read_text() for file in (tmp_path / "data" / "logs").glob("*"))
         assert link.rsplit("/", 1)[1] not in text
-        assert running.stop() == 0
-    with server(tmp_path / "data", "--no-model", command=command) as running:
-        running.ready()
-        assert running.health()
-        assert running.stop() == 0
-
-
-def test_a_killed_supervisor_takes_its_children_along(data: Path) -> None:
-    with server(data, "--no-model") as running:
-        running.ready()
+        # Killed, it takes its children along.
         assert len(running.family()) >= 3
         running.process.kill()
         wait_for(lambda: running.family() == {})
