@@ -56,7 +56,9 @@ export class Writing {
       this.known.set(node.id, found);
       return found;
     });
-    const { place } = this.editor.spot();
+    const spot = this.editor.spot();
+    // At the end of the text nothing is begun yet: the last node is the one that is marked.
+    const place = spot.isTail && !spot.text && spot.place ? spot.place - 1 : spot.place;
     const selected = view.state.selection.ranges.filter((one) => !one.empty).map((one) => countOf(view.state.sliceDoc(one.from, one.to)).words);
     const parts = [tn("{n} word", "{n} words", sumOf(counts)), t("{n} in this node", { n: counts[place].words.toLocaleString() })];
     if (selected.length) parts.push(t("{n} selected", { n: selected.reduce((sum, one) => sum + one, 0).toLocaleString() }));
