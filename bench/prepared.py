@@ -1,10 +1,15 @@
-"""What `Prepared` saves: queries on the way of a page and of a first token, with their SQL built
-once, against the same querysets built for each run.
+"""What SQL that is built once saves: `Prepared` queries on the way of a page and of a first token
+against the same querysets built for each run, and `insert_row` and `update_row`, by which each
+line writes its events, against `save`.
 
 Run: python -m bench.prepared
 """
 
+from collections.abc import Callable
+from itertools import count
 from typing import Any
+
+from django.db import transaction
 
 from bench.house import Deed, medians_ms, open_house, settle, tell
 
@@ -14,11 +19,29 @@ def plain(prepared: Any, values: dict[str, Any]) -> Deed:
     return lambda: type(prepared)(prepared._make).all(**values)
 
 
+TIMES = 20  # in one transaction, whose end takes longer than a row
+
+
+def many(write: Callable[[], object]) -> Deed:
+    """Writes some rows in a transaction."""
+
+    def deed() -> None:
+        with transaction.atomic():
+            for _ in range(TIMES):
+                write()
+
+    return deed
+
+
 def main() -> None:
     """Prints the medians of each way and their ratio."""
+    from django.utils import timezone
+
     from bench.trees import grow, make_owner
     from loom import access
     from loom.commands import generation_lifecycle
+    from loom.models import Event, Stream
+    from loom.models.base import insert_row, update_row
     from loom.queries import lookup
 
     actor = make_owner("bench")
@@ -35,12 +58,23 @@ def main() -> None:
     for name, (prepared, values) in cases.items():
         deeds[f"{name}, built once"] = lambda one=prepared, given=values: one.all(**given)  # type: ignore[misc]
         deeds[f"{name}, built each time"] = plain(prepared, values)
+    stream, numbers = Stream.objects.get(name=f"tree:{tree.uid}"), count(1_000_000)
+
+    def event() -> Event:
+        body = {"node": "a7x2", "flag": "pruned", "value": True}
+        seq = next(numbers)
+        return Event(stream=stream, seq=seq, kind="node.flagged", payload=body, at=timezone.now())
+
+    deeds["an event, built once"] = many(lambda: insert_row(event()))
+    deeds["an event, built each time"] = many(lambda: event().save(force_insert=True))
+    deeds["a head, built once"] = many(lambda: update_row(stream, "head", "items"))
+    deeds["a head, built each time"] = many(lambda: stream.save(update_fields=["head", "items"]))
     tell(
         "queries whose SQL is built once",
         medians_ms(deeds, rounds=100),
         {
             f"{name}: once / each time": (f"{name}, built once", f"{name}, built each time", 0.5)
-            for name in cases
+            for name in [*cases, "an event", "a head"]
         },
     )
 
