@@ -65,6 +65,7 @@ export function hintFor(groups, { may, coming, typing }) {
   if (typing) return may && coming ? stop : "";
   const keys = `${capFor(groups, "take-1")}–${capFor(groups, "take-9")}`;
   if (!may) return t("{keys} to go there", { keys });
-  const then = coming ? stop : t("{key} more like these", { key: capFor(groups, "more") });
+  const more = capFor(groups, "more").replace(/^\p{P}$/u, "“$&”"); // else a full stop is read as one
+  const then = coming ? stop : t("{key} for more like these", { key: more });
   return `${t("{keys} to accept", { keys })} · ${then}`;
 }
