@@ -7,7 +7,7 @@ twenty times slower than the one on which they were written.
 import asyncio
 
 PATIENCE_S = 120.0
-LOOK_S = 0.05  # between two looks at a condition
+LOOK_S = 0.1  # between two looks at a condition
 
 
 def pass_time(seconds: float, loop: asyncio.AbstractEventLoop | None = None) -> None:

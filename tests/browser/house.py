@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx
 from playwright.sync_api import Browser, BrowserContext
 
+from tests.clients import open_client
 from tests.house.processes import ROOT, server
-from tests.patience import PATIENCE_S
 from tests.providers.scripted import ScriptedProvider
 
 Cookies = list[dict[str, str]]
@@ -32,7 +32,7 @@ class Heddle:
         """The API as the owner (or somebody) may use it."""
         jar = {one["name"]: one["value"] for one in cookies or self.owner}
         headers = {"X-CSRFToken": jar.get("csrftoken", ""), "Origin": self.url}
-        return httpx.Client(base_url=self.url, cookies=jar, headers=headers, timeout=PATIENCE_S)
+        return open_client(base_url=self.url, cookies=jar, headers=headers)
 
     def post(self, path: str, body: object) -> dict[str, object]:
         """The answer to a POST by the owner, which must succeed."""

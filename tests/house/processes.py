@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx
 
+from tests.clients import get
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,7 +62,7 @@ class Server:
     def health(self) -> dict[str, object]:
         """What it says about its processes; nothing while its web server is away."""
         try:
-            found: dict[str, object] = httpx.get(f"{self.url}/healthz", timeout=PATIENCE_S).json()
+            found: dict[str, object] = get(f"{self.url}/healthz").json()
         except httpx.TransportError:
             return {}
         return found

@@ -12,6 +12,7 @@ import httpx
 import pytest
 import yaml
 
+from tests.clients import get, open_client
 from tests.house.processes import ROOT, Server
 from tests.patience import PATIENCE_S
 
@@ -59,9 +60,7 @@ class Started:
         words = shlex.split(line.replace("$KEY", self.key))
         headers = [words[n + 1] for n, word in enumerate(words) if word == "-H"]
         url = words[-1].replace("http://127.0.0.1:8000", self.url)
-        return httpx.get(
-            url, headers=dict(one.split(": ", 1) for one in headers), timeout=PATIENCE_S
-        )
+        return get(url, headers=dict(one.split(": ", 1) for one in headers))
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +70,8 @@ def started(running: Server) -> Started:
     heddle = Started(running.url, running.data)
     apikey = next(line for line in _lines() if "apikey" in line)
     heddle.key = heddle.run(apikey).splitlines()[-1]
-    made = httpx.post(
-        f"{heddle.url}/api/trees",
-        json={"title": "Marie", "mode": "dialogue"},
-        headers={"Authorization": f"Bearer {heddle.key}"},
-        timeout=PATIENCE_S,
-    )
+    with open_client(headers={"Authorization": f"Bearer {heddle.key}"}) as client:
+        made = client.post(f"{heddle.url}/api/trees", json={"title": "Marie", "mode": "dialogue"})
     assert made.status_code == 201, made.text
     (heddle.data / "line.txt").write_text("→ respond\nShe put her hand on the latch.\n←\n")
     return heddle
@@ -102,7 +97,7 @@ def test_the_addresses_it_names_answer(started: Started) -> None:
     addresses = re.findall(r"`(/api/[a-z/]+)`", README)
     assert addresses
     for address in addresses:
-        assert httpx.get(started.url + address, timeout=PATIENCE_S).status_code == 200, address
+        assert get(started.url + address).status_code == 200, address
 
 
 @pytest.mark.kill

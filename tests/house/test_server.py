@@ -6,12 +6,11 @@ import socket
 from functools import partial
 from pathlib import Path
 
-import httpx
 import pytest
 
+from tests.clients import get, open_client
 from tests.databases import copy_started_data
 from tests.house.processes import ROOT, Server, server, wait_for, wait_until_well
-from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.kill
 
@@ -40,7 +39,7 @@ def test_it_starts_keeps_its_processes_and_stops_without_a_trace(data: Path) -> 
             "model": "off",
         }
         assert running.health()["disk"] == "ok"
-        late = httpx.get(url, headers={"X-Long": "x" * 70_000}, timeout=PATIENCE_S)
+        late = get(url, headers={"X-Long": "x" * 70_000})
         assert late.status_code == 400
         for name in ("uvicorn", "celery", "valkey-server"):
             before = running.pid_of(name)
@@ -58,7 +57,7 @@ def test_the_command_of_the_readme_starts_it_and_says_how_to_come_in(tmp_path: P
     with server(tmp_path / "data", "--no-model", command=command) as running:
         url = running.ready()
         link = next(line for line in running.lines if line.startswith(f"{url}/signin/"))
-        with httpx.Client(follow_redirects=True, timeout=PATIENCE_S) as browser:
+        with open_client(follow_redirects=True) as browser:
             assert browser.get(link).status_code == 200
         text = "".join(file.read_text() for file in (tmp_path / "data" / "logs").glob("*"))
         assert link.rsplit("/", 1)[1] not in text

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 
+from tests.clients import get, open_client
 from tests.kills.children import children_of
 from tests.patience import LOOK_S, PATIENCE_S
 
@@ -72,7 +73,7 @@ class Heddle:
 
     def is_well(self) -> bool:
         """Whether every process says that it is well."""
-        found = httpx.get(f"{self.url}/healthz", timeout=PATIENCE_S)
+        found = get(f"{self.url}/healthz")
         return found.status_code == 200 and "slow" not in found.text
 
     def make_key(self) -> str:
@@ -82,7 +83,7 @@ class Heddle:
     def client(self, key: str = "") -> httpx.Client:
         """A client with this API key, else with a fresh one of the owner."""
         headers = {"Authorization": f"Bearer {key or self.make_key()}"}
-        return httpx.Client(base_url=f"{self.url}/api", headers=headers, timeout=PATIENCE_S)
+        return open_client(base_url=f"{self.url}/api", headers=headers)
 
     def pids(self, word: str) -> list[int]:
         """The supervisor's children whose command line holds `word`."""

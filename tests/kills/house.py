@@ -14,6 +14,7 @@ import psycopg
 from config.supervisor import __main__, processes
 from config.supervisor.__main__ import prepare
 from config.supervisor.processes import Child, Keeper, Options, free_port
+from tests.clients import get, open_client
 from tests.databases import copy_started_data
 from tests.kills.heddle import ROOT, tails, until
 from tests.kills.postgres import Postgres
@@ -108,7 +109,7 @@ class House:
         for child in self._keeper.children:
             if not child.is_running:  # it could not start while something else was away
                 self._keeper.start(child)
-        found = httpx.get(f"{self.options.url}/healthz", timeout=PATIENCE_S)
+        found = get(f"{self.options.url}/healthz")
         return found.status_code == 200 and "slow" not in found.text
 
     def client(self) -> httpx.Client:
@@ -118,4 +119,4 @@ class House:
             cwd=ROOT, env=self._env, capture_output=True, text=True, check=True,
         )  # fmt: skip
         headers = {"Authorization": f"Bearer {made.stdout.strip().splitlines()[-1]}"}
-        return httpx.Client(base_url=f"{self.options.url}/api", headers=headers, timeout=PATIENCE_S)
+        return open_client(base_url=f"{self.options.url}/api", headers=headers)
