@@ -50,22 +50,18 @@ def _library() -> Any:
     return litellm
 
 
-async def _client(model: str, key: str, base: str | None, allow: Sequence[str]) -> Any:
+def _client(model: str, key: str, base: str | None, allow: Sequence[str]) -> Any:
     """The client to pass to LiteLLM: it asks through a checked transport, follows no redirect
     and reads no proxy from the environment."""
-    http = httpx.AsyncClient(
-        transport=CheckedTransport(allow), follow_redirects=False, trust_env=False
-    )
+    checked = CheckedTransport(allow)
     if model.partition("/")[0] in LITELLM_BY_SDK:
         sdk: Any = importlib.import_module("openai")
         found = base or _library().get_llm_provider(model=model, api_key=key)[3]
         base = found or "https://api.openai.com/v1"
+        http = httpx.AsyncClient(transport=checked, follow_redirects=False, trust_env=False)
         return sdk.AsyncOpenAI(api_key=key, base_url=base, http_client=http, max_retries=0)
     handlers: Any = importlib.import_module("litellm.llms.custom_httpx.http_handler")
-    made = handlers.AsyncHTTPHandler()
-    await made.client.aclose()
-    made.client = http
-    return made
+    return handlers.AsyncHTTPHandler(transport=checked, follow_redirects=False)
 
 
 class LiteLLMTransport(httpx.AsyncBaseTransport):
@@ -90,7 +86,7 @@ class LiteLLMTransport(httpx.AsyncBaseTransport):
             raise Broken(Failure("refused", why))
         litellm = await asyncio.to_thread(_library)
         _demand_chat(litellm, model)
-        client = await _client(model, key, base, self._allow)
+        client = _client(model, key, base, self._allow)
         try:
             answer = await litellm.acompletion(
                 **{name: asked[name] for name in _TAKEN if name in asked},
