@@ -13,12 +13,14 @@ import pytest
 if TYPE_CHECKING:
     from xdist.scheduler import LoadGroupScheduling
 
+# Tests that start processes wait for them most of the time; in two groups they leave the third
+# process of a run to the others.
 GROUPS = {
-    "tests/kills/test_turn_kills.py": "a Heddle with an agent",
-    "tests/kills/test_random_kills.py": "",  # starts its own; goes on beside the others
+    "tests/kills/test_turn_kills.py": "Heddles of their own",
+    "tests/kills/test_random_kills.py": "Heddles of their own",
+    "tests/house/test_server.py": "Heddles of their own",
+    "tests/house/test_readme.py": "Heddles of their own",
     "tests/kills/": "a Heddle",
-    "tests/house/test_server.py": "the command of the README",
-    "tests/house/test_readme.py": "the command of the README",
     "tests/providers/test_litellm": "LiteLLM",
     "tests/house/test_catalogues.py": "catalogues of words",
     "tests/house/test_words.py": "catalogues of words",
