@@ -73,8 +73,9 @@ def main() -> None:
         "queries whose SQL is built once",
         medians_ms(deeds, rounds=100),
         {
-            f"{name}: once / each time": (f"{name}, built once", f"{name}, built each time", 0.5)
-            for name in [*cases, "an event", "a head"]
+            f"{name}: once / each time": (f"{name}, built once", f"{name}, built each time", aim)
+            # Most of what an event costs is its payload as JSON and the row itself.
+            for name, aim in {**dict.fromkeys([*cases, "a head"], 0.5), "an event": 0.75}.items()
         },
     )
 

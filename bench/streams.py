@@ -22,7 +22,7 @@ from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import tokens
 
 COUNT, RATE = 120, 80.0
-MORE_MS, SHARE = 25.0, 0.9  # what this aims at
+MORE_MS, SHARE = {1: 25.0, 3: 30.0}, 0.9  # what this aims at, by the number of streams
 
 
 async def bare(url: str, streams: int) -> tuple[float, float]:
@@ -94,7 +94,7 @@ def _shown(streams: int, plain: list[tuple[float, float]], ours: list[tuple[floa
     rate = [statistics.median(r for _, r in rows) for rows in (plain, ours)]
     print(
         f"{streams} stream(s): first token bare {first[0]:.1f} ms, at a socket {first[1]:.1f} ms,"
-        f" more {first[1] - first[0]:.1f} ms (aim ≤ {MORE_MS:.0f});"
+        f" more {first[1] - first[0]:.1f} ms (aim ≤ {MORE_MS[streams]:.0f});"
         f" tokens/s bare {rate[0]:.1f}, at a socket {rate[1]:.1f},"
         f" share {rate[1] / rate[0]:.2f} (aim ≥ {SHARE})"
     )
