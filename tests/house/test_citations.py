@@ -15,6 +15,8 @@ CITATION = re.compile(r"\bdocs/model\.md((?:[\s#,*]*(?:and |to )?§[\d.]*\d(?: \
 SECTION = re.compile(r"§([\d.]*\d)(?: \((F\d+)\))?")
 # A Markdown file that is cited by its path, or a document of the root by its name.
 CITED_FILE = re.compile(r"(?<![\w/.])((?:docs|tests|script|bench)/[\w./-]+\.(?:md|py|json|sh))\b")
+# Source by its path or its name in a document: `loom/api/errors.py`, `errors.py`.
+CITED_SOURCE = re.compile(r"`([\w/-]+\.(?:py|m?js|html|css))`")
 ROOT_FILE = re.compile(r"(?<![\w/.])([A-Z]{4,}\.md)\b")
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]+)?\)")
 # Names of designs that are not part of the repository.
@@ -88,6 +90,18 @@ def test_every_cited_file_exists() -> None:
         for name in (*CITED_FILE.findall(text), *ROOT_FILE.findall(text)):
             if not (ROOT / name).is_file():
                 wrong.add(f"{name_of(path)}: {name}")
+    assert not wrong
+
+
+def test_every_source_that_a_document_names_exists() -> None:
+    sources = {name_of(path) for path in _sources()}
+    known = sources | {name.rpartition("/")[2] for name in sources}
+    wrong = [
+        f"{name_of(path)}: {name}"
+        for path in files(".md")
+        for name in CITED_SOURCE.findall(text_of(path))
+        if name not in known and not any(source.endswith(f"/{name}") for source in sources)
+    ]
     assert not wrong
 
 
