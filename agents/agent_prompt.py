@@ -26,6 +26,7 @@ from loom.queries.links import Portal, portals_of
 from loom.queries.lookup import PRUNED, NodeRow, path_of, withheld_from_models
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.outline import LINES, outline_left, outline_of, size_of
+from loom.queries.places import hidden_among
 from loom.queries.workspaces import budget_of, notifications_of, spent_of
 from loom.rules import limits, node_values
 from loom.rules.limits import GENERATE, LOOM, WEB_SEARCH, Permission, budget_in, in_order, number_of
@@ -309,32 +310,33 @@ def _others(place: Place, now: datetime) -> tuple[tuple[str, str, int], ...]:
     recent = recent.exclude(workspace=place.workspace.pk).order_by("id")
     lines = dict(recent.values_list("workspace_id", "at"))
     views = Workspace.objects.filter(pk__in=lines, position__tree=tree)
-    where: dict[str, tuple[int, str, str, int]] = {}
+    found: dict[str, tuple[Participant, Node, Workspace | None]] = {}
     for view in views.select_related("position", "participant") if lines else ():
-        who = view.participant
-        if left.get(who.uid, 0.0) >= lines[view.pk].timestamp():
-            continue
-        at = lookup.visible_at_or_above(view.position, view)
-        where[who.uid] = (who.pk, who.kind, at.local_id, at.depth)
-    where |= _on_pages(place, pages)
+        if left.get(view.participant.uid, 0.0) < lines[view.pk].timestamp():
+            found[view.participant.uid] = (view.participant, view.position, view)
+    found |= _on_pages(place, pages)
+    hidden = hidden_among({node.slot_id: tree.pk for _, node, _ in found.values()})
+    seen = (
+        (who, lookup.visible_at_or_above(node, view) if node.slot_id in hidden else node)
+        for who, node, view in sorted(found.values(), key=lambda one: one[0].pk)
+    )
     return tuple(
-        ("Human" if kind == "human" else "Model", at, depth)
-        for _, kind, at, depth in sorted(where.values())
+        ("Human" if who.kind == "human" else "Model", at.local_id, at.depth) for who, at in seen
     )
 
 
-def _on_pages(place: Place, pages: Mapping[str, str]) -> dict[str, tuple[int, str, str, int]]:
-    """Where the pages of members are, by uid; what is hidden is left out."""
+def _on_pages(
+    place: Place, pages: Mapping[str, str]
+) -> dict[str, tuple[Participant, Node, Workspace | None]]:
+    """Where the pages of members are, by uid."""
     if not pages:
         return {}
     people = Participant.objects.filter(uid__in=pages, grove=place.home.grove, kind="human")
-    found = {}
-    for who in people:
-        node = lookup.find_node(place.home, pages[who.uid])
-        if node is not None:
-            at = lookup.visible_at_or_above(node, None)
-            found[who.uid] = (who.pk, who.kind, at.local_id, at.depth)
-    return found
+    named = lookup.rows().filter(tree=place.home, local_id__in=set(pages.values()))
+    nodes = {one.local_id: one for one in named}
+    return {
+        who.uid: (who, nodes[pages[who.uid]], None) for who in people if pages[who.uid] in nodes
+    }
 
 
 # The lines of OUTLINE, PATH and MEMORY.

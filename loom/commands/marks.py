@@ -361,9 +361,8 @@ def _checked(name: str) -> str:
 def _by_tree(grove: Grove, labels: list[str]) -> list[tuple[Tree, "QuerySet[Mark]"]]:
     """The trees with the tag, and its marks in each, in the order in which trees are locked."""
     marks = Mark.objects.filter(kind="tag", label__in=labels, removed_at__isnull=True)
-    trees = Tree.objects.filter(
-        grove=grove, erasing_at__isnull=True, pk__in=marks.values("tree_id")
-    )
+    tagged = marks.filter(tree__grove=grove).values("tree_id")
+    trees = Tree.objects.filter(grove=grove, erasing_at__isnull=True, pk__in=tagged)
     return [(tree, marks.filter(tree=tree)) for tree in trees.order_by("pk")]
 
 

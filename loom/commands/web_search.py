@@ -212,7 +212,7 @@ def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> N
 def sweep() -> int:
     """Sends what is still queued again, and ends what lost its worker; how many."""
     now, found = timezone.now(), 0
-    rows = WebSearch.objects.filter(ended_at=None, created_at__lt=now - FORGOTTEN)
+    rows = WebSearch.objects.filter(ended_at=None, created_at__lt=now - FORGOTTEN).order_by()
     for uid, status, begun_at in rows.values_list("uid", "status", "begun_at"):
         if status == "queued":
             _send(uid)

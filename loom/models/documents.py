@@ -31,6 +31,13 @@ class Document(PublicIdentity):
         constraints = [
             models.UniqueConstraint(fields=["grove", "title_key"], name="document_title_once")
         ]
+        indexes = [
+            models.Index(
+                fields=["head"],
+                condition=models.Q(head__gt=models.F("settled")),
+                name="document_unsettled",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.title

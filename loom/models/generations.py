@@ -114,7 +114,6 @@ class Generation(PublicIdentity):
     call = models.ForeignKey(Call, models.PROTECT, null=True, related_name="generations")
     participant = models.ForeignKey(Participant, models.PROTECT, related_name="generations")
     asked_by = models.ForeignKey(Participant, models.PROTECT, related_name="+")
-    step_uid = models.CharField(max_length=32, blank=True)
     # The turn it belongs to: as its `round` (from 1), or (0) started by one of its lines.
     turn = models.ForeignKey("loom.Turn", models.PROTECT, null=True, related_name="generations")
     round = models.IntegerField(default=0)
@@ -164,6 +163,11 @@ class Generation(PublicIdentity):
         indexes = [
             # Of what goes on. A query that is to use them says `ended_at__isnull=True`: SQLite
             # cannot prove a condition with values in it, which come beside the SQL.
+            models.Index(
+                fields=["status"],
+                condition=models.Q(ended_at__isnull=True),
+                name="generation_open",
+            ),
             models.Index(
                 fields=["lane", "rank", "id"],
                 condition=models.Q(ended_at__isnull=True),
@@ -277,6 +281,7 @@ class Import(PublicIdentity):
 
     class Meta:
         ordering = ["-id"]
+        indexes = [models.Index(fields=["status", "created_at"], name="import_by_status")]
 
     def __str__(self) -> str:
         return self.name

@@ -249,11 +249,13 @@ def _piece(kind: str, text: str) -> list[Piece]:
 
 def open_suggestions(actor: Actor, document: Document) -> list[Node]:
     """The suggestions for a document that nobody has decided, oldest first, from trees that the
-    actor sees. Two queries."""
+    actor sees. Three queries: texts are read of those that are shown."""
     rows = NodeSource.objects.filter(item=node_values.of_document(document.pk), role="primary")
     found = Node.objects.filter(pk__in=rows.values("node"), kind="annotation", form="diff")
     found = found.filter(resolved_at=None, pruned=False, tree__in=access.trees_for(actor))
-    return list(found.select_related("author", "tree").order_by("created_at")[:MOST_SUGGESTED])
+    oldest = list(found.order_by("created_at").values_list("pk", flat=True)[:MOST_SUGGESTED])
+    shown = Node.objects.filter(pk__in=oldest).select_related("author", "tree")
+    return list(shown.order_by("created_at"))
 
 
 # What a document is linked to, and what it embeds.

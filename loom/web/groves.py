@@ -363,7 +363,7 @@ def excerpts(request: PersonRequest, uid: str) -> HttpResponse:
     ids = [
         one for one in request.GET.get("ids", "").split(",")[:MAX_EXCERPTS] if looks_like_id(one)
     ]
-    found = Node.objects.filter(tree=tree, local_id__in=ids)
+    found = Node.objects.filter(tree=tree, local_id__in=ids).order_by()
     words: dict[str, Any] = {
         local_id: beginning(summary or text, EXCERPT)
         for local_id, text, summary in found.values_list("local_id", "text", "summary")

@@ -206,7 +206,7 @@ def seen(request: PersonRequest, uid: str) -> HttpResponse:
 @person
 def mentions(request: PersonRequest) -> HttpResponse:
     """Where the reader was named in annotations, the newest first."""
-    found = list(event_log.mentions_of(request.user)[:MAX_MENTIONS])
+    found = event_log.newest_mentions(request.user, most=MAX_MENTIONS)
     unseen = sum(one.seen_at is None for one in found)
     return render(request, "pages/mentions.html", {"mentions": found, "unseen": unseen})
 

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from rest_framework.test import APIClient
 
+from agents.context import agent_request
 from agents.turns import run_turn
 from loom.access import Actor
-from loom.commands import node_writer
+from loom.commands import node_writer, turn_lifecycle
 from loom.commands.context import Request
 from loom.commands.execute import execute_line
 from loom.models import Call, Event, Generation, Node, Participant, Step, Tree, Turn
@@ -36,6 +38,36 @@ def test_prose_alone_becomes_a_node_below_the_point(
     assert (call.purpose, call.turn, turn.node.call_uid) == ("reply", turn, call.uid)
     assert "tools" not in provider.seen[0].json
     assert Generation.objects.get().node is None
+
+
+def test_each_round_is_assembled_once_priced_and_sent_from_the_same_value(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    provider: ScriptedProvider,
+    opening: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assemble = agent_request.assemble
+    made: list[agent_request.Sent] = []
+    priced: list[int] = []
+    begin = turn_lifecycle.begin_round
+
+    def noted(aware: agent_request.Aware) -> agent_request.Sent:
+        made.append(assemble(aware))
+        return made[-1]
+
+    def begun(turn: Turn, *, request: dict[str, Any], tokens: int) -> Generation:
+        priced.append(tokens)
+        return begin(turn, request=request, tokens=tokens)
+
+    monkeypatch.setattr(agent_request, "assemble", noted)
+    monkeypatch.setattr(turn_lifecycle, "begin_round", begun)
+    provider.script(says(f"Let me look.\n→ list {opening}\n"), says("Done."))
+    assert went(asked(actor, tree, agent, node=opening)).status == "done"
+    assert priced == [one.tokens for one in made]
+    systems = [one.json["messages"][0]["content"] for one in provider.seen]
+    assert systems == [one.system for one in made]
 
 
 def test_input_is_the_askers_node_and_the_answer_hangs_below_it(

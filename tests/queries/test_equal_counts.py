@@ -17,7 +17,8 @@ from django.urls import get_resolver
 from django.urls.resolvers import URLPattern, URLResolver
 from rest_framework.test import APIClient
 
-from loom.access import Actor
+from loom.access import Actor, get_actor
+from loom.commands import drafts
 from loom.commands.context import Request
 from loom.commands.document_actions import write_document
 from loom.commands.execute import execute_line
@@ -25,10 +26,13 @@ from loom.commands.groves import make_grove, make_invitation
 from loom.commands.participants import Changes, make_participant
 from loom.commands.people import make_key
 from loom.commands.trees import make_public_link, new_tree
+from loom.events import streams
 from loom.models import Document, Participant, Tree, User, Workspace
+from loom.queries.lookup import find_node
 from loom.transfer import images
 from tests.agents.acting import asked, went
 from tests.agents.conftest import agent, model, provider  # noqa: F401 (fixtures)
+from tests.conftest import join, make_user
 from tests.interfaces.matrix import ROWS
 from tests.interfaces.world import run_turn, small, world  # noqa: F401 (world is a fixture)
 from tests.providers.scripted import ScriptedProvider
@@ -159,8 +163,27 @@ def fatten(actor: Actor, tree: Tree, ends: dict[str, str], numbers: range) -> No
         fields = {"name": f"Model {one}", "model_ref": "local:m"}
         make_participant(actor, Changes(fields=fields))
         make_grove(actor.user, f"Grove {one}")
+        watch(tree, ends, f"member{one}")
         muse = Participant.objects.get(uid=ends["participant"])
         run_turn(tree, muse, actor.participant, ends["node"], "")
+
+
+def watch(tree: Tree, ends: dict[str, str], name: str) -> None:
+    """One more member, who looks at the tree, types in it, names the owner and has been named."""
+    user = make_user(name)
+    join(tree.grove, user, "writer")
+    theirs = get_actor(user, tree.grove)
+    for line in (f"switch to {ends['node']}", f'annotate {ends["end"]} "@Owner, look"'):
+        execute_line(theirs, tree, Request(line))
+    view = Workspace.objects.get(participant=theirs.participant, tree=tree)
+    slot = find_node(tree, ends["end"])
+    assert slot is not None
+    drafts.save(theirs, view, slot, drafts.Kept(kind="buffer", text="She typed"))
+    if int(name[-1]) % 2:  # of the others only the lines tell where they are
+        stream = f"tree:{tree.uid}"
+        streams.tell_places(
+            stream, {**streams.places(stream)[0], theirs.participant.uid: slot.local_id}
+        )
 
 
 def test_no_address_makes_more_queries_in_a_larger_tree_with_more_of_everything(

@@ -1,5 +1,8 @@
-"""No query of a page, a command or a turn reads more of the database than it answers."""
+"""No query of a page, a command or a turn reads more of the database than it answers, nor does one
+of those that are asked every few seconds.
+"""
 
+import json
 from contextlib import suppress
 from datetime import timedelta
 
@@ -8,13 +11,16 @@ from django.test import Client
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from agents import tasks
 from bench.trees import grow
 from loom import commands
 from loom.access import Actor
+from loom.commands import document_log, web_search
 from loom.commands.context import Request
 from loom.commands.execute import execute_line
 from loom.commands.node_writer import make_items
 from loom.commands.trees import make_public_link
+from loom.live import reads
 from loom.models import (
     Event,
     Generation,
@@ -32,6 +38,7 @@ from loom.queries.lookup import rows_of
 from loom.queries.provenance import pieces_of
 from loom.rules.errors import CommandError
 from loom.rules.node_values import of_node
+from loom.transfer import importing
 from loom.web.live_parts import parts_for
 from tests.agents.acting import asked, went
 from tests.agents.conftest import agent, model, opening, provider  # noqa: F401 (fixtures)
@@ -40,19 +47,11 @@ from tests.interfaces.world import world  # noqa: F401 (a fixture)
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
 from tests.queries.plans import recorded
+from tests.queries.test_equal_counts import PAGES, lengthen
 
 pytestmark = pytest.mark.django_db(transaction=True)
 commands.load()
 
-PAGES = """
-/ /groves/{grove} /groves/{grove}/settings /groves/{grove}/people /groves/{grove}/money
-/groves/{grove}/participants /trees/{tree} /trees/{tree}/about /trees/{tree}/share
-/trees/{tree}/past?seq=3 /trees/{tree}/past/path?seq=6&node={node} /trees/{tree}/path
-/trees/{tree}/path?node={node} /trees/{tree}/weave /trees/{tree}/turns?node={node}
-/trees/{tree}/search?q=opening /trees/{tree}/marks /trees/{tree}/bookmarks
-/trees/{tree}/history /trees/{tree}/nodes/{node} /trees/{tree}/nodes/{node}/provenance
-/trees/{tree}/nodes/{node}/text /trees/{tree}/nodes/{node}/drawn /settings
-""".split()
 COUNT = 300
 
 
@@ -60,9 +59,11 @@ COUNT = 300
 def _grown(actor: Actor) -> None:
     """Another tree of the grove, with nodes, steps, events and marks."""
     tree, node = grow(actor, count=COUNT, chain=40)
-    view = Workspace.objects.create(participant=actor.participant, tree=tree, position=node)
-    stream = Stream.objects.get(name=f"tree:{tree.uid}")
     at = timezone.now() - timedelta(days=9)
+    view = Workspace.objects.create(
+        participant=actor.participant, tree=tree, position=node, seen_at=at, seen_seq=1
+    )
+    stream = Stream.objects.get(name=f"tree:{tree.uid}")
     of = of_node(node.pk)
     make_items([of])
     Step.objects.bulk_create(
@@ -109,6 +110,7 @@ def test_pages_and_the_api_scan_nothing(
     _grown: None,
 ) -> None:
     _, secret = make_public_link(actor, tree, days=1)
+    names = lengthen({**world, "me": "owner", "secret": secret}, actor, tree, 9)
     api, browser = APIClient(), Client()
     api.force_login(owner)
     browser.force_login(owner)
@@ -116,19 +118,58 @@ def test_pages_and_the_api_scan_nothing(
     with recorded() as queries:
         for row in ROWS:
             if row.method == "GET":
-                address, _ = row.filled({**world, "me": "owner"})
+                address, _ = row.filled(names)
                 answer = api.get(address)
                 if answer.status_code != row.statuses[0]:
                     wrong.append((address, answer.status_code))
         for page in PAGES:
-            shown = browser.get(page.format(**world))
+            shown = browser.get(page.format(**names), follow=True)
             if shown.status_code != 200:
                 wrong.append((page, shown.status_code))
-        for part in ("", "?node=" + world["node"], "?view=outline"):
-            public = Client().get(f"/public/{secret}{part}")
-            if public.status_code != 200:
-                wrong.append((part, public.status_code))
+        outline = Client().get(f"/public/{secret}?view=outline")
+    assert outline.status_code == 200
     assert wrong == []
+    queries.demand_no_faults()
+
+
+def test_what_changes_by_the_api_scans_nothing(
+    world: dict[str, str],  # noqa: F811
+    owner: User,
+    _grown: None,
+) -> None:
+    api = APIClient()
+    api.force_login(owner)
+    changing = [row for row in ROWS if row.method != "GET"]
+    with recorded() as queries:
+        for row in sorted(changing, key=lambda row: row.method == "DELETE"):
+            address, body = row.filled({**world, "me": "owner"})
+            api.generic(row.method, address, json.dumps(body), content_type="application/json")
+    assert len(queries.sent) > 100
+    queries.demand_no_faults()
+
+
+def test_what_is_asked_every_few_seconds_scans_nothing(
+    world: dict[str, str],  # noqa: F811
+    owner: User,
+    tree: Tree,
+    _grown: None,
+) -> None:
+    """By the worker, which sweeps, and by the hub of sockets, which looks after them."""
+    stream = f"tree:{tree.uid}"
+    admitted = {reads.Pass(owner.pk, tree.grove_id, tree.pk, key_id=1, session_key="a")}
+    with recorded() as queries:
+        tasks.try_to_write()
+        tasks.sweep()
+        importing.sweep()
+        web_search.sweep()
+        document_log.settle_resting(timezone.now())
+        tasks.delete_old()
+        assert reads.heads([stream])
+        reads.reached([tree.uid])
+        reads.running(tree.uid)
+        reads.verdicts_of(admitted)
+        assert reads.news(stream, 1, 50, admitted)[0]
+    assert len(queries.sent) > 15
     queries.demand_no_faults()
 
 

@@ -8,22 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rest_framework.test import APIClient
 
 from loom import commands
 from loom.access import Actor, get_actor
 from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.commands.trees import change_tree
 from loom.models import Grove, Tree, User
 from loom.queries.event_log import events_since
 from loom.queries.trees import skeleton
 from loom.rules.errors import CommandError
-from tests.interfaces.matrix import LINES, filled
+from tests.interfaces.matrix import LINES, ROWS, filled
 from tests.interfaces.world import world  # noqa: F401 (a fixture)
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 commands.load()
+OF_THE_TREE = ("trees/{tree}", "turns/{turn}", "generations/", "groves/{grove}/tags")
 ROOT = Path(__file__).parents[2]
 
 # Besides one line of each verb: versions of versions, flags on slots with several versions,
@@ -43,6 +44,7 @@ MORE = [
     "include {node}",
     *["undo"] * 8,
     *["redo"] * 4,
+    "tag {node} #kept",
 ]
 # Reads steps from stdin: each the events of a line and what a fresh read gives after them.
 CHECK = """
@@ -76,15 +78,22 @@ def test_the_store_of_a_page_agrees_with_a_fresh_read_after_every_event(
     node = shutil.which("node")
     assert node, "Node.js is needed, as for script/build.mjs"
     actor = get_actor(owner, grove)
-    first, kinds = skeleton(actor, tree), set()
+    first = skeleton(actor, tree)
     steps: list[dict[str, Any]] = []
     every = [*(line for many in LINES.values() for line in many), *MORE]
     for line in every:
         said = line.replace("{last}", str(tree.nodes.latest("id").local_id))
         steps.append(_step(actor, tree, filled(said, world), since=_seq(steps, first)))
-        kinds |= {event["kind"] for event in steps[-1]["events"]}
-    change_tree(actor, tree, {"title": "Another title"})
-    steps.append(_step(actor, tree, "", since=_seq(steps, first)))
+    api = APIClient()
+    api.force_login(owner)
+    for row in ROWS:  # what has no line: settings, tags, turns, the tree itself
+        if row.method != "GET" and row.address.startswith(OF_THE_TREE):
+            address, body = row.filled(world)
+            body = {**body, "settings": {"seed": 6}} if "settings" in address else body
+            api.generic(row.method, address, json.dumps(body), content_type="application/json")
+            steps.append(_step(actor, tree, "", since=_seq(steps, first)))
+    kinds = {event["kind"] for one in steps for event in one["events"]}
+    assert {"tree.changed", "settings.pinned", "tag.renamed", "turn.started"} <= kinds
     assert {"node.added", "node.flagged", "annotation.resolved", "annotation.reopened"} <= kinds
     third = steps[len(every) - len(MORE) + 3]
     assert third["fresh"]["flags"][-1] == 2, "a version of an excluded slot"
