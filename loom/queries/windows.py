@@ -13,6 +13,7 @@ from loom.queries import lookup
 from loom.queries.lookup import fetch, listed
 from loom.queries.workspaces import led_from
 from loom.rules import node_values
+from loom.rules.names import tree_named
 from loom.rules.windows import MOST_NODES, SETTINGS, Lines
 from loom.rules.windows import followed as following
 
@@ -135,7 +136,7 @@ def ref_of(window: Window, here: Tree, node: Node | None, start: str = "") -> st
         return LOST
     ref = lookup.node_ref(node, here.pk)
     if window.kind == "tree":
-        return f'tree:"{node.tree.title}"'
+        return tree_named(node.tree.title)
     if window.kind == "branch":
         return f"branch:{ref}" if " " not in ref else ref.replace("node:", "branch:")
     if window.kind == "range":
