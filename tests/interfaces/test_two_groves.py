@@ -15,7 +15,7 @@ from django.urls import get_resolver
 from django.urls.resolvers import URLPattern, URLResolver
 from rest_framework.test import APIClient
 
-from loom.access import get_actor
+from loom.access import get_actor, workspace_of
 from loom.commands.context import Request
 from loom.commands.execute import execute_line
 from loom.commands.trees import make_public_link
@@ -247,6 +247,63 @@ def test_lines_about_the_own_grove_hold_nothing_of_the_other(house: House) -> No
             answer = f"{why.message} {why.hint}"
         transaction.savepoint_rollback(point)
         assert KESTREL not in answer.lower(), line
+
+
+def test_who_left_the_other_grove_is_shown_nothing_of_it_any_more(house: House) -> None:
+    two = house.two
+    there = f"tree:{two.right.tree.uid}"
+    for line in (
+        f'find "sleeps" in:{there} open',
+        f"open {there} branch:{two.right.text.local_id}",
+        f"open {there}",
+        f"switch to {two.far}",
+        "switch to root",
+        f"switch to {two.far}",
+    ):
+        two.left.run(two.both, line)
+    own = workspace_of(two.left.actor(two.both).participant, two.left.tree)
+    client = two.client(two.both)
+    wrong: list[tuple[object, ...]] = []
+    names = {**house.here, "workspace": own.uid}
+    shown = client.get(f"/api/workspaces/{own.uid}/windows")
+    assert KESTREL in said(shown)
+    two.right.grove.memberships.filter(user=two.both).delete()
+    for row in ROWS:
+        answer = asked(client, row, names, two.both)
+        if row.address.startswith("steps"):
+            continue  # what somebody was answered once stays theirs
+        if KESTREL in said(answer):
+            wrong.append((row.address, said(answer)[-300:]))
+    for page in PAGES:
+        answer = client.get(page.format(**house.here))
+        if KESTREL in said(answer):
+            wrong.append((page, said(answer)[-300:]))
+    for number in (one["number"] for one in shown.json()["results"]):
+        for line in OF_WINDOWS:
+            answer = client.post(
+                f"/api/trees/{two.left.tree.uid}/commands",
+                {"line": line.format(window=f"#{number}")},
+                format="json",
+            )
+            if KESTREL in said(answer):
+                wrong.append((line, number, said(answer)[-300:]))
+    assert wrong == []
+
+
+OF_WINDOWS = (
+    "view {window} full",
+    "view {window}",
+    "compare {window} root as:side",
+    "list {window} versions",
+    "resize {window} lines:1",
+    "refresh {window}",
+    "show {window}",
+    "open {window}",
+    "expand supports of {window}",
+    'stash "kept" content-of:{window}',
+    'respond root "a" from:{window}',
+    "back",
+)
 
 
 def test_a_line_in_the_tree_of_the_other_grove_finds_none(house: House) -> None:
