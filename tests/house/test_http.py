@@ -130,7 +130,7 @@ async def test_one_address_takes_not_all_connections(monkeypatch: pytest.MonkeyP
             writer.close()
 
 
-async def test_only_named_proxies_are_believed() -> None:
+async def test_only_named_proxies_are_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
     from config import asgi
@@ -146,4 +146,7 @@ async def test_only_named_proxies_are_believed() -> None:
     await proxied({**asked, "client": ("10.0.0.5", 1)}, None, None)  # type: ignore[arg-type]
     await proxied({**asked, "client": ("10.0.0.6", 1)}, None, None)  # type: ignore[arg-type]
     assert seen == [("198.51.100.7", "https"), ("10.0.0.6", "http")]
-    assert isinstance(asgi.proxied, ProxyHeadersMiddleware)
+    # No proxy is named here.
+    monkeypatch.setattr(asgi.proxied, "app", inner)
+    await asgi.proxied({**asked, "client": ("10.0.0.5", 1)}, None, None)
+    assert seen[2:] == [("10.0.0.5", "http")]
