@@ -5,6 +5,8 @@ Both groves hold one of everything, the member of both has tied them together, a
 title of the right one holds the word KESTREL.
 """
 
+import io
+import zipfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +23,7 @@ from loom.commands.execute import execute_line
 from loom.commands.trees import make_public_link
 from loom.models import User
 from loom.rules.errors import CommandError
+from loom.transfer.exporting import FORMATS
 from tests.interfaces.matrix import LINES, ROWS, filled
 from tests.interfaces.world import furnish
 from tests.kept import kept
@@ -154,6 +157,30 @@ def test_no_page_holds_the_other_grove(house: House) -> None:
             if answer.status_code not in expected or KESTREL in said(answer):
                 wrong.append((name, names, page, answer.status_code, said(answer)[-300:]))
     assert wrong == []
+
+
+def _unpacked(answer: Any) -> str:
+    body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    if body.startswith(b"PK"):
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+            body = b"".join(archive.read(one) for one in archive.namelist())
+    return body.decode(errors="replace").lower()
+
+
+def test_no_export_holds_the_other_grove(house: House) -> None:
+    client, uid = house.two.client(house.two.only_left), house.two.right.tree.uid
+    written = set()
+    for name in FORMATS:
+        for more in ("whole=1&notes=1&calls=full", "whole=1", f"node={house.here['node']}"):
+            asks = f"export?format={name}&{more}"
+            answer = client.get(f"/api/trees/{house.two.left.tree.uid}/{asks}")
+            assert KESTREL not in _unpacked(answer), asks
+            if answer.status_code == 200:
+                written.add(name)
+        for asks in (f"export?format={name}", f"export/preview?format={name}"):
+            there = client.get(f"/api/trees/{uid}/{asks}")
+            assert there.status_code == 404 and KESTREL not in said(there)
+    assert written == set(FORMATS)
 
 
 def test_pages_show_the_other_grove_to_its_member(house: House) -> None:
