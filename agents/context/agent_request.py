@@ -98,7 +98,7 @@ def _sizes(path: Sequence[Stop], counted: Counted) -> list[int]:
 
 
 def _told(stop: Stop) -> str:
-    return f"[{stop.local_id}] {stop.summary or stop.sentence}"
+    return f"[{stop.local_id}] {plain(stop.summary) or stop.sentence}"
 
 
 def _earlier(path: Sequence[Stop]) -> Earlier:

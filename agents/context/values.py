@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from loom.grammar.forms import Form
 from loom.grammar.lines import Command, Line
-from loom.rules.node_values import frames_escaped, plain
+from loom.rules.node_values import escaped, frames_escaped, plain
 from loom.rules.windows import LARGE, WARNED, Row, numbered
 
 # What an agent is asked, taught and told, and what it said.
@@ -211,13 +211,19 @@ def pane_text(pane: Pane) -> str:
     if pane.lines is None:
         body = f"(no room for its text here; → show #{pane.number} after you hid others)"
     else:
-        texts = frames_escaped("\n".join(one.text for one in pane.lines)).split("\n")
-        rows = zip(pane.lines, texts, strict=True)
-        body = "\n".join(numbered(one._replace(text=text)) for one, text in rows)
+        body = "\n".join(numbered(_escaped(pane, one)) for one in pane.lines)
     title = " · ".join(one for one in head if one)
     changed = "".join(f"\n({plain(one)})" for one in pane.changes)
     links = "".join(f"\n▶ [{kind}] ──→ {to}" for kind, to in pane.links)
     return f"---WINDOW {title}{changed}\n{body}{links}\n---WINDOW_END #{pane.number}"
+
+
+OURS = ("result", "branch", "range", "tree")  # windows with headers of our own, without a number
+
+
+def _escaped(pane: Pane, row: Row) -> Row:
+    is_ours = pane.kind in OURS and not row.number
+    return row._replace(text=(frames_escaped if is_ours else escaped)(row.text))
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from loom.rules import documents, node_values
 from loom.rules.documents import Edit
 from loom.rules.errors import CommandError, not_found
 from loom.rules.limits import LOOM, READ_DOCUMENTS, WRITE, WRITE_DOCUMENTS
+from loom.rules.names import tree_named
 from loom.rules.text_changes import merged
 
 ANNOTATION_FORMS = ("note", "question", "suggestion", "warning", "objection")
@@ -75,7 +76,7 @@ def _about_tree(context: Context, args: Annotate) -> Reply:
     made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
     note_mentions(context.actor, made)
     return Reply(
-        f'✓ annotation [{made.local_id}] added to tree:"{about.title}"',
+        f"✓ annotation [{made.local_id}] added to {tree_named(about.title)}",
         refs=(made.local_id,),
         items=touched(made),
         inverse=made_nodes(made),

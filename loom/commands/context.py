@@ -26,6 +26,7 @@ from loom.queries.documents import document_of
 from loom.queries.lookup import NodeRow
 from loom.rules import node_values
 from loom.rules.errors import CommandError, not_found
+from loom.rules.names import tree_named as titled
 
 Op = dict[str, Any]  # one operation of an inverse, see loom.commands.undo
 
@@ -345,7 +346,7 @@ def unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
             .exclude(pk=tree.pk)
             .order_by("id")[:MOST_TREES]
         )
-        names = [f'in tree:"{one.title or one.uid}"' for one in elsewhere]
+        names = [f"in {titled(one.title or one.uid)}" for one in elsewhere]
         if names:
             return CommandError(
                 "CROSS_TREE",

@@ -19,6 +19,7 @@ from loom.queries.outline import drawn, outline, outline_of
 from loom.queries.places import places_of
 from loom.queries.windows import Source, source_of
 from loom.rules.limits import CROSS_TREE, LOOM, READ_DOCUMENTS
+from loom.rules.names import tree_named
 from loom.rules.node_values import excerpt
 from loom.rules.windows import Lines, total_of
 
@@ -283,8 +284,8 @@ def _found(context: Context, args: FindArgs) -> search.Found:
 def _hit(here: Tree, hit: search.Hit, around: int) -> str:
     """`● 0.81 [b3k9] "…words around the hit…"`."""
     if hit.node is None:
-        return f'● {hit.score:.2f} tree:"{hit.tree.title}"'
-    where = "" if hit.tree.pk == here.pk else f' in tree:"{hit.tree.title}"'
+        return f"● {hit.score:.2f} {tree_named(hit.tree.title)}"
+    where = "" if hit.tree.pk == here.pk else f" in {tree_named(hit.tree.title)}"
     return (
         f"● {hit.score:.2f} [{hit.node.local_id}]{where} {_passage(hit.node.text, hit.at, around)}"
     )

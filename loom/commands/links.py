@@ -14,6 +14,7 @@ from loom.queries.links import MOST_REACHED, graph_of, sureness, written
 from loom.rules import link_types, node_values
 from loom.rules.errors import CommandError
 from loom.rules.limits import LOOM, READ_DOCUMENTS, WRITE
+from loom.rules.names import tree_named
 from loom.rules.node_values import excerpt
 from loom.rules.windows import MOST_DEEP
 
@@ -76,7 +77,7 @@ def _item(context: Context, ref: RefField) -> tuple[int, str, str, Tree]:
         return own, f'doc:"{document.title}"', f"doc:{document.uid}", context.tree
     if ref.kind == "tree":
         tree = tree_of(context, ref)
-        return node_values.of_tree(tree.pk), f'tree:"{tree.title}"', f"tree:{tree.uid}", tree
+        return node_values.of_tree(tree.pk), tree_named(tree.title), f"tree:{tree.uid}", tree
     node = get_node(context, ref)
     outside = node.tree_id != context.tree.pk
     item = f"tree:{node.tree.uid} node:{node.local_id}" if outside else node.local_id

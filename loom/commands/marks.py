@@ -16,7 +16,7 @@ from loom.queries.search import is_tag
 from loom.rules import node_values
 from loom.rules.errors import CommandError
 from loom.rules.limits import LOOM, READ_DOCUMENTS, WRITE
-from loom.rules.names import TAG_COLOURS
+from loom.rules.names import TAG_COLOURS, tree_named
 
 MAX_LABEL = 200
 MAX_TAGS = 100  # of one line: each is looked for among all of the grove, under the lock
@@ -75,7 +75,7 @@ def _item(context: Context, ref: RefField | None) -> tuple[int, str, str]:
                 "This would mark something in another tree.",
                 hint="run the command in that tree",
             )
-        return node_values.of_tree(tree.pk), f'tree:"{tree.title}"', f"tree:{tree.uid}"
+        return node_values.of_tree(tree.pk), tree_named(tree.title), f"tree:{tree.uid}"
     node = get_own_node(context, ref)
     return node_values.of_node(node.pk), f"[{node.local_id}]", node.local_id
 

@@ -236,6 +236,8 @@ def _network(request: HttpRequest) -> str:
         address = ip_address(given)
     except ValueError:
         return str(given)
+    if isinstance(address, IPv6Address) and address.ipv4_mapped:
+        return str(address.ipv4_mapped)  # all of IPv4 lies in one such network
     if isinstance(address, IPv6Address):
         return str(ip_network((address, 64), strict=False))
     return str(address)

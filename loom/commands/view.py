@@ -24,6 +24,7 @@ from loom.queries.windows import WITHHELD
 from loom.rules import link_types, node_values
 from loom.rules.errors import CommandError
 from loom.rules.limits import LOOM
+from loom.rules.names import tree_named
 from loom.rules.node_values import age, escaped, excerpt, without_name
 
 
@@ -82,11 +83,11 @@ def view_tree(context: Context, ref: Ref) -> Reply:
     tree = tree_of(context, ref)
     body = tree_body(tree, None)
     lines = [
-        f'tree:"{tree.title}" ({tree.mode} mode)',
+        f"{tree_named(tree.title)} ({tree.mode} mode)",
         f"{counted(body['node_count'], 'node')} · "
         f"{counted(body['branch_count'], 'branch', 'branches')} · depth: {body['depth']}",
     ]
-    lines += [text for text in (tree.summary, tree.description) if text]
+    lines += [escaped_for(context.actor, one) for one in (tree.summary, tree.description) if one]
     return Reply("\n".join(lines), refs=(f"tree:{tree.uid}",), items=touched(tree))
 
 
@@ -451,7 +452,7 @@ def _of_tree(context: Context, tree: Tree, kind: str) -> Reply:
 
 
 def _named(item: Node | Tree) -> str:
-    return f'tree:"{item.title}"' if isinstance(item, Tree) else f"[{item.local_id}]"
+    return tree_named(item.title) if isinstance(item, Tree) else f"[{item.local_id}]"
 
 
 def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
@@ -477,7 +478,7 @@ def _end(context: Context, seen: Seen, gone: Collection[int]) -> str:
     if seen.node is None:
         return seen.tree_title if seen.is_broken else seen.whole[1]
     home = seen.node.tree
-    where = "" if home == context.tree else f' in tree:"{home.title or home.uid}"'
+    where = "" if home == context.tree else f" in {tree_named(home.title or home.uid)}"
     said = WITHHELD if seen.node.pk in gone else excerpt(seen.node.text)
     return f"[{seen.node.local_id}]{where} {said}"
 

@@ -24,7 +24,7 @@ from loom.models.base import today
 from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
 from loom.rules.limits import WEB_SEARCH
-from loom.rules.node_values import excerpt
+from loom.rules.node_values import escaped, excerpt
 from loom.rules.provider_kinds import SEARCH_SERVICES, search_service
 from loom.rules.providers import NANO, dollars
 
@@ -170,7 +170,8 @@ def numbered(row: WebSearch, hits: Sequence[tuple[str, str, str]], by: str) -> s
         return f"No results of the web for {what} ({by})."
     lines = [f"{counted(len(hits), 'result')} of the web for {what} ({by})"]
     for number, (title, url, text) in enumerate(hits, 1):
-        lines += [f"{number}. {title}", f"   {url}", *([f"   {text}"] if text else [])]
+        # A page may write what looks like a header of ours.
+        lines += [f"{number}. {title}", f"   {url}", *([f"   {escaped(text)}"] if text else [])]
     return "\n".join(lines)
 
 

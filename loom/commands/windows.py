@@ -338,7 +338,7 @@ def items_of(window: Window) -> tuple[int, ...]:
 def title_of(context: Context, window: Window) -> str:
     """`#4 [a7x2] lines 1–3 · keep`."""
     marks = marks_of(window)
-    named = f"#{window.number} {windows.name_of(window, context.tree)}"
+    named = f"#{window.number} {windows.name_of(context.actor, window, context.tree)}"
     return f"{named} · {marks}" if marks else named
 
 

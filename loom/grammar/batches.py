@@ -309,13 +309,15 @@ class _Parting(MissReader):
             return
         if self.inner >= MAX_COMMANDS:
             return
-        said: Command | None = None
+        text, number = self.fenced(line) if is_code else self.inside(line), self.at + 1
+        if text is None:
+            return
         if is_code:
-            said = self.in_fence(line, self.at + 1)
-        elif (text := self.inside(line)) is not None:
-            said = self.near_miss(line, self.at + 1, self._inner_command(text))
+            said = self.in_fence(text, line, number)
+        else:
+            said = self.near_miss(line, number, self._inner_command(text))
+        self.inner += 1
         if said is not None:
-            self.inner += 1
             self.near.append(said)
 
     def _inner_command(self, text: str) -> Command:

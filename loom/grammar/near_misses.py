@@ -115,13 +115,15 @@ class MissReader(LineReader):
                 return said
         return said
 
-    def in_fence(self, line: str, number: int) -> Command | None:
-        """The near miss that a line of code is: only one that can be read counts."""
+    def fenced(self, line: str) -> str | None:
+        """The command that a line of code may be; None where it begins like none."""
         body = line.strip(" \t\r")
         if not body.startswith(("→", "->")):
             return None
-        if self.verbs.verb_of(first_word(without_arrow(body))) is None:
-            return None
+        return body if self.verbs.verb_of(first_word(without_arrow(body))) is not None else None
+
+    def in_fence(self, body: str, line: str, number: int) -> Command | None:
+        """The near miss that a line of code is: only one that can be read counts."""
         said = self.read(body, number)
         is_read = said.line is not None and not names_nobody(said.line, body)
         return self.near_miss(line, number, said) if is_read else None

@@ -35,6 +35,7 @@ from loom.rules import documents, link_types, node_values
 from loom.rules.documents import FENCE, LoreEntry, Section, entry_of, unpacked
 from loom.rules.errors import not_found
 from loom.rules.limits import READ_DOCUMENTS
+from loom.rules.names import tree_named
 from loom.rules.node_values import excerpt
 from loom.rules.shared_text import SharedText
 
@@ -301,12 +302,12 @@ def links_of_document(actor: Actor, document: Document, here: Tree | None) -> li
             seen.append(LinkSeen(kind, f"doc:{paper.uid}", f'doc:"{paper.title}"', link.uid))
         elif tree is not None and node is not None:
             away = "" if here is not None and tree.pk == here.pk else f"tree:{tree.uid} node:"
-            place = f' in tree:"{tree.title}"' if away else ""
+            place = f" in {tree_named(tree.title)}" if away else ""
             words = WITHHELD if node.pk in gone else excerpt(node.text, 12)
             said = f"[{node.local_id}]{place} {words}"
             seen.append(LinkSeen(kind, f"{away}{node.local_id}", said, link.uid))
         elif tree is not None:
-            seen.append(LinkSeen(kind, f"tree:{tree.uid}", f'tree:"{tree.title}"', link.uid))
+            seen.append(LinkSeen(kind, f"tree:{tree.uid}", tree_named(tree.title), link.uid))
     known = {one.ref for one in seen}
     written = documents.embeds_of(newest(document).content.text)[: documents.MOST_EMBEDS]
     mentions = _mentions(actor, embedded(actor, document, written).values(), here)
@@ -323,11 +324,11 @@ def _mentions(actor: Actor, ends: Iterable[Tree | int], here: Tree | None) -> It
     for end in every:
         node = nodes.get(end) if isinstance(end, int) else None
         if isinstance(end, Tree):
-            yield LinkSeen("mentions", f"tree:{end.uid}", f'tree:"{end.title}"', "")
+            yield LinkSeen("mentions", f"tree:{end.uid}", tree_named(end.title), "")
         elif node is not None:
             is_here = here is not None and node.tree_id == here.pk
             ref = f"{'' if is_here else f'tree:{node.tree.uid} node:'}{node.local_id}"
-            place = "" if is_here else f' in tree:"{node.tree.title}"'
+            place = "" if is_here else f" in {tree_named(node.tree.title)}"
             said = WITHHELD if node.pk in gone else excerpt(node.text, 12)
             yield LinkSeen("mentions", ref, f"[{node.local_id}]{place} {said}", "")
 

@@ -6,13 +6,14 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from loom.access import Actor
+from loom.access import Actor, documents_for, may_reach
 from loom.grammar.refs import quote
 from loom.models import Document, Node, Revision, Tree, Window, Workspace
 from loom.queries import lookup
 from loom.queries.lookup import fetch, listed
 from loom.queries.workspaces import led_from
 from loom.rules import node_values
+from loom.rules.names import tree_named
 from loom.rules.windows import MOST_NODES, SETTINGS, Lines
 from loom.rules.windows import followed as following
 
@@ -135,7 +136,7 @@ def ref_of(window: Window, here: Tree, node: Node | None, start: str = "") -> st
         return LOST
     ref = lookup.node_ref(node, here.pk)
     if window.kind == "tree":
-        return f'tree:"{node.tree.title}"'
+        return tree_named(node.tree.title)
     if window.kind == "branch":
         return f"branch:{ref}" if " " not in ref else ref.replace("node:", "branch:")
     if window.kind == "range":
@@ -150,14 +151,18 @@ def title_of(title: str, window: Window) -> str:
     return f"doc:{quote(title)}{place}"
 
 
-def name_of(window: Window, here: Tree) -> str:
-    """`[a7x2] lines 1–3`, `view a7x2`: the same with the lines of a node, as it is stored. At
-    most two queries."""
-    if window.kind in ("stash", "result", "document"):
-        return with_lines(window, ref_of(window, here, None))
+def name_of(actor: Actor, window: Window, here: Tree) -> str:
+    """`[a7x2] lines 1–3`, `view a7x2`: the same with the lines of a node, as it is stored; of what
+    the actor may not read any more no title. At most three queries."""
+    if window.kind == "document":
+        papers = documents_for(actor, here).filter(pk=-(window.item_id or 0))
+        title = papers.values_list("title", flat=True).first()
+        return LOST if title is None else with_lines(window, title_of(title, window))
+    if window.kind in ("stash", "result"):
+        return ref_of(window, here, None)
     keys = [node_values.node_id(window.item_id or 0) or 0, *window.nodes[:1]]
     rows = lookup.rows().filter(pk__in=keys, tree__erasing_at__isnull=True)
-    found = {one.pk: one for one in rows}
+    found = {one.pk: one for one in rows if may_reach(actor, one.tree_id, here=here)}
     return with_lines(window, ref_of(window, here, found.get(keys[0]), first_of(window, found)))
 
 

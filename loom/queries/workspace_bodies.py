@@ -29,7 +29,7 @@ from loom.queries.workspaces import (
 )
 from loom.rules import limits, node_values
 from loom.rules.limits import Spent
-from loom.rules.node_values import count, digest_named, digest_of, instant
+from loom.rules.node_values import count, digest_named, digest_of, instant, plain
 
 MOST_NOTES = 50
 MOST_ARCHIVED = 100  # that are listed, the newest ones
@@ -140,8 +140,8 @@ def task_mark(task: Task) -> str:
 def task_lines(task: Task) -> list[str]:
     """`t7 [ ] text`, and a line for each note."""
     return [
-        f"t{task.number} {task_mark(task)} {task.text}",
-        *(f"  note: {one}" for one in task.notes),
+        f"t{task.number} {task_mark(task)} {plain(task.text)}",
+        *(f"  note: {plain(one)}" for one in task.notes),
     ]
 
 

@@ -74,6 +74,7 @@ _LIKE = {
     "'": "\u2018\u2019\u02bc\u02b9`\u00b4\u2032",
     ".": "\u2024\u06d4",
 }
+_SEVERAL = {"rn": "m", "vv": "w", "i\u0307": "i", "j\u0307": "j"}  # what looks like one letter
 _SAME = str.maketrans({other: one for one, others in _LIKE.items() for other in others})
 
 
@@ -113,7 +114,10 @@ def skeleton(name: str) -> str:
     """What a name looks like: equal for names that a reader takes for one another."""
     seen = unicodedata.normalize("NFKC", name).translate(_SAME)
     # Marks that change nothing one sees, and blanks, do not make names different.
-    return "".join(one for one in seen if not one.isspace() and _is_drawn(one)).casefold()
+    shape = "".join(one for one in seen if not one.isspace() and _is_drawn(one)).casefold()
+    for several, one in _SEVERAL.items():
+        shape = shape.replace(several, one)
+    return shape
 
 
 def _is_drawn(one: str) -> bool:
@@ -125,6 +129,11 @@ def _is_drawn(one: str) -> bool:
 def shown_title(title: str) -> str:
     """The title of a tree as it is kept: "" where a reader would see nothing of it."""
     return title if skeleton(title) else ""
+
+
+def tree_named(title: str) -> str:
+    """`tree:"title"` on one line, as replies name a tree: a title may have line breaks."""
+    return f'tree:"{" ".join(title.split())}"'
 
 
 def look_alike(name: str, taken: Iterable[str]) -> str:

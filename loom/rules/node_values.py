@@ -260,19 +260,19 @@ _START = "(?:^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])"
 
 
 def _unseen() -> str:
-    """The inside of a character class: blanks within a line, and what takes no room (format
-    characters such as U+200B and U+FEFF, variation selectors, fillers)."""
+    """The inside of a character class: blanks within a line, what takes no room (format and
+    combining characters, fillers), and the mark between two nodes of a buffer."""
     breaks = set("\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")
-    found = set("\t\x1f\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+    found = set("\t\x1f\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0︱›")
     found.update(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
     for code in (*range(0x10000), *range(0x13430, 0x13440), *range(0xE0000, 0xE0080)):
-        if unicodedata.category(chr(code)) in ("Zs", "Cf", "Cc"):
+        if unicodedata.category(chr(code)) in ("Zs", "Cf", "Cc", "Mn", "Me"):
             found.add(chr(code))
     return "".join(re.escape(one) for one in sorted(found - breaks))
 
 
 _UNSEEN = f"[{_unseen()}]*+"
-_DASHES = "[-\u2010-\u2015\u2212\ufe58\ufe63\uff0d]"
+_DASHES = "[-\u02d7\u1806\u2010-\u2015\u2043\u2212\u23af\u2500\u2501\u30fc\ufe58\ufe63\uff0d]"
 _FRAME = f"(?:{_DASHES}{_UNSEEN}){{3}}[A-Z]"
 _ID = "[\\[\uff3b]" + "[^\\]\uff3d\n]{1,40}" + "[\\]\uff3d]"
 _DOT = "[·•∙⋅‧・･᛫]"

@@ -28,7 +28,14 @@ _NUMBER = re.compile(r"(0x[0-9a-f]*|[0-9]+)\Z")
 # Where clouds keep the keys of a machine: only an entry with the address itself opens them.
 _METADATA = tuple(
     ip_network(one)
-    for one in ("169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128", "100.100.100.200/32")
+    for one in (
+        "169.254.0.0/16",
+        "fe80::/10",
+        "fd00:ec2::254/128",
+        "100.100.100.200/32",  # Alibaba
+        "168.63.129.16/32",  # Azure
+        "192.0.0.192/32",  # Oracle
+    )
 )
 # Addresses with an IPv4 address inside, and other ranges that `is_global` of some Python
 # versions lets through: NAT64, 6to4, Teredo, site-local, documentation, benchmarks, relays,

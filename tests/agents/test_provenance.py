@@ -124,6 +124,12 @@ def test_a_turns_call_with_a_strange_tree_is_for_its_inviter_and_owners(
     narrow = api(reader).get(f"/api/calls/{strange_call.uid}").json()
     assert (narrow["open"], narrow["request"]) == (False, {})
     assert api(reader).get(f"/api/calls/{strange_call.uid}/response").status_code == 403
+    tree, turn = strange_call.tree.uid, strange_call.turn
+    assert turn is not None
+    page = f"/trees/{tree}/turns/{turn.uid}/calls?of={strange_call.uid}"
+    sent = strange_call.request["body"]["messages"][-1]["content"][:20]
+    assert sent in api(owner).get(page).content.decode()
+    assert sent not in api(reader).get(page).content.decode()
 
 
 @pytest.fixture

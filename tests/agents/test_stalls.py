@@ -136,6 +136,8 @@ def test_a_word_about_a_pause_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(generation_lifecycle, "set_note", busy)
     leases.tell_wait("x", "y", "tried again after 3 s")
+    monkeypatch.setattr(generation_lifecycle, "progress", busy)
+    assert leases.keep_alive("x", "y", "text", 1) == "go"
 
 
 HELD_S = float(os.environ.get("HEDDLE_TEST_STALL_S", "4"))

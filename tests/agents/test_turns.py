@@ -1,6 +1,7 @@
 """A whole turn of a loom-aware agent, against a provider over real HTTP."""
 
 import re
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from agents.context import agent_request
+from agents.providers.attempt import Cutter
 from agents.turns import run_turn
 from loom.access import Actor
 from loom.commands import node_writer, turn_lifecycle
@@ -118,6 +120,28 @@ def test_a_look_ends_the_reply_and_its_answer_comes_in_the_next_round(
         f"---RESULT_END #{shown.seq}\n"
         "(9 characters after your commands were dropped: results come first)\n---RESULTS_END"
     )
+
+
+def test_commands_are_read_beside_the_loop_of_all_streams(
+    actor: Actor,
+    tree: Tree,
+    agent: Participant,
+    opening: str,
+    provider: ScriptedProvider,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads: list[str] = []
+    feed = Cutter.feed
+
+    def noted(cutter: Cutter, piece: str) -> bool:
+        if "→" in piece:
+            threads.append(threading.current_thread().name)
+        return feed(cutter, piece)
+
+    monkeypatch.setattr(Cutter, "feed", noted)
+    provider.script(says("Hm.\n", "→ frobnicate\n", "→ view here\n"), says("Done."))
+    assert went(asked(actor, tree, agent, node=opening)).status == "done"
+    assert threads and all(name.startswith("reading") for name in threads)
 
 
 def test_lines_without_a_look_ask_for_no_other_round(

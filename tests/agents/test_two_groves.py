@@ -14,6 +14,8 @@ from loom.commands.execute import execute_line
 from loom.commands.registry import touched
 from loom.models import Generation, Participant, Step, Tree, User, Workspace
 from loom.rules.errors import CommandError
+from loom.web.display import cast_of
+from loom.web.turns import drawable
 from tests.agents.acting import asked, outcomes, went
 from tests.agents.conftest import run
 from tests.providers.scripted import ScriptedProvider
@@ -63,9 +65,13 @@ def test_a_source_of_the_own_grove_is_sent_but_not_below_what_is_pruned_there(
     left.run(two.only_left, f'respond {left.text.local_id} "Go on." from:{far}')
     sent = order_of(_asks(two, two.only_left, "continue")).ask.messages
     assert "It hoots." in json.dumps(sent)
-    execute_line(actor, other, Request(f"prune {above}"))
+    for line in (f"exclude {below}", f"prune {below}", f"prune {above}"):
+        taken = execute_line(actor, other, Request(line)).body["step"]
+        sent = order_of(_asks(two, two.only_left, "continue")).ask.messages
+        assert "It hoots." not in json.dumps(sent), line
+        execute_line(actor, other, Request(f"undo step:{taken}"))
     sent = order_of(_asks(two, two.only_left, "continue")).ask.messages
-    assert "It hoots." not in json.dumps(sent)
+    assert "It hoots." in json.dumps(sent)
 
 
 def test_an_agent_reads_no_other_grove_whoever_invites_it(
@@ -131,6 +137,59 @@ def test_links_to_another_grove_are_not_shown_to_an_agent(two_groves: TwoGroves)
     )
 
 
+def test_a_source_elsewhere_is_neither_listed_nor_counted(two_groves: TwoGroves) -> None:
+    two, left = two_groves, two_groves.left
+    said = left.run(two.both, f'respond {left.text.local_id} "Go on." from:{two.far}')
+    made = said.split("[")[1][:4]
+    assert SECRET in left.run(two.both, f"list {made} sources")
+    agent = acting_as(left.actor(two.both), two.agent(left))
+    for who in (left.actor(two.only_left), agent):
+        listed = execute_line(who, left.tree, Request(f"list {made} sources")).reply
+        assert SECRET not in listed and two.right.tree.uid not in listed
+        seen = execute_line(who, left.tree, Request(f"view {made}")).reply
+        assert "1 source" in left.run(two.both, f"view {made}") and " source" not in seen
+    right = execute_line(
+        two.right.actor(two.only_right), two.right.tree, Request(f"list {two.far} merges")
+    )
+    assert made not in right.reply and "Go on." not in right.reply
+
+
+def test_a_link_to_another_grove_is_neither_counted_nor_followed(two_groves: TwoGroves) -> None:
+    two, left = two_groves, two_groves.left
+    here, there = left.text.local_id, two.right.tree.uid
+    left.run(two.both, f"link {here} to {two.far} as:supports")
+    at = f"/api/trees/{left.tree.uid}/nodes/{here}"
+    for user, many in ((two.both, 1), (two.only_left, 0)):
+        client = two.client(user)
+        assert client.get(at).json()["counts"]["links"] == many
+        graph = client.get(f"{at}/graph?types=supports&depth=3")
+        portals = client.get(f"/trees/{left.tree.uid}/nodes/{here}/portals")
+        assert (there in graph.content.decode()) == bool(many)
+        assert ("supports" in portals.content.decode()) == bool(many)
+        links = client.get(f"/api/links?tree={left.tree.uid}&node={here}")
+        assert (there in links.content.decode()) == bool(many)
+        drawn = left.run(user, f"graph {here} types:supports")
+        assert (two.right.text.local_id in drawn) == bool(many)
+
+
+def test_a_position_in_another_tree_asks_for_cross_tree(two_groves: TwoGroves) -> None:
+    two, left = two_groves, two_groves.left
+    actor = left.actor(two.only_left)
+    other = trees.new_tree(actor, title="Beside")
+    ref = execute_line(actor, other, Request('respond root "An old owl."')).body["refs"][0]
+    agent = two.agent(left, permissions=["loom_aware"])
+    view = node_writer.workspace_of(agent, left.tree)
+    Workspace.objects.filter(pk=view.pk).update(position=other.nodes.get(local_id=ref))
+    view = node_writer.workspace_of(agent, left.tree)
+    assert "An old owl." not in json.dumps(assembled(next_place(actor, view)).bodies)
+    acting = acting_as(actor, agent)
+    assert "owl" not in execute_line(acting, left.tree, Request("view here full")).reply
+    agent.permissions = ["loom_aware", "cross_tree"]
+    agent.save()
+    view = node_writer.workspace_of(agent, left.tree)
+    assert "An old owl." in json.dumps(assembled(next_place(actor, view)).bodies)
+
+
 def test_a_position_in_a_tree_that_may_not_be_read_any_more_shows_nothing(
     two_groves: TwoGroves,
 ) -> None:
@@ -168,7 +227,12 @@ def test_steps_and_context_of_an_agent_are_guarded_as_calls_are(
         assert SECRET not in json.dumps(got) and two.right.tree.uid not in json.dumps(got)
         got = two.client(two.both).get(f"/api/steps?{where}").json()["results"]
         assert SECRET in json.dumps(got)
-    assert SECRET not in two.client(two.only_left).get(page).content.decode()
+    turns = page.replace("?", "/turns?")
+    for shown in (page, turns, f"/trees/{left.tree.uid}/turns/{turn.uid}/calls"):
+        assert SECRET not in two.client(two.only_left).get(shown).content.decode()
+    assert SECRET in two.client(two.both).get(turns).content.decode()
+    drawn = drawable([turn.uid], left.tree.uid).elements(cast_of(left.actor(two.both)))
+    assert drawn == {turn.uid: ""}
     call = turn.calls.last()
     assert call is not None
     assert not access.may_read_call(left.actor(two.only_left), call)

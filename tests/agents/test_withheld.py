@@ -8,8 +8,10 @@ from agents.agent_prompt import place_of
 from agents.generations import assembled
 from loom.access import Actor, acting_as
 from loom.commands.context import Request
+from loom.commands.document_actions import make_document
 from loom.commands.execute import execute_line
-from loom.models import Participant, Tree
+from loom.models import Participant, Tree, Window
+from loom.rules.errors import CommandError
 from tests.agents.acting import asked, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
@@ -28,6 +30,9 @@ def hidden(actor: Actor, tree: Tree, opening: str, request: pytest.FixtureReques
     made = _respond(actor, tree, opening, SECRET)
     _respond(actor, tree, made, "After it.")
     execute_line(actor, tree, Request(f"link {opening} to {made} as:supports"))
+    paper = make_document(actor, title="Plan", text=f"![[tree:{tree.uid} node:{made}]]")
+    execute_line(actor, tree, Request(f'link doc:"Plan" to {made}'))
+    assert SECRET in execute_line(actor, tree, Request('list doc:"Plan" links')).reply, paper
     execute_line(actor, tree, Request(f"switch to {opening}"))
     execute_line(actor, tree, Request(f"{request.param} {made}"))
     return made
@@ -48,6 +53,10 @@ LOOKS = (
     'find "vault"',
     'find "vault" in:grove',
     'find "vault" in:{hidden}',
+    "graph {opening} types:supports",
+    "compare {opening} {hidden} as:side",
+    'list doc:"Plan" links',
+    'view doc:"Plan"',
 )
 
 
@@ -64,6 +73,41 @@ def test_no_look_of_a_model_shows_it(
 @both
 def test_a_person_still_sees_it(actor: Actor, tree: Tree, hidden: str) -> None:
     assert SECRET in str(execute_line(actor, tree, Request(f"view {hidden} full")).body["reply"])
+
+
+def test_a_note_below_what_is_pruned_is_not_shown(
+    actor: Actor, tree: Tree, agent: Participant, opening: str
+) -> None:
+    execute_line(actor, tree, Request(f'annotate {opening} "{SECRET}"'))
+    execute_line(actor, tree, Request(f"prune {opening}"))
+    asks = Request(f"view {opening} with-annotations")
+    assert "midnight" in execute_line(actor, tree, asks).reply
+    assert "midnight" not in execute_line(acting_as(actor, agent), tree, asks).reply
+
+
+@both
+def test_a_model_puts_none_of_it_aside(
+    actor: Actor, tree: Tree, agent: Participant, opening: str, hidden: str
+) -> None:
+    acting = acting_as(actor, agent)
+    with pytest.raises(CommandError):
+        execute_line(acting, tree, Request(f'stash "a" content-of:{hidden}'))
+    execute_line(acting, tree, Request(f'stash "b" summary-of:{opening}-{hidden}'))
+    assert Window.objects.filter(text__contains="vault").count() == 0
+    assert Window.objects.filter(text__contains=opening).count() == 1
+
+
+def test_the_path_of_a_buffer_shows_no_words_of_it(
+    actor: Actor, buffer: Tree, agent: Participant
+) -> None:
+    first = _respond(actor, buffer, "root", "The hall. ")
+    made = _respond(actor, buffer, first, SECRET)
+    last = _respond(actor, buffer, made, "After it.")
+    turn = asked(actor, buffer, agent, node=last)
+    acting = acting_as(actor, agent)
+    assert "The vault" in json.dumps(assembled(place_of(acting, turn)).bodies)
+    execute_line(actor, buffer, Request(f"exclude {made}"))
+    assert "The vault" not in json.dumps(assembled(place_of(acting, turn)).bodies)
 
 
 def test_a_diff_shows_no_wording_that_was_pruned(

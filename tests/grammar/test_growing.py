@@ -74,6 +74,39 @@ def test_a_line_is_read_once_however_it_comes(monkeypatch: pytest.MonkeyPatch) -
     assert len(seen) <= 2 * MAX_COMMANDS
 
 
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "→ frobnicate {n}\n",
+        "`→ view {n} x y`\n",
+        "```\n→ view {n} x y\n```\n",
+        "```\n→ view a{n}x\n```\n",
+        "- → view {n} x y\n",
+        "Then I say → view a{n}x here.\n",
+    ],
+)
+def test_how_many_lines_are_read_does_not_grow_with_the_reply(
+    piece: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    def counted(text: str, *more: object) -> Line:
+        seen.append(text)
+        return read(text, FORMS, ALIASES)
+
+    monkeypatch.setattr(lines, "read", counted)
+    for number in (MAX_COMMANDS * 4, MAX_COMMANDS * 8):
+        reply = "".join(piece.replace("{n}", str(at)) for at in range(number))
+        seen.append("")
+        read_reply(reply, LANGUAGE, finished=True)
+        cutter = Cutter(LANGUAGE)
+        for at in range(0, len(reply), 97):
+            if cutter.feed(reply[at : at + 97]):
+                break
+    second = len(seen) - seen.index("", 1)
+    assert seen.index("", 1) == second <= 8 * MAX_COMMANDS
+
+
 def test_a_reply_has_so_many_commands() -> None:
     lines = "→ frobnicate\n" * 300 + "The end."
     said = read_reply(lines, LANGUAGE, finished=True)

@@ -1,14 +1,19 @@
 """The limits of the web process, seen from a client over real connections."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
 
 from config import http
+from config.env import ROOT
 from tests.patience import PATIENCE_S, pass_time
 
 OK = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -130,7 +135,7 @@ async def test_one_address_takes_not_all_connections(monkeypatch: pytest.MonkeyP
             writer.close()
 
 
-async def test_only_named_proxies_are_believed() -> None:
+async def test_only_named_proxies_are_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
     from config import asgi
@@ -146,4 +151,30 @@ async def test_only_named_proxies_are_believed() -> None:
     await proxied({**asked, "client": ("10.0.0.5", 1)}, None, None)  # type: ignore[arg-type]
     await proxied({**asked, "client": ("10.0.0.6", 1)}, None, None)  # type: ignore[arg-type]
     assert seen == [("198.51.100.7", "https"), ("10.0.0.6", "http")]
-    assert isinstance(asgi.proxied, ProxyHeadersMiddleware)
+    # No proxy is named here.
+    monkeypatch.setattr(asgi.proxied, "app", inner)
+    await asgi.proxied({**asked, "client": ("10.0.0.5", 1)}, None, None)
+    assert seen[2:] == [("10.0.0.5", "http")]
+
+
+PRINTS = """
+import django
+django.setup()
+from django.test import Client
+for secure in (True, False):
+    answer = Client().get("/signin", secure=secure, headers={"host": "loom.example"})
+    print(answer.status_code, answer.get("Strict-Transport-Security", "none"))
+"""
+
+
+def test_browsers_are_told_to_stay_with_tls_where_it_is_served(tmp_path: Path) -> None:
+    env = {"HEDDLE_ORIGINS": "https://loom.example", "HEDDLE_DATA": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", PRINTS],
+        env={**env, "PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "config.settings"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines() == ["200 max-age=31536000", "200 none"]

@@ -1,9 +1,11 @@
 """What script/server makes of its words and its environment, without starting anything."""
 
+import re
 import socket
 from pathlib import Path
 
 import pytest
+import yaml
 
 import config.env
 from config.supervisor import __main__, processes
@@ -135,3 +137,22 @@ def test_a_free_port_is_looked_for_below_those_of_outgoing_connections() -> None
         taken.listen(1)
         with pytest.raises(StartError, match="is taken"):
             processes.free_port("127.0.0.1", taken.getsockname()[1])
+
+
+def test_the_compose_file_gives_nothing_away() -> None:
+    text = (config.env.ROOT / "docker-compose.yml").read_text()
+    services = yaml.safe_load(text)["services"]
+    for name, one in services.items():
+        assert one.get("build") or "@sha256:" in one["image"], name
+        assert (one["read_only"], one["cap_drop"]) == (True, ["ALL"]), name
+        assert "no-new-privileges:true" in one["security_opt"], name
+        assert name == "proxy" or "ports" not in one, name
+    assert "inspect ping" in str(services["worker"]["healthcheck"]["test"])
+    assert services["postgres"]["networks"] == services["redis"]["networks"] == ["back"]
+    # Every password is one that script/secrets has made: without it nothing starts.
+    secrets = re.findall(r"\$\{(\w*(?:PASSWORD|SECRET)\w*)([^}]*)\}", text)
+    made = (config.env.ROOT / "script" / "secrets").read_text()
+    assert secrets and all(rest.startswith(":?") for _, rest in secrets)
+    assert all(f'echo "{name}=$(random)"' in made for name, _ in secrets)
+    built = (config.env.ROOT / "Dockerfile").read_text()
+    assert all("@sha256:" in line for line in re.findall(r"^FROM (.*)", built, re.MULTILINE))

@@ -10,10 +10,11 @@ from django.test import Client as Browser
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from loom.access import acting_in, get_actor
 from loom.api import requests
-from loom.commands import people
+from loom.commands import node_writer, people
 from loom.live.reads import Pass, memberships, verdicts_of
-from loom.models import ApiKey, Tree, User, UserSession
+from loom.models import ApiKey, Participant, Tree, Turn, User, UserSession
 
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]
@@ -255,6 +256,23 @@ def test_a_key_that_may_write_owns_nothing(owner: User, grove: Any, tree: Tree) 
     ):
         answer = getattr(client, method)(f"/api/{path}", body, format="json")
         assert _said(answer) == (403, "PERMISSION_DENIED"), path
+
+
+def test_a_scope_holds_by_whatever_address_a_tree_is_reached(owner: User, tree: Tree) -> None:
+    actor = get_actor(owner, tree.grove)
+    view = node_writer.workspace_of(actor.participant, tree)
+    client, _ = bearer(owner, scope="read")
+    for line, status in (("view root", 200), ('respond root "a"', 403), ("switch to root", 403)):
+        path = f"/api/workspaces/{view.uid}/commands"
+        assert client.post(path, {"line": line}, format="json").status_code == status, line
+    agent = Participant.objects.create(
+        grove=tree.grove, kind="model", name="Ed", model_ref="openai:a", permissions=["loom_aware"]
+    )
+    client, _ = bearer(owner, scope="write")
+    asks = {"participant": agent.uid}
+    made = client.post(f"/api/trees/{tree.uid}/turns", asks, format="json").json()
+    turn = Turn.objects.get(uid=made["id"])
+    assert (acting_in(turn).role, acting_in(turn).user.scope) == ("writer", "write")
 
 
 def test_a_scope_gives_no_more_than_the_person_has(reader: User, tree: Tree) -> None:

@@ -5,6 +5,8 @@ Both groves hold one of everything, the member of both has tied them together, a
 title of the right one holds the word KESTREL.
 """
 
+import io
+import zipfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,12 +17,13 @@ from django.urls import get_resolver
 from django.urls.resolvers import URLPattern, URLResolver
 from rest_framework.test import APIClient
 
-from loom.access import get_actor
+from loom.access import get_actor, workspace_of
 from loom.commands.context import Request
 from loom.commands.execute import execute_line
 from loom.commands.trees import make_public_link
 from loom.models import User
 from loom.rules.errors import CommandError
+from loom.transfer.exporting import FORMATS
 from tests.interfaces.matrix import LINES, ROWS, filled
 from tests.interfaces.world import furnish
 from tests.kept import kept
@@ -156,6 +159,30 @@ def test_no_page_holds_the_other_grove(house: House) -> None:
     assert wrong == []
 
 
+def _unpacked(answer: Any) -> str:
+    body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    if body.startswith(b"PK"):
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+            body = b"".join(archive.read(one) for one in archive.namelist())
+    return body.decode(errors="replace").lower()
+
+
+def test_no_export_holds_the_other_grove(house: House) -> None:
+    client, uid = house.two.client(house.two.only_left), house.two.right.tree.uid
+    written = set()
+    for name in FORMATS:
+        for more in ("whole=1&notes=1&calls=full", "whole=1", f"node={house.here['node']}"):
+            asks = f"export?format={name}&{more}"
+            answer = client.get(f"/api/trees/{house.two.left.tree.uid}/{asks}")
+            assert KESTREL not in _unpacked(answer), asks
+            if answer.status_code == 200:
+                written.add(name)
+        for asks in (f"export?format={name}", f"export/preview?format={name}"):
+            there = client.get(f"/api/trees/{uid}/{asks}")
+            assert there.status_code == 404 and KESTREL not in said(there)
+    assert written == set(FORMATS)
+
+
 def test_pages_show_the_other_grove_to_its_member(house: House) -> None:
     client = house.two.client(house.two.both)
     shown = [one for one in PAGES if KESTREL in said(client.get(one.format(**house.there)))]
@@ -247,6 +274,63 @@ def test_lines_about_the_own_grove_hold_nothing_of_the_other(house: House) -> No
             answer = f"{why.message} {why.hint}"
         transaction.savepoint_rollback(point)
         assert KESTREL not in answer.lower(), line
+
+
+def test_who_left_the_other_grove_is_shown_nothing_of_it_any_more(house: House) -> None:
+    two = house.two
+    there = f"tree:{two.right.tree.uid}"
+    for line in (
+        f'find "sleeps" in:{there} open',
+        f"open {there} branch:{two.right.text.local_id}",
+        f"open {there}",
+        f"switch to {two.far}",
+        "switch to root",
+        f"switch to {two.far}",
+    ):
+        two.left.run(two.both, line)
+    own = workspace_of(two.left.actor(two.both).participant, two.left.tree)
+    client = two.client(two.both)
+    wrong: list[tuple[object, ...]] = []
+    names = {**house.here, "workspace": own.uid}
+    shown = client.get(f"/api/workspaces/{own.uid}/windows")
+    assert KESTREL in said(shown)
+    two.right.grove.memberships.filter(user=two.both).delete()
+    for row in ROWS:
+        answer = asked(client, row, names, two.both)
+        if row.address.startswith("steps"):
+            continue  # what somebody was answered once stays theirs
+        if KESTREL in said(answer):
+            wrong.append((row.address, said(answer)[-300:]))
+    for page in PAGES:
+        answer = client.get(page.format(**house.here))
+        if KESTREL in said(answer):
+            wrong.append((page, said(answer)[-300:]))
+    for number in (one["number"] for one in shown.json()["results"]):
+        for line in OF_WINDOWS:
+            answer = client.post(
+                f"/api/trees/{two.left.tree.uid}/commands",
+                {"line": line.format(window=f"#{number}")},
+                format="json",
+            )
+            if KESTREL in said(answer):
+                wrong.append((line, number, said(answer)[-300:]))
+    assert wrong == []
+
+
+OF_WINDOWS = (
+    "view {window} full",
+    "view {window}",
+    "compare {window} root as:side",
+    "list {window} versions",
+    "resize {window} lines:1",
+    "refresh {window}",
+    "show {window}",
+    "open {window}",
+    "expand supports of {window}",
+    'stash "kept" content-of:{window}',
+    'respond root "a" from:{window}',
+    "back",
+)
 
 
 def test_a_line_in_the_tree_of_the_other_grove_finds_none(house: House) -> None:

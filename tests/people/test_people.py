@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize(
-    "name", ["", "a b", "a\n", "ада\u2028", "a/b", "x" * 81, "a\0", "\ud800", "<b>"]
+    "name", ["", "a b", "a\n", "ада\u2028", "a/b", "x" * 81, "a\0", "\ud800", "<b>", "a\u3164"]
 )
 def test_a_bad_name_is_refused(name: str) -> None:
     with pytest.raises(CommandError) as refused:

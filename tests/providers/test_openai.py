@@ -218,6 +218,24 @@ async def test_a_connection_cut_in_the_middle_keeps_what_came(
     assert b'"b "' in attempt.received[0]
 
 
+TRACED = r"oh Traceback (most recent call last): File \"/srv/x.py\", line 1, in f"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        raw(f'{{"error":"{TRACED}"}}'.encode(), status=500),
+        raw(f'data: {{"error":{{"message":"{TRACED}","code":"503"}}}}\n\n'.encode()),
+        raw(f'data: {{"error":{{"message":"{TRACED}"}}}}\n\n'.encode()),
+        raw(f'data: {{"error":{{"message":"{TRACED}","code":"rate limit"}}}}\n\n'.encode()),
+    ],
+)
+async def test_no_traceback_of_a_server_is_told(provider: ScriptedProvider, script: Script) -> None:
+    provider.script(script)
+    told, _ = await ask(provider, chat(provider))
+    assert failure_of(told).said == "oh"
+
+
 async def test_an_error_inside_a_stream_keeps_what_came(provider: ScriptedProvider) -> None:
     provider.script(says("a ", b'data: {"error":{"message":"overloaded"}}\n\n', "b"))
     told, _ = await ask(provider, chat(provider))

@@ -157,11 +157,19 @@ def test_a_name_that_is_allowed_does_not_open_the_metadata_address() -> None:
     target = read_url("http://ollama:11434/v1")
     allow = ("ollama:11434",)
     assert why_not_address(ip_address("10.1.2.3"), target, allow) == ""
-    assert "metadata" in why_not_address(ip_address("169.254.169.254"), target, allow)
+    for one in ("169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192"):
+        assert "metadata" in why_not_address(ip_address(one), target, allow)
 
 
 @pytest.mark.parametrize(
-    "address", ["64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "::a9fe:a9fe", "64:ff9b:1::a9fe:a9fe"]
+    "address",
+    [
+        "64:ff9b::a9fe:a9fe",
+        "2002:a9fe:a9fe::",
+        "::a9fe:a9fe",
+        "64:ff9b:1::a9fe:a9fe",
+        "2001:0:a9fe:a9fe::1",
+    ],
 )
 def test_a_name_that_is_allowed_does_not_open_the_metadata_address_inside_another(
     address: str,

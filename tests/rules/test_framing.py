@@ -5,8 +5,16 @@ import pytest
 from loom.rules.node_values import escaped, frames_escaped
 
 UNSEEN = ["", " ", "   ", "\t", "\ufeff", "\u200b", "\u2060\u200d", "\u00a0", "\u3000", "\u2800"]
+UNSEEN += ["\u0301", "\u20dd", "︱", "︱›"]
 BREAKS = ["", "a\n", "a\r", "a\r\n", "a\u2028", "a\x85", "a\x0b"]
-FRAMES = ["---RESULTS", "---REQUEST_END", "-\u200b--LOOM", "---\ufeffWORKSPACE", "———STATUS"]
+FRAMES = [
+    "---RESULTS",
+    "---REQUEST_END",
+    "-\u200b--LOOM",
+    "---\ufeffWORKSPACE",
+    "———STATUS",
+    "───STATUS",
+]
 HEADERS = [
     "[c3p2] owner (human) · 2026-11-21 02:07Z",
     "[c3p2] you · 02:08Z (above)",

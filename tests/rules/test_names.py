@@ -15,6 +15,9 @@ ALIKE = [
     ("Ada", "Ada\ufe0f"),
     ("Nora", "Νοra"),  # Greek
     ("O'Hara", "O’Hara"),
+    ("Marie", "rnarie"),
+    ("Will", "VVill"),
+    ("Mia", "Mi\u0307a"),
 ]
 
 

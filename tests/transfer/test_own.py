@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from loom.access import Actor, get_actor
+from agents.agent_prompt import Place, stops_of
+from loom.access import Actor, acting_as, get_actor, workspace_of
 from loom.commands import node_writer, trees
 from loom.commands.context import Request
 from loom.commands.document_actions import make_document
@@ -343,12 +344,30 @@ def test_a_file_signs_as_nobody_but_the_importer(
     }
 
 
+def test_a_file_does_not_sign_as_somebody_who_is_called_imported(
+    lived: Tree, bring: Bring, muse: Participant
+) -> None:
+    # No name ends so any more; an older Heddle took it.
+    Participant.objects.filter(pk=muse.pk).update(name="Writer (imported)", kind="human")
+    file = json.loads(out(lived))
+    for one in file["nodes"]:
+        one["author"] = "Writer"
+    file["participants"] = [{"name": "Writer", "kind": "human"}]
+    authors = {one.author for one in tree_of(bring(file)).nodes.all()}
+    assert [one.name for one in authors] == ["Writer (imported 2)"] and muse not in authors
+
+
 def test_imported_nodes_are_marked_where_they_are_read(
     lived: Tree, bring: Bring, owner: User, actor: Actor, api: Any
 ) -> None:
     again = tree_of(bring(out(lived)))
     node = again.nodes.get(text="So it was.")
     assert "· imported" in execute_line(actor, again, Request(f"view {node.local_id}")).reply
+    stretch = execute_line(actor, again, Request(f"view branch:{node.local_id}")).reply
+    assert stretch.count(" · imported\n") > 1
+    agent = Participant(grove=again.grove, kind="model", permissions=["loom_aware"])
+    reader = Place(acting_as(actor, agent), again, workspace_of(agent, again), node)
+    assert {one.is_imported for one in stops_of(reader)} == {True}
     own = lived.nodes.get(text="So it was.")
     assert "imported" not in execute_line(actor, lived, Request(f"view {own.local_id}")).reply
     page = api(owner).get(f"/trees/{again.uid}?node={node.local_id}").content.decode()

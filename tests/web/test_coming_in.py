@@ -127,6 +127,17 @@ def test_one_network_of_ipv6_counts_as_one_address(owner: User, visitor: Visitor
     assert said == [400] * 10 + [429]
 
 
+def test_addresses_of_ipv4_written_as_ipv6_are_not_one_network(
+    owner: User, visitor: Visitor
+) -> None:
+    form = {"username": "owner", "password": "wrong"}
+    said = [
+        visitor().post("/signin", form, REMOTE_ADDR=f"::ffff:10.1.2.{number}").status_code
+        for number in range(11)
+    ]
+    assert said == [400] * 11
+
+
 def test_no_secret_of_a_link_stands_in_the_log(
     db: None, visitor: Visitor, caplog: pytest.LogCaptureFixture
 ) -> None:
