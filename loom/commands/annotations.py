@@ -1,5 +1,5 @@
-"""Annotations: notes that hang below what they are about, replies, and their resolving; and
-suggestions, another wording of a text that its writers accept, with a merge, or reject
+"""Annotations: notes below the item that they are about, replies, and resolving them; and
+suggestions: new wordings of a text, which its writers accept (with a merge) or reject
 (docs/model.md §2.1, §5.1)."""
 
 import re
@@ -62,7 +62,7 @@ def annotate(context: Context, args: Annotate) -> Reply:
 
 
 def _about_tree(context: Context, args: Annotate) -> Reply:
-    """A note about a tree hangs below the root here and names the tree in its sources."""
+    """Adds a note about a tree below the root of this tree; its sources name the tree."""
     about = tree_of(context, args.ref)
     source = (node_values.of_tree(about.pk), "primary", "")
     new = NewNode(
@@ -93,8 +93,8 @@ def _add(context: Context, target: Node, text: str, form: str) -> tuple[Node, tu
 
 
 def note_mentions(actor: Actor, note: Node) -> None:
-    """Stores which members an annotation names with an @, such as `@Ada`. One query where there
-    is an @, two where it names somebody."""
+    """Stores which members an annotation mentions with an @, such as `@Ada`. One query if the text
+    has an @, two if it mentions somebody."""
     if "@" not in note.text:
         return
     members = Participant.objects.filter(
@@ -109,8 +109,8 @@ def note_mentions(actor: Actor, note: Node) -> None:
 
 
 def names_in(text: str, names: Iterable[str]) -> set[str]:
-    """Those of the names that the text has after an @, as a whole and in any case. Where one name
-    begins another, the longer one is meant."""
+    """Those of the names that follow an @ in the text, as whole words and in any case. Where one
+    name is the beginning of another, the longer one counts."""
     found = set()
     rest = text.casefold()
     for name in sorted(names, key=len, reverse=True):
@@ -131,7 +131,7 @@ def set_resolved(context: Context, node: Node, resolved: bool) -> Op:
 
 
 class Resolve(Args):
-    """The annotation, and why it is settled."""
+    """The annotation, and why it is resolved."""
 
     ref: Annotated[RefField, Written("ref")]
     reason: Annotated[str, Written("quoted")] = ""
@@ -178,7 +178,7 @@ SUGGESTION_FORM = "diff"
 
 
 class Suggest(Args):
-    """Of what, and the whole new wording; of a slice, the wording of that slice."""
+    """The text (or slice) and its whole new wording."""
 
     ref: Annotated[RefField, Written("ref", but=("document",))]
     content: Annotated[str, Written("content")]
@@ -211,7 +211,7 @@ def suggest(context: Context, args: Suggest) -> Reply:
 
 
 class SuggestDocument(Args):
-    """Of which document, or part of one, and its whole new wording."""
+    """The document (or part of one) and its whole new wording."""
 
     ref: Annotated[RefField, Written("ref", refs=("document",))]
     content: Annotated[str, Written("content")]
@@ -257,13 +257,13 @@ def suggest_document(context: Context, args: SuggestDocument) -> Reply:
 
 
 class Accept(Args):
-    """A suggestion; or a text that was written after an older wording of what is above it."""
+    """A suggestion; or a text that was written after an older wording of the text above it."""
 
     ref: Annotated[RefField, Written("ref")]
 
 
 class AcceptEdited(Args):
-    """A suggestion, and the wording to use in its place."""
+    """A suggestion, and the wording to use instead."""
 
     ref: Annotated[RefField, Written("ref")]
     edited: Annotated[str, Written("word", lead="edited")]
@@ -271,7 +271,7 @@ class AcceptEdited(Args):
 
 
 class Reject(Args):
-    """A suggestion, and why."""
+    """A suggestion, and the reason."""
 
     ref: Annotated[RefField, Written("ref")]
     reason: Annotated[str, Written("quoted")] = ""
@@ -353,7 +353,8 @@ def _standing(context: Context, node: Node) -> tuple[Node, Node]:
 
 
 def _taken(context: Context, node: Node, newest: Node, text: str, *, decision: str) -> Reply:
-    """The text becomes a version, unless it stands there already, and the suggestion is settled."""
+    """Makes the text a version, unless the slot already has this text, and closes the
+    suggestion."""
     if text == newest.text:
         resolved = _decided(context, node, decision, newest.local_id)
         return Reply(
@@ -376,8 +377,8 @@ def _taken(context: Context, node: Node, newest: Node, text: str, *, decision: s
 
 
 def _about_document(context: Context, node: Node) -> tuple[Document, int] | None:
-    """The document that a suggestion is about, and the revision that it was made of; None where it
-    is about a node. NOT_FOUND where the document may not be read here."""
+    """The document that a suggestion is about, and the revision it was made from; None if it is
+    about a node. NOT_FOUND if the caller may not read the document here."""
     _demand_open(node)
     rows = NodeSource.objects.filter(node=node.slot_id, role="primary", item__kind="document")
     found = rows.values_list("item", "version_seen").first()
@@ -394,8 +395,8 @@ def _about_document(context: Context, node: Node) -> tuple[Document, int] | None
 def _document_taken(
     context: Context, node: Node, about: tuple[Document, int], own: str | None
 ) -> Reply:
-    """The suggestion, or one's `own` text in its place, becomes a revision, and is settled. What
-    was written since is merged; CONFLICT where both changed the same passage."""
+    """Makes the suggestion, or the caller's `own` text, a revision and closes the suggestion. What
+    was written since is merged; CONFLICT if both changed the same passage."""
     document, seen = about
     access.demand(context.actor, {READ_DOCUMENTS, WRITE_DOCUMENTS}, "deciding about a document")
     base = papers.revision_of(document, seen).content.text
@@ -431,7 +432,7 @@ def _document_taken(
 
 
 def _decided(context: Context, node: Node, decision: str, version: str) -> Op:
-    """Settles a suggestion; the inverse."""
+    """Closes a suggestion; returns the inverse."""
     inverse = set_resolved(context, node, True)
     body = {"node": node.slot.local_id, "decision": decision, "version": version or None}
     context.world.append("suggestion.decided", body)
@@ -439,7 +440,8 @@ def _decided(context: Context, node: Node, decision: str, version: str) -> Op:
 
 
 def _read(context: Context, node: Node) -> Reply:
-    """Marks what stands above a text as read: the text is not marked as older any more."""
+    """Stores that the current wording above a text was read, so that the text is no longer marked
+    as written after an older one."""
     above = places.version_above(node, context.workspace)
     item = node_values.of_node(node.pk)
     known = Mark.objects.filter(item=item, kind="read", removed_at__isnull=True)

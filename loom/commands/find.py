@@ -1,4 +1,4 @@
-"""Finding one's way: the outline of a tree, and search."""
+"""Finding things: the outline of a tree, and search."""
 
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
@@ -27,7 +27,7 @@ MAX_LINES = 400
 
 
 class TreeArgs(Args):
-    """From where, how deep, and whether with summaries."""
+    """Where the outline starts, how deep it goes, and whether it shows summaries."""
 
     ref: Annotated[RefField | None, Written("ref", lead="from")] = None
     depth: Annotated[
@@ -53,7 +53,7 @@ def tree(context: Context, args: TreeArgs) -> Reply:
     if made.is_cut:
         lines.append(f"… more than {MAX_LINES} lines; → tree from REF shows one part")
     home = "" if start.tree == context.tree else f"tree:{start.tree.uid} node:"
-    if args.summary and context.writer is None:  # what is lacking is made for the next time
+    if args.summary and context.writer is None:  # missing summaries are made for the next time
         keys = [line.row.id for line in made.lines if line.row.id not in gone]
         named = [start.tree.uid, context.actor.person.pk, keys, False]
         enqueue("agents.tasks.summarise", named, queue="continue")
@@ -107,7 +107,8 @@ def find(context: Context, args: FindArgs) -> Reply:
 
 
 def _documents(context: Context, args: FindArgs) -> list[Shown]:
-    """The documents with the words, for who may read them: of the tree, or of the grove."""
+    """The documents that contain the words and that the actor may read, of the tree or the
+    grove."""
     if args.where not in ("tree", "grove") or READ_DOCUMENTS not in context.actor.permissions:
         return []
     rows = documents_for(context.actor, context.tree)
@@ -164,7 +165,8 @@ def open_query(context: Context, args: OpenQuery) -> Reply:
 
 
 def _opened(context: Context, args: FindArgs) -> Reply:
-    """Windows on lines around the hits; one that shows such a line already is made larger."""
+    """Opens windows on the lines around the hits; one that already shows such a line is
+    enlarged."""
     if isinstance(args.where, Ref) and args.where.kind == "document":
         hits, total = _places_in(context, args.where, args)
     else:
@@ -191,7 +193,7 @@ def _opened(context: Context, args: FindArgs) -> Reply:
 
 
 class _Place(NamedTuple):
-    """A hit that can be opened: a text, the line of it, how good it is, and how it is named."""
+    """A hit that can be opened: its text, line, score and name."""
 
     source: Source
     line: int
@@ -241,8 +243,8 @@ def _lines_with(text: str, query: str) -> list[int]:
 
 
 def _without_request(context: Context, found: search.Found) -> search.Found:
-    """The hits of a turn without the words with which it was asked for: they are sent to the
-    agent anyway, and it looks for something else."""
+    """The hits of a turn, without the request that started it: the agent is sent that anyway, and
+    looks for something else."""
     if not context.turn:
         return found
     asked = Turn.objects.filter(uid=context.turn).values_list("input_node_id", flat=True).first()
@@ -291,7 +293,7 @@ def _hit(here: Tree, hit: search.Hit, around: int) -> str:
 
 
 def _passage(text: str, at: int, around: int) -> str:
-    """The words around a place in a text, `around` of them to each side."""
+    """The words around a place in a text, `around` of them on each side."""
     before, after = text[:at].split(), text[at:].split()
     kept_before, kept_after = before[len(before) - around :] if around else [], after[: around + 1]
     head = "…" if len(before) > len(kept_before) else ""
