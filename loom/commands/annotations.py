@@ -343,7 +343,7 @@ def _demand_open(node: Node) -> None:
 
 def _standing(context: Context, node: Node) -> tuple[Node, Node]:
     """(the version that a suggestion is about, the newest one there). Refuses one that is decided,
-    and CONFLICT where a model would take a person's unsaved edit away."""
+    and CONFLICT if a model would take a person's unsaved edit away."""
     _demand_open(node)
     newest = places.newest_version(lookup.rows().get(pk=node.parent_slot_id or 0))
     node_writer.demand_visible(newest)

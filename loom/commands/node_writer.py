@@ -182,8 +182,7 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
 
 
 def _want_summary(tree: Tree, author: Participant, new: NewNode) -> None:
-    """Queues a new summary of the tree, on behalf of the person who wrote the node or asked for
-    it."""
+    """Queues a new summary of the tree, for whoever wrote the node or asked for it."""
     person = author.pk if author.kind == "human" else None
     if person is None and new.generation_uid:
         rows = Generation.objects.filter(uid=new.generation_uid).values_list("payer", flat=True)

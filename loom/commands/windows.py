@@ -365,7 +365,7 @@ def close_window(context: Context, window: Window) -> None:
 
 def weighed(context: Context) -> str:
     """`\n  +312 tokens · windows 1,204 tokens`: what the line has changed of what the visible
-    windows take of what is read, and what they all take now; nothing where it changed none."""
+    windows take of what is read, and what they all take now; nothing if it changed none."""
     if not context.windows:
         return ""
     # Windows are stored with the step of the line, so the rows still say what was visible.
