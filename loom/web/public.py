@@ -1,5 +1,5 @@
-"""Pages outside of a grove: a tree for anybody who has a link to it, read-only and nothing else of
-its grove; and about, the guide and the offline page.
+"""Pages outside of a grove: a tree for anybody with a public link, read-only and without anything
+else of its grove; and about, the guide and the offline page.
 
 Also, for owners, the page where such links are created and revoked.
 """
@@ -136,7 +136,7 @@ def _text(secret: str, row: NodeRow, margin: Margin, colours: dict[str, int]) ->
 
 
 def _with_images(body: SafeString, secret: str, local_id: str) -> SafeString:
-    """The HTML with the addresses under which anybody who has the link gets the images."""
+    """The HTML with image addresses that anybody with the link can open."""
     address = f'<img src="/public/{quote(secret, safe="")}/images/{local_id}/'
     return mark_safe(body.replace('<img src="/api/images/', address))  # noqa: S308 (quoted)
 
@@ -144,7 +144,7 @@ def _with_images(body: SafeString, secret: str, local_id: str) -> SafeString:
 @require_GET
 @anybody
 def image(request: HttpRequest, secret: str, local_id: str, sha256: str) -> HttpResponse:
-    """An image for anybody who has the link, if a text names it that the link shows."""
+    """An image for anybody with the link, if a text that the link shows names it."""
     _demand_room(request)
     actor, link = access.get_public_tree(secret)
     return served(trees.public_image(actor, link.tree, local_id.lower(), sha256))
@@ -268,7 +268,7 @@ def worker(request: HttpRequest) -> HttpResponse:
     return HttpResponse(built.read_bytes(), content_type="text/javascript; charset=utf-8")
 
 
-# The guide as a page: the same file as on the web, with pictures for both themes.
+# The guide as a page: the file docs/guide.md, with pictures for both themes.
 
 
 class _Renderer(RendererHTML):
@@ -287,7 +287,7 @@ class _Renderer(RendererHTML):
         )
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        # The reference is a file beside the guide; in the program it is the page of the API.
+        # The guide links to the API reference as a file; here it is the page of the API.
         target = str(tokens[idx].attrs["href"])
         return str(
             format_html('<a href="{}">', "/api/docs/" if target == "commands.md" else target)
