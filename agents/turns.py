@@ -238,9 +238,9 @@ LAST = "This is the last round: write your answer now."
 def _repeats(rounds: list[dict[str, Any]]) -> bool:
     """Whether the agent repeats its prose for the third time; the second time it gets a warning."""
     verdict = limits.semantic([Said(one["prose"], one["changed"]) for one in rounds])
-    if verdict.deed == "warn":
+    if verdict.decision == "warn":
         rounds[-1]["notes"].append(verdict.warning)
-    return verdict.deed == "halt"
+    return verdict.decision == "halt"
 
 
 def _next_round(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
@@ -294,10 +294,10 @@ def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
         _version(others, turn_lifecycle.now()),
     )
     found = limits.look(past, now)
-    if found.deed in ("refuse", "halt"):
+    if found.decision in ("refuse", "halt"):
         found = replace(found, result=result_of(steps, found.earlier))
         return Verdict(found.refusal, goes_back_to=found.position, loop=found.status)
-    loop = found.status if found.deed == "warn" else ""
+    loop = found.status if found.decision == "warn" else ""
     return Verdict(warning=found.warning, loop=loop)
 
 

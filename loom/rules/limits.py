@@ -282,7 +282,7 @@ def clock(milliseconds: int) -> str:
 
 # Detection of loops, and the reaction to them (docs/model.md §7).
 
-Deed = Literal["run", "warn", "refuse", "halt"]
+Decision = Literal["run", "warn", "refuse", "halt"]
 Status = Literal["ok", "exact", "structural", "semantic"]
 HISTORY: Final = 100  # steps that are considered
 LONGEST: Final = 6  # steps of a block that repeats
@@ -291,7 +291,7 @@ GRAM: Final = 3  # characters
 # Two texts count as the same if the cosine is above 0.95: its square as a fraction, so that only
 # whole numbers are compared.
 _SQUARE: Final = (361, 400)
-_DEEDS: Final[tuple[Deed, ...]] = ("run", "warn", "refuse", "halt")
+_DECISIONS: Final[tuple[Decision, ...]] = ("run", "warn", "refuse", "halt")
 
 
 @dataclass(frozen=True)
@@ -324,7 +324,7 @@ class Verdict:
     repeated step, or for `semantic` the repeated round, counted from 1; if the line is not run,
     the position goes back to `position`."""
 
-    deed: Deed = "run"
+    decision: Decision = "run"
     status: Status = "ok"
     earlier: int = 0
     position: str = ""
@@ -333,7 +333,7 @@ class Verdict:
     @property
     def warning(self) -> str:
         """The warning that is added to the answer; "" if there is none."""
-        return "" if self.deed == "run" else f"! {self.message} Next time it is not run."
+        return "" if self.decision == "run" else f"! {self.message} Next time it is not run."
 
     @property
     def message(self) -> str:
@@ -348,7 +348,7 @@ class Verdict:
     def refusal(self) -> CommandError:
         """LOOP, with a reference to what is repeated."""
         there = f"its answer is {self.result}; " if self.result else ""
-        halted = "the turn was halted; " if self.deed == "halt" else ""
+        halted = "the turn was halted; " if self.decision == "halt" else ""
         return CommandError(
             "LOOP", self.message, hint=f"{halted}{there}look at something else, or conclude"
         )
@@ -361,7 +361,7 @@ def look(past: Sequence[Past], now: Past) -> Verdict:
     """The decision about the line `now` after the steps `past`, oldest first."""
     recent = _since_change(past[-HISTORY:])
     found = (_exact(recent, now), _structural(recent, now))
-    return max(found, key=lambda verdict: _DEEDS.index(verdict.deed))
+    return max(found, key=lambda verdict: _DECISIONS.index(verdict.decision))
 
 
 def _since_change(past: Sequence[Past]) -> Sequence[Past]:
@@ -397,8 +397,8 @@ def _periodic(pairs: Sequence[object], size: int) -> int:
 
 
 def _verdict(status: Status, times: int, earlier: Past) -> Verdict:
-    deed = _DEEDS[min(times, len(_DEEDS) - 1)]
-    return Verdict(deed, status, earlier.seq, earlier.position, earlier.result)
+    decision = _DECISIONS[min(times, len(_DECISIONS) - 1)]
+    return Verdict(decision, status, earlier.seq, earlier.position, earlier.result)
 
 
 def semantic(rounds: Sequence[Said]) -> Verdict:

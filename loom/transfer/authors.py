@@ -81,7 +81,7 @@ class Addressing:
         self._known: dict[str, str] = {}
 
     def of(self, name: str) -> int | None:
-        """The item's id; None where the item is not there."""
+        """The item's id; None if the item is not there."""
         if name == "tree":
             return node_values.of_tree(self.tree.pk)
         if name in self.ledger.names:

@@ -110,7 +110,7 @@ class Gathered:
         return above
 
     def _parent(self, name: str) -> int | None:
-        """The nearest node that was taken; -1 for none, None where it is missing."""
+        """The nearest node that was taken; -1 for none, None if it is missing."""
         seen = 0
         while name:
             found = self._names.get(name)
@@ -188,7 +188,7 @@ def as_text(value: Any, what: str) -> str:
 
 
 def name_of(value: Any) -> str:
-    """An id of a file, which may be a number; "" where it is neither."""
+    """An id of a file, which may be a number; "" if it is neither."""
     if isinstance(value, bool):
         return ""
     if isinstance(value, int):
@@ -267,7 +267,7 @@ _MILLIS = re.compile(r"(?<=s)\s*\d{1,4}ms$")
 
 
 def time_of(value: Any) -> str:
-    """A time of any program as RFC 3339 in UTC, "" where it cannot be read: seconds or
+    """A time of any program as RFC 3339 in UTC, "" if it cannot be read: seconds or
     milliseconds since 1970, ISO 8601, or one of the forms of pyloom and SillyTavern. A time
     without a zone is taken as UTC."""
     if isinstance(value, bool):

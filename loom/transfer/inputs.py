@@ -34,7 +34,7 @@ WHOLE = 1024 * 1024  # characters that one field of the whole tree can have
 @dataclass
 class Part:
     """One tree of a file, before it is read: what a list of them shows, and how to read it.
-    `at` is RFC 3339, `count` the number of messages; "" and 0 where they are unknown.
+    `at` is RFC 3339, `count` the number of messages; "" and 0 if they are unknown.
     `asks` are the ways to split a text, of which somebody has to choose one before it is read;
     `shelf` has the images of its archive."""
 

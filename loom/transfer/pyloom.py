@@ -179,7 +179,7 @@ class Compounds:
         return Record(number=place, text=text, kind="annotation", form="note")
 
     def plan(self) -> Plan | None:
-        """The order of all nodes and notes; None where the file has no compound nodes and no
+        """The order of all nodes and notes; None if the file has no compound nodes and no
         notes."""
         if not self._rank and not self._noted:
             return None

@@ -323,7 +323,7 @@ class Action:
     page: str = "/settings"
 
 
-_DEEDS = {
+_ACTIONS = {
     "profile": Action(_profile),
     "password": Action(_password),
     "grove": Action(_make_grove),
@@ -339,19 +339,19 @@ _DEEDS = {
 @sensitive_post_parameters("old", "new")
 @require_http_methods(["GET", "HEAD", "POST"])
 @person
-def change_settings(request: PersonRequest, deed: str) -> HttpResponse:
+def change_settings(request: PersonRequest, action: str) -> HttpResponse:
     """One page of the settings; a POST handles one of its forms and shows the page again."""
     if request.method != "POST":
-        return _shown(request, deed)
-    if deed == "key":
+        return _shown(request, action)
+    if action == "key":
         return _page_with_new_key(request)
-    if deed not in _DEEDS:
+    if action not in _ACTIONS:
         raise not_found("This form")
     try:
-        messages.success(request, _DEEDS[deed].run(request))
+        messages.success(request, _ACTIONS[action].run(request))
     except CommandError as refused:
         messages.error(request, f"{refused.message} {refused.hint}".strip())
-    return HttpResponseRedirect(_DEEDS[deed].page)
+    return HttpResponseRedirect(_ACTIONS[action].page)
 
 
 def _page_with_new_key(request: PersonRequest) -> HttpResponse:

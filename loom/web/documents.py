@@ -212,11 +212,11 @@ def download(request: PersonRequest, uid: str) -> HttpResponse:
 
 @require_POST
 @person
-def change(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
+def change(request: PersonRequest, uid: str, action: str) -> HttpResponse:
     """Renames a document, restores a revision, or links it to a tree."""
     actor, document = access.get_document(request.user, uid, role="writer")
     try:
-        _DEEDS[deed](request, actor, document)
+        _ACTIONS[action](request, actor, document)
         messages.success(request, gettext("Saved."))
     except KeyError:
         messages.error(request, gettext("That did not work"))
@@ -270,7 +270,7 @@ def _reject(request: PersonRequest, actor: Actor, document: Document) -> None:
     _decide(request, actor, "reject")
 
 
-_DEEDS: dict[str, Callable[[PersonRequest, Actor, Document], None]] = {
+_ACTIONS: dict[str, Callable[[PersonRequest, Actor, Document], None]] = {
     "rename": _rename,
     "restore": _restore,
     "link": _link,

@@ -235,7 +235,7 @@ def _revoke(request: PersonRequest, actor: Actor) -> str:
     return gettext("The invitation has been revoked.")
 
 
-_DEEDS: dict[str, Callable[[PersonRequest, Actor], str]] = {
+_ACTIONS: dict[str, Callable[[PersonRequest, Actor], str]] = {
     "role": _role,
     "remove": _remove,
     "revoke": _revoke,
@@ -245,12 +245,12 @@ _DEEDS: dict[str, Callable[[PersonRequest, Actor], str]] = {
 @never_cache
 @require_POST
 @person
-def change_members(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
+def change_members(request: PersonRequest, uid: str, action: str) -> HttpResponse:
     """Handles one of the forms of the page, and shows the page again."""
     actor, grove = access.get_grove(request.user, uid, role="owner")
-    if deed == "invite":
+    if action == "invite":
         return _invite(request, actor)
-    run = _DEEDS.get(deed)
+    run = _ACTIONS.get(action)
     if run is None:
         raise CommandError("NOT_FOUND", "This form does not exist.", hint="Reload the page.")
     try:

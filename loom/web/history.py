@@ -298,7 +298,7 @@ def history(request: PersonRequest, uid: str) -> HttpResponse:
     events = list(rows[:MAX_HISTORY])
     me = actor.participant.uid
     context = {
-        "steps": _deeds(_steps(tree).filter(workspace__participant__uid=me), cast),
+        "steps": _actions(_steps(tree).filter(workspace__participant__uid=me), cast),
         "others": _others(actor, tree, cast),
         "turns": _turns(actor, tree, cast),
         "events": [one for event in events if (one := sentence_of(event, cast)) is not None],
@@ -316,7 +316,7 @@ def _steps(tree: Tree) -> QuerySet[Step]:
     return rows.select_related("actor").order_by("-id")
 
 
-def _deeds(rows: QuerySet[Step], cast: dict[str, Who]) -> list[Action]:
+def _actions(rows: QuerySet[Step], cast: dict[str, Who]) -> list[Action]:
     plain = ((step, *_plain(step)) for step in rows[:MAX_HISTORY])
     return [
         Action(
@@ -339,7 +339,7 @@ def _others(actor: Actor, tree: Tree, cast: dict[str, Who]) -> list[Action]:
     """What others did; owners may undo it."""
     if not actor.is_owner:
         return []
-    return _deeds(_steps(tree).exclude(workspace__participant=actor.participant), cast)
+    return _actions(_steps(tree).exclude(workspace__participant=actor.participant), cast)
 
 
 def _turns(actor: Actor, tree: Tree, cast: dict[str, Who]) -> list[Action]:

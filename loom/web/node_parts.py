@@ -235,7 +235,7 @@ class Found:
             is_pruned=bool(row.pruned or row.version_pruned),
             is_excluded=bool(row.excluded),
             is_imported=row.imported,
-            # A node without a date in its file gets the time of the import, which no other node has.
+            # A node without a date in its file gets the time of the import, as no other does.
             is_undated=row.imported and row.created_at >= self.tree.created_at,
             broken=broken_reason(row.finish),
             summary=row.summary,

@@ -183,11 +183,11 @@ def _invite(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
 @never_cache
 @require_POST
 @person
-def change(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
+def change(request: PersonRequest, uid: str, action: str) -> HttpResponse:
     """Creates a link, which is shown only this once, or revokes one."""
     actor, tree = access.get_tree(request.user, uid, role="owner")
     try:
-        if deed == "make":
+        if action == "make":
             days = number_of(request, "days")
             _made, secret = tree_commands.make_public_link(
                 actor, tree, days=7 if days is None else days
@@ -195,9 +195,9 @@ def change(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
             shown = request.build_absolute_uri(f"/public/{secret}")
             context = {**_context(request, actor, tree), "fresh": shown}
             return render(request, "pages/share.html", context)
-        if deed == "invite":
+        if action == "invite":
             return _invite(request, actor, tree)
-        if deed != "revoke":
+        if action != "revoke":
             raise CommandError(
                 "NOT_FOUND", _("This form does not exist."), hint=_("Reload the page.")
             )

@@ -281,28 +281,28 @@ def about_page(request: PersonRequest, uid: str) -> HttpResponse:
 
 @require_POST
 @person
-def change_tree(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
+def change_tree(request: PersonRequest, uid: str, action: str) -> HttpResponse:
     """Handles one of the forms of the page."""
     actor, tree = access.get_tree(request.user, uid, role="writer")
     try:
-        if deed == "erase":
+        if action == "erase":
             return _erase(request, actor, tree)
-        messages.success(request, _deed(request, actor, tree, deed))
+        messages.success(request, _action(request, actor, tree, action))
     except CommandError as refused:
         messages.error(request, f"{refused.message} {refused.hint}".strip())
     return HttpResponseRedirect(f"/trees/{tree.uid}/about")
 
 
-def _deed(request: PersonRequest, actor: Actor, tree: Tree, deed: str) -> str:
-    if deed == "archive":
+def _action(request: PersonRequest, actor: Actor, tree: Tree, action: str) -> str:
+    if action == "archive":
         tree_commands.change_tree(actor, tree, {"archived": True})
         return gettext("The tree has been archived. It is read-only and no longer listed.")
-    if deed == "tags":
+    if action == "tags":
         return _retag(actor, tree, text_of(request, "tags"))
-    if deed == "unarchive":
+    if action == "unarchive":
         tree_commands.change_tree(actor, tree, {"archived": False})
         return gettext("The tree has been restored.")
-    if deed != "head":
+    if action != "head":
         raise CommandError("NOT_FOUND", "This form does not exist.", hint="Reload the page.")
     fields = {
         "title": text_of(request, "title"),

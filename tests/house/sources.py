@@ -16,7 +16,7 @@ def files(*suffixes: str) -> tuple[Path, ...]:
 
 
 def _listed() -> list[str]:
-    """What git lists; nothing where there is none, or the copy is without its history."""
+    """What git lists; nothing if there is none, or the copy is without its history."""
     asked = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         done = subprocess.run(asked, cwd=ROOT, capture_output=True, check=False)

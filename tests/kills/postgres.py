@@ -14,7 +14,7 @@ from tests.patience import PATIENCE_S
 
 
 def binaries() -> Path | None:
-    """Where initdb and postgres are; None where PostgreSQL is not installed."""
+    """Where initdb and postgres are; None if PostgreSQL is not installed."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     beside = shutil.which("initdb")
     return found[-1].parent if found else Path(beside).parent if beside else None

@@ -25,7 +25,7 @@ ORIGINS = [
 
 
 async def _outcome(connect: Opener, place: Tree | str, headers: Headers) -> int | None:
-    """The closing code, or None where the socket stays open and is greeted."""
+    """The closing code, or None if the socket stays open and is greeted."""
     line = await connect(place, headers)
     first = await line.output()
     return int(first["code"]) if first["type"] == "websocket.close" else None

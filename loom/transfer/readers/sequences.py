@@ -420,7 +420,7 @@ def _lore(given: Any) -> tuple[list[Paper], bool]:
 
 
 def _key(given: str) -> str:
-    """A key as front matter has it; "" where nothing of it is left."""
+    """A key as front matter has it; "" if nothing of it is left."""
     key = " ".join(given.split())[:LONGEST_KEY]
     quote = "'" if '"' in key else '"'
     key = key.replace(quote, "")
