@@ -1,4 +1,4 @@
-"""What readers are made of: nodes that name their parents, shared beginnings, and times."""
+"""Helpers of readers: nodes that name their parents, shared beginnings, and times."""
 
 import hashlib
 import re
@@ -63,7 +63,7 @@ class Gathered:
         self._put(record)
 
     def leave_out(self, name: str, parent: str) -> None:
-        """Notes a node that is not taken: what is below it goes below its parent."""
+        """Notes a node that is skipped: what is below it is placed below its parent."""
         if name not in self._names:
             self._passed.append(parent)
             self._names[name] = -len(self._passed)
@@ -98,7 +98,7 @@ class Gathered:
             found = self._parent(name)
             if found is None:
                 missing += 1
-            # A version stands where the version is that it shares its slot with.
+            # A version is placed where the first version of its slot is.
             above.append(-1 if found is None or found == number else found)
         for number, name in self._versions.items():
             first = self._names.get(name, -1)
@@ -160,8 +160,8 @@ def walk(below: dict[int, list[int]], first: list[int], order: "array[int]") -> 
 
 
 class Trie:
-    """Texts in a row that share their beginnings: one node for the same text below the same one.
-    `take` returns the number of the node, and whether it is new."""
+    """Sequences of texts that share their beginnings: the same text below the same node is one
+    node. `take` returns the number of the node, and whether it is new."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, bytes], int] = {}

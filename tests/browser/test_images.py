@@ -52,7 +52,7 @@ def test_what_is_no_image_is_answered_in_words(heddle: Heddle, visit: Open) -> N
     field.evaluate(DROP, [raw, "drop", "drawn.svg", "image/svg+xml"])
     expect(said).to_contain_text("drawn.svg is no image that can be shown.")
     field.evaluate(DROP, [raw, "drop", "drawn.png", "image/png"])
-    expect(said).to_contain_text("This is no image that can be shown.")
+    expect(said).to_contain_text("This is not an image that can be shown.")
     expect(said).to_contain_text("PNG, JPEG, GIF or WebP")
     bomb = io.BytesIO()
     Image.new("1", (6_000, 5_000)).save(bomb, "PNG")
