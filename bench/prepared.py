@@ -48,14 +48,14 @@ def main() -> None:
     tree, end = grow(actor, count=1_000, chain=50)
     settle()
     user, uid = actor.user.pk, tree.uid
-    cases: dict[str, tuple[Any, dict[str, Any]]] = {
+    queries: dict[str, tuple[Any, dict[str, Any]]] = {
         "tree and membership": (access._TREE, {"user": user, "uid": uid}),
         "visit of a page": (access._IN_USE, {"user": user, "uid": uid, "named": end.local_id}),
         "node by name": (lookup._NAMED, {"tree": tree.pk, "local_id": end.local_id}),
         "what a lane has open": (generation_lifecycle._OPEN, {"lane": "nobody's"}),
     }
     cases: dict[str, Case] = {}
-    for name, (prepared, values) in cases.items():
+    for name, (prepared, values) in queries.items():
         cases[f"{name}, built once"] = lambda one=prepared, given=values: one.all(**given)  # type: ignore[misc]
         cases[f"{name}, built each time"] = plain(prepared, values)
     stream, numbers = Stream.objects.get(name=f"tree:{tree.uid}"), count(1_000_000)

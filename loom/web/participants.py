@@ -154,7 +154,7 @@ def address_of(request: HttpRequest, one: Participant | None = None) -> dict[str
 
 ENDPOINTS = ("chat", "completion")
 TEMPLATES_SAID = {
-    "collaborator": gettext_noop("collaborator: writes along in turns of its own"),
+    "collaborator": gettext_noop("collaborator: writes in its own turns"),
     "analyst": gettext_noop("analyst: looks, reads and answers, and changes nothing"),
     "editor": gettext_noop("editor: suggests other wordings"),
     "narrator": gettext_noop("narrator: continues when asked, is sent text only"),

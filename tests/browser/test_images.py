@@ -50,7 +50,7 @@ def test_what_is_no_image_is_answered_in_words(heddle: Heddle, visit: Open) -> N
     drawing = b'<svg xmlns="http://www.w3.org/2000/svg"><script>document.title="x"</script></svg>'
     raw = base64.b64encode(drawing).decode()
     field.evaluate(DROP, [raw, "drop", "drawn.svg", "image/svg+xml"])
-    expect(said).to_contain_text("drawn.svg is no image that can be shown.")
+    expect(said).to_contain_text("drawn.svg is not an image that can be shown.")
     field.evaluate(DROP, [raw, "drop", "drawn.png", "image/png"])
     expect(said).to_contain_text("This is not an image that can be shown.")
     expect(said).to_contain_text("PNG, JPEG, GIF or WebP")
