@@ -43,7 +43,7 @@ def test_a_dropped_image_becomes_part_of_the_text(heddle: Heddle, visit: Open) -
     expect(shown).to_have_js_property("naturalWidth", 30)
 
 
-def test_what_is_no_image_is_answered_in_words(heddle: Heddle, visit: Open) -> None:
+def test_what_is_not_an_image_is_answered_in_words(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree("No image", "One.", mode="dialogue")
     page = visit(f"/trees/{tree}")
     field, said = page.locator("#composer-text"), page.locator("loom-composer")

@@ -26,7 +26,7 @@ def _listed() -> list[str]:
 
 
 def _found() -> list[str]:
-    """What lies here, without what is made."""
+    """The files here, without generated ones."""
     made = (ROOT / ".gitignore").read_text().split()
     skipped = {name.strip("/") for name in made if "*" not in name} | {".git", "dist"}
     found = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())

@@ -1,4 +1,4 @@
-"""A PostgreSQL of one test's own, so that it may be killed."""
+"""A PostgreSQL for a single test, so that it can be killed."""
 
 import os
 import pwd
@@ -78,14 +78,14 @@ class Postgres:
         return subprocess.run([self._binary / "pg_isready", *words], check=False).returncode == 0
 
     def kill(self) -> None:
-        """SIGKILL to the server; its backends end when they notice."""
+        """Sends SIGKILL to the server; its backends end when they notice."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()
 
     def kill_backend(self) -> None:
-        """SIGKILL to one backend in the middle of what it does. The server then throws all
-        others out and recovers."""
+        """Sends SIGKILL to a working backend. The server then disconnects all others and
+        recovers."""
         mine = [pid for pid, words in children_of(self._pid).items() if "heddle postgres" in words]
         if mine:
             try:

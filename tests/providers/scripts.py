@@ -1,4 +1,4 @@
-"""What a scripted provider may be told to do: one script for each request, in plain values."""
+"""The answers of a scripted provider: one script for each request, in plain values."""
 
 import json
 from dataclasses import dataclass, field, replace

@@ -48,7 +48,7 @@ def test_another_position_is_another_state() -> None:
     assert look(steps, Past(2, "→ list here", "b3k9", (("b3k9", "1"),))).decision == "run"
 
 
-def test_a_command_that_changes_the_world_ends_a_loop() -> None:
+def test_a_command_that_changes_the_tree_ends_a_loop() -> None:
     steps = views("a7x2", "a7x2", "a7x2")
     steps.append(Past(4, '→ annotate b3k9 "so"', "r2d4", (("b3k9", "1"),), changed=True))
     assert look(steps, views("a7x2")[0]).decision == "run"
@@ -90,13 +90,13 @@ def test_longer_blocks_from_ever_new_positions_are_no_loop(size: int, times: int
 
 
 @given(names=st.lists(st.sampled_from("abc"), max_size=40))
-def test_a_changing_world_is_no_loop(names: list[str]) -> None:
+def test_a_changing_world_is_not_a_loop(names: list[str]) -> None:
     steps = [Past(at, name, "here", ((name, str(at)),)) for at, name in enumerate(names)]
     assert {one.decision for one in walk(steps)} <= {"run"}
 
 
 @given(names=st.lists(st.sampled_from("abc"), max_size=40))
-def test_who_changes_the_world_each_time_is_in_no_loop(names: list[str]) -> None:
+def test_an_agent_that_changes_the_tree_each_time_is_in_no_loop(names: list[str]) -> None:
     steps = [Past(at, name, "here", changed=True) for at, name in enumerate(names)]
     assert {one.decision for one in walk(steps)} <= {"run"}
 
@@ -135,7 +135,7 @@ def test_near_the_same_prose_three_rounds_halts() -> None:
     assert "round 1" in semantic(rounds).refusal.message
 
 
-def test_a_change_of_the_world_lets_prose_repeat() -> None:
+def test_a_change_of_the_tree_lets_prose_repeat() -> None:
     assert semantic([Said(SAME), Said(SAME, changed=True)]).decision == "run"
     assert semantic([Said(SAME, changed=True), Said(SAME)]).decision == "run"
     assert semantic([Said(SAME), Said("Other words.", changed=True), Said(SAME)]).decision == "run"

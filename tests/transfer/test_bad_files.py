@@ -78,7 +78,7 @@ def test_two_backslashes_and_a_u_are_no_half_character(bring: Bring) -> None:
     assert Node.objects.filter(text="a \\ud83c b").exists()
 
 
-def test_a_byte_order_mark_is_passed_over(bring: Bring) -> None:
+def test_a_byte_order_mark_is_skipped(bring: Bring) -> None:
     assert bring(b"\xef\xbb\xbf" + GOOD).status == "done"
 
 
