@@ -268,7 +268,7 @@ class Extension(BaseModel):
 
 
 class Turn(BaseModel):
-    """One turn. `stands` is the node that it answers below, `input` the caller's words;
+    """One turn. `answers_below` is the node that it answers below, `input` the caller's words;
     `generations` are its rounds in order, `steps` the numbers of its lines' steps in the agent's
     workspace; `node` is the answer once it has ended with one."""
 
@@ -290,7 +290,7 @@ class Turn(BaseModel):
     participant: str
     invoked_by: str
     point: str
-    stands: str
+    answers_below: str
     input: str | None
     form: Literal["continuation", "aside"] = Field(alias="as")
     budget: Budget

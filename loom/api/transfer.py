@@ -387,7 +387,7 @@ _ASKS = (
         "calls",
         OpenApiTypes.STR,
         enum=("none", "full"),
-        description="With the requests to models and their answers, as far as the caller may read it.",
+        description="With the requests to models and their answers that the caller may read.",
     ),
 )
 

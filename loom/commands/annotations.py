@@ -285,7 +285,7 @@ def accept(context: Context, args: Accept) -> Reply:
         return _read(context, node)
     if (about := _about_document(context, node)) is not None:
         return _document_taken(context, node, about, None)
-    base, newest = _standing(context, node)
+    base, newest = _open_suggestion(context, node)
     text = merged(base.text, newest.text, node.text)
     if text is None:
         raise CommandError(
@@ -303,7 +303,7 @@ def accept_edited(context: Context, args: AcceptEdited) -> Reply:
     demand_text(args.content)
     if (about := _about_document(context, node)) is not None:
         return _document_taken(context, node, about, args.content)
-    _, newest = _standing(context, node)
+    _, newest = _open_suggestion(context, node)
     return _taken(context, node, newest, args.content, decision="edited")
 
 
@@ -341,7 +341,7 @@ def _demand_open(node: Node) -> None:
         )
 
 
-def _standing(context: Context, node: Node) -> tuple[Node, Node]:
+def _open_suggestion(context: Context, node: Node) -> tuple[Node, Node]:
     """(the version that a suggestion is about, the newest one there). Refuses one that is decided,
     and CONFLICT if a model would take a person's unsaved edit away."""
     _demand_open(node)

@@ -130,7 +130,7 @@ def _load(context: Context, before: Loaded, found: list[Augment], *, pins: bool)
         more = f" (requires {', '.join(needed)})" if needed else ""
         lines.append(f"✓ {'pinned' if pins else 'loaded'} {one.name}{more}")
         lines += [f"  ! {said}" for said in _warnings(one, before.every)]
-    return Reply("\n".join([*lines, _weighed(before, texts)]))
+    return Reply("\n".join([*lines, _token_change(before, texts)]))
 
 
 def _warnings(one: Augment, every: Sequence[Augment]) -> list[str]:
@@ -157,10 +157,10 @@ def _unload(context: Context, before: Loaded, found: list[Augment], *, whole: bo
             needing = [name for name in by if name != one.name]
             why = f"needed by {', '.join(needing)}" if needing else "pinned"
             lines.append(f"  kept: {one.name} ({why})")
-    return Reply("\n".join([*lines, _weighed(before, still)]))
+    return Reply("\n".join([*lines, _token_change(before, still)]))
 
 
-def _weighed(before: Loaded, now: Sequence[Augment]) -> str:
+def _token_change(before: Loaded, now: Sequence[Augment]) -> str:
     """`  +312 tokens · augments 1,204 tokens`: how a line has changed what is loaded."""
     old, new = (sum(count(one.text) for one in some) for some in (before.texts, now))
     return f"  {new - old:+,} tokens · augments {new:,} tokens"

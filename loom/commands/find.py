@@ -7,7 +7,7 @@ from loom.access import demand, documents_for, linked_to
 from loom.commands.context import Args, Context, RefField, Reply, Written, get_document
 from loom.commands.registry import command, get_node, touched, tree_of
 from loom.commands.view import counted
-from loom.commands.windows import place_window, title_of, weighed, within_limit
+from loom.commands.windows import place_window, title_of, token_change, within_limit
 from loom.events.streams import enqueue
 from loom.grammar.refs import Ref
 from loom.grammar.slices import parse_ref
@@ -188,7 +188,7 @@ def _opened(context: Context, args: FindArgs) -> Reply:
     said += [f"  {title_of(context, one)} · ● {score:.2f}" for one, score in opened.values()]
     limited = within_limit(context, [one for one, _ in opened.values()])
     items = tuple(dict.fromkeys(hit.source.item for hit in hits))
-    text = "\n".join(said) + limited + weighed(context)
+    text = "\n".join(said) + limited + token_change(context)
     return Reply(text, refs=tuple(hit.ref for hit in hits), items=items)
 
 

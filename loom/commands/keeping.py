@@ -35,7 +35,7 @@ from loom.commands.windows import (
     place_window,
     show_window,
     title_of,
-    weighed,
+    token_change,
     within_limit,
 )
 from loom.grammar.refs import ParseError, Ref, Slice, print_ref, print_slice
@@ -107,7 +107,7 @@ def open_(context: Context, args: Open) -> Reply:
     said = f"{title_of(context, window)}{said}{_with(context, args.along, along)}"
     limited = within_limit(context, [window, *along])
     items = tuple(item for one in (window, *along) for item in items_of(one))
-    return Reply(f"✓ opened {said}{limited}{weighed(context)}", items=items)
+    return Reply(f"✓ opened {said}{limited}{token_change(context)}", items=items)
 
 
 def _adjust(window: Window, args: Open) -> None:
@@ -313,7 +313,7 @@ def resize(context: Context, args: Resize) -> Reply:
     limited = within_limit(context, [window])
     said = f"✓ #{window.number} {windows.named(lines_of(window))}"
     clipped = f" ({cut.clipped})" if cut.clipped else ""
-    return Reply(f"{said}{clipped}{limited}{weighed(context)}", items=items_of(window))
+    return Reply(f"{said}{clipped}{limited}{token_change(context)}", items=items_of(window))
 
 
 # -- hide, show, close
@@ -397,7 +397,7 @@ def _each(context: Context, found: Iterable[Window], word: str, change: Change) 
 
 def _told(context: Context, reply: Reply) -> Reply:
     """The reply, with the tokens that the windows take now."""
-    return Reply(reply.text + weighed(context), items=reply.items)
+    return Reply(reply.text + token_change(context), items=reply.items)
 
 
 def _by_number(context: Context, args: Named, word: str, change: Change) -> Reply:

@@ -13,7 +13,7 @@ from loom.commands.windows import (
     items_of,
     marks_of,
     show_window,
-    weighed,
+    token_change,
     within_limit,
 )
 from loom.events.streams import enqueue
@@ -155,7 +155,7 @@ def recall(context: Context, args: Recall) -> Reply:
     show_window(context, window, keep=True)
     limited = within_limit(context, [window])
     said = f'✓ recalled "{window.label}" as #{window.number}'
-    return Reply(said + limited + weighed(context), items=items_of(window))
+    return Reply(said + limited + token_change(context), items=items_of(window))
 
 
 # -- memory

@@ -75,7 +75,7 @@ def reserve(
     least = sum(one.least * wish.many for one, wish in zip(costs, wishes, strict=True))
     full = sum(one.full * wish.many for one, wish in zip(costs, wishes, strict=True))
     if least > rest:
-        raise _too_dear(least, rest)
+        raise _too_expensive(least, rest)
     part = 1.0 if full <= rest else (rest - least) / (full - least)
     return day, [
         Share(one.prices, one.reading, one.least + int((one.full - one.least) * part))
@@ -108,7 +108,7 @@ def _cost(wish: Wish, path_tokens: int) -> _Cost:
     )
 
 
-def _too_dear(least: int, rest: int) -> CommandError:
+def _too_expensive(least: int, rest: int) -> CommandError:
     return CommandError(
         "LIMIT_EXCEEDED",
         f"This needs at least {dollars(least)}, but only {dollars(rest)} of today's limit is left.",

@@ -15,7 +15,7 @@ from loom.commands.windows import (
     node_of,
     numbered,
     open_linked,
-    weighed,
+    token_change,
     within_limit,
 )
 from loom.commands.windows import items_of as items_of_window
@@ -187,7 +187,7 @@ def expand_type(context: Context, args: Linked) -> Reply:
     limited = within_limit(context, opened)
     of = " ".join(f"[{lookup.node_ref(node, context.tree.pk)}]" for node, _ in sources)
     return Reply(
-        f"✓ ▼ [{kind}] of {of} → {items}{limited}{weighed(context)}",
+        f"✓ ▼ [{kind}] of {of} → {items}{limited}{token_change(context)}",
         items=touched(*(node for node, _ in sources)),
         link_type=kind,
     )
@@ -269,7 +269,7 @@ def _closed(context: Context, found: Sequence[Window], name: str) -> Reply:
         close_window(context, one)
     items = tuple(dict.fromkeys(item for one in every.values() for item in items_of_window(one)))
     closed = f"closed {numbered(sorted(every))}"
-    return Reply(f"✓ ▶ {name}\n  {closed}{weighed(context)}", items=items)
+    return Reply(f"✓ ▶ {name}\n  {closed}{token_change(context)}", items=items)
 
 
 def fold(context: Context, node: Node) -> None:
@@ -346,7 +346,9 @@ def back(context: Context, args: Back) -> Reply:
             context.choose(to)
     more = "".join(f"\n  ▶ {one}" for one in undone if one)
     shown = lookup.node_ref(at, context.tree.pk)
-    return Reply(f"✓ back to [{shown}]{more}{weighed(context)}", refs=(shown,), items=touched(at))
+    return Reply(
+        f"✓ back to [{shown}]{more}{token_change(context)}", refs=(shown,), items=touched(at)
+    )
 
 
 def _taken_back(context: Context, step: Step) -> str:

@@ -422,7 +422,7 @@ def _last_redoable(context: Context) -> Step:
     return step
 
 
-def _demand_letters(context: Context, step: Step) -> None:
+def _demand_permission(context: Context, step: Step) -> None:
     """Undo requires the permission of what is undone."""
     if step.workspace_id is None:
         access.demand(context.actor, {WRITE}, "undoing this")
@@ -432,7 +432,7 @@ def _demand_letters(context: Context, step: Step) -> None:
 
 
 def _undo_one(context: Context, step: Step) -> str:
-    _demand_letters(context, step)
+    _demand_permission(context, step)
     before = len(context.world.seqs)
     reverse = apply(context, step.inverse or [])
     step.is_undone = True
@@ -449,7 +449,7 @@ def _said(step: Step) -> str:
 
 def _redo_one(context: Context, undone: Step) -> str:
     original = Step.objects.get(pk=undone.undoes_id or 0)
-    _demand_letters(context, original)
+    _demand_permission(context, original)
     before = len(context.world.seqs)
     again = apply(context, undone.inverse or [])
     undone.redone = True

@@ -363,7 +363,7 @@ def close_window(context: Context, window: Window) -> None:
     set_state(context, window, state_of(window).closed())
 
 
-def weighed(context: Context) -> str:
+def token_change(context: Context) -> str:
     """`\n  +312 tokens · windows 1,204 tokens`: what the line has changed of what the visible
     windows take of what is read, and what they all take now; nothing if it changed none."""
     if not context.windows:

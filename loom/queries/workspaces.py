@@ -146,7 +146,7 @@ def turn_body(turn: Turn) -> dict[str, Any]:
         "participant": turn.participant.uid,
         "invoked_by": turn.invoked_by.uid,
         "point": turn.invoked_at.local_id,
-        "stands": turn.answers_below.local_id,
+        "answers_below": turn.answers_below.local_id,
         "input": turn.input_node.local_id if turn.input_node else None,
         "as": turn.form,
         "budget": {

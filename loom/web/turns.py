@@ -227,7 +227,7 @@ class TurnShown:
     hint: str
     node: str
     answer: str
-    stands: str
+    answers_below: str
     wants: int
     why: str
     may_stop: bool
@@ -365,7 +365,7 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: Read) -
         hint=str(error.get("hint", "")),
         node=turn.node.local_id if turn.node else "",
         answer=turn.node.text if turn.node and turn.form == "aside" else "",
-        stands=turn.answers_below.local_id,
+        answers_below=turn.answers_below.local_id,
         wants=int((turn.extension or {}).get("steps", 0)) if is_open else 0,
         why=str((turn.extension or {}).get("why", "")),
         may_extend=may_extend,

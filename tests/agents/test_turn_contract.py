@@ -193,7 +193,7 @@ def test_the_agent_stands_where_its_turn_does(
     asked = outside.ask(opening, input="And?")
     assert outside.get(where)["position"] == asked["input"]
     aside = outside.ask(opening, input="Why?", **{"as": "aside"})
-    assert outside.get(where)["position"] == opening == aside["stands"]
+    assert outside.get(where)["position"] == opening == aside["answers_below"]
     assert outside.node(aside["input"])["kind"] == "annotation"
 
 
