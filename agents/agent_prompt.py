@@ -1,5 +1,5 @@
-"""What a loom-aware agent reads, from rows to plain values: the path to where it is, and the
-sections of its view; the language in which it answers, and what its answers say."""
+"""What a loom-aware agent is sent, read from rows into plain values: the path to its position and
+the sections of its view; and the commands that it may use."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,25 +32,25 @@ from loom.rules import limits, node_values
 from loom.rules.limits import GENERATE, LOOM, WEB_SEARCH, Permission, budget_in, in_order, number_of
 from loom.rules.node_values import age, excerpt
 
-AGENTS = 20  # that INSTRUCTIONS name
+AGENTS = 20  # agents that INSTRUCTIONS name
 
-STASHES = 30  # that MEMORY names
+STASHES = 30  # stashes that MEMORY names
 
 
 def demand_turn(actor: Actor) -> None:
-    """Refuses PERMISSION_DENIED where an agent in a turn may not go on: it needs to be
-    loom-aware; whoever asked it needs the right to generate, and the agent does not."""
+    """Refuses with PERMISSION_DENIED if the turn of an agent may not continue: the agent must be
+    loom-aware, and its inviter must have the right to generate (the agent need not)."""
     access.demand(actor, {LOOM}, "a turn")
     access.demand(access.get_actor(actor.user, actor.grove), {GENERATE}, "asking for a turn")
 
 
-# One request: who it is for, and where.
+# The recipient of a request, and the node it is about.
 
 
 @dataclass
 class Place:
-    """Who a request is assembled for, and where: the node its path leads to. The position of
-    the workspace may be another node, in another tree too."""
+    """The agent that a request is assembled for, and the node that its path leads to. The position
+    of the workspace may be another node, also in another tree."""
 
     actor: Actor
     tree: Tree
@@ -60,8 +60,8 @@ class Place:
 
     @cached_property
     def now(self) -> datetime:
-        """The instant from which ages count: within a turn its beginning, so that lines about
-        nodes stay the same from round to round."""
+        """The instant from which ages are counted: within a turn its beginning, so that lines
+        about nodes stay the same from round to round."""
         return self.turn.created_at if self.turn else timezone.now()
 
     def number(self, name: str) -> int:
@@ -70,7 +70,7 @@ class Place:
 
     @cached_property
     def home(self) -> Tree:
-        """The tree that the agent looks at: that of its position, where it may be seen."""
+        """The tree of the agent's position if it may be seen, else the tree of the turn."""
         position = self.workspace.position
         if position.tree_id == self.tree.pk:
             return self.tree
@@ -80,7 +80,7 @@ class Place:
 
     @cached_property
     def path(self) -> list[NodeRow]:
-        """The path to the position, or to the root where the position may not be seen."""
+        """The path to the position, or to the root if the position may not be seen."""
         position = self.workspace.position
         here = lookup.visible_at_or_above(position, self.workspace)
         if position.tree_id != self.home.pk:
@@ -96,16 +96,16 @@ class Place:
 
 
 def place_of(actor: Actor, turn: Turn) -> Place:
-    """Where the next round of a turn reads."""
+    """The place for the next round of a turn."""
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
     return Place(actor, turn.tree, workspace, turn.answers_below, turn)
 
 
-# The commands that an agent may write, and what it wrote in a round.
+# The commands that an agent may write.
 
 
 def language() -> Language:
-    """All commands there are: what is not permitted is refused when it is said, not unread."""
+    """All commands: one that is not permitted is still parsed, and refused when it runs."""
     return Language(registry.forms(), registry.aliases(), looks)
 
 
@@ -115,16 +115,15 @@ def looks(line: Line) -> bool:
 
 
 def makes_window(line: Line) -> bool:
-    """Whether its answer is a result of its own rather than one line."""
+    """Whether the answer of a line is a result window instead of one line."""
     return registry.find(line.verb, line.form).klass == "look"
 
 
-# Which texts of a path are sent, and how.
+# The texts of a path that are sent.
 
 
 def sent_of(path: Sequence[NodeRow]) -> list[NodeRow]:
-    """The nodes of a path that are sent to models: what hangs below a pruned one is as hidden
-    as that is."""
+    """The nodes of a path that are sent to models: what is below a pruned node is hidden, too."""
     return [
         row
         for row in visible_of(path)
@@ -139,7 +138,7 @@ def visible_of(path: Sequence[NodeRow]) -> Sequence[NodeRow]:
 
 
 def stops_of(place: Place) -> tuple[Stop, ...]:
-    """The nodes of the path as the agent is sent them, root first."""
+    """The nodes of the path in the form in which the agent is sent them, root first."""
     own = place.actor.participant
     asked = place.turn.input_node_id if place.turn else None
     sent = sent_of(place.read)
@@ -147,12 +146,12 @@ def stops_of(place: Place) -> tuple[Stop, ...]:
     return tuple([_stop(row, own, reader) for row in sent if row.id != asked])
 
 
-KEPT = 8192  # nodes that a process keeps as they are sent
-LONG = 8192  # characters of a text, above which it is not kept
+KEPT = 8192  # nodes that a process caches in the form in which they are sent
+LONG = 8192  # longer texts (characters) are not cached
 
 
 def _stop(row: NodeRow, own: Participant, reader: tuple[str, bool]) -> Stop:
-    """A node as the reader is sent it: of a version of a node it is always the same."""
+    """A node in the form in which the reader is sent it, which never changes for one version."""
     key = (row.hash, row.id, reader, row.author_name, row.flags, row.rest)
     found = _kept.get(key)
     if found is None:
@@ -180,11 +179,11 @@ def _as_sent(row: NodeRow, own: Participant) -> Stop:
     )
 
 
-# The view of its workspace: what each section is rendered from.
+# The view of the workspace: the values that the sections are rendered from.
 
 
 def view_of(place: Place) -> View:
-    """What the sections of a request are rendered from."""
+    """The values that the sections of a request are rendered from."""
     mode: Literal["dialogue", "buffer"] = "buffer" if place.tree.mode == "buffer" else "dialogue"
     return View(
         revision=place.workspace.revision,
@@ -221,7 +220,8 @@ def _path(place: Place) -> dict[str, Any]:
 
 @sections.windows.collector
 def _windows(place: Place) -> dict[str, Any]:
-    """The visible windows, without results of this turn; of many the newest have their text."""
+    """The visible windows, without results of this turn; if there are many, only the newest have
+    their text."""
     turn = place.turn.uid if place.turn is not None else None
     rows = [
         one
@@ -294,15 +294,15 @@ def _loom(place: Place) -> dict[str, Any]:
         "nodes": size.nodes,
         "branches": size.branches,
         "depth": size.depth,
-        "position": tuple(row.local_id for row in place.path[-3:]),  # as many as it names, and one
+        "position": tuple(row.local_id for row in place.path[-3:]),  # one more than it names
         "permissions": tuple(in_order(place.actor.permissions)),
         "others": _others(place, timezone.now()),
     }
 
 
 def _others(place: Place, now: datetime) -> tuple[tuple[str, str, int], ...]:
-    """Who else is in the tree the agent looks at, each once, and where: people where their
-    pages are, others, and people without a page, where their lines of the last minute went."""
+    """Who else is in the tree of the agent's position, each once, and where: people at their open
+    pages; others, and people without a page, where their lines of the last minute led."""
     tree = place.home
     active = timedelta(seconds=place.number("active_seconds"))
     pages, left = streams.places(f"tree:{tree.uid}")
@@ -328,7 +328,7 @@ def _others(place: Place, now: datetime) -> tuple[tuple[str, str, int], ...]:
 def _on_pages(
     place: Place, pages: Mapping[str, str]
 ) -> dict[str, tuple[Participant, Node, Workspace | None]]:
-    """Where the pages of members are, by uid."""
+    """The nodes that the pages of members show, by uid."""
     if not pages:
         return {}
     people = Participant.objects.filter(uid__in=pages, grove=place.home.grove, kind="human")
@@ -343,14 +343,14 @@ def _on_pages(
 
 
 SUMMARY_WORDS = 30  # words of a summary in OUTLINE
-EXCERPT_WORDS = 8  # of a node there, and of a text in the news
+EXCERPT_WORDS = 8  # words of a node there, and of a text in NOTIFICATIONS
 
 
 def twigs(
     actor: Actor, tree: Tree, workspace: Workspace, path: Sequence[NodeRow], *, limit: int = LINES
 ) -> tuple[Twig, ...]:
-    """The outline of a tree as far as the workspace unfolds it, and from there down to the end
-    of `path`, the position, with its siblings; and to the best hits of the last search."""
+    """The outline of a tree as the workspace has expanded it, down to the end of `path` (the
+    position) with its siblings, and to the best hits of the last search."""
     state = outline_of(workspace)
     lines = outline_left(actor, tree, workspace, path, limit=limit)
     here = path[-1].slot_id if path else 0
@@ -380,8 +380,8 @@ def _words_of(row: NodeRow) -> str:
 def near(
     tree: Tree, rows: Sequence[NodeRow], now: datetime, *, last: int = 12, prose: bool = False
 ) -> tuple[Near, ...]:
-    """What may have changed about the `last` nodes of a path, and about those with a mark; with
-    the ids of the nodes between that have no line. `prose`: with their first words."""
+    """What may have changed about the `last` nodes of a path and about those with a mark; with the
+    ids of the nodes in between that have no line. `prose`: with their first words."""
     marked = _marked(tree)
     chosen = {row.id for at, row in enumerate(rows) if at >= len(rows) - last or row.id in marked}
     margins = margins_of(tree, [Spot(row.id, row.slot_id) for row in rows if row.id in chosen])
@@ -415,7 +415,7 @@ def near(
 
 
 def _marked(tree: Tree) -> set[int | None]:
-    """The nodes of a tree that hold a bookmark or a tag."""
+    """The nodes of a tree that have a bookmark or a tag."""
     return {node_values.node_id(item) for (item,) in _MARKED.all(tree=tree.pk)}
 
 
@@ -462,7 +462,7 @@ def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:
 
 
 def agents_for(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of the other agents that may be asked to continue, and their models."""
+    """The names of the other agents that can be asked to continue, and their models."""
     if GENERATE not in actor.permissions:
         return (), ()
     others = Participant.objects.filter(
@@ -489,11 +489,10 @@ def _usable(
 
 
 def truncation_for(asker: Participant, tree: Tree) -> str:
-    """How the path is cut in requests that somebody asks for: as they chose in the tree, else as
-    the tree says. One query."""
+    """How the path is cut in requests of a member: their own choice, else the tree's. One query."""
     return truncation_in(access.known_workspace_of(asker, tree), tree)
 
 
 def truncation_in(own: Workspace | None, tree: Tree) -> str:
-    """The same for who asks from a workspace of theirs (None: they have none); no query."""
+    """The same, given the member's workspace (None: they have none); no query."""
     return str((own.settings if own else {}).get("truncation") or tree.truncation)

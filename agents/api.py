@@ -1,4 +1,5 @@
-"""Generations and calls over the API: looking, stopping, and the evidence."""
+"""Generations, calls and requests in the API: reading and stopping them, and the stored
+evidence."""
 
 from dataclasses import asdict
 from typing import Any, Literal
@@ -38,8 +39,8 @@ from loom.rules.node_values import instant, looks_like_id
 
 
 class GenerationBody(BaseModel):
-    """One candidate. `text` is what came so far, `chunk` how many pieces; `node` is its node
-    once it has ended with a text, `note` what was cut from the path it read."""
+    """One candidate. `text` is the text so far, `chunk` the number of pieces; `node` is its node
+    once it has ended with a text, `note` says what was cut from its path."""
 
     id: str
     tree: str
@@ -59,9 +60,9 @@ class GenerationBody(BaseModel):
 
 
 class CallBody(BaseModel):
-    """One exchange with a provider, without keys. `response` is the start of the body as
-    text; `sha256` that of its bytes, transfer coding removed. Not `open`: whoever asks may
-    not see every item it holds, and gets no texts; `sections` are names and lengths."""
+    """One exchange with a provider, without keys. `response` is the start of the body as text;
+    `sha256` is the hash of its bytes, transfer coding removed. Unless `open`, the caller may not
+    see every item in it, and gets no texts; `sections` are names and lengths."""
 
     id: str
     tree: str
@@ -92,8 +93,8 @@ class CallBody(BaseModel):
 
 
 class SectionBody(BaseModel):
-    """A part of a request: its exact text and about how many tokens that has. `detail` says what
-    it holds, `note` why it is there, or what of it was shortened or left out and why."""
+    """A part of a request: its exact text and its approximate number of tokens. `detail` says what
+    it contains, `note` why it is there, or what was shortened or left out and why."""
 
     name: str
     tokens: int
@@ -103,8 +104,8 @@ class SectionBody(BaseModel):
 
 
 class PriceBody(BaseModel):
-    """Tokens of the whole request, and USD: to send it, to send it where its beginning is in
-    the provider's cache, and for the longest answer; null where no price is known."""
+    """Tokens of the whole request, and USD: to send it, to send it if its beginning is in the
+    provider's cache, and for the longest answer; null if no price is known."""
 
     tokens: int
     how: Literal["counted", "estimated"]
@@ -114,8 +115,8 @@ class PriceBody(BaseModel):
 
 
 class DifferenceBody(BaseModel):
-    """The request before this one: its call, the share of its text that this one begins with,
-    and the lines that differ, as in a unified diff; `cut`: there are more of them."""
+    """The difference from the previous request: its call, the share of this text that both begin
+    with, and the lines that differ, as in a unified diff; `cut`: there are more of them."""
 
     call: str
     at: str
@@ -125,9 +126,9 @@ class DifferenceBody(BaseModel):
 
 
 class ContextBody(BaseModel):
-    """What the next request will hold: the messages of a chat, the system's first, or a
-    `prompt`. Not `open`: whoever asks may not see every item it holds, and gets no texts.
-    `tokens` is the sum of the sections, `limit` what they may have together."""
+    """What the next request will contain: the messages of a chat, system first, or a `prompt`.
+    Unless `open`, the caller may not see every item in it, and gets no texts. `tokens` is the sum
+    of the sections, `limit` the maximum for all of them."""
 
     participant: str
     how: Literal["turn", "continue"]
@@ -144,7 +145,7 @@ class ContextBody(BaseModel):
 
 
 def context_body(one: Next, before: Difference | None) -> ContextBody:
-    """A request that was not made, as the API gives it."""
+    """A request that was not sent, as the API returns it."""
     sections = [
         SectionBody(**(asdict(part) if one.is_open else {**asdict(part), "text": "", "note": ""}))
         for part in one.portions
@@ -177,7 +178,7 @@ def _difference_body(one: Difference, length: int) -> DifferenceBody:
 
 
 def generation_body(row: Generation) -> GenerationBody:
-    """A generation as the API gives it."""
+    """A generation as the API returns it."""
     status: Any = row.status
     return GenerationBody(
         id=row.uid,
@@ -198,7 +199,7 @@ def generation_body(row: Generation) -> GenerationBody:
     )
 
 
-# Generations and calls over the API: looking, stopping, and the evidence.
+# Generations and calls.
 
 
 @operation(
@@ -210,7 +211,7 @@ def generation_body(row: Generation) -> GenerationBody:
 )
 @api_view(["GET"])
 def generation(request: Request, uid: str) -> Response:
-    """A generation with the text that has come so far."""
+    """A generation with its text so far."""
     _, row = access.get_generation(user_of(request), uid)
     return Response(generation_body(row).model_dump())
 
@@ -224,7 +225,7 @@ def generation(request: Request, uid: str) -> Response:
 )
 @api_view(["POST"])
 def stop(request: Request, uid: str) -> Response:
-    """Ends a generation; what has come is kept as a node. 202 where it has not ended yet."""
+    """Stops a generation; its text so far becomes a node. 202 if it has not ended yet."""
     actor, row = access.get_generation(user_of(request), uid)
     access.demand(actor, {GENERATE}, "stop")
     generation_lifecycle.ask_stop(row)
@@ -252,8 +253,8 @@ def stop(request: Request, uid: str) -> Response:
 )
 @api_view(["GET"])
 def context(request: Request, uid: str) -> Response:
-    """What a participant is sent next: in its current turn, or where the caller would ask for
-    one or for a candidate. Nothing is stored, and nobody is asked."""
+    """What a participant is sent next: in its current turn, or where the caller would start a turn
+    or ask for a candidate. Nothing is stored, and no provider is called."""
     member, workspace = access.get_workspace(user_of(request), uid)
     wish = _wish(request, member, workspace)
     one = next_request(member, workspace.tree, wish)
@@ -302,7 +303,7 @@ def _asked(request: Request, member: Actor, workspace: Workspace) -> Participant
 
 
 class TaughtBody(BaseModel):
-    """What a participant is taught: the permissions that count where the caller asks it, and its
+    """What a participant is taught: the permissions that apply when the caller asks it, and its
     INSTRUCTIONS; "" for one that is sent text only."""
 
     permissions: list[str]
@@ -319,7 +320,7 @@ class TaughtBody(BaseModel):
 )
 @api_view(["GET"])
 def instructed(request: Request, uid: str) -> Response:
-    """The INSTRUCTIONS of an agent that the caller would ask, before any call."""
+    """The INSTRUCTIONS of an agent if the caller asks it, before any call."""
     member, agent = access.get_participant(user_of(request), uid)
     mode = word(request, "mode")
     if mode not in ("", "dialogue", "buffer"):
@@ -342,7 +343,7 @@ def instructed(request: Request, uid: str) -> Response:
 )
 @api_view(["GET"])
 def call(request: Request, uid: str) -> Response:
-    """What was sent and what came back, without keys."""
+    """The request and the response, without keys."""
     actor, row = access.get_call(user_of(request), uid)
     return Response(provenance.seen(row, is_open=access.may_read_call(actor, row)).body())
 

@@ -1,5 +1,5 @@
-"""A generation from its request to its text: what the round of a turn is sent, what a generation
-asks for, the text of a candidate while it grows, and what the rounds of a turn said."""
+"""A generation from its request to its text: the request of a turn's round or a candidate, the
+growing text of a candidate, and the prose of a turn's rounds."""
 
 import asyncio
 import contextlib
@@ -79,7 +79,7 @@ from loom.rules.windows import refs_named
 
 
 def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent:
-    """The next request for a place. Raises TooLong where it cannot be made to fit."""
+    """The next request for a place. Raises TooLong if it cannot be made to fit."""
     agent, turn = place.actor.participant, place.turn
     asks = _request(turn)
     agents, models = agents_for(place.actor)
@@ -109,7 +109,7 @@ def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent
 
 
 def _augments(workspace: Workspace) -> tuple[Augment, ...]:
-    """The loaded ones in the order in which they are sent, then the others by name."""
+    """The loaded augments in the order in which they are sent, then the others by name."""
     loaded = loaded_in(workspace)
     others = [one for one in loaded.every if one not in loaded.texts]
     return tuple(
@@ -120,8 +120,8 @@ def _augments(workspace: Workspace) -> tuple[Augment, ...]:
 
 
 def _request(turn: Turn | None) -> Request | None:
-    """The words with which the turn was asked for; None without any, and where they were
-    excluded or pruned since."""
+    """The words that started the turn; None if there were none, or they were excluded or pruned
+    since."""
     if turn is None or turn.input_node is None:
         return None
     (row,) = rows_of([turn.input_node.pk])
@@ -139,14 +139,14 @@ def _named(asks: Request | None) -> str:
 
 
 def round_of(kept: dict[str, Any]) -> Round:
-    """A round as the turn's row keeps it."""
+    """A round as the turn's row stores it."""
     replies = tuple(LineReply(one["line"], one["reply"], one["number"]) for one in kept["replies"])
     return Round(
         kept["text"], replies, kept["dropped"], tuple(kept["notes"]), kept.get("workspace", "")
     )
 
 
-# The grammar that an agent's answer is held to, where its provider takes one.
+# The grammar of an agent's answer, for providers that support one.
 
 
 CAPABILITY = "grammar"
@@ -160,12 +160,11 @@ def grammar_for(
     acts: bool = False,
     verbs: Collection[str] = (),
 ) -> str:
-    """What the agent who acts may write: prose, and lines of the commands that are open to
-    him and to whoever asked him, about `nodes` (local ids); "" where the provider takes no
-    grammar and the participant does not say that its server does.
-
-    With `acts` an answer is one line: a model too small to think of one then acts. With
-    `verbs` only these are lines.
+    """The GBNF grammar of what the acting agent may write: prose, and lines of the commands that
+    the agent and its inviter may use, about `nodes` (local ids); "" if the provider supports no
+    grammar and the participant does not say that its server does. With `acts` an answer is a
+    single line, so that a model too small to think of one acts at all. With `verbs` only these are
+    lines.
     """
     agent = actor.participant
     if not provider.grammar and CAPABILITY not in agent.capabilities:
@@ -180,15 +179,14 @@ def grammar_for(
     return grammar_of(forms, known, acts=acts)
 
 
-# What a generation asks for: from rows to the plain values of an order.
+# The order of a generation: from rows to plain values.
 
 
 def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") -> Order:
-    """What a generation asks for, read now. Raises CommandError (who asked may no longer, the
-    key is another's, the path is too long) or Broken (no provider).
-
-    `is_shown`: for people, so without a key, and though the provider may be away; `then` is a
-    text that the asker has not added yet.
+    """The order of a generation, read now. Raises CommandError (the person who asked is no longer
+    allowed to, the key belongs to another address, the path is too long) or Broken (no provider).
+    `is_shown`: the order is only shown to people, so it has no key, and the provider may be down;
+    `then` is a text that the person has not added yet.
     """
     participant = generation.participant
     provider, base_url, model = addressed(participant) if is_shown else whom(participant)
@@ -202,8 +200,8 @@ def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") 
 
 
 def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
-    """The request of the turn's next round, assembled once: it is priced and sent as it is.
-    Raises TooLong, or Broken where there is no provider."""
+    """The request of the turn's next round, assembled once: the same value is priced and sent.
+    Raises TooLong, or Broken if there is no provider."""
     provider, _, _ = whom(actor.participant)
     place = place_of(actor, turn)
     sent = assembled_for(place, provider)
@@ -214,13 +212,13 @@ def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
 
 
 def assembled_for(place: Place, provider: Provider) -> Sent:
-    """The next request for a place within what its provider can read. Raises TooLong."""
+    """The next request for a place within the limit of its provider. Raises TooLong."""
     limit = limit_of(provider, place.actor.participant, place.tree.grove)
     return assembled(place, limit=limit, counted=count_small if provider.context else count)
 
 
 def prepared(place: Place, sent: Sent) -> dict[str, Any]:
-    """A request as the row of its turn keeps it from the pricing of a round to its sending."""
+    """A request as the row of its turn stores it between pricing and sending a round."""
     asked = place.turn.input_node_id if place.turn else None
     return {
         "system": sent.system,
@@ -252,9 +250,8 @@ def as_sent(kept: Mapping[str, Any]) -> Sent:
 
 
 def _order_of_round(turn: Turn, asked: Asked) -> Order:
-    """The request of a turn's round: no tools, and no prefix of somebody's text to go on.
-
-    What was prepared is sent as it is, unless a text of it was excluded or pruned since.
+    """The order of a turn's round: no tools, and no text to continue. The prepared request is sent
+    unchanged, unless a text in it was excluded or pruned since.
     """
     actor = access.acting_in(turn)
     demand_turn(actor)
@@ -279,7 +276,7 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
             actor,
             asked.provider,
             kept["nodes"],
-            # The embedded model would never think of a line by itself (measured: 0 of 40).
+            # The embedded model never writes a line on its own (measured: 0 of 40).
             acts=asked.provider.grammar and not turn.rounds,
             verbs=BY_EXAMPLE if sent.is_brief else (),
         ),
@@ -308,8 +305,8 @@ CONCLUDE_S = 60
 
 
 def until_of(turn: Turn) -> datetime:
-    """When the current round of a turn has to end: with the time of the turn; the round in
-    which it may conclude has CONCLUDE_S more."""
+    """When the current round of a turn has to end: with the time of the turn; the concluding round
+    has CONCLUDE_S more."""
     end = turn.created_at + timedelta(milliseconds=budget_of(turn).milliseconds)
     if turn.is_concluding:
         return max(end, timezone.now() + timedelta(seconds=CONCLUDE_S))
@@ -320,11 +317,12 @@ def until_of(turn: Turn) -> datetime:
 
 
 BETWEEN_MESSAGES_S = 0.05
-SEND_S = 2.0  # a broker that hangs holds nothing up: the row has the text
+SEND_S = 2.0  # seconds; a broker that hangs must not delay the text, which is in the row
 
 
 class Candidate:
-    """The growing text of one generation, the answer's `index`th. Lives on the loop."""
+    """The growing text of one generation, the `index`th of the answer. Used on the event loop
+    only."""
 
     def __init__(
         self,
@@ -358,51 +356,52 @@ class Candidate:
 
     @property
     def has_text(self) -> bool:
-        """Whether anything came at all."""
+        """Whether any text has arrived."""
         return bool(self.shown or self._waiting or (self._overlap and self._overlap.holds))
 
     @property
     def note(self) -> str:
-        """What was left out of the request, and done where it meets the text it goes on with."""
+        """What was left out of the request, and what was changed where the answer meets the
+        text."""
         joined = self._overlap.note if self._overlap else ""
         return " · ".join(one for one in (self._left_out, joined) if one)[:200]
 
     @property
     def whole(self) -> str:
-        """How it finished where nothing broke it off; of a round also that it reached its limit."""
+        """How it finished if nothing interrupted it; for a round also that it reached its limit."""
         is_cut = self.reason in ("length", "max_tokens") and self.generation.round
         return CUT_OFF if is_cut else "complete"
 
     @property
     def has_news(self) -> bool:
-        """Whether more was shown than its row holds."""
+        """Whether more was shown than its row has stored."""
         return self.chunk > self._written
 
     def written(self) -> tuple[str, int]:
-        """What its row is to hold now."""
+        """The values that its row should have now."""
         self._written = self.chunk
         return self.shown, self.chunk
 
     @property
     def wrote(self) -> int:
-        """About how many tokens came: a piece is one at least."""
+        """The approximate number of tokens that arrived: at least one for each piece."""
         return max(self._pieces, -(-self._bytes // 4))
 
     @property
     def tokens(self) -> int:
-        """About how many tokens came, by their bytes alone: pieces may be single letters."""
+        """The approximate number of tokens by bytes alone: pieces may be single letters."""
         return -(-self._bytes // 4)
 
     @property
     def lacks(self) -> int:
-        """What it came to so far, where that is more than is reserved; else 0."""
+        """Its cost so far, if that is more than is reserved; else 0."""
         if self._prices is None:
             return 0
         cost = self._prices.reading(self.generation.reading) + self._prices.writing(self.wrote)
         return cost if cost > self.reserved else 0
 
     def add(self, text: str) -> bool:
-        """Takes a piece. False where a node can hold no more: the piece is cut there."""
+        """Adds a piece. False if the node would become too large: the piece is cut there."""
         size = len(text.encode())
         self._pieces += 1
         self._bytes += size
@@ -424,7 +423,7 @@ class Candidate:
             await asyncio.sleep(BETWEEN_MESSAGES_S)
 
     async def _show(self) -> None:
-        """Sends what waits as one message."""
+        """Sends the waiting text as one message."""
         async with self._sending:
             self._news.clear()
             text, self._waiting = "".join(self._waiting), []
@@ -437,7 +436,7 @@ class Candidate:
                 await asyncio.wait_for(send_async(self._stream, message), SEND_S)
 
     async def close(self) -> None:
-        """Takes no more; shows what still waits."""
+        """Accepts no more pieces; shows what is still waiting."""
         self.is_open = False
         async with self._sending:
             self._sender.cancel()
@@ -446,7 +445,7 @@ class Candidate:
         await self._show()
 
 
-# What becomes of a generation whose worker went away.
+# Ending a generation whose worker was lost.
 
 
 MAX_TRIES = 3
@@ -455,8 +454,8 @@ LOST = "interrupted:worker lost"
 
 
 def was_lost(taken: Generation, lease: str) -> bool:
-    """Ends a generation whose worker went away in the middle of its text, or three times, or
-    too dearly."""
+    """Ends a generation whose worker was lost in the middle of its text, or three times, or when
+    another attempt would cost too much."""
     error: dict[str, Any] | None = None
     if not taken.text and taken.tries > MAX_TRIES:
         said = "The worker was lost each time this was tried."
@@ -469,23 +468,23 @@ def was_lost(taken: Generation, lease: str) -> bool:
     return True
 
 
-# What the rounds of a turn said.
+# The prose of a turn's rounds.
 
 
 def reply_of(said: Generation) -> Reply:
-    """What a round said, read from its row alone: the same however often it is read."""
+    """The parsed reply of a round, read from its row alone: always the same result."""
     return _read(said.text, said.finish == "complete")
 
 
 @lru_cache(maxsize=8)
 def _read(text: str, finished: bool) -> Reply:
-    """Kept, since it is asked for once a line."""
+    """Cached, because it is needed once for every line."""
     return read_reply(text, language(), finished=finished)
 
 
 def prose(turn: Turn) -> str:
-    """The answer: the prose of the last round that has any, which may be one that was cut off.
-    What earlier rounds wrote stays with them."""
+    """The answer: the prose of the last round that has any, even if it was cut off. The prose of
+    earlier rounds stays with them."""
     parts = [one["prose"] for one in turn.rounds]
     last = turn.generation
     if last is not None and not any(one["generation"] == last.uid for one in turn.rounds):

@@ -1,5 +1,5 @@
-"""The lease under which a worker runs a generation: how it is extended and given up, who is
-alive, and whether one that has run out says that its worker is gone."""
+"""The lease under which a worker runs a generation: how it is extended and given up, which workers
+are alive, and whether an expired lease means that its worker is gone."""
 
 import logging
 import time
@@ -16,14 +16,14 @@ from loom.models import Generation
 
 log = logging.getLogger("heddle.run")
 LEASE_S = 12
-EVERY_S = 3  # how often the sweeper looks
-STALL_S = 2.0  # a write that waits longer, or a pause so much longer, is a stall
-held: Counter[str] = Counter()  # leases of this process, by how many runs have each
+EVERY_S = 3  # seconds between two runs of the sweeper
+STALL_S = 2.0  # seconds; a longer write, or a pause longer by this much, is a stall
+held: Counter[str] = Counter()  # leases of this process, with the number of runs of each
 
 
 class Watch:
-    """Whether writes have gone through, as one who tries every few seconds saw it. Until
-    somebody tries, every lease that has run out counts."""
+    """Whether writes have succeeded recently, as observed by trying one every few seconds. Until
+    the first try, every expired lease counts as lost."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -32,8 +32,8 @@ class Watch:
         self._stalled = float("-inf")
 
     def look(self, write: Callable[[], object]) -> None:
-        """Tries a write and notes whether it, or the time since the last one, was long.
-        Raises what `write` raises."""
+        """Tries a write and records whether it, or the time since the last one, took long. Raises
+        what `write` raises."""
         self._began = began = self._clock()
         is_late = self._ended is not None and began - self._ended > EVERY_S + STALL_S
         failed = True
@@ -47,7 +47,7 @@ class Watch:
 
     @property
     def is_clear(self) -> bool:
-        """Whether whoever is alive could have extended its leases."""
+        """Whether a live worker could have extended its leases."""
         now = self._clock()
         if self._began is not None:
             if now - self._began > STALL_S:
@@ -61,12 +61,12 @@ watch = Watch()
 
 
 def proves_loss(lease: str) -> bool:
-    """Whether a lease that has run out says that its worker is gone."""
+    """Whether an expired lease means that its worker is gone."""
     return lease not in held and watch.is_clear
 
 
 def tell_wait(uid: str, lease: str, why: str) -> None:
-    """Stores with a generation why nothing comes yet."""
+    """Stores the reason why a generation has no text yet."""
     try:
         generation_lifecycle.set_note(uid, lease=lease, note=why)
     except (InterfaceError, OperationalError):  # a busy database is no reason to end a generation
@@ -74,8 +74,8 @@ def tell_wait(uid: str, lease: str, why: str) -> None:
 
 
 def keep_alive(uid: str, lease: str, text: str, chunk: int) -> str:
-    """Writes what came and extends the lease: "go", "stop" or "lost". A database that is busy
-    is asked again at the next beat; the lease is longer than several."""
+    """Writes the text so far and extends the lease: returns "go", "stop" or "lost". If the
+    database is busy, the next heartbeat tries again; the lease lasts for several."""
     try:
         return generation_lifecycle.progress(
             uid, lease=lease, text=text, chunk=chunk, seconds=LEASE_S
@@ -86,12 +86,12 @@ def keep_alive(uid: str, lease: str, text: str, chunk: int) -> str:
 
 
 def more_money(uid: str, lease: str, needed: int) -> int | None:
-    """What a stream may cost, at least `needed`; None where it is to be cut."""
+    """The amount that a stream may cost, at least `needed`; None if it must be cut off."""
     return persistently(lambda: money.more(uid, lease=lease, needed=needed))
 
 
 def put_back(uid: str, lease: str) -> None:
-    """Gives the lease up at once, so that another worker may begin again."""
+    """Gives the lease up immediately, so that another worker can begin again."""
     persistently(
         lambda: generation_lifecycle.progress(uid, lease=lease, text="", chunk=0, seconds=0)
     )
@@ -117,8 +117,8 @@ def end(
     finish: str = "",
     error: dict[str, Any] | None = None,
 ) -> None:
-    """Lands a generation that does not run (any more), with the text its row holds. Without
-    a `finish` the error's reason is one."""
+    """Ends a generation that is not running (any more), with the text in its row. Without a
+    `finish` it is the reason of the error."""
     reason = (error or {}).get("reason") or str((error or {}).get("code", "error")).lower()
     generation_lifecycle.end_generation(
         generation.uid,
@@ -131,6 +131,6 @@ def end(
 
 
 def is_paid_for(taken: Generation) -> bool:
-    """Counts the call of a lost worker. Whether the day's money is enough to ask again."""
+    """Counts the call of a lost worker; returns whether the day's money allows another one."""
     with transaction.atomic():
         return money.lose(taken)

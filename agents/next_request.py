@@ -1,6 +1,8 @@
-"""The next request of a participant, before it is made: its text, sections, price, difference.
+"""The next request of a participant, before it is sent: its text, sections, price, and the
+difference from the last one.
 
-It is assembled by what assembles turns and candidates; nothing is stored and nobody is asked.
+It is assembled by the same code as turns and candidates; nothing is stored and no provider is
+called.
 """
 
 from collections.abc import Mapping
@@ -36,9 +38,9 @@ PURPOSES = {"turn": "reply", "continue": "continue"}
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked for: of which agent, where, as a round of a turn or as a candidate; and whether
-    what the asker has typed in a buffer there, and not added yet, counts as the last text. Where
-    the node is not `is_named`, a turn is read at the position of its agent."""
+    """The request to show: for which agent, where, as a round of a turn or as a candidate; and
+    whether the unsent text in the caller's buffer there counts as the last text. Unless the node
+    `is_named`, a turn is read at the position of its agent."""
 
     participant: Participant
     node: Node
@@ -49,8 +51,8 @@ class Wish:
 
 @dataclass(frozen=True)
 class Next:
-    """A request that was not made. `messages` are those of a chat, the system's first; else
-    there is a `prompt`. Without `is_open` the asker may not see every item it holds."""
+    """A request that was not sent. `messages` are those of a chat, system first; otherwise there
+    is a `prompt`. Unless `is_open`, the caller may not see every item in it."""
 
     wish: Wish
     messages: tuple[Mapping[str, str], ...]
@@ -69,8 +71,8 @@ class Next:
 
 
 def next_request(member: Actor, tree: Tree, wish: Wish) -> Next:
-    """The request, for the member who would make it. Raises CommandError where the member may
-    not, or the path is too long."""
+    """The request, for the member who would send it. Raises CommandError if the member may not, or
+    the path is too long."""
     try:
         if wish.how == "turn":
             return _of_turn(member, tree, wish)
@@ -80,7 +82,8 @@ def next_request(member: Actor, tree: Tree, wish: Wish) -> Next:
 
 
 def usual(agent: Participant) -> How:
-    """How a participant is asked where nobody says: a loom-aware one for a turn."""
+    """How a participant is asked by default: a loom-aware one for a turn, others for a
+    candidate."""
     return "turn" if LOOM in agent.permissions else "continue"
 
 
@@ -96,10 +99,9 @@ def _of_turn(member: Actor, tree: Tree, wish: Wish) -> Next:
 
 
 def next_place(member: Actor, workspace: Workspace, node: Node | None = None) -> Place:
-    """Where an agent's workspace reads next: in its current turn, else in one that is asked for
-    at `node`, else at its position.
-
-    REJECTED for a person's workspace, and for an agent that is sent text only.
+    """Where an agent's workspace reads next: in its current turn, else in a turn that would start
+    at `node`, else at its position. REJECTED for a person's workspace, and for an agent that is
+    sent text only.
     """
     agent, tree = workspace.participant, workspace.tree
     if LOOM not in agent.permissions:
@@ -109,12 +111,12 @@ def next_place(member: Actor, workspace: Workspace, node: Node | None = None) ->
             hint="request the context of a loom-aware agent",
         )
     current = _OPEN_TURN.first(agent=agent.pk, tree=tree.pk)
-    if current is not None:  # mostly there is none: the joins are read then
+    if current is not None:  # usually there is none, so the joins are only read here
         found = turns().get(pk=current[0])
         return place_of(access.acting_in(found), found)
     actor, position = access.acting_as(member, agent), workspace.position
     if node is not None and node.pk != position.pk:
-        workspace.position = position = node  # as a turn's beginning leaves it; not stored
+        workspace.position = position = node  # as at the beginning of a turn; not stored
         workspace.revision += 1
     if not access.may_reach(actor, position.tree_id, here=tree):
         position = lookup.root_of(tree)
@@ -158,8 +160,8 @@ def _of_candidate(member: Actor, tree: Tree, wish: Wish) -> Next:
 
 
 def taught(member: Actor, agent: Participant, mode: Literal["dialogue", "buffer"]) -> str:
-    """The INSTRUCTIONS of a loom-aware agent that the member asks, before any call; "" for a
-    subject, which is taught nothing."""
+    """The INSTRUCTIONS of a loom-aware agent if the member asks it, before any call; "" for a
+    subject, which gets none."""
     if LOOM not in agent.permissions:
         return ""
     teaching = teaching_of(access.acting_as(member, agent), mode)
@@ -171,7 +173,7 @@ def taught(member: Actor, agent: Participant, mode: Literal["dialogue", "buffer"
 
 
 def teaching_of(actor: Actor, mode: Literal["dialogue", "buffer"]) -> Teaching:
-    """What an agent that acts is taught in a tree of that mode."""
+    """What an acting agent is taught in a tree of that mode."""
     agents, models = agents_for(actor)
     lists = (*LISTS, *sorted(STORED))
     return Teaching(commands_for(actor), mode, agents, models, lists)
@@ -181,8 +183,8 @@ def teaching_of(actor: Actor, mode: Literal["dialogue", "buffer"]) -> Teaching:
 
 
 def priced(one: Next, same: int) -> dict[str, Any]:
-    """Tokens, counted or estimated, and dollars where the price is known; `same` are the
-    characters at the beginning that the request before had too, which may be cached."""
+    """Tokens, counted or estimated, and dollars if the price is known; `same` is the number of
+    characters at the beginning that the previous request had too, which may be cached."""
     agent = one.wish.participant
     tokens, how = usage.tokens_of(one.text, agent.model_ref)
     prices = prices_of(agent)
@@ -207,8 +209,8 @@ def priced(one: Next, same: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Difference:
-    """What differs from an earlier call: the `same` characters that both begin with, and the
-    lines as of a unified diff; `is_cut`: there are more."""
+    """The difference from an earlier call: the number of `same` characters at the beginning of
+    both, and the lines of a unified diff; `is_cut`: there are more."""
 
     call: Call
     same: int
@@ -217,22 +219,22 @@ class Difference:
 
 
 def call_before(member: Actor, tree: Tree, wish: Wish) -> Call | None:
-    """The last request like this one of the participant in the tree; None where there is
-    none, or the member may not see every item it holds."""
+    """The participant's last request of this kind in the tree; None if there is none, or the
+    member may not see every item in it."""
     rows = Call.objects.filter(tree=tree, participant=wish.participant, origin="")
     found = rows.filter(purpose=PURPOSES[wish.how]).select_related("turn").order_by("-id").first()
     return found if found is not None and access.may_read_call(member, found) else None
 
 
 def difference(one: Next, before: Call) -> Difference:
-    """How the request differs from a call."""
+    """The difference between the request and a call."""
     found = provenance.changed(provenance.request_text(before.request), one.text)
     return Difference(before, found.same, found.lines, found.is_cut)
 
 
 def point_of(member: Actor, tree: Tree, workspace: Workspace) -> Node:
-    """Where a request would be made from a workspace of the tree: at its position, as far as
-    the member may see it."""
+    """Where a request from a workspace of the tree would be made: at its position, if the member
+    may see it."""
     position = workspace.position
     if not access.may_reach(member, position.tree_id, here=tree) or position.tree_id != tree.pk:
         return lookup.root_of(tree)

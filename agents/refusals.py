@@ -1,4 +1,4 @@
-"""What an agent is told where a line of it is refused, or does not run; and where a path is too
+"""The messages that an agent gets if one of its lines is refused or does not run, or a path is too
 long."""
 
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ QUOTED = 80  # characters of a refused line
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a line may run: why not, what to warn of, where the agent goes back to, and what
-    it repeats."""
+    """Whether a line may run: why not, a warning, where the agent goes back to, and what it
+    repeats."""
 
     refused: CommandError | None = None
     warning: str = ""
@@ -33,20 +33,20 @@ class Verdict:
 
 
 def result_of(steps: Sequence[Step], seq: int) -> str:
-    """The number under which the answer of a step was sent, such as `#14`; "" where it was sent
-    by itself."""
+    """The number of the result window of a step, such as `#14`; "" if it has none."""
     step = next((one for one in steps if one.seq == seq and one.outcome == "ok"), None)
     if step is None or not step.canonical:
         return ""
     try:
         said = read(step.canonical, registry.forms(), registry.aliases())
-    except ParseError:  # its text is in the node that it made, and it opened no window
+    except ParseError:  # its text is in the node that it made, so it opened no window
         return ""
     return f"#{seq}" if makes_window(said) else ""
 
 
 def where_of(said: Command, step: Step) -> str:
-    """`line 2: "tag zz99 #seen": `, of a line that was read; what could not be read says so."""
+    """`line 2: "tag zz99 #seen": `, for a line that could be parsed; other errors already quote
+    it."""
     if said.bad is not None:
         return ""
     line = without_name(step.canonical or step.line).removeprefix("→").strip().partition("\n")[0]
@@ -55,7 +55,7 @@ def where_of(said: Command, step: Step) -> str:
 
 
 def refusal_text(step: Step, where: str = "") -> str:
-    """The `✗` text of a step that was refused, with the line that it was."""
+    """The `✗` text of a refused step, with its line."""
     head = f"✗ {step.outcome}: {where}{step.message}"
     return f"{head}\n  hint: {step.hint}" if step.hint else head
 

@@ -1,5 +1,6 @@
-"""One running call, from which its candidates grow, with the rows it writes; and the runs of this
-process: begun by their lanes, each under its lease, and others after them as places become free."""
+"""Running calls: one call with its growing candidates and the rows it writes; and all runs of this
+process, which are started for their lanes, each under its lease, and followed by others as places
+become free."""
 
 import asyncio
 import contextlib
@@ -46,22 +47,22 @@ T = TypeVar("T")
 
 
 log = logging.getLogger("heddle.run")
-WRITE_S = 0.25  # rows of growing text are written at most so often
-HEARTBEAT_S = 1.0  # and so often where nothing came
+WRITE_S = 0.25  # seconds between two writes of growing text
+HEARTBEAT_S = 1.0  # the same while nothing arrives
 STOPPED = "interrupted:stopped"
 TOO_LONG = "interrupted:too long"
 TIME_OVER = "interrupted:time"
-TOLD_S = 2.0  # shorter pauses between attempts are not worth a word
-SILENT_S = 120.0  # all attempts together wait no longer for the first text
-# With less left of it, no other attempt begins. The loop's clock stands still while a callback
-# runs, so an attempt may end a little before its time.
+TOLD_S = 2.0  # seconds; shorter pauses between attempts are not reported
+SILENT_S = 120.0  # seconds that all attempts together wait for the first text
+# With less time left, no further attempt begins. The loop's clock does not advance while a callback
+# runs, so an attempt may end a little early.
 LEAST_S = 0.1
 OVER = 2  # times its max_tokens: a provider that ignores them is cut there
-PRIMING_S = 15.0  # the other calls wait no longer for the first word of the first one
+PRIMING_S = 15.0  # seconds that the other calls wait for the first word of the first one
 
 
 class Run:
-    """The life of the generations of one call. Lives on the loop; run once."""
+    """The life of the generations of one call. Used on the loop only; runs once."""
 
     def __init__(
         self,
@@ -85,9 +86,9 @@ class Run:
             )
             for index, one in enumerate(held.generations)
         ]
-        # A round is read no further than its turn uses it.
+        # A round is only read as far as its turn uses it.
         self._cutter = Cutter(language()) if held.generations[0].round > 0 else None
-        self._waited = 0.0  # for answers of which no text came
+        self._waited = 0.0  # seconds spent on answers without text
         self._attempt: Attempt | None = None
         self._call: Call | None = None
         self._endings: set[asyncio.Task[None]] = set()
@@ -95,7 +96,8 @@ class Run:
         self._interrupted = ""
 
     def interrupt(self, why: str) -> None:
-        """Ends the run from outside: what came is kept, what has not begun is put back."""
+        """Interrupts the run: text that arrived is stored, generations that have not begun are put
+        back."""
         self._interrupted = why
         if self._working is not None:
             self._working.cancel()
@@ -131,13 +133,14 @@ class Run:
             self._end(candidate, failure)
 
     async def _wait_for_first(self) -> None:
-        """Until the call that reads this path first has had its first word, or too long."""
+        """Waits for the first word of the call that reads this path first, for at most
+        PRIMING_S."""
         if self._waits_for is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._waits_for.wait(), PRIMING_S)
 
     async def _attempts(self) -> Failure | None:
-        """Attempts until one answers, or another is not worth making; its failure if any."""
+        """Attempts until one answers, or another is pointless; returns the failure if any."""
         adapter = self._order.provider.adapter()
         body, made = adapter.body(self._order.ask), 0
         while True:
@@ -162,15 +165,15 @@ class Run:
             await self._seal()
 
     async def _say(self, why: str, wait: float) -> None:
-        """Has those who wait for long read why, until the next attempt begins."""
+        """Shows people the reason for a long wait, until the next attempt begins."""
         for candidate in self._open if wait >= TOLD_S else ():
             await in_thread(tell_wait, candidate.uid, self._lease, why)
 
     async def _try(self, attempt: Attempt) -> Failure | None:
         """One attempt, from its call's row to its last event."""
         going = [one.generation for one in self._open]
-        # The row is written while the request goes out: neither waits for the other, but
-        # nothing is shown before the row is there.
+        # The row is written while the request is sent: neither waits for the other, but
+        # nothing is shown before the row exists.
         beginning = asyncio.create_task(in_thread(create_call, self._order, attempt, going))
         self._attempt = attempt
         began = time.monotonic()
@@ -191,7 +194,7 @@ class Run:
 
     @property
     def _patience(self) -> float:
-        """How many seconds the next attempt may be silent."""
+        """How many seconds the next attempt may take until its first text."""
         return max(LEAST_S, min(self._limits.first_s, SILENT_S - self._waited))
 
     async def _take_event(self, event: StreamEvent) -> None:
@@ -214,8 +217,8 @@ class Run:
             await self._pay(candidate)
 
     async def _is_enough(self, piece: str) -> bool:
-        """Whether a round has said what its turn uses. Commands are read beside the loop:
-        a hundred that cannot be read take as long as a second."""
+        """Whether a round has written all that its turn uses. Commands are parsed beside the loop:
+        a hundred unreadable ones take up to a second."""
         cutter = self._cutter
         if cutter is None:
             return False
@@ -224,7 +227,7 @@ class Run:
         return await in_reading(cutter.feed, piece)
 
     def _is_over(self, candidate: Candidate) -> bool:
-        """Whether a stream came to more than twice the tokens that were asked for."""
+        """Whether a stream has more than twice the requested tokens."""
         most = self._order.ask.max_tokens
         return most is not None and candidate.tokens > OVER * most
 
@@ -239,8 +242,8 @@ class Run:
             self._primes.set()
 
     async def _pay(self, candidate: Candidate) -> None:
-        """Reserves more for a candidate that came to what is reserved for it; cuts it where
-        there is no more. Nothing is read meanwhile."""
+        """Reserves more for a candidate that has used up its reservation; cuts it off if there is
+        no more. The stream is not read in the meantime."""
         reserved = await in_thread(more_money, candidate.uid, self._lease, candidate.lacks)
         if reserved is None:
             self._end(candidate, error=used_up().body, finish="interrupted:money")
@@ -256,7 +259,8 @@ class Run:
     # -- the rows
 
     async def _beat(self) -> None:
-        """Writes what came, extends the lease, and ends what somebody asked to stop."""
+        """Writes the text so far, extends the lease, and ends generations that somebody asked to
+        stop."""
         quiet = 0.0
         while self._open:
             await asyncio.sleep(WRITE_S)
@@ -287,7 +291,7 @@ class Run:
         finish: str = "",
         error: dict[str, Any] | None = None,
     ) -> None:
-        """Ends a candidate once; the run waits for it at its end, cancelled or not."""
+        """Ends a candidate once; the run waits for it at its end, even if cancelled."""
         if candidate.is_open:
             candidate.is_open = False
             self._endings.add(
@@ -316,7 +320,7 @@ class Run:
         await in_thread(end_generation, candidate.uid, self._lease, ending)
 
     async def _put_down(self, candidate: Candidate) -> None:
-        """What becomes of a candidate whose run was interrupted."""
+        """Ends or puts back a candidate whose run was interrupted."""
         if candidate.has_text:
             self._end(candidate, finish=f"interrupted:{self._interrupted or 'worker error'}")
         else:
@@ -324,11 +328,11 @@ class Run:
             await in_thread(put_back, candidate.uid, self._lease)
 
 
-# What a run writes: rows and events, by the verbs of loom. Called beside the loop.
+# Rows and events of a run, written with functions of loom. Called beside the loop.
 
 
 def end_generation(uid: str, lease: str, ending: Ending) -> None:
-    """Ends a generation; what came becomes a node."""
+    """Ends a generation; its text becomes a node."""
     persistently(
         lambda: generation_lifecycle.end_generation(
             uid,
@@ -345,7 +349,7 @@ def end_generation(uid: str, lease: str, ending: Ending) -> None:
 
 
 def create_call(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> Call:
-    """The call's row, made while the request goes out and tied to its generations."""
+    """Creates the call's row while the request is sent, and links its generations to it."""
     first = generations[0]
     call = Call(
         tree=first.tree,
@@ -364,7 +368,7 @@ def create_call(order: Order, attempt: Attempt, generations: Sequence[Generation
 
 
 def seal(call: Call, attempt: Attempt) -> None:
-    """Keeps what came back, without keys. Nothing where its tree is being erased."""
+    """Stores the response, without keys. Does nothing if its tree is being erased."""
     if not Call.objects.filter(pk=call.pk, tree__erasing_at__isnull=True).exists():
         return
     body, is_exact = attempt.received
@@ -385,25 +389,25 @@ def seal(call: Call, attempt: Attempt) -> None:
 
 worker_log = logging.getLogger("heddle.worker")
 LIMITS = Limits()
-BACKOFF_S = 0.5  # the first pause before another attempt; the next ones double
+BACKOFF_S = 0.5  # seconds before the second attempt; doubled for each further one
 current: set[Run] = set()
-ending: list[str] = []  # why this process ends, once it does
+ending: list[str] = []  # the reason why this process is ending, if it is
 
 
 async def begin(lane: str) -> None:
-    """Runs what may begin in a lane, and what waits there for a place, until all of it has
-    ended. Harmless where another worker holds it or nothing waits."""
+    """Runs what may begin in a lane, and then what waits there for a place, until all of it has
+    ended. Does nothing if another worker has it or nothing waits."""
     await live(await in_beginning(_taken_of, lane))
 
 
 def _taken_of(lane: str) -> list[Held]:
-    # While the worker ends the row stays queued; the sweeper of the next one sends it again.
+    # While the worker is ending, the row stays queued; the sweeper of the next worker finds it.
     return [] if ending else begin_lane(lane)
 
 
 def begin_lane(lane: str) -> list[Held]:
-    """What may begin now in a lane, by calls, and what to ask. What cannot be run is ended
-    with the reason. Candidates of one line and participant read their path once."""
+    """What may begin now in a lane, grouped by calls. Generations that cannot run are ended with
+    the reason. Candidates of one line and participant read their path once."""
     lease = new_uid()
     taken = generation_lifecycle.begin(
         lane, lease=lease, seconds=leases.LEASE_S, proves_loss=proves_loss
@@ -433,7 +437,7 @@ def _taking_held(lease: str, going: list[Generation]) -> list[Held]:
 
 
 async def live(held: Sequence[Held]) -> None:
-    """Runs calls on the loop side by side, and after each what waits in its lane."""
+    """Runs calls on the loop side by side, and after each one what waits in its lane."""
     running = {asyncio.create_task(_one(one)) for one in held}
     while running:
         done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
@@ -446,14 +450,14 @@ async def live(held: Sequence[Held]) -> None:
 def _next_of(lane: str) -> list[Held]:
     try:
         return begin_lane(lane) if generation_lifecycle.has_waiting(lane) else []
-    except DatabaseError:  # what runs beside it goes on; the sweeper sends what waits again
+    except DatabaseError:  # other runs continue; the sweeper finds what waits
         worker_log.warning("could not begin what waits in %s", lane, exc_info=True)
         return []
 
 
 @contextmanager
 def hold(lease: str) -> Iterator[None]:
-    """Says that a run of this process is alive under the lease."""
+    """Registers the lease of a live run of this process."""
     leases.held[lease] += 1
     try:
         yield
@@ -464,7 +468,7 @@ def hold(lease: str) -> Iterator[None]:
 
 
 async def _one(held: Held) -> str:
-    """Runs one call; its lane, which has a place again."""
+    """Runs one call; returns its lane, which then has a free place."""
     transport = transport_of(held.order.provider, held.order.allow)
     run = Run(held, transport, LIMITS, backoff_s=BACKOFF_S)
     current.add(run)

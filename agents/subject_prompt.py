@@ -1,5 +1,5 @@
-"""What a subject is asked, from rows to plain values: the orders of a candidate and of a summary,
-the path with its sources and steering, and the images for a model that sees."""
+"""The orders of candidates and summaries, read from rows into plain values: the path with its
+sources and steering, and the images for a model that sees them."""
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -59,14 +59,14 @@ from loom.rules.node_values import count, described, hashes_in
 from loom.rules.provider_kinds import PROBED, samplers_of
 from loom.transfer.images import bytes_of, smaller
 
-# The orders of a candidate and of a summary: what is asked of which provider.
+# The orders of a candidate and of a summary.
 
 
 SMALLEST_WINDOW = 150
 
 
 def order_of_candidate(generation: Generation, asked: Asked, *, is_shown: bool, then: str) -> Order:
-    """The request for a candidate: what goes on with the path, as whoever asked reads it."""
+    """The order of a candidate: to continue the path as the person who asked reads it."""
     participant = generation.participant
     settings_, left = taken_settings(generation)
     ask = Ask(
@@ -108,8 +108,8 @@ def _order(order: Order, reading: Reading) -> Order:
 
 
 def narrower(order: Order) -> Order | None:
-    """The same with half the window, where a provider's window proved too wide for this
-    text; None where there is none, or it is as small as is useful."""
+    """The same order with half the window, if a provider's window was too large for this text;
+    None if there is no window, or it is already as small as is useful."""
     window = order.reading.window
     if window is None or window // 2 < SMALLEST_WINDOW:
         return None
@@ -117,7 +117,7 @@ def narrower(order: Order) -> Order | None:
 
 
 def order_of_summary(generation: Generation, asked: Asked) -> Order:
-    """The request for the summary of a node, or of the tree where the point is its root."""
+    """The order for the summary of a node, or of the tree if the point is its root."""
     one = generation.participant
     ask = Ask(
         base_url=asked.base_url,
@@ -140,11 +140,11 @@ def order_of_summary(generation: Generation, asked: Asked) -> Order:
     )
 
 
-# The path of a candidate, as whoever asked for it reads it.
+# The path of a candidate, as the person who asked for it reads it.
 
 
 def taken_settings(generation: Generation) -> tuple[dict[str, Any], str]:
-    """(the settings that the participant's endpoint takes, a note on those that are left out)."""
+    """(the settings that the participant's endpoint supports, a note on those left out)."""
     one = generation.participant
     takes = samplers_of(one.model_ref, one.probe.get("found") or {})
     kept = {name: value for name, value in generation.settings.items() if name in takes}
@@ -196,8 +196,8 @@ def steering_of(asker: Actor, tree: Tree) -> Steering:
 def pieces_of(
     generation: Generation, asker: Actor, workspace: Workspace | None
 ) -> tuple[Piece, ...]:
-    """The path to the generation's point as the asker reads it in their workspace, without what is
-    never sent: empty, excluded and pruned nodes, and what is not text."""
+    """The path to the generation's point as the asker reads it in their workspace, without nodes
+    that are never sent: empty, excluded and pruned ones, and those that are not text."""
     rows = path_of(asker, generation.tree, workspace, generation.point)
     sent = sent_of(rows)
     reader = access.acting_as(asker, generation.participant)
@@ -207,8 +207,8 @@ def pieces_of(
 
 
 def asker_of(generation: Generation) -> Actor:
-    """Who asked, if they still may: rights are read again for every call. In a turn its agent
-    asks, with what its inviter may do too."""
+    """The person who asked, if they still may: permissions are read again for every call. In a
+    turn it is the agent, limited to what its inviter may do."""
     if generation.turn is not None:
         actor = access.acting_in(generation.turn)
         access.demand(actor, {GENERATE}, "continue")
@@ -248,8 +248,8 @@ def _piece(
 
 
 def _sources_of(reader: Actor, nodes: Sequence[int]) -> dict[int, list[tuple[str, NodeRow]]]:
-    """(role, node) of the context and instruction sources of nodes, in their order; without
-    what is never sent, and without text that the model or who asked it may not see."""
+    """(role, node) of the context and instruction sources of nodes, in order; without nodes that
+    are never sent, and without text that the model or the asker may not see."""
     if not nodes:
         return {}
     sql = f"""SELECT node_id, role, item_id FROM loom_nodesource WHERE node_id IN ({listed(nodes)})
@@ -267,8 +267,8 @@ def _sources_of(reader: Actor, nodes: Sequence[int]) -> dict[int, list[tuple[str
 
 
 def _readable(reader: Actor, ids: Sequence[int]) -> dict[int, NodeRow]:
-    """Those of the nodes that lie in trees the reader may see, and below nothing pruned
-    there; by id. Two queries for each tree they lie in, and two more."""
+    """Those of the nodes that are in trees the reader may see, and not below a pruned one; by id.
+    Two queries for each tree, and two more."""
     homes: dict[int, set[int]] = {}
     for one in ids:
         homes.setdefault(one >> ORDINAL_BITS, set()).add(one)
@@ -281,7 +281,7 @@ def _readable(reader: Actor, ids: Sequence[int]) -> dict[int, NodeRow]:
     return found
 
 
-# What a model is asked for a summary, and what the summary of a node or a tree is made of:
+# The request for a summary, and the texts that the summary of a node or a tree is made from:
 # docs/model.md §2.1.
 
 
@@ -305,13 +305,13 @@ _SUMMARISED: Final[dict[Of, tuple[str, str]]] = {
 }
 
 
-SHORT_ABOVE = 200  # characters of a text above, below which the one above that is read too
-LONGEST = 12_000  # characters that are read of one text
-PARTS = 40  # of a tree: those on the longest way, and where it branches
+SHORT_ABOVE = 200  # if the text above has fewer characters, the one above that is read too
+LONGEST = 12_000  # the most characters of one text that are read
+PARTS = 40  # texts of a tree: those on the longest path, and where it branches
 
 
 def summarised(generation: Generation) -> Messages:
-    """The request for the summary of a generation's point, from what models are sent."""
+    """The request for the summary of a generation's point, made from what models may be sent."""
     tree, point = generation.tree, generation.point
     if "document" in generation.settings:
         return _document_summarised(generation)
@@ -329,7 +329,7 @@ def summarised(generation: Generation) -> Messages:
 
 
 def _document_summarised(generation: Generation) -> Messages:
-    """The same for a document, as far as whoever asked may read it."""
+    """The same for a document, if the person who asked may read it."""
     papers = documents_for(asker_of(generation)).filter(pk=generation.settings["document"])
     paper = papers.first()
     if paper is None:
@@ -341,7 +341,7 @@ def _document_summarised(generation: Generation) -> Messages:
 
 
 def _parts_of(generation: Generation) -> list[str]:
-    """The beginnings of a tree's texts down to its newest leaf, and how many branches it has."""
+    """The beginnings of a tree's texts down to its newest leaf, and the number of its branches."""
     actor, tree = asker_of(generation), generation.tree
     leaf = tree.nodes.filter(kind="text", slot__pruned=False).order_by("-depth", "-id").first()
     rows = sent_of(path_of(actor, tree, None, leaf)) if leaf is not None else []
@@ -352,7 +352,7 @@ def _parts_of(generation: Generation) -> list[str]:
 
 
 def summary_messages(before: Sequence[str], text: str, *, of: Of) -> Messages:
-    """The request for a summary of `text`; `before` are the title and what is above it."""
+    """The request for a summary of `text`; `before` is the title and the text above it."""
     context = JOINT.join(one for one in before if one)
     head = f"What comes before, for you to understand it:{JOINT}{context}{JOINT}" if context else ""
     system, name = _SUMMARISED[of]
@@ -360,18 +360,18 @@ def summary_messages(before: Sequence[str], text: str, *, of: Of) -> Messages:
     return (*system_said(system), user_said(asked))
 
 
-# Images: which of a path a model that sees is sent, and in what size.
+# The images of a path for a model that sees them, and their size.
 
 
-MOST_IMAGES = 20  # of a path, the last ones
-IMAGE_SIDE = 1568  # pixels: providers make larger ones smaller themselves
-MOST_IMAGE_BYTES = 3_500_000  # of one: base64 makes it a third longer, and 5 MB are taken
+MOST_IMAGES = 20  # images of a path that are sent, the last ones
+IMAGE_SIDE = 1568  # pixels: providers scale larger images down anyway
+MOST_IMAGE_BYTES = 3_500_000  # for each image: base64 adds a third, and providers accept 5 MB
 MOST_IMAGE_BYTES_AT_ONCE = 20_000_000
 
 
 def seeing(ask: Ask, sees: tuple[Actor, Tree] | None) -> Ask:
-    """The request with the images that the user's texts name; where there are none, every text
-    says in words what its images show."""
+    """The request with the images that the user's texts name; if there are none, every text
+    describes its images in words."""
     if sees is None or not any(hashes_in(one["content"]) for one in ask.messages or ()):
         return ask
     texts = [one["content"] for one in ask.messages or () if one["role"] == "user"]
@@ -383,7 +383,7 @@ def seeing(ask: Ask, sees: tuple[Actor, Tree] | None) -> Ask:
 
 
 def pictures(actor: Actor, tree: Tree, texts: Iterable[str]) -> Mapping[str, Picture]:
-    """The images that texts name, by hash, of trees that the actor reads; the last ones where
+    """The images that texts name, by hash, from trees that the actor can read; the last ones if
     there are too many or they are too large together. Missing and broken ones are left out."""
     named = list(dict.fromkeys(sha for text in reversed([*texts]) for sha in hashes_in(text)[::-1]))
     if not named:
@@ -405,7 +405,7 @@ def pictures(actor: Actor, tree: Tree, texts: Iterable[str]) -> Mapping[str, Pic
 
 
 def _sent_image(image: Image) -> Picture | None:
-    """The image as it is, or made smaller; None where its file is gone or broken."""
+    """The image as it is, or scaled down; None if its file is missing or broken."""
     try:
         raw = bytes_of(image)
         if max(image.width, image.height) > IMAGE_SIDE or len(raw) > MOST_IMAGE_BYTES:

@@ -1,5 +1,5 @@
-"""The tasks of the worker, as shells around what they run; the sweeper, which finds what was
-forgotten; and the worker itself: the lanes it takes over, its start and its end."""
+"""The tasks of the worker, each a thin shell around a function; the sweeper, which finds forgotten
+work; and the worker itself: the lanes it takes over, its start and its end."""
 
 import asyncio
 import logging
@@ -35,7 +35,7 @@ from loom.models import Generation
 from loom.models.base import new_uid
 from loom.transfer import importing
 
-PUT_DOWN_S = 8  # the supervisor waits for 10
+PUT_DOWN_S = 8  # seconds; the supervisor waits for 10
 
 
 run_turn = shared_task(name="agents.tasks.run_turn")(turns.run_turn)
@@ -43,7 +43,7 @@ run_turn = shared_task(name="agents.tasks.run_turn")(turns.run_turn)
 
 @shared_task(name="agents.tasks.summarise")
 def summarise(tree_uid: str, person: int, nodes: list[int], whole: bool) -> None:
-    """Asks for the summaries that are lacking, as somebody who needs them."""
+    """Queues missing summaries, on behalf of somebody who needs them."""
     from loom.commands.summaries import want
     from loom.models import Participant, Tree
 
@@ -55,7 +55,7 @@ def summarise(tree_uid: str, person: int, nodes: list[int], whole: bool) -> None
 
 @shared_task(name="agents.tasks.summarise_document")
 def summarise_document(uid: str, person: int) -> None:
-    """Asks for the summary that a document lacks, as somebody who needs it."""
+    """Queues the missing summary of a document, on behalf of somebody who needs it."""
     from loom.commands.summaries import want_document
     from loom.models import Document, Participant
 
@@ -67,7 +67,7 @@ def summarise_document(uid: str, person: int) -> None:
 
 @shared_task(name="agents.tasks.probe")
 def probe(uid: str) -> None:
-    """Finds out what a participant's endpoint can do."""
+    """Finds out what a participant's endpoint supports."""
     from agents.providers import probing
 
     probing.start_probe(uid)
@@ -75,7 +75,7 @@ def probe(uid: str) -> None:
 
 @shared_task(name="agents.tasks.search_web")
 def search_web(uid: str) -> None:
-    """Asks for the pages of the web that a line searches for."""
+    """Runs the web search of a line."""
     from agents.providers.web_search import start_search
 
     start_search(uid)
@@ -83,30 +83,30 @@ def search_web(uid: str) -> None:
 
 @shared_task(name="agents.tasks.list_models")
 def list_models(uid: str) -> None:
-    """Asks an address which models it has."""
+    """Asks an address for its list of models."""
     from agents.providers import probing
 
     probing.start_listing(uid)
 
 
-# -- what was forgotten: generations whose worker is gone, and those the broker never delivered
+# -- forgotten work: generations whose worker is gone, and those that the broker never delivered
 
 
 sweeper_log = logging.getLogger("heddle.sweeper")
 
-DELETE_EVERY_S = 3600  # how often old receipts and ended sessions are looked for
+DELETE_EVERY_S = 3600  # seconds between two deletions of old receipts and ended sessions
 BATCH = 1000
-FORGOTTEN_S = 10  # a generation that is still queued after this long is sent again
+FORGOTTEN_S = 10  # seconds; a generation that is still queued after this is sent again
 
 
 def try_to_write() -> None:
-    """Takes and gives back what every write needs; changes nothing."""
+    """Takes and releases the lock that every write needs; changes nothing."""
     with transaction.atomic():
         Generation.objects.filter(pk=-1).update(chunk=0)
 
 
 def bury(uid: str) -> None:
-    """Lands a generation whose worker went away in the middle of its text."""
+    """Ends a generation whose worker was lost in the middle of its text."""
     lease = new_uid()
     row = generation_lifecycle.take(uid, lease=lease, seconds=leases.LEASE_S)
     if row is not None:
@@ -114,9 +114,8 @@ def bury(uid: str) -> None:
 
 
 def sweep() -> int:
-    """Hands the lanes of forgotten generations over again, and ends those whose worker went
-    away in the middle of their text. Returns how many it found. Safe to run anywhere, at any
-    time."""
+    """Hands over the lanes of forgotten generations again, and ends those whose worker was lost in
+    the middle of their text. Returns how many it found. Safe to run anywhere, at any time."""
     now = timezone.now()
     lost = Generation.objects.filter(ended_at__isnull=True, status="running", leased_until__lt=now)
     found, lanes = 0, set()
@@ -125,7 +124,7 @@ def sweep() -> int:
             continue
         found += 1
         if text:
-            bury(uid)  # it has text that no worker goes on with
+            bury(uid)  # it has text that no worker can continue
         else:
             lanes.add(lane)
     waiting = Generation.objects.filter(
@@ -146,8 +145,8 @@ def sweep() -> int:
 
 
 def delete_old() -> int:
-    """Deletes receipts that are older than RECEIPT_DAYS, and sessions that ended more than
-    ENDED_SESSION_DAYS ago, in batches with a transaction each; how many rows."""
+    """Deletes receipts older than RECEIPT_DAYS and sessions that ended more than
+    ENDED_SESSION_DAYS ago, in batches with a transaction each; returns the number of rows."""
     now = timezone.now()
     deleted = receipts.delete_before(now - timedelta(days=settings.RECEIPT_DAYS), batch=BATCH)
     ended = now - timedelta(days=settings.ENDED_SESSION_DAYS)
@@ -159,8 +158,8 @@ def delete_old() -> int:
 
 
 class Sweeper(threading.Thread):
-    """Sweeps every few seconds until asked to stop; survives a database or broker that is down,
-    and any other error."""
+    """Sweeps every few seconds until asked to stop; survives any error, also if the database or
+    broker is down."""
 
     def __init__(self) -> None:
         super().__init__(name="sweeper", daemon=True)
@@ -168,7 +167,7 @@ class Sweeper(threading.Thread):
         self._deleted_at = -float(DELETE_EVERY_S)
 
     def run(self) -> None:
-        """Sweeps at once, then every EVERY_S seconds."""
+        """Sweeps immediately, then every EVERY_S seconds."""
         while True:
             close_old_connections()
             try:
@@ -178,7 +177,7 @@ class Sweeper(threading.Thread):
                 web_search.sweep()
                 document_log.settle_resting(timezone.now() - timedelta(seconds=FORGOTTEN_S))
                 self._delete_old()
-            except Exception:  # whatever it was, the next round is the only one that looks again
+            except Exception:  # any error: without the next round nothing would look again
                 sweeper_log.warning("could not sweep", exc_info=True)
             finally:
                 close_old_connections()
@@ -193,14 +192,14 @@ class Sweeper(threading.Thread):
 
 # -- the lanes that are handed over to this worker
 
-LISTEN_S = 5.0  # how long one question for a lane waits for an answer
+LISTEN_S = 5.0  # seconds that one request for a lane waits for an answer
 AGAIN_S = 1.0
 _begun: set[asyncio.Task[None]] = set()
 
 
 def begin_what_is_handed_over() -> Future[None]:
-    """Begins generations as `streams.hand_over` names their lanes, until the worker ends. Returns
-    at once: no thread is held for as long as a model writes."""
+    """Begins the generations of lanes that `streams.hand_over` names, until the worker ends.
+    Returns immediately: no thread is held while a model writes."""
     return asyncio.run_coroutine_threadsafe(_receive(), the_loop().loop)
 
 
@@ -209,11 +208,11 @@ async def _receive() -> None:
     while not runs.ending:
         try:
             found = await lanes.blpop([streams.LANES], timeout=LISTEN_S)
-        except Exception as error:  # away, or gone in the middle: the sweeper begins what waits
+        except Exception as error:  # broker down: the sweeper begins what waits
             worker_log.warning("no answer from the broker, asking again: %r", error)
             await asyncio.sleep(AGAIN_S)
             continue
-        if found is not None and runs.ending:  # for another worker
+        if found is not None and runs.ending:  # leave it for another worker
             await lanes.rpush(streams.LANES, found[1])
         elif found is not None:
             _spawn(runs.begin(str(found[1])))
@@ -238,7 +237,7 @@ _sweepers: list[Sweeper] = []
 
 @worker_ready.connect
 def begin_sweeping(**_: Any) -> None:
-    """Rows are the truth: what an earlier worker left is found beside what is asked from now on."""
+    """Finds, from the rows, what an earlier worker left, while new work already arrives."""
 
     begin_what_is_handed_over()
     _sweepers.append(Sweeper())
@@ -247,7 +246,7 @@ def begin_sweeping(**_: Any) -> None:
 
 @worker_shutting_down.connect
 def put_everything_down(**_: Any) -> None:
-    """SIGTERM: what came of running answers is kept."""
+    """SIGTERM: stores the text of running answers."""
 
     for sweeper in _sweepers:
         sweeper.stopping.set()
@@ -256,19 +255,20 @@ def put_everything_down(**_: Any) -> None:
 
 @worker_shutdown.connect
 def wait_for_what_is_put_down(**_: Any) -> None:
-    """The process ends only when the rows say so."""
+    """Lets the process end only once everything is stored."""
 
     wait_for_all(PUT_DOWN_S)
 
 
 def end_all(why: str) -> None:
-    """Interrupts every run: stores what came and puts back what has not begun. Returns at once."""
+    """Interrupts every run: its text is stored and what has not begun is put back. Returns
+    immediately."""
     runs.ending.append(why)
     the_loop().loop.call_soon_threadsafe(_interrupt_all, why)
 
 
 def wait_for_all(seconds: float) -> None:
-    """Waits until every run has ended, at most so long."""
+    """Waits until every run has ended, at most `seconds`."""
     until = time.monotonic() + seconds
     while runs.current and time.monotonic() < until:
         time.sleep(0.05)

@@ -1,6 +1,6 @@
 """Moves a turn from one stored state to the next until it waits or ends (docs/model.md §7): rounds
-are begun and taken, and each line of one is guarded, run as the agent and its inviter may, and
-answered."""
+are started and their answers taken; each line is checked, run with the permissions that agent and
+inviter share, and answered."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -47,12 +47,13 @@ from loom.rules.node_values import shortened, without_name
 from loom.rules.windows import refs_named
 
 STOPPED = "interrupted:stopped"
-# A round whose lines run: it ended by itself, or where it could be no longer.
+# The finishes of a round whose lines run: it ended on its own, or reached its maximum.
 RUNS = ("complete", generation_lifecycle.CUT_OFF)
 
 
 def run_turn(uid: str) -> None:
-    """Moves a turn on as far as it goes now. Harmless where it has ended or is held."""
+    """Moves a turn as far as possible now. Does nothing if it has ended or another worker holds
+    it."""
     while True:
         turn = turn_lifecycle.take(uid, new_uid())
         if turn is None:
@@ -63,9 +64,9 @@ def run_turn(uid: str) -> None:
         except turn_lifecycle.LostError:
             return
         turn_lifecycle.release(turn)
-        # What ended just before was reported while the turn was held: look once more.
+        # Something may have ended while the turn was held: check once more.
         if turn_lifecycle.is_waiting(turn):
-            # Who asked it to stop before its round was stored found nothing to stop.
+            # A stop that was requested before the round was stored found nothing to stop.
             if turn_lifecycle.is_stopping(turn):
                 _stop_writing(turn)
             return
@@ -74,7 +75,7 @@ def run_turn(uid: str) -> None:
 
 
 def _again(turn: Turn) -> Turn:
-    """The row as it is now, under the same lease: somebody may have asked it to stop."""
+    """The current row, under the same lease: somebody may have asked the turn to stop."""
     found = turn_lifecycle.turn_again(turn.pk)
     if found.lease != turn.lease:
         raise turn_lifecycle.LostError
@@ -86,12 +87,12 @@ def _is_due(turn: Turn) -> bool:
 
 
 def _advance(turn: Turn) -> bool:
-    """One state onward; False where the turn waits or has ended."""
+    """Moves one state further; False if the turn waits or has ended."""
     if turn.stop_asked and turn.status != "finishing":
         return _stop(turn)
     match turn.status:
         case "queued" | "leased":
-            with suppress(CommandError):  # who may not go on is refused with the first round
+            with suppress(CommandError):  # missing permissions are refused with the first round
                 open_named(turn)
             return turn_lifecycle.keep(turn, status="assembling", round=1)
         case "assembling":
@@ -106,7 +107,7 @@ def _advance(turn: Turn) -> bool:
 
 
 def _stop(turn: Turn) -> bool:
-    """What still writes ends first: what it wrote is kept."""
+    """Ends running generations first: their text is kept."""
     _stop_writing(turn)
     return not generation_lifecycle.is_generating(turn) and _finish(turn, STOPPED)
 
@@ -140,7 +141,7 @@ def _assemble(turn: Turn) -> bool:
 
 
 def _take_answer(turn: Turn) -> bool:
-    """The round's answer, once it has ended: its lines are to be run, or the turn ends."""
+    """Takes the round's answer once it has ended: its lines are run next, or the turn ends."""
     said = turn.generation
     if said is None:
         return turn_lifecycle.keep(turn, status="assembling")
@@ -181,13 +182,13 @@ def _execute(turn: Turn) -> bool:
 
 
 def _old(kept: dict[str, Any]) -> dict[str, Any]:
-    """A round that is no longer the last one: what was stated with it is in a later one."""
+    """A round that is no longer the last one, without the state that was sent with it."""
     return {key: value for key, value in kept.items() if key != "stated"}
 
 
 def _round(turn: Turn, said: Reply, notes: list[str]) -> dict[str, Any]:
-    """What the row of the turn keeps of a round: what the next request is made of. What is
-    needed after the turn stays (`turn_lifecycle.end`)."""
+    """What the row of the turn stores about a round, from which the next request is made. Only
+    what is needed after the turn is kept then (`turn_lifecycle.end`)."""
     assert turn.generation is not None
     sent = turn.prepared or {}
     return {
@@ -205,8 +206,8 @@ def _round(turn: Turn, said: Reply, notes: list[str]) -> dict[str, Any]:
 
 
 def _halt(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
-    """One last round to conclude, with the results so far; after that, or where the budget
-    leaves no time for it, the end."""
+    """Starts one last round to conclude, with the results so far; or ends the turn if its budget
+    has no time left."""
     turn.rounds = rounds
     spent = spent_of(turn, turn_lifecycle.now())
     if turn.is_concluding or limits.is_late(budget_of(turn), spent):
@@ -218,7 +219,7 @@ def _halt(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
 
 
 def _go_on(turn: Turn, rounds: list[dict[str, Any]], **fields: Any) -> bool:
-    """The next round, with the results so far."""
+    """Starts the next round, with the results so far."""
     return turn_lifecycle.keep(
         turn,
         rounds=rounds,
@@ -235,11 +236,11 @@ LAST = "This is the last round: write your answer now."
 
 
 def _repeats(rounds: list[dict[str, Any]]) -> bool:
-    """Whether the agent says for the third time what it said; the second time it is warned."""
+    """Whether the agent repeats its prose for the third time; the second time it gets a warning."""
     verdict = limits.semantic([Said(one["prose"], one["changed"]) for one in rounds])
-    if verdict.deed == "warn":
+    if verdict.decision == "warn":
         rounds[-1]["notes"].append(verdict.warning)
-    return verdict.deed == "halt"
+    return verdict.decision == "halt"
 
 
 def _next_round(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
@@ -254,7 +255,7 @@ def _next_round(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
     return _go_on(turn, rounds, is_concluding=what == "conclude")
 
 
-# The guard of a line: budgets, and walking in circles.
+# The guard of a line: budgets and loops.
 
 
 MOST_EVENTS = 1_000
@@ -262,7 +263,7 @@ OURS = ("generation.", "turn.", "call.")  # events of the turn itself, which cha
 
 
 def guard(turn: Turn, actor: Actor, workspace: Workspace, said: Command) -> Verdict:
-    """What is to be done with a line that was read."""
+    """Decides whether a parsed line may run."""
     assert said.line is not None
     if turn.finish and not limits.may_still_run(said.line.verb):
         return Verdict(REPEATED)
@@ -293,10 +294,10 @@ def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
         _version(others, turn_lifecycle.now()),
     )
     found = limits.look(past, now)
-    if found.deed in ("refuse", "halt"):
+    if found.decision in ("refuse", "halt"):
         found = replace(found, result=result_of(steps, found.earlier))
         return Verdict(found.refusal, goes_back_to=found.position, loop=found.status)
-    loop = found.status if found.deed == "warn" else ""
+    loop = found.status if found.decision == "warn" else ""
     return Verdict(warning=found.warning, loop=loop)
 
 
@@ -314,8 +315,9 @@ def _past(step: Step, others: Sequence[datetime]) -> Past:
 
 
 def _others(turn: Turn, since: datetime) -> list[datetime]:
-    """When others changed the tree or a document: in a changing world to look twice is no loop.
-    Looks at the newest MOST_EVENTS of each at most, by their seq: instants have no index."""
+    """When others changed the tree or a document: looking twice is not a loop if something has
+    changed. Considers at most the newest MOST_EVENTS of each, by seq, because times have no index.
+    """
     of_tree = _changes(f"tree:{turn.tree.uid}", turn, since)
     of_grove = _changes(f"grove:{turn.tree.grove.uid}", turn, since)
     kept = [at for at, kind in of_tree if not kind.startswith(OURS)]
@@ -338,8 +340,8 @@ def _version(others: Sequence[datetime], at: datetime) -> tuple[tuple[str, str],
 
 
 def open_named(turn: Turn) -> None:
-    """Opens what the request of a turn names, where the setting `auto_open` says so, as far as the
-    agent may see it and there is room. Does nothing where it was done before."""
+    """Opens what the request of a turn names if the setting `auto_open` is on, as far as the agent
+    may see it and there is room. Does nothing if it was done before."""
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
     if turn.input_node is None or not settings_of(workspace)["auto_open"]:
         return
@@ -354,8 +356,8 @@ def open_named(turn: Turn) -> None:
 
 
 def next_line(turn: Turn, said: Reply, left: int) -> bool:
-    """Runs the next of the lines that are `left` of the round, or takes what a line was waiting
-    for; stores it. False while it waits. Searches of the web that follow each other run at once."""
+    """Runs the next of the lines that are `left` of the round, or takes the result that a line was
+    waiting for; stores it. False while it waits. Consecutive web searches run at the same time."""
     replies = list(turn.replies)
     if turn.waits_for == [turn_lifecycle.SEARCHES]:
         if not (left > 0 and _searches(said.commands[len(replies)])):
@@ -376,7 +378,7 @@ def _searches(said: Command) -> bool:
 
 
 def _take_searches(turn: Turn, said: Reply) -> bool:
-    """Takes the answers of the searches that the last lines ran. False while one is open."""
+    """Takes the answers of the searches of the last lines. False while one is open."""
     if web_search.open_in(turn.uid):
         return False
     replies = list(turn.replies)
@@ -392,8 +394,8 @@ def _ended(uids: list[str]) -> str:
 
 
 def _said(turn: Turn, reply: Reply, number: int) -> tuple[dict[str, Any], list[str]]:
-    """The reply to a line, and the generations it waits for. The reply to a line that ran
-    before a worker was lost is taken from its step; it is not run again."""
+    """The reply to a line, and the generations it waits for. If the line already ran before a
+    worker was lost, its reply is read from its step; it does not run again."""
     said = reply.commands[number - 1]
     place = f"{turn.round}.{number}"
     step = turn_lifecycle.step_at(turn, place)
@@ -411,17 +413,15 @@ def _said(turn: Turn, reply: Reply, number: int) -> tuple[dict[str, Any], list[s
 
 
 def _semantic(turn: Turn, reply: Reply) -> str:
-    """`semantic` where the prose of a round is that of earlier ones, else ""."""
+    """`semantic` if the prose of a round repeats that of earlier ones, else ""."""
     rounds = [Said(one["prose"], one["changed"]) for one in turn.rounds]
     return limits.semantic([*rounds, Said(reply.prose)]).status.removeprefix("ok")
 
 
 def _run(turn: Turn, said: Command, place: str, loop: str) -> str:
-    """Runs a line, which may be part of a `loop`; its warning. Afterwards its step is there,
-    whatever came of it.
-
-    Raises CommandError where the person who asked for the turn is not a member any more:
-    there is nobody to act for, and no step is written.
+    """Runs a line, which may be part of a `loop`; returns its warning. Afterwards its step exists,
+    whatever its outcome. Raises CommandError if the inviter is no longer a member: there is nobody
+    to act for, and no step is written.
     """
     actor = access.acting_in(turn)
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
@@ -435,7 +435,7 @@ def _run(turn: Turn, said: Command, place: str, loop: str) -> str:
         request = Request(said.text.strip(), turn=turn.uid, place=place, loop=loop)
         execute_line(actor, turn.tree, request, workspace, refusal=_refusal(said, verdict))
     except CommandError:
-        pass  # its step says so
+        pass  # the step has the refusal
     except IntegrityError:
         if turn_lifecycle.step_at(turn, place) is None:
             raise
@@ -443,7 +443,7 @@ def _run(turn: Turn, said: Command, place: str, loop: str) -> str:
 
 
 def _refusal(said: Command, verdict: Verdict) -> CommandError | None:
-    """Why a line is refused before it runs; None where it may."""
+    """Why a line is refused before it runs; None if it may."""
     if said.bad is not None:
         return CommandError(said.bad.code, said.bad.message, hint=said.bad.hint)
     return verdict.refused
@@ -463,7 +463,7 @@ def _started(step: Step) -> list[str]:
 
 
 def _record(said: Command, step: Step, warning: str) -> dict[str, Any]:
-    """What the row keeps of a line: `asks` for another round, `halts` the turn."""
+    """What the row stores about a line: `asks` for another round, `halts` the turn."""
     is_ok = step.outcome == "ok"
     reply = message_of(step) if is_ok else refusal_text(step, where_of(said, step))
     is_look = said.line is not None and makes_window(said.line)
@@ -485,7 +485,7 @@ def _record(said: Command, step: Step, warning: str) -> dict[str, Any]:
 
 
 def _made(step: Step) -> str:
-    """The local id of the first node that a line made; "" where it made none."""
+    """The local id of the first node that a line made; "" if it made none."""
     keys = [op["node"] for op in step.inverse or [] if op.get("op") == "made"]
     if not keys:
         return ""

@@ -12,7 +12,7 @@ import time
 import urllib.request
 from collections import Counter
 
-from bench.house import open_house
+from bench.installation import open_installation
 
 SYSTEM = (
     "You are Analyst. You read a text that grows as a tree of nodes. Lines that begin with → are "
@@ -116,5 +116,5 @@ def main(many: int) -> int:
 
 
 if __name__ == "__main__":
-    open_house()
+    open_installation()
     sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 40))

@@ -42,7 +42,7 @@ async def _send_to_all(receive: Any, send: Any) -> None:
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """`/bare` is the yardstick, all else is Heddle."""
+    """`/bare` is the reference, everything else is Heddle."""
     if scope.get("path") != "/bare":
         await heddle(scope, receive, send)
     elif scope["type"] == "websocket":

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from bench.house import Deed, medians_ms, open_house, settle, tell
+from bench.installation import Case, medians_ms, open_installation, report, settle
 from bench.prefix import common
 
 ROUNDS, PATH, VIEW, RESULT = 20, 8_000, 1_000, 300  # tokens, a quarter of their characters
@@ -90,15 +90,15 @@ def times(count: int) -> None:
     def preview(who: Participant, how: str) -> Callable[[], object]:
         return lambda: next_request(actor, tree, Wish(who, end, how))  # type: ignore[arg-type]
 
-    deeds: dict[str, Deed] = {
+    cases: dict[str, Case] = {
         "subject, from plain values": lambda: arrange(reading),
         "subject, with its rows": preview(subject, "continue"),
         "loom-aware, with its rows": preview(agent, "turn"),
     }
-    tell(f"the next request of a path of {count:,} nodes", medians_ms(deeds, rounds=15), {})
+    report(f"the next request of a path of {count:,} nodes", medians_ms(cases, rounds=15), {})
 
 
 if __name__ == "__main__":
-    open_house()
+    open_installation()
     shares()
     times(int(sys.argv[1]) if len(sys.argv) > 1 else 2_000)

@@ -19,7 +19,7 @@ import websockets
 from pycrdt import Doc, Text, create_sync_message, create_update_message
 
 from bench.fanout import free_port
-from bench.house import open_house
+from bench.installation import open_installation
 
 KEYS_A_SECOND = 4
 SAMPLED = 8  # readers that look at what they get
@@ -149,7 +149,7 @@ def long_one(actor: Any) -> Any:
 
 def main() -> None:
     """Measures both."""
-    open_house()
+    open_installation()
     from django.test import Client
 
     from loom.access import get_actor
@@ -178,14 +178,14 @@ def main() -> None:
         long = long_one(actor)
         client = Client()
         client.force_login(user)
-        for name, deed in (
+        for name, case in (
             ("its log", lambda: document_log.opened(long)),
             ("its page", lambda: client.get(f"/documents/{long.uid}")),
         ):
             times = []
             for _ in range(5):
                 began = time.perf_counter()
-                deed()
+                case()
                 times.append(time.perf_counter() - began)
             print(f"  {name:<44} {statistics.median(times):9.2f} s")
         first = asyncio.run(joined(f"{home}/{long.uid}"))

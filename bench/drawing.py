@@ -20,7 +20,7 @@ from typing import Any
 import httpx
 
 from bench.fanout import KEY, Crowd, free_port, make_trees, p95
-from bench.house import open_house
+from bench.installation import open_installation
 
 LENGTH = 30
 AIM_MS, AIM_QUERIES = 150.0, 10
@@ -60,7 +60,7 @@ class Counter:
         self.is_on = False
 
     def install(self) -> None:
-        """Listens on every connection, those that are opened later included."""
+        """Listens on every connection, including those opened later."""
         from django.db.backends.signals import connection_created
 
         connection_created.connect(self._opened)
@@ -97,7 +97,7 @@ async def measure(port: int, tree: str, *, sockets: int, rounds: int, counter: C
                 at = ids[number % LENGTH]
                 line = {"line": words.format(mark=mark, middle=at, end=at)}
                 counter.count, counter.is_on = 0, True
-                took = await crowd.told(mark, lambda: client.post(commands, json=line))  # noqa: B023
+                took = await crowd.until_received(mark, lambda: client.post(commands, json=line))  # noqa: B023
                 counter.is_on = False
                 await asyncio.sleep(0.05)
                 if number >= 0:
@@ -125,7 +125,7 @@ def show(times: dict[str, list[float]], queries: list[int]) -> None:
 async def measure_turn(
     port: int, tree: str, *, sockets: int, rounds: int, counter: Counter
 ) -> None:
-    """The same for the lines of a turn, of which each is drawn with all before it."""
+    """The same for the lines of a turn; each is rendered together with all lines before it."""
     view, say = await asyncio.to_thread(begun, tree)
     bearer = {"Authorization": f"Bearer {KEY}"}
     address = f"ws://127.0.0.1:{port}/ws/workspaces/{view}?since=1000000000&drawn=en"
@@ -137,7 +137,7 @@ async def measure_turn(
     for number in range(-6, rounds):
         mark = f"mark-{number}-"
         counter.count, counter.is_on = 0, True
-        took = await crowd.told(mark, lambda: asyncio.to_thread(say, number, mark))  # noqa: B023
+        took = await crowd.until_received(mark, lambda: asyncio.to_thread(say, number, mark))  # noqa: B023
         counter.is_on = False
         await asyncio.sleep(0.05)
         if number >= 0:
@@ -214,7 +214,7 @@ def main(sockets: int, rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    open_house()
+    open_installation()
     os.environ["HEDDLE_ORIGINS"] = "http://127.0.0.1"
     given = [int(one) for one in sys.argv[1:]]
     main(*(given + [100, 50][len(given) :]))

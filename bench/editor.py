@@ -28,7 +28,7 @@ _TIMED = """() => { window.keyTimes = []; addEventListener("keydown", (event) =>
 
 
 def grown(client: httpx.Client, nodes: int, size: int) -> str:
-    """A buffer of so many nodes, one below the other; its id."""
+    """A buffer of that many nodes, one below the other; returns its id."""
     tree = str(client.post("/api/trees", json={"title": "Long", "mode": "buffer"}).json()["id"])
     for number in range(nodes):
         text = (f"{number} " + WORDS * (size // len(WORDS) + 1))[:size]
@@ -48,7 +48,7 @@ def typed(page: Page, where: str) -> list[float]:
     return times
 
 
-def told(name: str, times: list[float], bare: float) -> None:
+def report(name: str, times: list[float], bare: float) -> None:
     """Prints median, 95th percentile, and the ratio to the yardstick."""
     ordered = sorted(times)
     median, late = statistics.median(times), ordered[int(len(ordered) * 0.95)]
@@ -77,7 +77,7 @@ def measure(browser: Browser, page: Page, tree: str, client: httpx.Client) -> No
     )
     bare = typed(other, "textarea")
     other.close()
-    told("a key in a bare textarea", bare, statistics.median(bare))
+    report("a key in a bare textarea", bare, statistics.median(bare))
     page.evaluate(_TIMED)
     for name, at in (("at the end", length), ("in the middle", length // 2)):
         page.evaluate(
@@ -85,7 +85,7 @@ def measure(browser: Browser, page: Page, tree: str, client: httpx.Client) -> No
             view.dispatch({selection: {anchor: at}, scrollIntoView: true}); view.focus(); }""",
             at,
         )
-        told(f"a key {name}", typed(page, ".cm-content"), statistics.median(bare))
+        report(f"a key {name}", typed(page, ".cm-content"), statistics.median(bare))
     _while_others_write(page, tree, client, statistics.median(bare))
 
 
@@ -104,7 +104,7 @@ def _while_others_write(page: Page, tree: str, client: httpx.Client, bare: float
     times = typed(page, ".cm-content")
     stop.set()
     writer.join()
-    told(f"a key while {len(made)} changes came", times, bare)
+    report(f"a key while {len(made)} changes came", times, bare)
 
 
 def main(nodes: int, size: int) -> None:

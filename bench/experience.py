@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from bench.house import open_house
+from bench.installation import open_installation
 
 if TYPE_CHECKING:
     from loom.models import Step
@@ -233,5 +233,5 @@ def _count(
 
 
 if __name__ == "__main__":
-    open_house()
+    open_installation()
     main("all" in sys.argv[1:])

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench.house import open_house
+from bench.installation import open_installation
 
 SLOW = ("jsonl", "preferences")  # larger than the tree by nature
 
@@ -70,5 +70,5 @@ if __name__ == "__main__":
         django.setup()
         print(json.dumps(write(*sys.argv[2:4])))
     else:
-        open_house()
+        open_installation()
         main(int(sys.argv[1]) if sys.argv[1:] else 100_000, sys.argv[2:])

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 import httpx
 import websockets
 
-from bench.house import open_house
+from bench.installation import open_installation
 
 AIM = 1.5
 WHOLE, BARE = "command to sockets", "bare group_send"
@@ -60,7 +60,7 @@ class Crowd:
         self.start = f'{{"type":"{kind}' if kind else "{"
         self.mark = ""
         self.missing = 0
-        self.all_told = asyncio.Event()
+        self.all_received = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
 
     async def gather(self) -> None:
@@ -77,15 +77,15 @@ class Crowd:
             if self.mark and told.startswith(self.start) and self.mark in told:
                 self.missing -= 1
                 if not self.missing:
-                    self.all_told.set()
+                    self.all_received.set()
 
-    async def told(self, mark: str, deed: Callable[[], Awaitable[object]]) -> float:
-        """Milliseconds from the deed's beginning until every socket has heard the mark."""
+    async def until_received(self, mark: str, case: Callable[[], Awaitable[object]]) -> float:
+        """Milliseconds from the start of the case until every socket has received the mark."""
         self.mark, self.missing = mark, self.count
-        self.all_told.clear()
+        self.all_received.clear()
         began = time.perf_counter()
-        doing = asyncio.ensure_future(deed())
-        await self.all_told.wait()
+        doing = asyncio.ensure_future(case())
+        await self.all_received.wait()
         taken_ms = (time.perf_counter() - began) * 1000
         await doing
         return taken_ms
@@ -108,11 +108,11 @@ async def measure(
             mark = f"mark-{number}-"
             line = {"line": f'→ respond "{mark} and a sentence of the usual length of one."'}
             commands = f"/api/trees/{tree}/commands"
-            ours = await heddle.told(mark, lambda: client.post(commands, json=line))  # noqa: B023
+            ours = await heddle.until_received(mark, lambda: client.post(commands, json=line))  # noqa: B023
             if not frame:
                 frame = await _event_frame(client, tree)
             text = f"{mark}{frame}"
-            theirs = await bare.told(mark, lambda: client.post("/bare", content=text))  # noqa: B023
+            theirs = await bare.until_received(mark, lambda: client.post("/bare", content=text))  # noqa: B023
             began = time.perf_counter()
             await client.post(f"/api/trees/{unheard}/commands", json=line)
             alone = (time.perf_counter() - began) * 1000
@@ -159,7 +159,7 @@ def main(sockets: int, rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    open_house()
+    open_installation()
     os.environ["HEDDLE_ORIGINS"] = "http://127.0.0.1"
     given = [int(one) for one in sys.argv[1:]]
     main(*(given + [100, 200][len(given) :]))

@@ -85,7 +85,7 @@ async def woven(heddle: Heddle, key: str, tree: str, many: int) -> tuple[Seen, f
     return seen, start
 
 
-def _told(
+def _reported(
     many: int, seen: Seen, start: float, bare_rate: float, worker: tuple[float, float]
 ) -> None:
     rates = [(COUNT - 1) / (seen.last[uid] - seen.first[uid]) for uid in seen.first]
@@ -124,7 +124,7 @@ def main() -> None:
             pid = heddle.pids("celery")[0]
             before = _ticks(pid)
             seen, start = asyncio.run(woven(heddle, key, tree, many))
-            _told(many, seen, start, bare_rate, (_ticks(pid) - before, _mb(pid)))
+            _reported(many, seen, start, bare_rate, (_ticks(pid) - before, _mb(pid)))
         finally:
             heddle.stop()
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from bench.house import open_house
+from bench.installation import open_installation
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS = ("loom", "agents", "config")
@@ -41,7 +41,7 @@ class Trace:
         self._counts = False
 
     def install(self) -> None:
-        """Listens from now on; a thread can be listened to from its start only."""
+        """Starts listening; a thread can only be traced from its start."""
         threading.setprofile(self._called)
         sys.setprofile(self._called)
 
@@ -54,7 +54,7 @@ class Trace:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Counts anew, while the block runs."""
+        """Resets the counters, and counts while the block runs."""
         self.found, self._counts = Counter(), True
         try:
             yield
@@ -99,7 +99,7 @@ class Scene:
         return dict(answer.json())
 
     def turn(self) -> None:
-        """Flow (a). Fails where it took another number of rounds, or left no node."""
+        """Flow (a). Fails if it took another number of rounds, or made no node."""
         from agents import tasks
         from loom.models import Turn
         from tests.agents.acting import run_queued
@@ -121,7 +121,7 @@ class Scene:
         assert turn["node"]
 
     async def written(self) -> None:
-        """Flow (b). Fails where the event or the text does not come."""
+        """Flow (b). Fails if the event or the text does not arrive."""
         from asgiref.sync import sync_to_async
 
         from loom.live.consumers import hub
@@ -140,7 +140,7 @@ class Scene:
         await hub().close()
 
 
-def tell(name: str, title: str, found: Counter[str]) -> None:
+def report(name: str, title: str, found: Counter[str]) -> None:
     """Prints the number, whether the aim is met, and the files with their calls."""
     aim = AIMS[name]
     verdict = "met" if len(found) <= aim else "MISSED"
@@ -150,7 +150,7 @@ def tell(name: str, title: str, found: Counter[str]) -> None:
 
 
 def main(asked: str) -> None:
-    """Runs each flow twice and tells of the second time."""
+    """Runs each flow twice and reports the second run."""
     from django.conf import settings
 
     from tests.providers.scripted import ScriptedProvider
@@ -171,9 +171,9 @@ def main(asked: str) -> None:
             if name in asked:
                 flow()
                 flow()
-                tell(name, title, trace.found)
+                report(name, title, trace.found)
 
 
 if __name__ == "__main__":
-    open_house()
+    open_installation()
     main("".join(sys.argv[1:]) or "ab")

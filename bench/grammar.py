@@ -8,7 +8,7 @@ import statistics
 import time
 from collections.abc import Callable
 
-from bench.house import open_house
+from bench.installation import open_installation
 
 ROUNDS = 15
 CANONICAL = (
@@ -25,15 +25,15 @@ CANONICAL = (
 )
 
 
-def rates(deeds: dict[str, tuple[Callable[[], object], int]]) -> dict[str, float]:
-    """The median of each deed, as things done a second; the rounds are interleaved."""
-    taken: dict[str, list[float]] = {name: [] for name in deeds}
+def rates(cases: dict[str, tuple[Callable[[], object], int]]) -> dict[str, float]:
+    """The median rate of each case, in runs per second; the rounds are interleaved."""
+    taken: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(ROUNDS):
-        for name, (deed, _) in deeds.items():
+        for name, (case, _) in cases.items():
             began = time.process_time()
-            deed()
+            case()
             taken[name].append(time.process_time() - began)
-    return {name: deeds[name][1] / statistics.median(times) for name, times in taken.items()}
+    return {name: cases[name][1] / statistics.median(times) for name, times in taken.items()}
 
 
 def main() -> None:
@@ -56,7 +56,7 @@ def main() -> None:
             except ParseError:
                 continue
 
-    deeds: dict[str, tuple[Callable[[], object], int]] = {
+    cases: dict[str, tuple[Callable[[], object], int]] = {
         "canonical lines": (lambda: read_all(canonical), len(canonical)),
         "other wordings": (lambda: read_all(wordings), len(wordings)),
         "lines in replies": (
@@ -64,11 +64,11 @@ def main() -> None:
             50 * len(CANONICAL),
         ),
     }
-    for name, rate in rates(deeds).items():
+    for name, rate in rates(cases).items():
         print(f"{name:18} {rate:10,.0f} a second")
     print("floor: 20,000 canonical lines a second")
 
 
 if __name__ == "__main__":
-    open_house()
+    open_installation()
     main()

@@ -12,7 +12,7 @@ from tests.live.interleaved import run
 
 
 def main() -> int:
-    """0 where all seeds went well."""
+    """0 if all seeds went well."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=10_000)
     parser.add_argument("--first", type=int, default=0)

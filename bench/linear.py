@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from bench.house import open_house
+from bench.installation import open_installation
 
 TIMES = 8
 SQUARE = TIMES**1.5  # between one pass and the square
@@ -174,5 +174,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    open_house()
+    open_installation()
     main()

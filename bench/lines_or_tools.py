@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from bench.house import open_house
+from bench.installation import open_installation
 
 # (line, answer): what an analyst's turns in a small tree are made of.
 SESSION: tuple[tuple[str, str], ...] = (
@@ -126,5 +126,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    open_house()
+    open_installation()
     main()

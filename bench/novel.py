@@ -18,8 +18,8 @@ from typing import Any
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 
 from bench import editor
-from bench.deeds import Watched
 from bench.page import FLAGS, brought_in
+from bench.page_actions import Watched
 from bench.shapes import WORDS, name_of
 from tests.browser.house import Heddle, come_in, give
 from tests.house.processes import server
@@ -32,7 +32,7 @@ ROUNDS = 3
 
 
 def written(file: Path, nodes: int, size: int) -> None:
-    """Writes a buffer of so many nodes, one below the other, as a file to bring in."""
+    """Writes a buffer of that many nodes, one below the other, as a file to import."""
     dice = random.Random(7)
     rows: list[dict[str, Any]] = []
     for place in range(nodes + 1):
@@ -89,7 +89,7 @@ def typed(page: Page, keys: int, at: int) -> list[float]:
     return times
 
 
-def told(name: str, value: float, aim: float, unit: str = "ms") -> None:
+def report(name: str, value: float, aim: float, unit: str = "ms") -> None:
     """Prints a figure and its ratio to the aim."""
     print(f"{name:46} {value:9.1f} {unit}   {value / aim:6.2f} of the aim")
 
@@ -99,8 +99,8 @@ def measure(browser: Browser, made: Heddle, tree: str, keys: int) -> None:
     rounds = [
         opened(browser, made, f"/trees/{tree}?node={_last(made, tree)}") for _ in range(ROUNDS)
     ]
-    told("text can be read", statistics.median(one[1] for one in rounds), AIM_OPEN_MS)
-    told("text can be typed into", statistics.median(one[2] for one in rounds), AIM_OPEN_MS)
+    report("text can be read", statistics.median(one[1] for one in rounds), AIM_OPEN_MS)
+    report("text can be typed into", statistics.median(one[2] for one in rounds), AIM_OPEN_MS)
     page = rounds[-1][0]
     for other, _, _ in rounds[:-1]:
         other.context.close()
@@ -118,10 +118,10 @@ def measure(browser: Browser, made: Heddle, tree: str, keys: int) -> None:
         times = sorted(typed(page, keys, at))
         spent = (watched.metrics()["TaskDuration"] - spent) * 1000 / keys
         after = heap(session)
-        told(f"a key {name}, CPU of the page", spent, AIM_KEY_MS)
-        told(f"a key {name}, median", statistics.median(times), AIM_KEY_MS)
+        report(f"a key {name}, CPU of the page", spent, AIM_KEY_MS)
+        report(f"a key {name}, median", statistics.median(times), AIM_KEY_MS)
         late = times[int(len(times) * 0.95)]
-        told(f"a key {name}, 95th percentile", late, AIM_KEY_MS)
+        report(f"a key {name}, 95th percentile", late, AIM_KEY_MS)
         print(f"{'its ratio to the textarea':46} {late / bare[int(len(bare) * 0.95)]:9.2f}")
         print(f"{'memory before and after':46} {before:9.1f} {after:8.1f} MB")
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
-from bench import deeds, shapes
-from bench.deeds import Cost, Watched
+from bench import page_actions, shapes
+from bench.page_actions import Cost, Watched
 from tests.browser.house import Heddle, come_in, give
 from tests.house.processes import server
 from tests.providers.scripted import ScriptedProvider
@@ -42,10 +42,10 @@ def brought_in(made: Heddle, file: Path) -> str:
 
 
 def _visit(chrome: Browser, made: Heddle, address: str) -> tuple[BrowserContext, Watched]:
-    """A fresh browser at an address, nothing of it kept from before."""
+    """A new browser context at an address, with an empty cache."""
     context = chrome.new_context(viewport={"width": 1440, "height": 900})
     give(context, made.owner, made.url)
-    context.add_init_script(deeds.WATCH)
+    context.add_init_script(page_actions.WATCH)
     page = context.new_page()
     # From one of ours: Chromium would begin another process, with other counters, else.
     page.goto(f"{made.url}/static/img/mark.svg")
@@ -57,23 +57,23 @@ def _visit(chrome: Browser, made: Heddle, address: str) -> tuple[BrowserContext,
 def _open(chrome: Browser, made: Heddle, address: str) -> dict[str, float]:
     context, watched = _visit(chrome, made, address)
     page = watched.page
-    first = float(page.evaluate(deeds.FIRST))
+    first = float(page.evaluate(page_actions.FIRST))
     page.wait_for_selector("loom-map[data-ready]", timeout=PATIENCE_MS)
     found = {
         "first": first,
         "map": float(page.evaluate("performance.now()")),
-        "sent": float(page.evaluate(deeds.SENT, first)) / 1000,
+        "sent": float(page.evaluate(page_actions.SENT, first)) / 1000,
         "cpu": watched.metrics()["TaskDuration"] * 1000,
         "longest": float(page.evaluate("() => Math.max(0, ...window.long)")),
-        "near": float(page.evaluate(deeds.FRAMES)),
+        "near": float(page.evaluate(page_actions.FRAMES)),
     }
-    page.evaluate(deeds.FIT)
-    found["far"] = float(page.evaluate(deeds.FRAMES))
+    page.evaluate(page_actions.FIT)
+    found["far"] = float(page.evaluate(page_actions.FRAMES))
     context.close()
     return found
 
 
-def _tell(name: str, value: float, unit: str, aim: float, *, least: bool = False) -> None:
+def _report(name: str, value: float, unit: str, aim: float, *, least: bool = False) -> None:
     met = value >= aim if least else value <= aim
     sign = "≥" if least else "≤"
     print(f"  {name:<44} {value:9.1f} {unit:<5} aim {sign} {aim:g} {'met' if met else 'MISSED'}")
@@ -85,12 +85,12 @@ def _opening(chrome: Browser, made: Heddle, where: str, address: str) -> None:
     opened = [_open(chrome, made, address) for _ in range(ROUNDS)]
     median = {name: statistics.median(one[name] for one in opened) for name in opened[0]}
     print(f" at {where}: {median['cpu']:.0f} ms of CPU until the map is drawn")
-    _tell("first node readable", median["first"], "ms", 1500)
-    _tell("sent before it", median["sent"], "kB", 300)
-    _tell("map drawn", median["map"], "ms", 3000)
-    _tell("longest task", median["longest"], "ms", LONG)
-    _tell("panning, from near", median["near"], "fps", 30, least=True)
-    _tell("panning, the whole map", median["far"], "fps", 30, least=True)
+    _report("first node readable", median["first"], "ms", 1500)
+    _report("sent before it", median["sent"], "kB", 300)
+    _report("map drawn", median["map"], "ms", 3000)
+    _report("longest task", median["longest"], "ms", LONG)
+    _report("panning, from near", median["near"], "fps", 30, least=True)
+    _report("panning, the whole map", median["far"], "fps", 30, least=True)
 
 
 def _cost(name: str, costs: Sequence[Cost], aim: float | None = None) -> None:
@@ -104,33 +104,35 @@ def _cost(name: str, costs: Sequence[Cost], aim: float | None = None) -> None:
     print("" if aim is None else f", aim ≤ {aim:g} {'met' if took <= aim else 'MISSED'}")
 
 
-def _deeds(chrome: Browser, made: Heddle, address: str, moves: int) -> None:
+def _actions(chrome: Browser, made: Heddle, address: str, moves: int) -> None:
     """Prints what moving, looking and searching cost, and what a long visit leaves behind."""
     context, watched = _visit(chrome, made, address)
     page = watched.page
     page.wait_for_selector("loom-map[data-ready]", timeout=PATIENCE_MS)
     siblings = [shapes.name_of(place) for place in (3, 2)]
-    switches = [watched.do(deeds.GO, siblings[at % 2]) for at in range(SWITCHES)]
+    switches = [watched.do(page_actions.GO, siblings[at % 2]) for at in range(SWITCHES)]
     _cost(f"to a sibling with {shapes.BELOW:,} nodes below", switches[1::2], 200)
-    _cost("search, hits lit on the map", [watched.do(deeds.FIND) for _ in range(ROUNDS)])
-    _cost("outline shown", [watched.do(deeds.OUTLINE)])
-    _cost("outline unfolded whole", [watched.do(deeds.UNFOLD)])
-    _cost("outline, to its last row", [watched.do(deeds.TO_END)])
+    _cost("search, hits lit on the map", [watched.do(page_actions.FIND) for _ in range(ROUNDS)])
+    _cost("outline shown", [watched.do(page_actions.OUTLINE)])
+    _cost("outline unfolded whole", [watched.do(page_actions.UNFOLD)])
+    _cost("outline, to its last row", [watched.do(page_actions.TO_END)])
     filtered = []
     for _ in range(ROUNDS):
-        filtered.append(watched.do(deeds.FILTER))
-        page.evaluate(deeds.UNFILTER)
+        filtered.append(watched.do(page_actions.FILTER))
+        page.evaluate(page_actions.UNFILTER)
     _cost("filtered by author, a third of all", filtered)
     shares = [0.3, 0.9, 0.5, 0.7, 0.4]
-    _cost("time slider to another moment", [watched.do(deeds.PAST, share) for share in shares])
-    page.evaluate(deeds.NOW)
+    _cost(
+        "time slider to another moment", [watched.do(page_actions.PAST, share) for share in shares]
+    )
+    page.evaluate(page_actions.NOW)
     for at in range(SWITCHES, 100):
-        page.evaluate(deeds.GO, siblings[at % 2])
+        page.evaluate(page_actions.GO, siblings[at % 2])
     before = watched.kept()
     for at in range(moves):
-        page.evaluate(deeds.GO, siblings[at % 2])
+        page.evaluate(page_actions.GO, siblings[at % 2])
     for name, value in watched.kept().items():
-        _tell(f"{name} after {moves:,} moves / before", value / before[name], "×", 1.1)
+        _report(f"{name} after {moves:,} moves / before", value / before[name], "×", 1.1)
     context.close()
 
 
@@ -140,7 +142,7 @@ def measure(chrome: Browser, made: Heddle, tree: str, parents: shapes.Parents, m
     _opening(chrome, made, "the top", f"/trees/{tree}?node={top}")
     _opening(chrome, made, "the deepest node", f"/trees/{tree}?node={low}")
     print(" then")
-    _deeds(chrome, made, f"/trees/{tree}?node={top}", moves)
+    _actions(chrome, made, f"/trees/{tree}?node={top}", moves)
 
 
 def main(names: Sequence[str], count: int, moves: int) -> None:

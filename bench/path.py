@@ -5,7 +5,7 @@ Run: python -m bench.path [nodes] [depth]
 
 import sys
 
-from bench.house import Deed, medians_ms, open_house, settle, tell
+from bench.installation import Case, medians_ms, open_installation, report, settle
 
 BARE = """
     WITH RECURSIVE up(id, above) AS (
@@ -39,16 +39,16 @@ def main(count: int, depth: int) -> None:
     answer = client.get(address)
     assert answer.status_code == 200, answer.content
     narrow, wide = (BARE.format(columns=one) for one in ("v.id, v.local_id, v.text", columns("v")))
-    deeds: dict[str, Deed] = {
+    cases: dict[str, Case] = {
         NARROW: lambda: fetch(narrow, [end.pk]),
         WIDE: lambda: fetch(wide, [end.pk]),
         IDS: lambda: path_ids(actor, tree, None, end),
         TUPLES: lambda: path_of(actor, tree, None, end),
         GET: lambda: client.get(address),
     }
-    tell(
+    report(
         f"path of {depth:,} in {count:,} nodes, {len(answer.content):,} bytes",
-        medians_ms(deeds, rounds=25),
+        medians_ms(cases, rounds=25),
         {
             "tuples / bare, same columns": (TUPLES, WIDE, 1.5),
             "ids / bare": (IDS, NARROW, 1.5),
@@ -58,6 +58,6 @@ def main(count: int, depth: int) -> None:
 
 
 if __name__ == "__main__":
-    open_house()
+    open_installation()
     numbers = [int(one) for one in sys.argv[1:]]
     main(*(numbers + [100_000, 2_000][len(numbers) :]))

@@ -8,7 +8,7 @@ Run: python -m bench.prefix
 from itertools import pairwise
 from typing import Any
 
-from bench.house import open_house
+from bench.installation import open_installation
 
 TURNS = 3
 PATH = 12  # texts before the first turn
@@ -29,7 +29,7 @@ ROUNDS = (
 
 def main() -> None:
     """Prints both shares, the smallest first."""
-    open_house()
+    open_installation()
     _measure()
 
 

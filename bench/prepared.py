@@ -11,10 +11,10 @@ from typing import Any
 
 from django.db import transaction
 
-from bench.house import Deed, medians_ms, open_house, settle, tell
+from bench.installation import Case, medians_ms, open_installation, report, settle
 
 
-def plain(prepared: Any, values: dict[str, Any]) -> Deed:
+def plain(prepared: Any, values: dict[str, Any]) -> Case:
     """Builds the queryset, compiles it and reads its rows, as Django does for each request."""
     return lambda: type(prepared)(prepared._make).all(**values)
 
@@ -22,15 +22,15 @@ def plain(prepared: Any, values: dict[str, Any]) -> Deed:
 TIMES = 20  # in one transaction, whose end takes longer than a row
 
 
-def many(write: Callable[[], object]) -> Deed:
+def many(write: Callable[[], object]) -> Case:
     """Writes some rows in a transaction."""
 
-    def deed() -> None:
+    def case() -> None:
         with transaction.atomic():
             for _ in range(TIMES):
                 write()
 
-    return deed
+    return case
 
 
 def main() -> None:
@@ -48,16 +48,16 @@ def main() -> None:
     tree, end = grow(actor, count=1_000, chain=50)
     settle()
     user, uid = actor.user.pk, tree.uid
-    cases: dict[str, tuple[Any, dict[str, Any]]] = {
+    queries: dict[str, tuple[Any, dict[str, Any]]] = {
         "tree and membership": (access._TREE, {"user": user, "uid": uid}),
         "visit of a page": (access._IN_USE, {"user": user, "uid": uid, "named": end.local_id}),
         "node by name": (lookup._NAMED, {"tree": tree.pk, "local_id": end.local_id}),
         "what a lane has open": (generation_lifecycle._OPEN, {"lane": "nobody's"}),
     }
-    deeds: dict[str, Deed] = {}
-    for name, (prepared, values) in cases.items():
-        deeds[f"{name}, built once"] = lambda one=prepared, given=values: one.all(**given)  # type: ignore[misc]
-        deeds[f"{name}, built each time"] = plain(prepared, values)
+    cases: dict[str, Case] = {}
+    for name, (prepared, values) in queries.items():
+        cases[f"{name}, built once"] = lambda one=prepared, given=values: one.all(**given)  # type: ignore[misc]
+        cases[f"{name}, built each time"] = plain(prepared, values)
     stream, numbers = Stream.objects.get(name=f"tree:{tree.uid}"), count(1_000_000)
 
     def event() -> Event:
@@ -65,13 +65,13 @@ def main() -> None:
         seq = next(numbers)
         return Event(stream=stream, seq=seq, kind="node.flagged", payload=body, at=timezone.now())
 
-    deeds["an event, built once"] = many(lambda: insert_row(event()))
-    deeds["an event, built each time"] = many(lambda: event().save(force_insert=True))
-    deeds["a head, built once"] = many(lambda: update_row(stream, "head", "items"))
-    deeds["a head, built each time"] = many(lambda: stream.save(update_fields=["head", "items"]))
-    tell(
+    cases["an event, built once"] = many(lambda: insert_row(event()))
+    cases["an event, built each time"] = many(lambda: event().save(force_insert=True))
+    cases["a head, built once"] = many(lambda: update_row(stream, "head", "items"))
+    cases["a head, built each time"] = many(lambda: stream.save(update_fields=["head", "items"]))
+    report(
         "queries whose SQL is built once",
-        medians_ms(deeds, rounds=100),
+        medians_ms(cases, rounds=100),
         {
             f"{name}: once / each time": (f"{name}, built once", f"{name}, built each time", aim)
             # Most of what an event costs is its payload as JSON and the row itself.
@@ -81,5 +81,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    open_house()
+    open_installation()
     main()

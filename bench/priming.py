@@ -6,9 +6,9 @@ A unit is a token at the price of one sent anew (cached 0.1, kept 1.25).
 Run: python -m bench.priming
 """
 
-from bench.house import open_house
+from bench.installation import open_installation
 
-open_house()
+open_installation()
 
 from dataclasses import replace  # noqa: E402
 from typing import Any  # noqa: E402
@@ -34,7 +34,7 @@ PRICES = {"input": 1.0, "output": 5.0, "cached": 0.1, "written": 1.25}
 
 
 def units(rows: list[Generation]) -> float:
-    """What was read by all, in tokens sent anew."""
+    """The number of tokens read in total, weighted as uncached ones."""
     sums = 0.0
     for row in rows:
         counts = counts_of(row.usage)

@@ -6,7 +6,7 @@ Run: python -m bench.respond [nodes] [nodes]
 import sys
 from itertools import count
 
-from bench.house import Deed, medians_ms, open_house, settle, tell
+from bench.installation import Case, medians_ms, open_installation, report, settle
 
 
 def main(small: int, large: int) -> None:
@@ -17,7 +17,7 @@ def main(small: int, large: int) -> None:
 
     actor = make_owner("bench")
     numbers = count()
-    deeds: dict[str, Deed] = {}
+    cases: dict[str, Case] = {}
     for size in (small, large):
         tree, end = grow(actor, count=size, chain=min(size // 2, 100))
 
@@ -25,14 +25,14 @@ def main(small: int, large: int) -> None:
             line = f'respond {at} "another line of the story, number {next(numbers)}"'
             execute_line(actor, tree, Request(line=line))
 
-        deeds[f"respond at {size:,} nodes"] = respond
+        cases[f"respond at {size:,} nodes"] = respond
     settle()
-    names = list(deeds)
-    medians = medians_ms(deeds, rounds=200)
-    tell("respond", medians, {"large / small": (names[1], names[0], 1.2)})
+    names = list(cases)
+    medians = medians_ms(cases, rounds=200)
+    report("respond", medians, {"large / small": (names[1], names[0], 1.2)})
 
 
 if __name__ == "__main__":
-    open_house()
+    open_installation()
     given = [int(one) for one in sys.argv[1:]]
     main(*(given + [1_000, 100_000][len(given) :]))

@@ -11,7 +11,7 @@ import random
 import sys
 from pathlib import Path
 
-from bench.house import open_house
+from bench.installation import open_installation
 
 WORDS_FROM = Path(__file__).resolve().parent.parent / "docs"
 
@@ -83,6 +83,6 @@ def main(count: int, characters: int) -> None:
 
 
 if __name__ == "__main__":
-    open_house()
+    open_installation()
     given = [int(one) for one in sys.argv[1:]]
     main(*(given + [100, 20_000][len(given) :]))

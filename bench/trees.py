@@ -19,7 +19,7 @@ WORDS = (
 
 
 def make_owner(name: str) -> Actor:
-    """A user, his grove, and he in it."""
+    """A user, their grove, and their membership."""
     user = User.objects.create(username=name)
     grove = Grove.objects.create(name=name)
     streams.open_stream(grove)

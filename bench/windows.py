@@ -9,7 +9,7 @@ Run: python -m bench.windows
 from itertools import pairwise
 from typing import Any
 
-from bench.house import medians_ms, open_house, tell
+from bench.installation import medians_ms, open_installation, report
 from bench.prefix import common, text_of
 
 WINDOWS = 30
@@ -31,7 +31,7 @@ ROUNDS = (
 
 def main() -> None:
     """Prints the three figures."""
-    open_house()
+    open_installation()
     from bench.trees import make_owner
     from loom.models import Participant
 
@@ -88,12 +88,12 @@ def _rendering(actor: Any, agent: Any) -> None:
     assert len(shown.panes) == WINDOWS and sum(one.count for one in shown.panes) == LINES
     collect = sections.windows.collect
     assert collect is not None
-    deeds = {
+    cases = {
         "rendering the WORKSPACE message": lambda: sections.rendered(shown),
         "reading the windows": lambda: collect(place),
         "assembling the whole request": lambda: assembled(next_place(actor, own)),
     }
-    tell(f"{WINDOWS} windows, {LINES} lines", medians_ms(deeds, rounds=20), {})
+    report(f"{WINDOWS} windows, {LINES} lines", medians_ms(cases, rounds=20), {})
 
 
 def _prefix(actor: Any, agent: Any) -> None:

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Sequence
 
-from bench.house import open_house
+from bench.installation import open_installation
 
 _NOBODY = re.compile(r"node:[a-z]+(?![\w-])")
 
@@ -54,5 +54,5 @@ def main(shows_all: bool) -> None:
 
 
 if __name__ == "__main__":
-    open_house()
+    open_installation()
     main("all" in sys.argv[1:])

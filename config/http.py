@@ -252,7 +252,7 @@ class Threads:
         self._idle: list[ThreadPoolExecutor] = []
 
     def take(self) -> ThreadPoolExecutor:
-        """A thread that has nothing to do."""
+        """An idle thread."""
         return self._idle.pop() if self._idle else ThreadPoolExecutor(1, "request")
 
     def give_back(self, thread: ThreadPoolExecutor) -> None:

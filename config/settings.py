@@ -128,7 +128,7 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = all(o.startswith("https://") for o 
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-# Whose X-Forwarded-For and X-Forwarded-Proto are trusted (config.asgi); nobody's by default.
+# Proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted (config.asgi); none by default.
 PROXIES = ENV.proxies
 # Sent over TLS only. A year; not for subdomains, which may belong to somebody else.
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if SESSION_COOKIE_SECURE else 0
@@ -170,7 +170,7 @@ USE_I18N = True
 # Files that the operator puts beside the data come before those of the program.
 LOCALE_PATHS = [ENV.data / "locale", BASE_DIR / "locale"]
 LANGUAGES = env.languages(*LOCALE_PATHS)
-# Draws what an event changed on a page; sockets send it to all who asked for it.
+# Renders what an event changed on a page; sockets send it to clients that asked for it.
 DRAWING = "loom.web.live_parts.parts_for"
 
 # Bodies are bounded by our interfaces (docs/model.md §14.3): JSON 8 MiB, import files 512 MiB to
@@ -199,7 +199,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],  # it holds nothing of anybody's
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],  # it contains no data of users
     "COMPONENT_SPLIT_PATCH": False,
     "POSTPROCESSING_HOOKS": ["loom.api.schema.with_errors"],
 }

@@ -24,9 +24,9 @@ from config.celery import app
 from loom.api.urls import nowhere
 
 PATIENCE_S = 1.0
-LAST_ANSWER_S = 10.0  # after which nobody waits for the answer to a ping
-REMEMBERED_S = 30.0  # how long an answer shows that the worker lives
-LEAST_FREE_BYTES = 32 * 1024 * 1024  # shorter than an import and a checkpoint of the database take
+LAST_ANSWER_S = 10.0  # seconds after which the answer to a ping is no longer awaited
+REMEMBERED_S = 30.0  # seconds for which an answer shows that the worker is alive
+LEAST_FREE_BYTES = 32 * 1024 * 1024  # less than an import and a checkpoint of the database need
 
 
 def _database() -> None:

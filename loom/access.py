@@ -1,7 +1,7 @@
-"""Fetch an item for somebody, or refuse. Nobody reads or writes an item another way.
+"""Fetches an item for somebody, or refuses. All reads and writes of items go through this module.
 
-Outsiders get NOT_FOUND, members without the right PERMISSION_DENIED. There is no skip
-flag and no actor None.
+Outsiders get NOT_FOUND, members without the permission PERMISSION_DENIED. There is no flag that
+skips the check, and no actor None.
 """
 
 from collections.abc import Collection, Iterable
@@ -55,10 +55,9 @@ from loom.rules.node_values import digest, home_of, ids_in, of_workspace, worksp
 
 @dataclass(frozen=True)
 class Actor:
-    """Somebody in one grove: who acts, who they act for, and what they may do there.
-
-    `participant` acts and is the author; `person` is the member who answers for it (the
-    same for people, the inviter for an agent's turn). `permissions` is the intersection.
+    """Somebody in one grove: who acts, on whose behalf, and what they may do there. `participant`
+    acts and is the author; `person` is the member who is responsible (the same for people, the
+    inviter for an agent's turn). `permissions` is the intersection.
     """
 
     participant: Participant
@@ -76,7 +75,7 @@ class Actor:
 
 def _actor_of(member: Membership, scope: Scope) -> Actor:
     role = limited(member.role, scope)  # type: ignore[arg-type]
-    member.user.scope = scope  # which holds for everything that is fetched for this actor
+    member.user.scope = scope  # applies to everything that is fetched for this actor
     own, person = member.participant, member.user
     return Actor(own, own, person, member.grove, role, OF_ROLE[role])
 
@@ -89,8 +88,8 @@ _MEMBER = Prepared(
 
 
 def get_actor(user: User | AnonymousUser, grove: Grove) -> Actor:
-    """`user` as a member of `grove`, with the role that the scope of an API key leaves.
-    NOT_FOUND for outsiders; one query."""
+    """`user` as a member of `grove`, limited by the scope of an API key. NOT_FOUND for outsiders;
+    one query."""
     member = _MEMBER.first(user=user.pk, grove=grove.pk) if user.is_authenticated else None
     if member is None:
         raise not_found("This")
@@ -98,17 +97,17 @@ def get_actor(user: User | AnonymousUser, grove: Grove) -> Actor:
 
 
 def get_actors(user: User, groves: Iterable[Grove]) -> list[Actor]:
-    """`user` as a member of each of the groves that is theirs, in order of joining; one query."""
+    """`user` as a member of those of the groves that they belong to, in order of joining; one
+    query."""
     rows = Membership.objects.select_related("participant", "user", "grove").order_by("pk")
     found = rows.filter(user=user, user__is_active=True, grove__in=groves)
     return [_actor_of(one, getattr(user, "scope", "owner")) for one in found]
 
 
 def acting_in(turn: Turn) -> Actor:
-    """The agent of a turn, with what both it and its inviter may do at this moment.
-
-    Checked again for every line and call, so that rights that were taken away are gone at once.
-    PERMISSION_DENIED where the inviter is no member any more.
+    """The agent of a turn, with the permissions that it and its inviter share at this moment.
+    Checked again for every line and call, so that revoked permissions end immediately.
+    PERMISSION_DENIED if the inviter is no longer a member.
     """
     user = turn.invoked_by.user
     agent = Participant.objects.get(pk=turn.participant_id)
@@ -126,19 +125,19 @@ def acting_in(turn: Turn) -> Actor:
 
 
 def acting_as(person: Actor, agent: Participant) -> Actor:
-    """A member acting as an agent, with what both may do; nothing of an archived one."""
+    """A member acting as an agent, with the permissions of both; none if the agent is archived."""
     own = named(agent.permissions if agent.archived_at is None else ())
     return replace(person, participant=agent, permissions=person.permissions & own)
 
 
 def visible_groves(user: User) -> QuerySet[Grove]:
-    """The groves the user is a member of, in the order of joining: the first stays first when
+    """The groves the user is a member of, in order of joining, so that the first stays first when
     they are invited elsewhere."""
     return Grove.objects.filter(memberships__user=user).order_by("memberships__pk")
 
 
 def first_grove(user: User) -> Grove:
-    """The caller's first grove. NOT_FOUND where they have none."""
+    """The caller's first grove. NOT_FOUND if they have none."""
     grove = visible_groves(user).first()
     if grove is None:
         raise not_found("A grove of yours", "Ask somebody for an invitation.")
@@ -164,13 +163,13 @@ def get_grove(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Gr
 
 
 def visible_trees(user: User) -> QuerySet[Tree]:
-    """The trees of the user's groves, archived ones too, erasing ones not."""
+    """The trees of the user's groves, including archived ones, without those being erased."""
     return Tree.objects.filter(grove__memberships__user=user, erasing_at__isnull=True)
 
 
 def trees_for(actor: Actor) -> QuerySet[Tree]:
-    """The trees whose text the actor may fetch: for a person those of all groves they belong
-    to, for an agent those of its own grove alone, whoever asked it to act."""
+    """The trees whose text the actor may fetch: for a person those of all their groves, for an
+    agent those of its own grove only, whoever started it."""
     trees = visible_trees(actor.user)
     return trees if actor.participant == actor.person else trees.filter(grove=actor.grove)
 
@@ -184,8 +183,8 @@ def may_reach(actor: Actor, tree_id: int, *, here: Tree) -> bool:
 
 
 def _trees() -> QuerySet[Tree]:
-    """The tree of an id with its grove, and as `member` the user's membership there. The columns
-    are joined by the database: a query for each would take longer than all of this one."""
+    """The tree with an id, with its grove and the user's membership there as `member`. The
+    database joins the tables: separate queries would take longer."""
     of_user = FilteredRelation(
         "grove__memberships", condition=Q(grove__memberships__user_id=Given("user"))
     )
@@ -195,8 +194,8 @@ def _trees() -> QuerySet[Tree]:
 
 
 def _trees_in_use() -> QuerySet[Tree]:
-    """Such a tree with the member's workspace `own`, the node `named`, the `head` of its stream,
-    and whether it has pruned slots. Texts are deferred: most readers need other ones."""
+    """The same, with the member's workspace `own`, the node `named`, the `head` of its stream, and
+    whether it has pruned slots. Texts are deferred: most readers need others."""
     own = FilteredRelation(
         "workspaces", condition=Q(workspaces__participant=F("member__participant"))
     )
@@ -228,7 +227,7 @@ def get_tree(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Tre
 
 
 def _member_of(user: User, tree: Any) -> Actor:
-    """The member that was read with the tree (None: there is none of that id)."""
+    """The member that was loaded with the tree (None: there is no such tree)."""
     member = getattr(tree, "member", None)
     if member is None or not user.is_active:
         raise not_found("This tree")
@@ -238,9 +237,9 @@ def _member_of(user: User, tree: Any) -> Actor:
 
 @dataclass(frozen=True)
 class Visit:
-    """Somebody at a tree: who asks, their workspace (not stored where they have none yet), the
-    node that they named (None: none, or there is none of that name), the last seq of its stream,
-    and whether anything in it is pruned."""
+    """Somebody at a tree: the actor, their workspace (not stored if they have none yet), the node
+    that they named (None: none, or no such node), the last seq of its stream, and whether anything
+    in it is pruned."""
 
     actor: Actor
     tree: Tree
@@ -251,8 +250,8 @@ class Visit:
 
 
 def get_visit(user: User, uid: str, named: str = "") -> Visit:
-    """Somebody at the node of that local id in a tree, or at their position; NOT_FOUND for
-    outsiders. One query for all of it."""
+    """Somebody at the node with that local id in a tree, or at their position; NOT_FOUND for
+    outsiders. One query for everything."""
     found: Any = _IN_USE.first(user=user.pk or 0, uid=uid, named=named)
     actor = _member_of(user, found)
     # (Django sets no attribute for a joined row that is not there.)
@@ -272,7 +271,7 @@ _WORKSPACE = Prepared(
 
 
 def known_workspace_of(participant: Participant, tree: Tree) -> Workspace | None:
-    """The participant's workspace in the tree; None where there is none yet."""
+    """The participant's workspace in the tree; None if there is none yet."""
     found = _WORKSPACE.first(participant=participant.pk, tree=tree.pk)
     if found is not None:
         found.participant, found.tree = participant, tree
@@ -280,7 +279,7 @@ def known_workspace_of(participant: Participant, tree: Tree) -> Workspace | None
 
 
 def workspace_of(participant: Participant, tree: Tree) -> Workspace:
-    """The participant's workspace in the tree; where there is none yet, one that is not stored."""
+    """The participant's workspace in the tree; if there is none yet, one that is not stored."""
     return known_workspace_of(participant, tree) or new_workspace(participant, tree)
 
 
@@ -293,9 +292,8 @@ def new_workspace(participant: Participant, tree: Tree) -> Workspace:
 
 
 def get_public_tree(secret: str) -> tuple[Actor, PublicLink]:
-    """The link with its tree, for anybody who has its secret; NOT_FOUND where it ended.
-
-    The actor is nobody: of no grove's members, without a permission, and without rows of their own.
+    """The link with its tree, for anybody with its secret; NOT_FOUND if it has ended. The actor is
+    nobody: not a member of any grove, without permissions or rows.
     """
     rows = PublicLink.objects.select_related("tree__grove").filter(tree__erasing_at__isnull=True)
     open_now = rows.filter(revoked_at__isnull=True, expires_at__gt=timezone.now())
@@ -310,7 +308,7 @@ def get_public_tree(secret: str) -> tuple[Actor, PublicLink]:
 
 
 def demand_role(actor: Actor, role: Role) -> None:
-    """Refuses PERMISSION_DENIED below `role`."""
+    """Refuses with PERMISSION_DENIED below `role`."""
     if ROLES.index(actor.role) < ROLES.index(role):
         raise CommandError(
             "PERMISSION_DENIED",
@@ -320,7 +318,7 @@ def demand_role(actor: Actor, role: Role) -> None:
 
 
 def demand(actor: Actor, needed: Collection[Permission], what: str) -> None:
-    """Refuses PERMISSION_DENIED where the actor lacks one of `needed`; `what` is the verb."""
+    """Refuses with PERMISSION_DENIED if the actor lacks one of `needed`; `what` is the verb."""
     missing = lacking(frozenset(needed), actor.permissions)
     if missing:
         asker = "" if actor.participant == actor.person else actor.person.name
@@ -332,7 +330,7 @@ def demand(actor: Actor, needed: Collection[Permission], what: str) -> None:
 
 
 def demand_writable(tree: Tree) -> None:
-    """Refuses REJECTED where the tree is archived, and so read only."""
+    """Refuses with REJECTED if the tree is archived, and so read-only."""
     if tree.archived_at is not None:
         said, hint = "This tree is archived and read-only.", "An owner can restore it."
         raise CommandError("REJECTED", said, hint=hint)
@@ -349,7 +347,7 @@ def _of_grove(user: User, rows: Prepared[Any], uid: str, what: str) -> tuple[Act
 
 
 def _by_uid(model: type[Model], *near: str) -> Prepared[Any]:
-    """The row with an id and the rows near it, unless its tree is being erased."""
+    """The row with an id and its related rows, unless its tree is being erased."""
 
     def rows() -> QuerySet[Any]:
         found = model._default_manager.select_related(*near).filter(uid=Given("uid"))
@@ -419,8 +417,8 @@ def get_document(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor,
 
 
 def may_read_call(actor: Actor, call: Call) -> bool:
-    """Whether the actor may see a call's texts (docs/model.md §7): who asked for it, owners, and
-    members who may see every item it holds. Others see its size and sections."""
+    """Whether the actor may see a call's texts (docs/model.md §7): the person who asked for it,
+    owners, and members who may see every item in it. Others see its size and sections."""
     if actor.is_owner or call.generations.filter(asked_by=actor.participant).exists():
         return True
     if call.turn is None:  # it read a path of the tree, which every member may see
@@ -429,15 +427,15 @@ def may_read_call(actor: Actor, call: Call) -> bool:
 
 
 def may_read_turn(actor: Actor, turn: Turn) -> bool:
-    """Whether the actor may see what was sent and answered in a turn: by the same rule."""
+    """Whether the actor may see the requests and answers of a turn, by the same rule."""
     if actor.is_owner or turn.invoked_by_id == actor.participant.pk:
         return True
     return not closed_steps(actor, Step.objects.filter(turn_uid=turn.uid).defer("line"))
 
 
 def closed_steps(actor: Actor, steps: Iterable[Step]) -> set[int]:
-    """The row ids of those steps whose texts the actor may not see, by the rule for calls:
-    steps of others that touched an item in a tree the actor may not see. Three queries."""
+    """The row ids of those steps whose texts the actor may not see, by the rule for calls: steps
+    of others that touched an item in a tree that the actor may not see. Three queries."""
     if actor.is_owner:
         return set()
     own = actor.participant.pk
@@ -460,8 +458,8 @@ def get_import(user: User, uid: str) -> tuple[Actor, Import]:
 
 
 def get_image(user: User, sha256: str) -> Image:
-    """The image with that hash, of a tree that the user may see. NOT_FOUND for all others, also
-    where another grove has the same bytes."""
+    """The image with that hash in a tree that the user may see. NOT_FOUND otherwise, also if
+    another grove has the same bytes."""
     row = Image.objects.filter(sha256=sha256, tree__in=visible_trees(user)).first()
     if row is None:
         raise not_found("This image")
@@ -484,7 +482,8 @@ def get_workspace(user: User, uid: str) -> tuple[Actor, Workspace]:
 
 
 def workspace_owner(actor: Actor, uid: str) -> Participant:
-    """Whose workspaces the actor may read: the actor themselves, or a model of their grove."""
+    """The participant whose workspaces the actor may read: themselves, or a model of their
+    grove."""
     if uid == actor.participant.uid:
         return actor.participant
     found = Participant.objects.filter(grove=actor.grove, uid=uid, kind="model").first()

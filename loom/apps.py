@@ -1,4 +1,4 @@
-"""The app loom: the shared world and each participant's view of it."""
+"""The app loom: trees, groves and each participant's view of them."""
 
 from django.apps import AppConfig
 

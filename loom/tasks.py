@@ -1,4 +1,4 @@
-"""Celery tasks around commands that take long; each may be run twice."""
+"""Celery tasks for commands that take long; each is safe to run twice."""
 
 import logging
 from typing import Any
@@ -29,7 +29,7 @@ def run_import(uid: str) -> None:
 
 @worker_ready.connect
 def begin_again(**_: Any) -> None:
-    """Enqueues again what an earlier worker left half done, or a broker forgot."""
+    """Enqueues what an earlier worker left unfinished, or a broker lost."""
     try:
         for uid in tree_commands.waiting():
             streams.enqueue("loom.tasks.erase_tree", [uid], queue="transfer")

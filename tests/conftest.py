@@ -1,4 +1,4 @@
-"""What every test may ask for: standing people, trees drawn in a line, a client each."""
+"""Fixtures for all tests: people with fixed roles, small trees, and API clients."""
 
 import gc
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ from tests.thorough import tries
 from tests.triggers import _flush_without_triggers  # noqa: F401 (a fixture for all)
 from tests.two_groves import two_groves  # noqa: F401 (a fixture for all)
 
-# How slowly a busy machine draws examples says nothing about what is tested.
+# A busy machine may draw examples slowly; that is not a failure.
 hypothesis_settings.register_profile(
     "heddle",
     max_examples=tries(100),
@@ -42,9 +42,9 @@ LONG = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What starts processes and waits for them comes first, so that other tests are run
-    meanwhile: the random kills, then whatever else is marked `kill`; then what takes long, so
-    that no process ends much later than the others."""
+    """Puts tests that start processes and wait for them first, so that other tests run in the
+    meantime: the random kills, then other tests marked `kill`; then slow tests, so that no process
+    ends much later than the others."""
 
     def place(item: pytest.Item) -> tuple[int, str]:
         if item.get_closest_marker("kill"):
@@ -57,7 +57,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Modules and tests live to the end of the run: collections of garbage leave them out."""
+    """Excludes modules and tests from garbage collection, because they live until the end of the
+    run."""
     gc.collect()
     gc.freeze()
     gc.enable()
@@ -66,13 +67,13 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _quick_passwords() -> None:
-    """Hashing slowly, on purpose, would take half of the whole run."""
+    """Uses a fast password hash: the slow one would take half of the whole run."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _patient_sender() -> None:
-    """A broker that a busy machine keeps from answering is not away."""
+    """A broker that is slow on a busy machine must not count as down."""
     streams.SEND_S = PATIENCE_S
 
 
@@ -83,7 +84,7 @@ def django_db_setup(
     django_db_modify_db_settings: None,
     django_db_blocker: Any,
 ) -> Iterator[None]:
-    """A database of this process's own, in place of pytest-django's: a copy of a migrated one."""
+    """Gives this process its own database, a copy of a migrated one, instead of pytest-django's."""
     cache_of_pytest: Any = request.config.cache
     name = str(connection.settings_dict["NAME"])
     with django_db_blocker.unblock():
@@ -110,7 +111,7 @@ def join(grove: Grove, user: User, role: str) -> Participant:
 
 @pytest.fixture
 def grove(db: None) -> Grove:
-    """A grove with nobody in it yet."""
+    """A grove without members."""
     made = insert_row(Grove(name="The grove"))
     streams.open_stream(made)
     return made
@@ -151,7 +152,7 @@ def outsider(both: User) -> User:
 
 @pytest.fixture
 def stranger(db: None) -> User:
-    """Somebody who can sign in and belongs to no grove."""
+    """A user who can sign in and belongs to no grove."""
     return make_user("stranger")
 
 

@@ -28,7 +28,7 @@ LOCK = 7_146_290  # an advisory lock of PostgreSQL: one process at a time makes 
 
 
 def state() -> str:
-    """A hash of what decides how a migrated database looks: the migration files, the models
+    """A hash of everything that determines a migrated database: the migration files, the models
     (their names become rows), Django's version, and how the template is made."""
     files = [Path(__file__)]
     for app in apps.get_app_configs():
@@ -70,7 +70,7 @@ def _copy_file(connection: BaseDatabaseWrapper, cache: Path) -> None:
             connection.close()
             for old in cache.glob("*.sqlite3"):
                 old.unlink()
-            # By SQLite's own backup: part of the file may still be in its write-ahead log.
+            # With SQLite's own backup: part of the data may still be in the write-ahead log.
             half = template.with_suffix(".half")
             with closing(sqlite3.connect(name)) as source, closing(sqlite3.connect(half)) as copy:
                 source.backup(copy)
@@ -78,8 +78,8 @@ def _copy_file(connection: BaseDatabaseWrapper, cache: Path) -> None:
         else:
             shutil.copyfile(template, name)
     _use(connection, name)
-    # What is tested in one process does not outlive a power cut; that of real processes has
-    # the settings of the program.
+    # Tests in one process need not survive a power cut; real processes use the program's own
+    # settings.
     options = connection.settings_dict["OPTIONS"]
     options["init_command"] = options["init_command"].replace("FULL", "OFF")
 
@@ -132,8 +132,8 @@ def empty_database(connection: BaseDatabaseWrapper) -> Iterator[None]:
 
 
 def drop_test_database(connection: BaseDatabaseWrapper, name: str) -> None:
-    """Drops what `make_test_database` made, and gives the connection its own name back. Threads
-    of the program that are still idle on PostgreSQL must not keep the database alive."""
+    """Drops what `make_test_database` made, and restores the connection's own name. Idle threads
+    of the program on PostgreSQL must not keep the database open."""
     if connection.vendor != "postgresql":
         connection.creation.destroy_test_db(name, verbosity=0)
         return

@@ -1,5 +1,5 @@
-"""What a loom-aware agent is sent, to the byte; and whether it is asked for another round. Pure.
-See docs/model.md §6.1."""
+"""The exact request that a loom-aware agent is sent, and whether its answer needs another round.
+Pure. See docs/model.md §6.1."""
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -28,20 +28,20 @@ from agents.context.subject_request import GAP, JOINT, KEPT_AT_THE_END, Fitted, 
 from agents.context.values import Augment, Earlier, Portion, Request, Round, Syntax, View
 from loom.rules.node_values import count, escaped, frames_escaped, plain
 
-HEADER = 8  # tokens of what names an own text
+HEADER = 8  # tokens of the line that names one of the agent's own texts
 
 
-STEP = 8  # nodes by which EARLIER grows, so that what is cached changes seldom
+STEP = 8  # nodes by which EARLIER grows; few steps keep the provider's cache valid for longer
 
 
 @dataclass(frozen=True)
 class Aware:
-    """Everything a request to a loom-aware agent is made from. `closing` ends the message of
-    every round; `request` is not in `path`. `stated` holds the sections as they were last
-    stated to the reader, by name. `agents` and `models` may be named in `continue`,
-    `lists` are the types of `list`; `augments` in the order in which they are sent.
-    `threshold`: tokens of a result that are given whole (0: by the limit); `kept`: the last
-    nodes that truncateMiddle keeps; `step`: nodes by which EARLIER grows."""
+    """Everything that a request to a loom-aware agent is made from. `closing` ends the message of
+    every round; `request` is not in `path`. `stated` contains the sections as they were last sent
+    to the agent, by name. `agents` and `models` may be named in `continue`, `lists` are the types
+    of `list`; `augments` in the order in which they are sent. `threshold`: results of up to this
+    many tokens are sent whole (0: depends on the limit); `kept`: the last nodes that
+    truncateMiddle keeps; `step`: nodes by which EARLIER grows."""
 
     persona: str
     system_context: str
@@ -73,10 +73,10 @@ def earlier_of(
     step: int = STEP,
     kept: int = KEPT_AT_THE_END,
 ) -> Earlier:
-    """As few steps of that many nodes as make the rest fit, as many as there are where none do;
-    `sizes`: the tokens of each node as it is sent. The last `kept` nodes are never in it. Nothing
-    where it would take more than half of the room: what has been said last is worth more than a
-    sentence about each node before it."""
+    """The section EARLIER, with the smallest number of steps (of `step` nodes) that makes the rest
+    fit, or all of them if none does. `sizes` are the tokens of each node as sent. The last `kept`
+    nodes are never part of it. It is empty if it would take more than half of the room: the latest
+    texts are worth more than a sentence about each node before them."""
     left = list(accumulate(reversed(sizes), initial=0))[::-1]  # tokens from each node on
     if left[0] <= room:
         return Earlier()
@@ -114,16 +114,16 @@ def _earlier(path: Sequence[Stop]) -> Earlier:
 
 
 GO_ON = "Continue."
-NOTE = 60  # tokens that are kept for saying what did not fit, and for what is counted then
+NOTE = 60  # tokens kept free for the note on what did not fit
 OWN_FIRST = "(the tree begins with your text)"
-BRIEF_OVER = 2  # INSTRUCTIONS that take over a half of what can be read are the brief ones
+BRIEF_OVER = 2  # the brief INSTRUCTIONS are used if the full ones take over half of the limit
 BOUNDARY, OWN = "︱", "︱›"
 
 
 @dataclass(frozen=True)
 class Message:
-    """One message: its role, and its blocks. `kept` names blocks, from 1: everything up to
-    such a block is sent again as it is, so a provider may cache it."""
+    """One message: its role, and its blocks. `kept` are numbers of blocks, from 1: everything up
+    to such a block is sent again unchanged, so a provider may cache it."""
 
     role: str
     blocks: tuple[str, ...]
@@ -137,10 +137,10 @@ class Message:
 
 @dataclass(frozen=True)
 class Sent:
-    """A request: system text and messages; the sizes of its sections in tokens, by name; a
-    note on what did not fit; and whether its INSTRUCTIONS are the brief ones. `workspace` is
-    its WORKSPACE message, which the next request of the turn repeats, and `stated` what the
-    reader knows of each section with it."""
+    """A request: system text and messages; the sizes of its sections in tokens, by name; a note on
+    what did not fit; and whether its INSTRUCTIONS are the brief ones. `workspace` is its WORKSPACE
+    message, which the next request of the turn repeats, and `stated` is what the agent then knows
+    of each section."""
 
     system: str
     messages: tuple[Message, ...]
@@ -158,16 +158,16 @@ class Sent:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens all of it has."""
+        """The approximate number of tokens of the request."""
         return sum(tokens for _, tokens in self.sections)
 
 
 def assemble(aware: Aware) -> Sent:
-    """The request. Raises TooLong where it cannot be made to fit.
+    """The request. Raises TooLong if it cannot be made to fit.
 
-    Each request of a turn begins with the one before it, to the byte: earlier WORKSPACE
-    messages stay, and the last one states only what differs. Where that does not fit, they
-    are left out and the last one states everything.
+    Each request of a turn begins with the exact request before it: earlier WORKSPACE messages
+    stay, and the last one only states what differs. If that does not fit, they are left out and
+    the last one states everything.
     """
     system, is_brief = system_of(aware)
     if is_brief:
@@ -176,8 +176,8 @@ def assemble(aware: Aware) -> Sent:
 
 
 def _grown(aware: Aware, system: str, is_brief: bool) -> Sent | None:
-    """The request that only adds to the one before it; None where there is none, or where
-    something has to be shortened."""
+    """The request that only adds to the previous one; None if there is none, or if something has
+    to be shortened."""
     if not aware.rounds or not aware.stated or not all(one.workspace for one in aware.rounds):
         return None
     room = aware.limit - aware.counted(system)
@@ -227,8 +227,8 @@ def _made(aware: Aware, system: str, is_brief: bool, earlier: Earlier, fitted: F
 
 
 def _with_windows(aware: Aware, sizes: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    """The sizes that STATUS states: what the windows take apart. Where an earlier round has stated
-    them as they are, they are not counted with the rounds."""
+    """The sizes that STATUS shows, with windows counted separately. If an earlier round has
+    already sent them unchanged, they are not counted with the rounds."""
     of_windows = aware.counted(windows.render(aware.view))
     names = dict(sizes)
     known = aware.stated.get(windows.name)
@@ -245,8 +245,8 @@ def _portions(
     fitted: Fitted,
     now: Sequence[tuple[str, str]],
 ) -> tuple[Portion, ...]:
-    """The sections of a request with their texts, in the order of the request; those that are
-    empty left out. `now`: those of its WORKSPACE message."""
+    """The sections of a request with their texts, in the order of the request; empty ones are left
+    out. `now`: those of its WORKSPACE message."""
 
     def of(name: str, parts: Sequence[Part], detail: str = "", note: str = "") -> Portion:
         text = JOINT.join(part.text for part in parts)
@@ -290,8 +290,8 @@ def _shortening(aware: Aware, name: str) -> str:
 
 
 def _fitted(aware: Aware, room: int) -> tuple[Aware, Earlier, Fitted]:
-    """What is made to fit, in this order: EARLIER grows, the sections that can shrink do so by
-    their priority, the tree's truncation cuts the path. See docs/model.md §6.3."""
+    """Makes the request fit, in this order: EARLIER grows, the sections that can shrink do so by
+    priority, and the tree's truncation cuts the path. See docs/model.md §6.3."""
     order = iter(shrinking())
     while True:
         left = room - aware.counted(_workspace(aware)) - NOTE
@@ -306,7 +306,7 @@ def _fitted(aware: Aware, room: int) -> tuple[Aware, Earlier, Fitted]:
 
 
 def _cut(aware: Aware, path: Sequence[Part], room: int, told: int) -> Fitted:
-    """The path as the truncation leaves it; a buffer is cut between the nodes EARLIER left."""
+    """The path after truncation; a buffer is cut between the nodes that EARLIER left."""
     is_prose = aware.view.mode == "buffer"
     parts = [Part("user", one) for one in _marked(aware.path[told:])] if is_prose else path
     fitted = fit(parts, aware.truncation, max(room, 0), aware.counted, kept=aware.kept)
@@ -322,8 +322,8 @@ def _note(aware: Aware, earlier: Earlier, fitted: Fitted) -> str:
 
 
 def system_of(aware: Aware) -> tuple[str, bool]:
-    """Persona, tree context, INSTRUCTIONS, AUGMENTS: what changes only when they do; and whether
-    the INSTRUCTIONS are the brief ones."""
+    """Persona, tree context, INSTRUCTIONS and AUGMENTS: the part that only changes when one of
+    them does; and whether the INSTRUCTIONS are the brief ones."""
     whole = instructions(_teaching(aware))
     is_brief = aware.counted(whole) * BRIEF_OVER > aware.limit
     texts = _system_texts(aware, brief=is_brief)
@@ -345,7 +345,7 @@ def _augments(aware: Aware, *, brief: bool) -> str:
 
 
 def augments(every: Sequence[Augment]) -> str:
-    """The section: the augments there are, ● loaded and 📌 pinned, then the texts of those."""
+    """The section: the list of augments (● loaded, 📌 pinned), then the texts of those loaded."""
     listed = [f"{one.mark} {plain(one.name)}".strip() for one in every]
     texts = [
         f"---AUGMENT {plain(one.name)}\n{frames_escaped(one.text)}\n---AUGMENT_END"
@@ -356,8 +356,8 @@ def augments(every: Sequence[Augment]) -> str:
 
 
 def _workspace(aware: Aware, now: Sequence[tuple[str, str]] | None = None) -> str:
-    """The last message: the current state, or what of it differs from the last statement. `now`:
-    its sections, where they are rendered already."""
+    """The last message: the current state, or what differs from the state that was last sent.
+    `now`: its sections, if they are already rendered."""
     said = stated(rendered(aware.view) if now is None else now, aware.stated)
     body = "\n".join(text for _, text in said)
     more = " · only what changed" if aware.stated else ""
@@ -368,7 +368,7 @@ def _workspace(aware: Aware, now: Sequence[tuple[str, str]] | None = None) -> st
 
 
 def _request(aware: Aware) -> list[Part]:
-    """What the inviter asks, in a frame of its own: it is an instruction, the path is text."""
+    """The inviter's request in its own frame: it is an instruction, and the path is text."""
     asks = aware.request
     if asks is None:
         return []
@@ -377,7 +377,7 @@ def _request(aware: Aware) -> list[Part]:
 
 
 def _path(aware: Aware, room: int) -> tuple[Earlier, list[Part]]:
-    """EARLIER, and the path from there on."""
+    """EARLIER, and the path after it."""
     sizes = _as_sent(aware)
     earlier = earlier_of(aware.path, sizes, room, aware.counted, step=aware.step, kept=aware.kept)
     stops = aware.path[earlier.nodes :]
@@ -387,9 +387,9 @@ def _path(aware: Aware, room: int) -> tuple[Earlier, list[Part]]:
 
 
 def _as_sent(aware: Aware) -> list[int]:
-    """About how many tokens each node of the path has as it is sent."""
+    """The approximate number of tokens of each node of the path as it is sent."""
     if aware.view.mode == "buffer":
-        return [size + 1 for size in _sizes(aware.path, aware.counted)]  # and the mark before it
+        return [size + 1 for size in _sizes(aware.path, aware.counted)]  # with its mark
     return [total([one.part], aware.counted) + HEADER * one.is_own for one in aware.path]
 
 
@@ -399,7 +399,7 @@ def _prose(stops: Sequence[Stop]) -> list[Part]:
 
 
 def _marked(stops: Sequence[Stop]) -> list[str]:
-    """The texts of a buffer, with marks where nodes meet."""
+    """The texts of a buffer, with marks at the boundaries of nodes."""
     return [
         f"{OWN if stop.kind == 'model' else BOUNDARY if place else ''}{stop.text}"
         for place, stop in enumerate(stops)
@@ -412,15 +412,15 @@ def _dialogue(stops: Sequence[Stop], *, begins: bool) -> list[Part]:
 
 
 class Asked(Part):
-    """The request: a block of its own, to which nothing is joined."""
+    """The request of the inviter: a block of its own, never joined with others."""
 
 
 # -- the rounds
 
 
 def _rounds(aware: Aware, *, whole: bool = False) -> list[Part]:
-    """The rounds that ended: each one's text and its results. Before the first one the closing
-    line of its request; with `whole` before each what its request ended with."""
+    """The finished rounds: the text of each and its results. Before the first one the closing line
+    of its request; with `whole`, before each one the end of its request."""
     parts: list[Part] = []
     taken = sum(_sizes(aware.path, aware.counted)) if aware.rounds else 0
     for place, done in enumerate(aware.rounds):
@@ -437,13 +437,13 @@ def _rounds(aware: Aware, *, whole: bool = False) -> list[Part]:
 
 
 def _messages(parts: Sequence[Part], frozen: int) -> tuple[Message, ...]:
-    """Messages of alternating roles; a provider may cache what goes up to the first `frozen`
-    parts, and up to the end. The names of own texts begin the next user block. A block of
-    blanks alone is left out: some providers refuse it."""
+    """Messages of alternating roles. A provider may cache everything up to the first `frozen`
+    parts, and up to the end. The names of the agent's own texts begin the next user block. A block
+    of only whitespace is left out, because some providers refuse it."""
     named: list[str] = []
     runs: list[tuple[str, list[str]]] = []
     blocks = 0
-    ends: list[int] = []  # how many blocks there are before what is not frozen
+    ends: list[int] = []  # the number of frozen blocks
     for at, part in enumerate(parts):
         role = "user" if part.role == GAP else part.role
         texts = [part.text]
@@ -470,14 +470,13 @@ def _messages(parts: Sequence[Part], frozen: int) -> tuple[Message, ...]:
     return tuple(made)
 
 
-# -- whether there is a next one
+# -- whether there is another round
 
 
 def asks_again(replies: Sequence[Mapping[str, Any]], earlier: Sequence[Sequence[Any]]) -> bool:
-    """Whether a round's lines ask for another one: `replies` are those of the round, `earlier`
-    those of the rounds before, each with `asks` and, of a near miss, `near`.
-
-    Where no real line stood, near misses ask for another round once a turn.
+    """Whether the lines of a round need another one: `replies` are those of the round, `earlier`
+    those of the rounds before, each with `asks` and, for a near miss, `near`. If no real line was
+    there, near misses lead to another round only once a turn.
     """
     if any(one["asks"] and not one.get("near") for one in replies):
         return True

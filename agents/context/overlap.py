@@ -1,17 +1,17 @@
-"""Where the answer of a subject repeats the end of the text that it continues: that is taken off,
-and the blanks between the two are made right. Only the answer is changed, never the text; one
-sentence says what was done. Pure."""
+"""Removes the part of a subject's answer that repeats the end of the text it continues, and
+corrects the whitespace between the two. Only the answer is changed, never the text; a note says
+what was done. Pure."""
 
 from dataclasses import dataclass, field
 
 from agents.context.subject_request import ASKED, BEGUN, PLAIN
 
 REACH = 20_000  # characters of the text's end that an answer may repeat
-LONG = 12  # so much is no accident
+LONG = 12  # a repetition this long is not accidental
 LONG_WIDE = 6
 _OPENING = "“«‘¿¡([„"
 _CLOSED = ".,;:!?…)]”’»“%"
-# Scripts that put no blanks between words: Thai to Khmer, Chinese and Japanese.
+# Scripts without spaces between words: Thai to Khmer, Chinese and Japanese.
 _WIDE = (
     (0x0E00, 0x0EFF),
     (0x1000, 0x109F),
@@ -25,8 +25,8 @@ _WIDE = (
 
 @dataclass
 class Overlap:
-    """One answer to a text that was handed over in one `way`. Pieces go in by `feed`, and come
-    out as they are to be stored; what is not decided yet is kept inside."""
+    """One answer to a text that was sent in one `way`. `feed` takes pieces and returns what can be
+    stored; text that is not decided yet is kept back."""
 
     text: str
     way: str
@@ -45,18 +45,18 @@ class Overlap:
 
     @property
     def holds(self) -> bool:
-        """Whether something waits inside."""
+        """Whether text is kept back."""
         return bool(self._held)
 
     def feed(self, piece: str) -> str:
-        """What may be shown of the answer now that `piece` has come."""
+        """The part of the answer that can be shown after `piece`."""
         if self._is_joined:
             return piece
         self._held += piece
         return "" if self._may_change() else self.rest()
 
     def rest(self) -> str:
-        """What waits, as it is to be stored; nothing more is held after it."""
+        """The text that was kept back, as it should be stored; afterwards nothing is kept back."""
         held, self._held = self._held, ""
         if self._is_joined or not held:
             return held
@@ -64,7 +64,7 @@ class Overlap:
         return self._joined(held)
 
     def _may_change(self) -> bool:
-        """Whether more of the answer could still change what is done with what came."""
+        """Whether more of the answer could still change the treatment of what has arrived."""
         bare = self._held.lstrip()
         self._starts = [at for at in self._starts if _fits(self._core, at, bare)]
         if not bare:
@@ -95,7 +95,7 @@ class Overlap:
         return next((size for size in fitting if self._is_meant(bare, size)), 0)
 
     def _is_meant(self, bare: str, size: int) -> bool:
-        """Whether so many repeated characters are no accident of the language."""
+        """Whether that many repeated characters are unlikely to be accidental in this language."""
         said, is_whole = bare[:size], not bare[size : size + 1].isalnum()
         if size >= (LONG_WIDE if _is_wide(said[-1]) else LONG):
             return is_whole or self.way != PLAIN
@@ -103,7 +103,7 @@ class Overlap:
 
 
 def _starts(core: str) -> list[int]:
-    """Where a repetition may begin, the longest first: at words."""
+    """The places where a repetition may begin, longest first: at words."""
     return [
         at
         for at, char in enumerate(core)
@@ -113,13 +113,13 @@ def _starts(core: str) -> list[int]:
 
 
 def _fits(core: str, at: int, bare: str) -> bool:
-    """Whether an answer that begins so repeats the text from `at`, as far as both go."""
+    """Whether an answer with this start repeats the text from `at`, as far as both go."""
     return core.startswith(bare, at) or bare.startswith(core[at:])
 
 
 def _of_blanks(blanks: str, begins: str) -> int:
-    """How many of the answer's first blanks the text ends with already. A line break that the
-    text lacks stays, and so does what sets a new line in."""
+    """How many of the answer's leading blanks the text already ends with. A line break that the
+    text lacks stays, and so does indentation."""
     if not blanks:
         return 0
     if begins.startswith(blanks):
@@ -157,7 +157,7 @@ def _note_on(repeated: int, blanks: int) -> str:
 
 
 def goes_on(text: str, answer: str) -> bool:
-    """Whether an answer goes on in the middle of a sentence: with neither a new one nor the
-    old one again."""
+    """Whether an answer continues in the middle of a sentence, instead of beginning a new one or
+    repeating the old one."""
     first = next((char for char in answer if char.isalnum()), "")
     return first != "" and not first.isupper() and not answer.lstrip().startswith(text)

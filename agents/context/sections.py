@@ -1,4 +1,4 @@
-"""The sections of what a loom-aware agent is sent: the texts of its path, INSTRUCTIONS, RESULTS,
+"""The sections of a request to a loom-aware agent: the texts of its path, INSTRUCTIONS, RESULTS,
 and those of the WORKSPACE message. Pure."""
 
 import re
@@ -40,19 +40,20 @@ Counted = Callable[[str], int]
 
 @dataclass(frozen=True)
 class Part:
-    """One text of the path and whose it is: `user`, `assistant` or GAP."""
+    """One text of the path and its role: `user`, `assistant` or GAP."""
 
     role: str
     text: str
 
     @cached_property
     def size(self) -> int:
-        """About how many tokens it has. Parts of a path are counted in request after request."""
+        """The approximate number of tokens. Cached, because parts of a path are counted in every
+        request."""
         return count(self.text)
 
 
 def total(parts: Sequence[Part], counted: Counted) -> int:
-    """About how many tokens the parts have together."""
+    """The approximate number of tokens of all parts."""
     if counted is count:
         return sum([part.size for part in parts])
     return sum(counted(part.text) for part in parts)
@@ -60,7 +61,7 @@ def total(parts: Sequence[Part], counted: Counted) -> int:
 
 @dataclass(frozen=True)
 class Own(Part):
-    """The reader's own text, and what names it afterwards."""
+    """A text of the agent itself, and the line that names it afterwards."""
 
     named: str = ""
 
@@ -70,15 +71,15 @@ _END = re.compile(r"(?<=[.!?…。！？])\s|\n")
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence on one line, cut where it has no end."""
+    """The first sentence on one line, cut if it is long."""
     line = " ".join(_END.split(text.strip(), maxsplit=1)[0].split())
     return line if len(line) <= MOST else f"{line[:MOST]}…"
 
 
 @dataclass(frozen=True)
 class Stop:
-    """A node of the path. `at` is its time in UTC, `2026-11-21 02:07`; `is_own`: the reader
-    wrote it; `is_imported`: a file says so, and nobody else."""
+    """A node of the path. `at` is its time in UTC, `2026-11-21 02:07`; `is_own`: the agent wrote
+    it; `is_imported`: its author and time come from a file."""
 
     local_id: str
     text: str
@@ -101,7 +102,7 @@ class Stop:
 
     @cached_property
     def part(self) -> Part:
-        """It as one block; the header of an own one is said in the next user block."""
+        """The node as one block; the header of the agent's own text is in the next user block."""
         if self.is_own:
             named = f"[{self.local_id}] you · {self.at[-5:]}Z (above)"
             return Own("assistant", escaped(self.text), named)
@@ -110,13 +111,13 @@ class Stop:
         return Part("user", f"{header}{mark}\n{escaped(self.text)}")
 
 
-# INSTRUCTIONS: what a loom-aware agent is taught about where it is and how it acts.
+# INSTRUCTIONS: what a loom-aware agent is taught about its tree and its commands.
 
 
 @dataclass(frozen=True)
 class Teaching:
-    """What INSTRUCTIONS depend on: the commands that may be used, the mode of the tree, the
-    `lists` there are, and the `agents` and `models` that may be asked."""
+    """What INSTRUCTIONS depend on: the commands that may be used, the mode of the tree, the types
+    of `lists`, and the `agents` and `models` that may be asked."""
 
     commands: tuple[Syntax, ...]
     mode: Literal["dialogue", "buffer"] = "dialogue"
@@ -132,7 +133,7 @@ class Teaching:
 
 @lru_cache(maxsize=64)
 def instructions(teaching: Teaching, *, brief: bool = False) -> str:
-    """The section. With `brief` the one for a model that can read little."""
+    """The section. With `brief`, the version for models with a small context."""
     if brief:
         shown = (line for verb, line in BY_EXAMPLE.items() if verb in teaching.verbs)
         return framed("INSTRUCTIONS", "\n".join([BRIEF, *shown]))
@@ -154,7 +155,7 @@ def instructions(teaching: Teaching, *, brief: bool = False) -> str:
 
 
 def _details(teaching: Teaching) -> list[str]:
-    """What the table of commands leaves open: lists, `as:` of edit, who may be asked."""
+    """Details that the table of commands leaves out: lists, `as:` of edit, who may be asked."""
     lines = []
     if "list" in teaching.verbs and teaching.lists:
         lines.append(f"list REF TYPE knows {', '.join(teaching.lists)}.")
@@ -178,18 +179,18 @@ def _details(teaching: Teaching) -> list[str]:
 
 CUT = "…"
 NARROWER = "narrow the command to see the rest"
-THRESHOLD = 4_000  # tokens of a result that are given whole wherever there is room for them
-SHARE = 10  # of what can be read: a tenth is given whole where that is more
+THRESHOLD = 4_000  # results of up to this many tokens are sent whole if there is room
+SHARE = 10  # or up to a tenth of the limit, if that is more
 
 
 def threshold_of(limit: int, taken: int, chosen: int = 0) -> int:
-    """How many tokens a result may have to be given whole: as many as were `chosen`, else a
-    tenth of the limit, at least THRESHOLD; and at most half of what is still free."""
+    """The most tokens of a result that is sent whole: the `chosen` number, else a tenth of the
+    limit, at least THRESHOLD; and at most half of what is still free."""
     return min(chosen or max(THRESHOLD, limit // SHARE), max(limit - taken, 0) // 2)
 
 
 def results(done: Round, counted: Counted, *, threshold: int = THRESHOLD) -> str:
-    """The section for one round; "" where nothing was asked."""
+    """The section for one round; "" if nothing was asked."""
     parts = [_answer(one, counted, threshold) for one in done.replies if one.reply or one.number]
     parts += done.notes
     if done.dropped:
@@ -212,8 +213,8 @@ def _line_of(answer: LineReply) -> str:
 
 
 def _shortened(answer: LineReply, counted: Counted, threshold: int) -> str:
-    """The result itself; of one that is too long its first part, how much that is, and the
-    line that shows the next part."""
+    """The result; if it is too long its first part, how much that is, and the line that shows the
+    next part."""
     tokens = counted(answer.reply)
     if tokens <= threshold:
         return answer.reply
@@ -246,7 +247,7 @@ def shrinking() -> list[Section]:
 
 
 def collected(place: Any) -> dict[str, Any]:
-    """The fields of View that the sections are rendered from, read for a place."""
+    """The fields of View for a place, read from the database by the collectors."""
     fields: dict[str, Any] = {}
     for one in every():
         if one.collect is not None:
@@ -255,7 +256,7 @@ def collected(place: Any) -> dict[str, Any]:
 
 
 def in_brief(view: View) -> View:
-    """The values that a model that can read little is sent."""
+    """The values that are sent to a model with a small context."""
     for one in every():
         if one.in_brief is not None:
             view = one.in_brief(view)
@@ -272,8 +273,8 @@ EMPTY = "(empty now)"
 
 
 def stated(sections: Sequence[tuple[str, str]], before: Mapping[str, str]) -> list[tuple[str, str]]:
-    """(name, text) of the sections that differ from what was stated `before`, by name; all of
-    them where nothing was. Of those that are stated by lines only the new lines."""
+    """(name, text) of the sections that differ from what was sent `before`, by name; all of them
+    if nothing was. For sections that are stated by lines, only the new lines."""
     lines = []
     for name, text in sections:
         known = before.get(name)
@@ -294,12 +295,12 @@ def _new_lines(name: str, text: str, known: str) -> str:
 
 
 def framed(name: str, body: str, *, more: str = "") -> str:
-    """A section between its whole lines `---NAME` and `---NAME_END`."""
+    """A section between its frame lines `---NAME` and `---NAME_END`."""
     return f"---{name}{more}\n{body}\n---{name}_END"
 
 
 def thousands(tokens: int) -> str:
-    """`37`, `0.4k`, `18.6k`, `50k`: in thousands to a tenth; below a hundred exactly."""
+    """`37`, `0.4k`, `18.6k`, `50k`: in thousands with one decimal; below a hundred exact."""
     if tokens < 100:
         return f"{tokens}"
     return f"{tokens / 1000:.1f}".removesuffix(".0") + "k"
@@ -307,7 +308,8 @@ def thousands(tokens: int) -> str:
 
 @section("STATUS", 10)
 def status(view: View) -> str:
-    """What is used of the context, by part, and of the turn's budget; whose request it is."""
+    """How much of the context is used, by part, and of the turn's budget; and whose request it
+    is."""
     parts = [
         f"{name} {thousands(tokens)}" for name, tokens in view.tokens if tokens or name == "PROMPT"
     ]
@@ -324,13 +326,13 @@ def status(view: View) -> str:
 
 @section("NOTIFICATIONS", 80, by_lines=True)
 def notifications(view: View) -> str:
-    """What happened that the reader must know, a line each."""
+    """Events that the agent needs to know about, one line each."""
     return "\n".join(frames_escaped(one) for one in view.notifications)
 
 
 @section("LOOM", 90)
 def loom(view: View) -> str:
-    """The tree, the reader's position and permissions, and who else is there."""
+    """The tree, the agent's position and permissions, and who else is there."""
     nodes = f"{view.nodes:,} node{'' if view.nodes == 1 else 's'}"
     branches = f"{view.branches:,} branch{'' if view.branches == 1 else 'es'}"
     title, mode = (view.title, view.mode) if view.home is None else view.home
@@ -354,7 +356,7 @@ def _position(ids: tuple[str, ...]) -> str:
     return f"… → {last}*" if len(ids) > 2 else f"{last}*"
 
 
-# What is around the reader and what they did: OUTLINE, PATH, MEMORY. See docs/model.md §6.1.
+# The agent's surroundings and recent actions: OUTLINE, PATH, MEMORY. See docs/model.md §6.1.
 
 
 def _folded(view: View) -> View:
@@ -363,7 +365,7 @@ def _folded(view: View) -> View:
 
 @section("OUTLINE", 20, shrink=_folded, priority=1, in_brief=_folded)
 def outline(view: View) -> str:
-    """The tree as far as the reader's outline is unfolded."""
+    """The tree as the agent's outline shows it."""
     bars: list[str] = []
     lines = []
     for twig in view.outline:
@@ -390,7 +392,7 @@ def _twig(twig: Twig) -> str:
     return " ".join(part for part in parts if part)
 
 
-NEAR_IN_BRIEF = 4  # lines of PATH for a model that can read little
+NEAR_IN_BRIEF = 4  # lines of PATH for a model with a small context
 
 
 def _nearest(view: View) -> View:
@@ -399,7 +401,7 @@ def _nearest(view: View) -> View:
 
 @section("PATH", 30, in_brief=_nearest, by_lines=True)
 def path(view: View) -> str:
-    """What may have changed about the nodes that were read; says which have no line."""
+    """What may have changed about the nodes of the path, and which of them have no line."""
     lines = []
     for one in view.near:
         if one.skipped:
@@ -439,19 +441,19 @@ def _kept_only(view: View) -> View:
 
 @section("WINDOWS", 40, shrink=_kept_only, priority=0, in_brief=_kept_only)
 def windows(view: View) -> str:
-    """What the reader keeps in view: texts with numbered lines, results, stashes."""
+    """What the agent keeps in view: texts with numbered lines, results, stashes."""
     return "\n".join(map(pane_text, view.panes))
 
 
 @section("TODOS", 45)
 def todos(view: View) -> str:
-    """The reader's tasks that are not archived, in their order, with their notes."""
+    """The agent's tasks that are not archived, in order, with their notes."""
     return frames_escaped("\n".join(plain(one) for one in view.tasks))
 
 
 @section("MEMORY", 50, shrink=lambda view: view, priority=2)
 def memory(view: View) -> str:
-    """The reader's last lines, by what they did, and the labels of what was put aside."""
+    """The agent's last lines, grouped by what they did, and the labels of its stashes."""
     quoted = " · ".join(f'"{plain(one)}"' for one in view.stashed)
     stashes = [f"Stashed (not in context): {quoted}"] if quoted else []
     return frames_escaped("\n".join([*_recent(view), *stashes]))

@@ -1,5 +1,5 @@
-"""What a subject is sent: text only, no header, no section, no tool; and the truncations, which cut
-a path to what a model can read. Pure."""
+"""The request that a subject is sent: text only, without headers, sections or tools; and the
+truncations, which cut a path to what a model can read. Pure."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,12 +17,12 @@ from loom.rules.provider_kinds import RESERVE, WAYS
 
 
 KEPT_AT_THE_END = 4  # nodes that truncateMiddle never leaves out
-GAP = "gap"  # the role of the part in place of what was left out
+GAP = "gap"  # the role of the part that marks what was left out
 MARKER = "[…]"
 
 
 class TooLong(ValueError):
-    """What must be sent exceeds the room there is; the text is one sentence."""
+    """The text that must be sent exceeds the limit; the message is one sentence."""
 
     def __init__(self, tokens: int, room: int) -> None:
         super().__init__(
@@ -32,15 +32,15 @@ class TooLong(ValueError):
 
 @dataclass(frozen=True)
 class Fitted:
-    """What is left of the parts, and a note for the reader of the answer ("": nothing went)."""
+    """The remaining parts, and a note about what was cut ("": nothing)."""
 
     parts: tuple[Part, ...]
     note: str = ""
 
 
 def count_small(text: str) -> int:
-    """About how many tokens a text has in a small vocabulary, which spells other scripts by parts
-    of letters.
+    """The approximate number of tokens in a small vocabulary, which splits the characters of other
+    scripts.
 
     Measured with SmolLM2, bytes a token: Chinese 1.5, Japanese 1.6, Arabic 2.0, Russian 2.3.
     """
@@ -53,8 +53,8 @@ def count_small(text: str) -> int:
 def truncate_middle(
     parts: Sequence[Part], room: int, counted: Counted = count, kept: int = KEPT_AT_THE_END
 ) -> Fitted:
-    """The first nodes, a marker, and the last ones: at least `kept` of them, cut in front
-    where even they do not fit."""
+    """The first nodes, a marker, and at least the last `kept` nodes, cut at their start if they do
+    not fit."""
     if total(parts, counted) <= room:
         return Fitted(tuple(parts))
     tail = tuple(parts[-kept:])
@@ -96,7 +96,7 @@ def rolling_window(parts: Sequence[Part], room: int, counted: Counted = count) -
 
 
 def _end_of(text: str, room: int, counted: Counted) -> str:
-    """The longest end of `text` that fits, without a broken word in front where it can be."""
+    """The longest end of `text` that fits, beginning at a whole word if possible."""
     text = text[-4 * room :]  # no count is below a quarter of the characters
     low, high = 0, len(text)  # the first start that fits lies between
     while low < high:
@@ -108,7 +108,7 @@ def _end_of(text: str, room: int, counted: Counted) -> str:
 
 
 def stop_at_limit(parts: Sequence[Part], room: int, counted: Counted = count) -> Fitted:
-    """All parts. Raises TooLong where they do not fit."""
+    """All parts. Raises TooLong if they do not fit."""
     tokens = total(parts, counted)
     if tokens > room:
         raise TooLong(tokens, room)
@@ -129,10 +129,9 @@ def fit(
     *,
     kept: int = KEPT_AT_THE_END,
 ) -> Fitted:
-    """The parts cut to `room` tokens by a truncation; `kept`: the last nodes that truncateMiddle
-    never leaves out.
-
-    Raises TooLong where there is no room at all, or the truncation says stop.
+    """The parts cut to `room` tokens by a truncation; `kept` is the number of last nodes that
+    truncateMiddle keeps. Raises TooLong if there is no room at all, or the truncation is
+    stopAtLimit.
     """
     if room <= 0:
         raise TooLong(total(parts, counted), room)
@@ -141,13 +140,13 @@ def fit(
     return TRUNCATIONS[truncation](parts, room, counted)
 
 
-# How a text is handed over to a chat.
+# Ways to ask a chat to continue a text.
 
 
 BEGINS: Final = "(the text begins)"
 PLAIN: Final = "plain"
-BEGUN: Final = ("prefill", "continue_final")  # a turn of the model's own has begun
-ASKED: Final = ("few_shot", "instruction")  # words ask for it
+BEGUN: Final = ("prefill", "continue_final")  # the model continues its own message
+ASKED: Final = ("few_shot", "instruction")  # the system text asks for it
 
 JOINT = "\n\n"
 ASKS: Final = (
@@ -156,7 +155,7 @@ ASKS: Final = (
     "repeating its last few words exactly, then go straight on. Write only the text itself: no "
     "greeting, no remark, no title, no quotation marks around it."
 )
-# (the end of a text, how it goes on): in the middle of a word, of a sentence, of a list.
+# (the end of a text, its continuation): in the middle of a word, of a sentence, of a list.
 EXAMPLES: Final = (
     (
         "She had never liked the sea. It was too large, and on grey mor",
@@ -176,16 +175,14 @@ Messages = tuple[dict[str, str], ...]
 
 
 def way_of(capabilities: Collection[str]) -> str:
-    """The best way that these capabilities allow; `plain` where they name none."""
+    """The best way that these capabilities allow; `plain` if they name none."""
     return next((way for way in WAYS if way in capabilities), PLAIN)
 
 
 def handed_over(system: str, text: str, way: str) -> Messages:
-    """A text as the messages of a chat. Nothing but blanks cannot be begun or repeated: it
-    goes plain.
-
-    A begun turn ends before the text's last blanks, which providers refuse or drop; the overlap
-    knows of them.
+    """A text as the messages of a chat that should continue it. A text of only blanks cannot be
+    continued or repeated, so it is sent plain. A begun message ends before the text's last blanks,
+    which providers refuse or drop; the overlap corrects that.
     """
     if not text.strip() or way == PLAIN:
         return (*system_said(system), user_said(text or BEGINS))
@@ -198,12 +195,12 @@ def handed_over(system: str, text: str, way: str) -> Messages:
 
 
 def system_said(text: str) -> Messages:
-    """The system message with a text; none where it is empty."""
+    """The system message with a text; none if the text is empty."""
     return ({"role": "system", "content": text},) if text else ()
 
 
 def user_said(text: str) -> dict[str, str]:
-    """A message of the user."""
+    """A message with the role user."""
     return {"role": "user", "content": text}
 
 
@@ -223,8 +220,8 @@ Endpoint = Literal["chat", "completion"]
 
 @dataclass(frozen=True)
 class Piece:
-    """A node of the path: its text, whether a person wrote it, and its context and
-    instruction sources. `key` distinguishes nodes of the same text."""
+    """A node of the path: its text, whether a person wrote it, and its context and instruction
+    sources. `key` distinguishes nodes with the same text."""
 
     key: int
     text: str
@@ -241,8 +238,8 @@ class Piece:
 @dataclass(frozen=True)
 class Steering:
     """What a tree adds for subjects (docs/model.md §6.2): a memory before the text; an author's
-    note, `depth` paragraphs before its end; and lore, the texts whose key occurs in the last
-    `scan` characters, as far as `budget` tokens reach."""
+    note, `depth` paragraphs before its end; and lore, the texts with a key in the last `scan`
+    characters, up to `budget` tokens."""
 
     memory: str = ""
     note: str = ""
@@ -254,10 +251,10 @@ class Steering:
 
 @dataclass(frozen=True)
 class Reading:
-    """Everything a request to a subject is made from. `limit`: tokens for system text and
+    """Everything that a request to a subject is made from. `limit`: tokens for system text and
     path together; `kept`: the last nodes that truncateMiddle keeps; `window`: tokens for the path
-    alone, cut in front whatever the tree says; `prefill`: a
-    dialogue may end with the model's own words; `way`: how a chat goes on with a buffer."""
+    alone, whose start is cut whatever the tree says; `prefill`: a dialogue may end with the
+    model's own words; `way`: how a chat is asked to continue a buffer."""
 
     mode: Mode
     endpoint: Endpoint
@@ -275,8 +272,8 @@ class Reading:
 
     @property
     def strategy(self) -> str | None:
-        """How a buffer is handed over: `plain` where there is a completion endpoint, to a chat
-        in its `way`; None in a dialogue."""
+        """How a buffer is sent: `plain` if there is a completion endpoint, otherwise in the `way`
+        of the chat; None in a dialogue."""
         if self.mode != "buffer":
             return None
         return self.way if self.endpoint == "chat" else PLAIN
@@ -284,8 +281,8 @@ class Reading:
 
 @dataclass(frozen=True)
 class Sent:
-    """A request's text: `messages` for a chat, `prompt` for a completion; the note; of a
-    buffer the `text` that a chat is to go on with; and its sections."""
+    """The text of a request: `messages` for a chat, `prompt` for a completion; the note; for a
+    buffer the `text` that a chat should continue; and its sections."""
 
     messages: tuple[dict[str, str], ...] | None
     prompt: str | None
@@ -295,8 +292,8 @@ class Sent:
 
 
 def arrange(reading: Reading) -> Sent:
-    """The exact text a subject is sent. Raises TooLong where the tree's truncation says so,
-    or the system text alone leaves no room; system text, memory, lore and note are never cut."""
+    """The exact text that a subject is sent. Raises TooLong if the tree's truncation says so, or
+    the system text alone leaves no room; system text, memory, lore and note are never cut."""
     lore = _lore(reading)
     system = _subject_system(reading, lore.taken)
     begins = _begins(reading, lore.taken)
@@ -359,13 +356,13 @@ def _added(reading: Reading, lore: Iterable[LoreEntry]) -> list[str]:
 
 
 def _begins(reading: Reading, lore: Iterable[LoreEntry]) -> str:
-    """What a buffer begins with, before the first text of the path."""
+    """The beginning of a buffer, before the first text of the path."""
     added = _added(reading, lore) if reading.mode == "buffer" else []
     return "".join(f"{text}{JOINT}" for text in added)
 
 
 def paragraph_starts(text: str) -> list[int]:
-    """Where the paragraphs of a text begin: lines that are not blank."""
+    """Where the paragraphs of a text begin; a paragraph is a line that is not blank."""
     starts = []
     at = 0
     for line in text.split("\n"):
@@ -376,8 +373,9 @@ def paragraph_starts(text: str) -> list[int]:
 
 
 def noted(text: str, note: str, depth: int) -> str:
-    """A text with a note before the paragraph that is `depth` before its end, set off as the
-    paragraphs there are: by a line break or a blank line. Of a shorter text it is the start."""
+    """A text with a note inserted before the paragraph that is `depth` before its end, separated
+    like the paragraphs there: by a line break or a blank line. In a shorter text the note comes
+    first."""
     if not note:
         return text
     starts = paragraph_starts(text)
@@ -387,8 +385,8 @@ def noted(text: str, note: str, depth: int) -> str:
 
 
 def noted_parts(parts: Sequence[Part], note: str, depth: int) -> tuple[Part, ...]:
-    """The parts of a dialogue with a note of the user's before the one that holds the
-    paragraph `depth` before the end."""
+    """The parts of a dialogue with a note, as a user message, before the part with the paragraph
+    that is `depth` before the end."""
     if not note:
         return tuple(parts)
     place = 0
@@ -428,7 +426,7 @@ def _portions(reading: Reading, lore: FoundLore, fitted: Fitted) -> tuple[Portio
 
 
 def _asking(reading: Reading) -> int:
-    """The tokens of what asks a chat to go on with a buffer."""
+    """The tokens of what asks a chat to continue a buffer."""
     if reading.strategy not in ASKED:
         return 0
     shown = [text for pair in EXAMPLES for text in pair] if reading.strategy == "few_shot" else []
@@ -454,7 +452,8 @@ def _instructions(reading: Reading) -> tuple[str, ...]:
 
 def _parts(reading: Reading) -> list[Part]:
     """The path's texts in order. In a dialogue the context sources of a node come before its
-    primary one, which is the node above it; what is on the path already is not repeated."""
+    primary source, which is the node above it; texts that are already on the path are not
+    repeated."""
     parts: list[Part] = []
     known = {piece.key for piece in reading.path}
     for piece in reading.path:
@@ -468,14 +467,15 @@ def _parts(reading: Reading) -> list[Part]:
 
 
 def _buffer(parts: Sequence[Part]) -> str:
-    """The texts joined byte by byte; only a gap is set off by blank lines."""
+    """The texts joined byte by byte; only a gap is surrounded by blank lines."""
     return "".join(
         f"{JOINT}{part.text}{JOINT}" if part.role == GAP else part.text for part in parts
     )
 
 
 def _dialogue(parts: Sequence[Part], prefill: bool) -> tuple[dict[str, str], ...]:
-    """Messages of alternating roles, the first of the user, the last too unless prefilled."""
+    """Messages of alternating roles; the first is of the user, and the last too unless
+    prefilled."""
     messages = [
         {"role": role, "content": JOINT.join(part.text for part in run)}
         for role, run in groupby(parts, key=_role)

@@ -34,7 +34,7 @@ from agents.providers.values import (
 from loom.rules.node_values import described
 
 VERSION = "2023-06-01"
-MAX_TOKENS = 1024  # this shape demands a number
+MAX_TOKENS = 1024  # this API requires a number
 JOINT = "\n\n"
 _COUNTS = (
     "input_tokens",
@@ -46,18 +46,19 @@ _KEPT: Body = {"type": "ephemeral"}  # the provider caches everything up to here
 
 
 class Anthropic:
-    """`/messages`. A prompt without roles goes as one message of the user."""
+    """`/messages`. A prompt without roles is sent as one user message."""
 
     name = "anthropic"
     is_exact = True
 
     def body(self, ask: Ask) -> Body:
-        """The JSON of the request: system text apart, marks where its prefix may be kept."""
+        """The JSON of the request: system text apart, and cache marks where a prefix may be
+        kept."""
         messages = ask.messages or ({"role": "user", "content": ask.prompt or ""},)
         system = JOINT.join(one["content"] for one in messages if one["role"] == "system")
         system = described(system) if ask.images else system
         said = with_images((one for one in messages if one["role"] != "system"), ask, _image)
-        if said and said[-1]["role"] == "assistant":  # refused with blanks at its end
+        if said and said[-1]["role"] == "assistant":  # refused if it ends with blanks
             said[-1]["content"] = said[-1]["content"].rstrip()
         body: Body = {
             "model": ask.model,
@@ -70,13 +71,13 @@ class Anthropic:
         if ask.temperature is not None:
             body["temperature"] = min(ask.temperature, 1)
         body |= {name: ask.samplers[name] for name in ("top_p", "top_k") if name in ask.samplers}
-        # Stops of blanks alone are refused here.
+        # Stop sequences of only blanks are refused by this API.
         if stops := [one for one in ask.stop if one.strip()]:
             body["stop_sequences"] = stops
         return body
 
     def outgoing(self, ask: Ask, body: Body) -> Outgoing:
-        """The request with its key."""
+        """The request including its key."""
         headers = {"anthropic-version": VERSION}
         if ask.key and ask.auth == "basic":
             headers["authorization"] = ask.authorization
@@ -86,7 +87,7 @@ class Anthropic:
         return Outgoing.of_json(f"{ask.base_url.rstrip('/')}/messages", headers, whole)
 
     async def events(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
-        """Text, the end and usage as they come; a failure comes last. May raise Broken."""
+        """Text, the end and usage as they arrive; a failure comes last. May raise Broken."""
         if exchange.status != 200:
             yield await refusal(exchange)
             return
@@ -102,8 +103,8 @@ class Anthropic:
             yield event
 
     def adjusted(self, body: Body, failure: Failure) -> Body | None:
-        """Without the marks of a prefix, for servers that do not know them, or without a
-        temperature, which some models refuse, or without images; None where none of them is the
+        """The body without cache marks, for servers that do not know them, or without a
+        temperature, which some models refuse, or without images; None if none of them is the
         reason."""
         if failure.kind != "invalid":
             return None
@@ -128,7 +129,7 @@ def _filled(images: Mapping[str, Picture], part: Part) -> Part:
 
 
 def _in_blocks(ask: Ask) -> list[dict[str, Any]]:
-    """Messages whose blocks are sent one by one; those that end a prefix to keep are marked."""
+    """Messages with their blocks sent one by one; those that end a prefix to cache are marked."""
     wanted = set(ask.images)
     made = []
     for message in ask.blocks:
@@ -145,8 +146,8 @@ def _in_blocks(ask: Ask) -> list[dict[str, Any]]:
 
 
 def _marked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages, the last one and the last but two marked: what they end is read again by
-    the next call on the same path, and by this one's siblings."""
+    """The messages, with the last one and the last but two marked: the next call on the same path,
+    and the siblings of this one, read the same prefix."""
     for at in {len(messages) - 1, len(messages) - 3}:
         if at >= 0 and messages[at]["content"]:
             said = messages[at]["content"]
@@ -174,7 +175,7 @@ class _Reader:
         self._has_begun = False
 
     def read(self, data: str) -> Iterator[StreamEvent]:
-        """The events that one chunk reports. Thinking is no text; the kept bytes hold it."""
+        """The events that one chunk reports. Thinking is not text; it stays in the stored bytes."""
         value = value_of(data)
         if not isinstance(value, dict):
             yield Failure("server", "an event of the answer is not a JSON object")
@@ -229,7 +230,7 @@ class _Reader:
             yield Finished(0, "length" if reason == "max_tokens" else reason)
 
     def end(self) -> Iterator[StreamEvent]:
-        """The end of the answer, where the answer did not report it."""
+        """The end of the answer, if the answer did not report it."""
         if self._has_ended:
             return
         if rest := self._cleaner.rest():

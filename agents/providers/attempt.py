@@ -1,5 +1,5 @@
-"""An answer as it comes: the text and the events of its stream, the images of its request, one
-attempt to read it to its end, and what it says: its lines, and where it may be cut."""
+"""Reading an answer as it arrives: the text and the events of its stream, the images of its
+request, one attempt to read it to its end, its lines, and where it may be cut."""
 
 import json
 import re
@@ -41,14 +41,14 @@ REPLACEMENT = "\ufffd"
 
 
 class Cleaner:
-    """Cleans the text of one candidate, piece by piece. Half a pair of surrogates at the end
-    of a piece waits for the other half."""
+    """Cleans the text of one candidate, piece by piece. Half a surrogate pair at the end of a
+    piece is kept until the other half arrives."""
 
     def __init__(self) -> None:
         self._half = ""
 
     def clean(self, text: str) -> str:
-        """The piece, with what was held back before it."""
+        """The piece, preceded by what was kept back."""
         text = self._half + text
         self._half = ""
         if text and "\ud800" <= text[-1] <= "\udbff":
@@ -56,13 +56,14 @@ class Cleaner:
         return whole(text)
 
     def rest(self) -> str:
-        """What is still held back, once nothing more comes."""
+        """What is still kept back when nothing more arrives."""
         half, self._half = self._half, ""
         return whole(half)
 
 
 def whole(text: str) -> str:
-    """The text without what no database keeps: half characters and NUL become U+FFFD."""
+    """The text without characters that no database stores: lone surrogates and NUL become
+    U+FFFD."""
     if not _LONE.search(text):
         return text
     text = _PAIR.sub(lambda pair: _joined(pair[1], pair[2]), text)
@@ -84,9 +85,8 @@ _SSE = {"content-type": "text/event-stream; charset=utf-8-sig"}  # a BOM is left
 async def data_of(
     chunks: AsyncIterator[bytes], limit: int = MOST_IN_EVENT
 ) -> AsyncGenerator[str, None]:
-    """The `data` of server-sent events out of bytes cut anywhere. Raises TooLong.
-
-    Broken UTF-8 becomes U+FFFD. An event that the end of the stream cuts off is given too.
+    """The `data` of server-sent events from bytes that are split anywhere. Raises TooLong. Broken
+    UTF-8 becomes U+FFFD. An event cut off by the end of the stream is returned too.
     """
     unread = 0
 
@@ -107,7 +107,7 @@ async def data_of(
                 yield event.data
 
 
-# What the shapes of APIs have in common: events of an answer, and refusals with a status.
+# Common to all API shapes: events of an answer, and refusals with a status.
 
 
 DONE = "[DONE]"
@@ -115,7 +115,7 @@ _BLANK = b"\xef\xbb\xbf \t\r\n"
 
 
 async def events_of(exchange: Exchange) -> AsyncIterator[str]:
-    """The data of each event; of an answer that is no stream, its whole JSON."""
+    """The data of each event; for an answer that is not a stream, its whole JSON."""
     chunks = exchange.chunks()
     begun = bytearray()
     async for chunk in chunks:
@@ -142,7 +142,7 @@ async def _joined_to(begun: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterato
 
 
 async def refusal(exchange: Exchange) -> Failure:
-    """The failure of an answer that is not 200."""
+    """The failure for an answer whose status is not 200."""
     async for _ in exchange.chunks():
         pass
     headers = exchange.headers
@@ -155,7 +155,7 @@ async def refusal(exchange: Exchange) -> Failure:
 
 
 def value_of(text: str) -> Any:
-    """The value, or None where it is no JSON, or JSON nested beyond reason."""
+    """The value, or None if it is not JSON, or nested too deep."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -163,7 +163,8 @@ def value_of(text: str) -> Any:
 
 
 def error_of(value: Any) -> tuple[str, str]:
-    """(sentence, code) of an error body in any of the usual shapes, as they may be kept."""
+    """(sentence, code) of an error body in any of the usual shapes, in a form that can be
+    stored."""
     error = value.get("error", value) if isinstance(value, dict) else value
     if isinstance(error, str):
         return whole(error), ""
@@ -175,8 +176,8 @@ def error_of(value: Any) -> tuple[str, str]:
     return whole(text), whole(" ".join(str(code) for code in codes if code))
 
 
-# Images in messages. A body names them by their hashes: so it is kept, and only the request that
-# goes out has their bytes.
+# Images in messages. The stored body names them by their hashes; only the request that is sent has
+# their bytes.
 
 
 NAMED = "image:"
@@ -187,8 +188,8 @@ _REFUSES_IMAGES = ("image", "vision", "multimodal", "multi-modal", "content")
 def with_images(
     messages: Iterable[Mapping[str, str]], ask: Ask, part: Callable[[str, Picture], Part]
 ) -> list[dict[str, Any]]:
-    """The messages, those of the user with images as lists of parts, each image once. `part` is
-    given a hash and returns how the provider's shape names the image."""
+    """The messages, with those of the user that have images as lists of parts, each image once.
+    `part` takes a hash and returns how the provider's API names the image."""
     if not ask.images:
         return [dict(one) for one in messages]
     wanted = set(ask.images)
@@ -204,7 +205,8 @@ def with_images(
 def parts_of(
     text: str, wanted: set[str], ask: Ask, part: Callable[[str, Picture], Part]
 ) -> list[Part]:
-    """A text as parts, with the images in it that are `wanted`, which are taken from there."""
+    """A text as parts, with those images in it that are `wanted`; they are removed from
+    `wanted`."""
     return [
         {"type": "text", "text": said} if kind == "words" else part(said, ask.images[said])
         for kind, said in images_parted(text, wanted)
@@ -212,7 +214,7 @@ def parts_of(
 
 
 def in_each_part(body: Body, make: Callable[[Part], Part | None]) -> Body:
-    """The body with what `make` returns for each part of its messages; None leaves it out."""
+    """The body with every part of its messages replaced by what `make` returns; None removes it."""
     messages = []
     for one in body.get("messages", ()):
         content = one["content"]
@@ -223,7 +225,7 @@ def in_each_part(body: Body, make: Callable[[Part], Part | None]) -> Body:
 
 
 def without_images(body: Body, failure: Failure) -> Body | None:
-    """The body without its images, if a refusal says that the server takes none; else None."""
+    """The body without its images, if a refusal says that the server accepts none; else None."""
     said = failure.said.lower()
     less = in_each_part(body, lambda part: part if part["type"] == "text" else None)
     if less == body or not any(word in said for word in _REFUSES_IMAGES):
@@ -233,13 +235,13 @@ def without_images(body: Body, failure: Failure) -> Body | None:
 
 # Headers that may carry a secret, either way.
 _SECRET_HEADERS = ("authorization", "api-key", "x-api-key", "cookie", "set-cookie")
-MOST_TOKENS = 100_000_000  # what is counted beyond is made up, and what came is estimated
+MOST_TOKENS = 100_000_000  # a higher count is not plausible; the tokens are estimated then
 
 
 @dataclass
 class Attempt:
-    """One request and what came back. The key is masked in headers, addresses and errors, where
-    a provider may echo it; the text of a model stays as it came."""
+    """One request and its response. The key is masked in headers, addresses and errors, where a
+    provider may echo it; the text of a model stays as it is."""
 
     adapter: Adapter
     ask: Ask
@@ -257,7 +259,7 @@ class Attempt:
     async def events(
         self, transport: httpx.AsyncBaseTransport, limits: Limits
     ) -> AsyncGenerator[StreamEvent, None]:
-        """The events of the answer; a failure, of whatever kind, is the last one."""
+        """The events of the answer; a failure of any kind is the last one."""
         try:
             async with exchange(transport, self.outgoing, limits) as came:
                 self.came = came
@@ -270,7 +272,7 @@ class Attempt:
             yield self._without_key(broken.failure)
 
     def _is_believed(self, event: StreamEvent) -> bool:
-        """Whether an event names a candidate that was asked for, and counts that are possible."""
+        """Whether an event names a requested candidate and has plausible counts."""
         if isinstance(event, Usage):
             return all(0 <= count <= MOST_TOKENS for count in event.counts.values())
         return not isinstance(event, Delta | Finished) or 0 <= event.index < self.ask.many
@@ -293,7 +295,7 @@ class Attempt:
 
     @property
     def request(self) -> dict[str, Any]:
-        """The request as it is kept: url, headers, body."""
+        """The request as it is stored: url, headers, body."""
         return {
             "method": "POST",
             "url": masked(self.outgoing.url, self.ask.key),
@@ -303,14 +305,15 @@ class Attempt:
 
     @property
     def received(self) -> tuple[bytes, bool]:
-        """The body's bytes, and whether they are exactly the provider's: where an error in it
-        echoed the key, the key is masked and they are not."""
+        """The body's bytes, and whether they are exactly the provider's: if an error in it echoed
+        the key, the key is masked and they are not."""
         body = bytes(self.came.body) if self.came else b""
         kept = body if self.status == 200 and not _holds_error(body) else self._masked(body)
         return kept, self.adapter.is_exact and kept == body
 
     def _masked(self, body: bytes) -> bytes:
-        """The body with the key masked: all of a refusal, else the lines that hold an error."""
+        """The body with the key masked: all of a refusal, otherwise the lines that contain an
+        error."""
         lines = body.splitlines(keepends=True) if self.status == 200 else [body]
         return b"".join(
             masked(one.decode("utf-8", "surrogateescape"), self.ask.key).encode(
@@ -323,8 +326,8 @@ class Attempt:
 
     @property
     def usage(self) -> dict[str, int]:
-        """The tokens of the whole answer, added up where each candidate has its own count;
-        what was read for all of them counts once."""
+        """The tokens of the whole answer, added up if each candidate has its own count; the input,
+        which is read for all of them, counts once."""
         if None in self.usages:
             return self.usages[None]
         asked = max((one.get("prompt_tokens", 0) for one in self.usages.values()), default=0)
@@ -334,13 +337,13 @@ class Attempt:
         return counts if self.usages else {}
 
     def usage_of(self, index: int) -> dict[str, int]:
-        """The tokens of one candidate; of the whole answer where it is the only one."""
+        """The tokens of one candidate; those of the whole answer if it is the only one."""
         own = self.usages.get(index)
         return own or (self.usage if self.ask.many == 1 else {})
 
     @property
     def status(self) -> int | None:
-        """The HTTP status, None where there was no answer."""
+        """The HTTP status, None if there was no answer."""
         return self.came.status if self.came else None
 
     @property
@@ -350,20 +353,20 @@ class Attempt:
         return {name: masked(value, self.ask.key) for name, value in headers.items()}
 
 
-SHORTEST_KEY = 12  # a shorter one is some word, which would be masked everywhere
-PIECE = 8  # a part of a key that is as long as this is masked too
+SHORTEST_KEY = 12  # a shorter one may be an ordinary word, which would be masked everywhere
+PIECE = 8  # parts of a key of this length are masked too
 _MARKED = re.compile(rb"x+")
 _ERROR = re.compile(rb'"error"\s*+(?!:\s*+null)')
 
 
 def _holds_error(body: bytes) -> bool:
-    """Whether a body holds an error; `"error": null` beside a text of a model is none."""
+    """Whether a body contains an error; `"error": null` beside a model's text is not one."""
     return _ERROR.search(body) is not None
 
 
 def masked(text: str, key: str) -> str:
-    """The text with the key, as it is, percent-encoded or in base 64, and its longer pieces as
-    "…"."""
+    """The text with "…" in place of the key, whether plain, percent-encoded or in base64, and of
+    its longer parts."""
     if len(key) < SHORTEST_KEY:
         return text
     pieces = {
@@ -389,12 +392,12 @@ def _public(headers: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name not in _SECRET_HEADERS}
 
 
-# What an answer says.
+# Parsing an answer.
 
 
 def read_reply(text: str, language: Language, *, finished: bool) -> Reply:
-    """The answer as it counts. `finished`: the model ended it, or it was cut after a batch;
-    otherwise a command that lies open at the end is not run."""
+    """The parsed answer. `finished`: the model ended it, or it was cut after a batch; otherwise a
+    command that is still open at the end is not run."""
     cut = cut_of(_segments(text, language, finished=finished), language)
     if cut is None:
         segments = _segments(text, language, finished=finished)
@@ -405,7 +408,7 @@ def read_reply(text: str, language: Language, *, finished: bool) -> Reply:
 
 
 def cut_of(segments: Sequence[Segment], language: Language) -> int | None:
-    """Where the first batch with a look line ends; None where there is none."""
+    """Where the first batch with a look line ends; None if there is none."""
     for one in segments:
         if isinstance(one, Batch) and any(_looks(said, language) for said in one.commands):
             return one.end
@@ -429,7 +432,7 @@ def _commands(segments: Sequence[Segment]) -> tuple[Command, ...]:
 
 
 def _within_limit(commands: Sequence[Command]) -> list[Command]:
-    """The commands of a batch, its looks after the first MAX_LOOKS refused."""
+    """The commands of a batch, with look commands after the first MAX_LOOKS refused."""
     looks = 0
     found: list[Command] = []
     for one in commands:
@@ -449,8 +452,8 @@ def _one_look_too_many(said: Command) -> Command:
 
 
 class Cutter:
-    """Reads a stream and reports when nothing more is needed. Each line is read once, however
-    it is cut into pieces."""
+    """Reads a stream and reports when no more is needed. Each line is parsed once, however it is
+    split into pieces."""
 
     def __init__(self, language: Language) -> None:
         self._growing = Growing(Verbs(language.forms, language.aliases), language.looks)
@@ -458,12 +461,12 @@ class Cutter:
         self._has_arrow = self._is_known = False
 
     def takes_time(self, piece: str) -> bool:
-        """Whether reading the piece may take more than a moment: commands are read then."""
+        """Whether reading the piece may take long: commands are parsed then."""
         self._has_arrow = self._has_arrow or any(mark in piece for mark in ARROW_MARKS)
         return self._has_arrow and "\n" in piece
 
     def feed(self, piece: str) -> bool:
-        """Whether the first batch with a look line has ended, after `piece` has come."""
+        """Whether the first batch with a look line has ended after `piece`."""
         first, *more = piece.split("\n")
         self._rest.append(first)
         for line in more:

@@ -1,8 +1,8 @@
-"""LiteLLM, which is imported here alone, and only when it is used.
+"""LiteLLM, imported only in this module, and only when it is used.
 
-It is a transport behind the OpenAI-shaped adapter that answers in that shape, so limits, stops and
-the reading of answers are the same for all. It returns parsed pieces, so the stored answer of such
-a call is assembled from them and marked so.
+It is a transport behind the OpenAI adapter and answers in that shape, so limits, stops and the
+parsing of answers are the same for all. It returns parsed pieces, so the stored answer of such a
+call is assembled from them and marked as reassembled.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ _TAKEN = (
 
 @cache
 def _library() -> Any:
-    """LiteLLM without its looks at the network: price list, telemetry, model hubs."""
+    """LiteLLM with its network access switched off: price list, telemetry, model hubs."""
     os.environ |= {
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "HF_HUB_OFFLINE": "1",
@@ -51,8 +51,8 @@ def _library() -> Any:
 
 
 def _client(model: str, key: str, base: str | None, allow: Sequence[str]) -> Any:
-    """The client to pass to LiteLLM: it asks through a checked transport, follows no redirect
-    and reads no proxy from the environment."""
+    """The client that LiteLLM has to use: it sends through a checked transport, follows no
+    redirects and ignores proxies in the environment."""
     checked = CheckedTransport(allow)
     if model.partition("/")[0] in LITELLM_BY_SDK:
         sdk: Any = importlib.import_module("openai")
@@ -65,10 +65,10 @@ def _client(model: str, key: str, base: str | None, allow: Sequence[str]) -> Any
 
 
 class LiteLLMTransport(httpx.AsyncBaseTransport):
-    """Answers an OpenAI-shaped chat request by asking LiteLLM. Belongs to one event loop.
+    """Answers an OpenAI-shaped chat request with LiteLLM. Belongs to one event loop.
 
-    Only providers of `loom/rules/providers.py` are asked, with the participant's own key, and by a
-    client of ours, whose `CheckedTransport` checks each address. Raises Broken for all others.
+    Only providers in `loom/rules/providers.py` are called, with the participant's own key and
+    Heddle's client, whose `CheckedTransport` checks each address. Raises Broken for all others.
     """
 
     def __init__(self, allow: Sequence[str]) -> None:
@@ -103,7 +103,7 @@ class LiteLLMTransport(httpx.AsyncBaseTransport):
         return httpx.Response(200, headers={"transfer-encoding": "chunked"}, stream=stream)
 
     async def _base(self, url: str) -> str | None:
-        """The participant's own base_url, checked; None where it has none."""
+        """The participant's own base_url, checked; None if it has none."""
         base = next((url.removesuffix(one) for one in PATHS if url.endswith(one)), url)
         if base == NOWHERE:
             return None
@@ -116,12 +116,12 @@ class LiteLLMTransport(httpx.AsyncBaseTransport):
 
 
 def _demand_chat(litellm: Any, model: str) -> None:
-    """Refuses models that LiteLLM asks in another way than by a chat: those go out by clients
-    that it makes itself."""
+    """Refuses models that LiteLLM does not call as a chat, because it makes its own clients for
+    those."""
     provider, _, bare = model.partition("/")
     try:
         mode = litellm.get_model_info(model=bare, custom_llm_provider=provider).get("mode")
-    except Exception:  # LiteLLM raises a bare Exception for a model that its list does not hold
+    except Exception:  # LiteLLM raises a bare Exception for a model that is not in its list
         return
     if mode not in (None, "chat"):
         raise Broken(
@@ -151,7 +151,7 @@ class _Stream(httpx.AsyncByteStream):
         yield _event("[DONE]")
 
     async def aclose(self) -> None:
-        """Hangs up where the answer has not ended."""
+        """Closes the connection if the answer has not ended."""
         close = getattr(getattr(self._answer, "completion_stream", None), "aclose", None)
         if close is not None:
             await close()

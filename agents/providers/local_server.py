@@ -1,7 +1,8 @@
-"""The embedded model: SmolLM2 served on loopback, in a process of its own.
+"""The embedded model: SmolLM2, served on loopback in its own process, so that a native crash does
+not take the worker down.
 
-A native crash must not take others along. `python -m agents.providers.local_server --port N`
-prints `ready http://…/v1` once it answers, and ends on SIGTERM. Imports no Django.
+`python -m agents.providers.local_server --port N` prints `ready http://…/v1` once it answers, and
+ends on SIGTERM. Imports no Django.
 """
 
 import argparse
@@ -35,7 +36,7 @@ def weights() -> Path:
 
 
 def serve(host: str, port: int, threads: int) -> str:
-    """Starts the server inside this process; its base URL."""
+    """Starts the server inside this process; returns its base URL."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -52,7 +53,7 @@ def serve(host: str, port: int, threads: int) -> str:
     params.n_gpu_layers = 0
     params.fit_params = False
     params.ui = False
-    # By default any page of the web may read the answers; this one is asked by the worker.
+    # By default any web page could read the answers; only the worker needs to.
     params.cors_origins = f"http://{host}"
     params.cors_origins_explicit = True
     params.endpoint_slots = False
@@ -86,7 +87,7 @@ def main() -> None:
     sys.stdout.write(f"ready {serve(asked.host, asked.port, asked.threads)}\n")
     sys.stdout.flush()
     ended.wait()
-    # Its own threads do not end by themselves while a stream is running.
+    # The server's threads do not end on their own while a stream is running.
     os._exit(0)
 
 

@@ -1,6 +1,6 @@
-"""What an endpoint can do, found by tiny requests: each asks for one thing and looks at what comes.
-A few tokens each; nothing of a tree is sent. An owner begins it, and what is found is remembered
-with the participant; and which models an address has."""
+"""Finds out what an endpoint supports and which models it lists, with small requests that each
+test one thing. Each costs a few tokens; nothing of a tree is sent. An owner starts a probe, and
+the result is stored with the participant."""
 
 import asyncio
 from base64 import b64encode
@@ -53,13 +53,13 @@ SHA = "0" * 64  # by which the question names its image
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one small request."""
+    """The result of one small request."""
 
     events: tuple[StreamEvent, ...]
 
     @property
     def failure(self) -> Failure | None:
-        """Why it failed, None where it did not."""
+        """Why it failed, None if it did not."""
         return next((one for one in self.events if isinstance(one, Failure)), None)
 
     @property
@@ -75,17 +75,17 @@ class Answer:
 
 @dataclass(frozen=True)
 class Probe:
-    """An endpoint that is asked. `ask` holds address, model and key."""
+    """An endpoint that is tested. `ask` has its address, model and key."""
 
     provider: Provider
     ask: Ask
     transport: httpx.AsyncBaseTransport
-    bodies: list[bytes] = field(default_factory=list)  # of the last answer
+    bodies: list[bytes] = field(default_factory=list)  # bodies of the last answer
     plain: dict[float, bool] = field(default_factory=dict)  # by temperature, see `_is_steady`
 
     async def send(self, ask: Ask, *, as_it_is: bool = False, **more: object) -> Answer:
-        """What comes of one request, `more` in its body; what a server does not take is
-        left out, unless it is to be asked as it is."""
+        """The result of one request with the fields `more` in its body; fields that the server
+        refuses are left out, unless `as_it_is`."""
         adapter = self.provider.adapter()
         body = {**adapter.body(ask), **more}
         events: tuple[StreamEvent, ...] = ()
@@ -116,7 +116,7 @@ async def _chat(probe: Probe) -> bool:
 
 
 async def _completion(probe: Probe) -> bool:
-    # In this shape a prompt goes as a message; only a server with prompts completes.
+    # Anthropic's API sends a prompt as a message; only servers with a prompt endpoint complete.
     if probe.provider.name == "anthropic":
         return False
     return _answered(await probe.completion("One, two, three,"))
@@ -142,14 +142,14 @@ async def _system(probe: Probe) -> bool:
 
 
 async def _prefill(probe: Probe) -> bool:
-    """Whether a turn that has begun is continued, without its beginning being repeated."""
+    """Whether a begun message is continued without its beginning being repeated."""
     answer = await probe.chat(("user", "Count from one to five."), ("assistant", "One, two,"))
     return _answered(answer) and not answer.text.lstrip().lower().startswith("one")
 
 
 async def _continue_final(probe: Probe) -> bool:
-    """The same where the request says that the turn has only begun. A shape without such a
-    field cannot say it."""
+    """The same if the request says that the message has only begun. An API without such a field
+    cannot say it."""
     if probe.provider.name in ("anthropic", "litellm"):
         return False
     said = (("user", BEGINS), ("assistant", OPENING))
@@ -167,7 +167,7 @@ async def _instruction(probe: Probe) -> bool:
 
 
 async def _asked(probe: Probe, way: str) -> bool:
-    """Whether a chat that is asked to go on with a sentence does, and says nothing else."""
+    """Whether a chat that is asked to continue a sentence does so, and says nothing else."""
     messages = handed_over("", OPENING, way)
     answer = await probe.send(replace(probe.ask, messages=messages, max_tokens=3 * TOKENS))
     overlap = Overlap(OPENING, way)
@@ -184,11 +184,11 @@ async def _grammar(probe: Probe) -> bool:
     return answer.text.strip() == "yes"
 
 
-COLOURS = ("green", "red")  # blind ones that guess say blue or white, and not both of these
+COLOURS = ("green", "red")  # models that only guess say blue or white, and not both of these
 
 
 async def _images(probe: Probe) -> bool:
-    """Whether a model sees: it names the colours of two images."""
+    """Whether a model sees images: it names the colours of two."""
     words = f"Which colour has this image? Answer with one word. {image_reference(SHA, '')}"
     messages = ({"role": "user", "content": words},)
     for colour in COLOURS:
@@ -205,8 +205,8 @@ _STORY = ({"role": "user", "content": "Write na na na na na, then a word."},)
 
 
 def _sampler(name: str) -> Callable[[Probe], Awaitable[bool]]:
-    """Whether a server looks at a sampler: it takes a good value, and refuses one that is no
-    number; or it takes both, and answers visibly otherwise with an extreme value."""
+    """Whether a server uses a sampler: it accepts a valid value and refuses one that is not a
+    number; or it accepts both, and an extreme value visibly changes the answer."""
 
     async def check(probe: Probe) -> bool:
         if probe.provider.name == "anthropic" and name not in ("top_p", "top_k"):
@@ -226,8 +226,8 @@ def _sampler(name: str) -> Callable[[Probe], Awaitable[bool]]:
 
 
 async def _changes(probe: Probe, name: str, value: float) -> bool:
-    """Whether an extreme value shows: what narrows the choice, or a seed, makes a hot answer
-    steady; a penalty makes a cold one another."""
+    """Whether an extreme value has an effect: one that narrows the choice, or a seed, makes a hot
+    answer steady; a penalty changes a cold one."""
     fields = sampler_fields({name: value})
     if name.endswith("_penalty"):
         cold = replace(probe.ask, messages=_STORY, temperature=0.0)
@@ -239,7 +239,7 @@ async def _changes(probe: Probe, name: str, value: float) -> bool:
 
 
 async def _is_steady(probe: Probe, temperature: float) -> bool:
-    """Whether plain requests get the same answer twice; asked once for each temperature."""
+    """Whether plain requests get the same answer twice; tested once for each temperature."""
     if temperature not in probe.plain:
         ask = replace(probe.ask, messages=_STORY, temperature=temperature)
         first, second = await probe.send(ask), await probe.send(ask)
@@ -269,11 +269,11 @@ CHECKS: dict[str, Callable[[Probe], Awaitable[bool]]] = {
 }
 
 
-# What an endpoint answers at all, and which models it lists.
+# Whether an endpoint answers at all, and which models it lists.
 
 
 async def first_failure(probe: Probe) -> Failure | None:
-    """Why nothing can be asked at all; None where a chat or a completion is answered."""
+    """Why nothing can be requested at all; None if a chat or a completion is answered."""
     chat = await probe.chat(("user", "Say yes."))
     if chat.failure is None:
         return None
@@ -285,8 +285,8 @@ def _without(key: str, failure: Failure) -> Failure:
 
 
 async def models_of(probe: Probe, *, strict: bool = False) -> dict[str, int]:
-    """The models an endpoint lists, at most `MODELS`, with the tokens that each reads (0: it does
-    not say); none where it lists none. `strict`: a refusal raises Broken."""
+    """The models that an endpoint lists, at most `MODELS`, with their context in tokens (0: not
+    reported); none if it lists none. `strict`: a refusal raises Broken."""
     headers = probe.provider.adapter().outgoing(probe.ask, {}).headers
     request = httpx.Request(
         "GET",
@@ -316,7 +316,7 @@ def _is_name(value: object) -> bool:
 
 
 def _context_of(listed: dict[str, Any]) -> int:
-    """The tokens that a listed model reads, by the words that servers have for it; 0 for none."""
+    """The context of a listed model in tokens, by the names that servers use for it; 0 for none."""
     meta = listed.get("meta")
     for part in (listed, meta if isinstance(meta, dict) else {}):
         for name in CONTEXT_NAMES:
@@ -326,16 +326,16 @@ def _context_of(listed: dict[str, Any]) -> int:
     return 0
 
 
-# Begun by an owner, run by a worker.
+# Started by an owner, run by a worker.
 
 
 def start_listing(uid: str) -> None:
-    """Asks on the loop, without waiting for it."""
+    """Lists models on the loop, without waiting for the result."""
     asyncio.run_coroutine_threadsafe(_models_listed(uid), the_loop().loop)
 
 
 def run_listing(uid: str) -> None:
-    """The same, waited for."""
+    """The same, and waits for the result."""
     the_loop().run(_models_listed(uid))
 
 
@@ -361,14 +361,14 @@ async def _models_listed(uid: str) -> None:
 
 
 def start_probe(uid: str) -> None:
-    """Probes a participant's endpoint on the loop, without waiting for it."""
+    """Probes a participant's endpoint on the loop, without waiting for the result."""
     one = Participant.objects.filter(uid=uid, kind="model", archived_at__isnull=True).first()
     if one is not None:
         asyncio.run_coroutine_threadsafe(_probed(one), the_loop().loop)
 
 
 def run_probe(uid: str) -> None:
-    """The same, waited for."""
+    """The same, and waits for the result."""
     one = Participant.objects.filter(uid=uid, kind="model", archived_at__isnull=True).first()
     if one is not None:
         the_loop().run(_probed(one))
@@ -395,7 +395,7 @@ async def _probed(one: Participant) -> None:
 
 
 async def _listed(probe: Probe) -> dict[str, int]:
-    """What the endpoint lists; many small servers list nothing."""
+    """The models that the endpoint lists; many small servers list none."""
     try:
         return await models_of(probe)
     except Broken:

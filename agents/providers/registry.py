@@ -1,8 +1,8 @@
-"""The providers by name: which shape each speaks, and where it is when no base_url is given; the
-OpenAI-shaped API, which most of them speak; what is known of the provider of a participant; and the
-order that it is given, by which calls.
+"""The providers by name: which API each one uses, and its address if no base_url is given; the
+adapter for the OpenAI-shaped API, which most of them use; the settings of a participant's
+provider; and the orders from which calls are made.
 
-Another shape registers itself here; no code compares the name of a vendor.
+Another API registers itself here; no code compares the name of a vendor.
 """
 
 import asyncio
@@ -53,18 +53,18 @@ from loom.rules.node_values import described
 from loom.rules.provider_kinds import LOCAL_WINDOW, PROBED
 from loom.rules.providers import caches_from
 
-if TYPE_CHECKING:  # this is imported where no apps are loaded, too
+if TYPE_CHECKING:  # this module is also imported without loaded apps
     from loom.access import Actor
     from loom.models import Generation, Grove, Participant, Tree
 
 # The OpenAI-shaped API: chat and completions, streamed or whole.
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
-# How vLLM, SGLang and llama.cpp are asked to go on with the last message.
+# How vLLM, SGLang and llama.cpp are asked to continue the last message.
 GOES_ON: Body = {"continue_final_message": True, "add_generation_prompt": False}
 # Reasons that mean the answer was cut off rather than ended.
 _FILTERS = ("content_filter", "safety", "moderation")
-MOST_OF_PROMPT = 2048  # left to itself a completion endpoint ends after 16 tokens
+MOST_OF_PROMPT = 2048  # without a number a completion endpoint ends after 16 tokens
 
 
 class OpenAI:
@@ -99,14 +99,14 @@ class OpenAI:
         return body
 
     def outgoing(self, ask: Ask, body: Body) -> Outgoing:
-        """The request with its key."""
+        """The request including its key."""
         path = "completions" if ask.messages is None else "chat/completions"
         headers = {"authorization": ask.authorization} if ask.key else {}
         whole = in_each_part(body, partial(_filled, ask.images)) if ask.images else body
         return Outgoing.of_json(f"{ask.base_url.rstrip('/')}/{path}", headers, whole)
 
     async def events(self, exchange: Exchange) -> AsyncGenerator[StreamEvent, None]:
-        """Text, ends and usage as they come; a failure comes last. May raise Broken."""
+        """Text, ends and usage as they arrive; a failure comes last. May raise Broken."""
         if exchange.status != 200:
             yield await refusal(exchange)
             return
@@ -123,9 +123,9 @@ class OpenAI:
             yield event
 
     def adjusted(self, body: Body, failure: Failure) -> Body | None:
-        """Without `stream_options`, which older servers refuse, or a grammar that was not
-        taken, or a sampler, or images, or with the newer name of `max_tokens`, which some models
-        demand; None where none of them is the reason."""
+        """The body without `stream_options`, which older servers refuse, or without a refused
+        grammar, sampler or image, or with the newer name of `max_tokens`, which some models
+        require; None if none of them is the reason."""
         if failure.kind != "invalid":
             return None
         if "grammar" in failure.said and "grammar" in body:
@@ -161,7 +161,7 @@ def sampler_fields(samplers: Mapping[str, Any]) -> Body:
 
 
 def less(body: Body, said: str) -> Body | None:
-    """The body without the sampler that a refusal names; None where it names none."""
+    """The body without the sampler that a refusal names; None if it names none."""
     named = [name for name in (*PROBED, "repeat_penalty") if name in body and name in said]
     return {key: value for key, value in body.items() if key not in named} if named else None
 
@@ -174,7 +174,7 @@ class LiteLLM(OpenAI):
 
 
 class _Reader:
-    """Reads the events of one answer; knows which candidates have ended."""
+    """Reads the events of one answer; tracks which candidates have ended."""
 
     def __init__(self) -> None:
         self.is_done = False
@@ -225,7 +225,7 @@ class _Reader:
         if not self._cleaners and not self.is_done:
             yield Failure("server", "the answer was empty")
         elif open_ones and not self.is_done and not is_framed:
-            # Only the connection ended: nothing says whether the answer did.
+            # Only the connection ended: it is unknown whether the answer did.
             yield Failure("network", "the connection ended before the answer did")
         else:
             yield from (Finished(index) for index in open_ones)
@@ -260,10 +260,10 @@ def _usage(value: Any) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Provider:
-    """A vendor or a kind of server. `window`: paths are cut to so many tokens in front;
-    `shares`: one request may ask for many candidates; `completes`: it has a completion
-    endpoint beside the chat, so that each tree is continued in its own way; `opening`: the
-    prompt of a text that has not begun; `grammar`: it holds answers to one in GBNF."""
+    """A vendor or a kind of server. `window`: the start of paths is cut to this many tokens;
+    `shares`: one request can ask for several candidates; `completes`: it has a completion endpoint
+    beside the chat, so that each mode of tree uses its own; `opening`: the prompt for an empty
+    text; `grammar`: it supports GBNF."""
 
     name: str
     adapter: Callable[[], Adapter] = OpenAI
@@ -282,13 +282,13 @@ _providers: dict[str, Provider] = {}
 
 
 def register(provider: Provider) -> None:
-    """Makes a provider known by its name."""
+    """Registers a provider by its name."""
     _providers[provider.name] = provider
 
 
 def provider_of(name: str) -> Provider:
-    """The provider called `name`; an unknown one speaks the default shape at the base_url
-    its participant gives."""
+    """The provider called `name`; an unknown one uses the default API at the base_url of its
+    participant."""
     return _providers.get(name) or Provider(name)
 
 
@@ -301,7 +301,7 @@ register(Provider("litellm", adapter=LiteLLM, transport=LiteLLMTransport, base_u
 # are read within 5 s on two cores. Three candidates of one request share that reading; three
 # requests would be read one after the other (measured: first text after 4 s, or 4, 8 and 11).
 # An empty prompt for several candidates hangs that server, so a text begins after the
-# model's own mark between documents.
+# model's own separator of documents.
 EMBEDDED = Provider(
     "local",
     window=LOCAL_WINDOW,
@@ -315,7 +315,7 @@ EMBEDDED = Provider(
 
 
 def whom(participant: "Participant") -> tuple[Provider, str, str]:
-    """(provider, base_url, model) of a participant. Raises Broken where there is none."""
+    """(provider, base_url, model) of a participant. Raises Broken if there is none."""
     provider, base_url, model = addressed(participant)
     if not base_url and provider is EMBEDDED:
         raise Broken(Failure("absent", "The embedded model is not running."))
@@ -325,7 +325,7 @@ def whom(participant: "Participant") -> tuple[Provider, str, str]:
 
 
 def addressed(participant: "Participant") -> tuple[Provider, str, str]:
-    """The same where there may be no base_url."""
+    """The same, but base_url may be empty."""
     name, _, model = participant.model_ref.partition(":")
     own, local = participant.base_url, settings.LOCAL_MODEL_URL
     if name == "local" and own in ("", local):
@@ -338,44 +338,43 @@ _transports: dict[tuple[object, tuple[str, ...]], httpx.AsyncBaseTransport] = {}
 
 
 def transport_of(provider: Provider, allow: Sequence[str]) -> httpx.AsyncBaseTransport:
-    """The transport of a provider for a list of allowed addresses; kept, with its
-    connections."""
+    """The transport of a provider for a list of allowed addresses; cached, with its connections."""
     way = provider.transport, tuple(allow)
     if way not in _transports:
         _transports[way] = provider.transport(allow)
     return _transports[way]
 
 
-# What the provider of a participant takes, and its settings.
+# Limits and settings of a participant's provider.
 
 
-SMALL_RESERVE = 512  # tokens of a small model's context that are kept for the answer
-SEES = "images"  # what a probe remembers of a model that sees
+SMALL_RESERVE = 512  # tokens of a small model's context that are reserved for the answer
+SEES = "images"  # the capability that a probe stores for a model that sees images
 T = TypeVar("T")
 
 
 def limit_of(provider: Provider, agent: "Participant", grove: "Grove") -> int:
-    """How many tokens a request to a participant of the grove may have."""
+    """The most tokens that a request to a participant of the grove may have."""
     if provider.context:
         return provider.context - SMALL_RESERVE
     return agent.context_limit - number_of(grove.settings, "truncation_reserve")
 
 
 def sees(participant: "Participant") -> bool:
-    """Whether images are sent to this model: by a chat, and only where a probe or an owner says
-    that it sees."""
+    """Whether this model is sent images: only by a chat, and if a probe or an owner says that it
+    sees them."""
     return SEES in participant.capabilities and participant.endpoint == "chat"
 
 
 def said(text: str, reader: "Participant") -> str:
-    """The text as the reader is sent it: images by name where it sees, in words for all others."""
+    """The text as the reader is sent it: images by name if it sees them, else described in
+    words."""
     return text if sees(reader) else described(text)
 
 
 def configuration_of(participant: "Participant", strategy: str | None) -> str:
-    """The hash of the settings a call was made with; `strategy` of prose, None in a dialogue.
-
-    See docs/model.md §2.1, §11.
+    """The hash of the settings of a call; `strategy` for prose, None in a dialogue. See
+    docs/model.md §2.1, §11.
     """
     return node_values.sha256(
         {
@@ -392,16 +391,16 @@ def configuration_of(participant: "Participant", strategy: str | None) -> str:
 
 
 def first_of(*values: T | None) -> T | None:
-    """The first value that is not None; None where all are."""
+    """The first value that is not None; None if all are."""
     return next((value for value in values if value is not None), None)
 
 
-# The order of a generation: what is asked of which provider with which settings, by which calls.
+# The order of a generation: the request, its provider and settings, and its calls.
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Who is asked, and where."""
+    """The participant that is asked, and its provider."""
 
     provider: Provider
     base_url: str
@@ -410,7 +409,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Order:
-    """A request to be made: who it is for, of what, with which settings."""
+    """A request to be made: its participant, its content and its settings."""
 
     provider: Provider
     reading: Reading
@@ -419,36 +418,36 @@ class Order:
     left_out: str = ""  # settings that are not sent
     note: str = ""
     purpose: str = "continue"
-    text: str = ""  # of a buffer, which a chat goes on with
+    text: str = ""  # of a buffer, which a chat continues
     portions: tuple[Portion, ...] = ()  # its sections, for people
-    until: datetime | None = None  # of a round: when the time of its turn is over
-    allow: tuple[str, ...] = ()  # what may be called although it is private
+    until: datetime | None = None  # of a round: when the time of its turn ends
+    allow: tuple[str, ...] = ()  # private addresses that may be called
     sees: "tuple[Actor, Tree] | None" = None  # whose images are sent along, and where
 
     @property
     def strategy(self) -> str:
-        """How a buffer is handed over; "" for anything else."""
+        """How a buffer is sent; "" for anything else."""
         return self.reading.strategy or "" if self.purpose == "continue" else ""
 
     def overlap(self) -> Overlap | None:
-        """Where an answer meets the buffer; None where it is as it comes."""
+        """How the start of an answer is matched with the buffer; None if it is used as it is."""
         return Overlap(self.text, self.strategy) if self.text else None
 
     @property
     def tokens(self) -> int:
-        """About how many tokens are sent: a quarter of the bytes."""
+        """The approximate number of tokens sent: a quarter of the bytes."""
         said = (one["content"] for one in self.ask.messages or ())
         return len("".join([self.ask.prompt or "", *said]).encode()) // 4
 
     def shared(self, many: int) -> "Order":
-        """The same for many candidates in one answer."""
+        """The same, for many candidates in one answer."""
         return replace(self, ask=replace(self.ask, many=many))
 
 
 @dataclass(frozen=True)
 class Held:
-    """Generations that this worker runs by one call, under one lease. `primes` is set by the
-    first word of this call; `waits_for` by that of another, which reads the same path first,
+    """Generations that this worker runs with one call, under one lease. `primes` is set at the
+    first word of this call; `waits_for` is that of another call, which reads the same path first,
     so that the provider has it in its cache."""
 
     lease: str
@@ -459,13 +458,13 @@ class Held:
 
     @property
     def lane(self) -> str:
-        """The lane that has a place again when this ends."""
+        """The lane that gets a free place when this ends."""
         return self.generations[0].lane
 
 
 def by_calls(lease: str, going: list["Generation"], order: Order) -> list[Held]:
-    """One call for all where the provider shares them out, else a call for each; the first
-    goes ahead where the others then read its path from the provider's cache."""
+    """One call for all if the provider shares them out, else a call for each; the first is sent
+    ahead if the others can then read its path from the provider's cache."""
     if order.provider.shares and len(going) > 1:
         return [Held(lease, tuple(going), order.shared(len(going)))]
     calls = [Held(lease, (one,), order) for one in going]

@@ -1,10 +1,10 @@
-"""The one way out: the asyncio loop of the worker, where every provider call runs; an httpx
-transport that resolves once, checks and pins the address; and a request over it with its answer,
+"""All outgoing calls: the asyncio loop of the worker, where every provider call runs; an httpx
+transport that resolves a name once, checks and pins the address; and a request with its answer,
 with limits of size and time.
 
-The loop has a thread of its own. A loop for each task would leave connections that belong to
-loops that are gone. Rows are read and written beside it, in threads that give their database
-connection back, and again where the database is busy.
+The loop has its own thread: a loop for each task would leave connections that belong to closed
+loops. Rows are read and written in other threads, which return their database connection, and
+retry if the database is busy.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ from loom.rules.providers import (
 )
 
 log = logging.getLogger("heddle.run")
-PATIENCE_S = 90.0  # a stall of the database is no reason to end a generation
+PATIENCE_S = 90.0  # seconds; a stall of the database must not end a generation
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -55,7 +55,7 @@ class LoopThread:
         self.loop = uvloop.new_event_loop()
         self.rows = ThreadPoolExecutor(8, thread_name_prefix="rows")
         self.reading = ThreadPoolExecutor(2, thread_name_prefix="reading")
-        # What begins may have to assemble a long request; what goes on does not wait for it.
+        # Beginning may mean to assemble a long request; running calls do not wait for it.
         self.beginning = ThreadPoolExecutor(8, thread_name_prefix="begin")
         thread = threading.Thread(target=self._run, name="providers", daemon=True)
         thread.start()
@@ -65,12 +65,12 @@ class LoopThread:
         self.loop.run_forever()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs `work` on the loop and waits for it; for other threads than the loop's."""
+        """Runs `work` on the loop and waits for it; only for other threads than the loop's."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
 
 def the_loop() -> LoopThread:
-    """The process's loop, started on first use."""
+    """The loop of this process, started on first use."""
     with _lock:
         if not _started:
             _started.append(LoopThread())
@@ -78,13 +78,13 @@ def the_loop() -> LoopThread:
 
 
 async def in_thread(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-    """Runs what reads or writes rows, beside the loop."""
+    """Runs a function that reads or writes rows in a thread beside the loop."""
     run = partial(_giving_back, partial(work, *args, **named))
     return await asyncio.get_running_loop().run_in_executor(the_loop().rows, run)
 
 
 async def in_beginning(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-    """The same for what begins."""
+    """The same for generations that begin."""
     run = partial(_giving_back, partial(work, *args, **named))
     return await asyncio.get_running_loop().run_in_executor(the_loop().beginning, run)
 
@@ -97,22 +97,22 @@ def _giving_back(work: Callable[[], T]) -> T:
 
 
 async def in_reading(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-    """Runs what reads text and no rows, beside the loop: a database that hangs does not hold
-    it up, and it holds up no row."""
+    """Runs a function that parses text and uses no rows in a thread of its own pool, so that it
+    neither waits for a slow database nor delays writes."""
     read = partial(work, *args, **named)
     return await asyncio.get_running_loop().run_in_executor(the_loop().reading, read)
 
 
 def _give_back() -> None:
-    """Gives a pooled connection back. One to SQLite is kept, since a new one costs 1 ms at
-    every write, unless it failed."""
+    """Returns a pooled connection. A connection to SQLite is kept unless it failed, because a new
+    one costs 1 ms at every write."""
     if connection.vendor != "sqlite" or connection.errors_occurred:
         connection.close()
 
 
 def persistently(write: Callable[[], T]) -> T:
-    """`write`, tried again for PATIENCE_S where the database was busy; the sweeper is the
-    second net."""
+    """Runs `write`, and retries for PATIENCE_S if the database is busy; after that the sweeper
+    does it."""
     until = time.monotonic() + PATIENCE_S
     pause_s = 0.2
     while True:
@@ -131,7 +131,7 @@ RESOLVE_S = 10
 
 
 async def ask_system(host: str, port: int) -> Sequence[str]:
-    """The addresses the system's resolver gives for `host`, in its order."""
+    """The addresses that the system's resolver returns for `host`, in its order."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[4][0]) for address in found))
@@ -140,7 +140,7 @@ async def ask_system(host: str, port: int) -> Sequence[str]:
 async def checked_addresses(
     target: Target, allow: Sequence[str], resolve: Resolve = ask_system
 ) -> list[Address]:
-    """The addresses to connect to, in order. One bad answer spoils them all, so that a name
+    """The addresses to connect to, in order. A single bad one refuses them all, so that a name
     cannot mix a public address with a private one. Raises Broken."""
     addresses = [target.literal] if target.literal is not None else await _ask(target, resolve)
     for address in addresses:
@@ -167,7 +167,7 @@ async def _ask(target: Target, resolve: Resolve) -> list[Address]:
 
 
 def is_public(address: Address) -> bool:
-    """Whether anybody may have this address: connections to others are never kept open."""
+    """Whether the address is public: connections to others are never kept open."""
     return not not_public(address)
 
 
@@ -186,24 +186,23 @@ def _trusted() -> SSLContext:
 
 @cache
 def _unused() -> SSLContext:
-    """For plain http, where httpx would make a new one each time and never use it."""
+    """A TLS context for plain http, because httpx would otherwise make a new one each time."""
     return SSLContext(PROTOCOL_TLS_CLIENT)
 
 
 @dataclass(frozen=True)
 class _Way:
-    """A checked address under the name it was asked by. Connections are kept by way, so that
-    two names behind one address never share one."""
+    """A checked address with the name that was resolved to it. Connections are kept for each such
+    pair, so that two names with the same address never share one."""
 
     target: Target
     address: Address
 
 
 class CheckedTransport(httpx.AsyncBaseTransport):
-    """Sends requests to checked addresses only. Belongs to one event loop.
-
-    Raises Broken where an address may not be called or a name has none, and httpx's own
-    errors for what happens after that.
+    """Sends requests to checked addresses only. Belongs to one event loop. Raises Broken if an
+    address may not be called or a name has none, and httpx's own errors for what happens after
+    that.
     """
 
     def __init__(self, allow: Sequence[str], resolve: Resolve = ask_system) -> None:
@@ -212,7 +211,7 @@ class CheckedTransport(httpx.AsyncBaseTransport):
         self._kept: dict[_Way, httpx.AsyncHTTPTransport] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The answer of the first checked address that takes the connection."""
+        """The answer of the first checked address that accepts the connection."""
         target = _target_of(request)
         addresses = await checked_addresses(target, self._allow, self._resolve)
         for address in addresses[:-1]:
@@ -235,7 +234,7 @@ class CheckedTransport(httpx.AsyncBaseTransport):
     def _kept_for(self, way: _Way) -> httpx.AsyncHTTPTransport:
         if way not in self._kept:
             while len(self._kept) >= KEPT_TRANSPORTS:
-                # Not closed: an answer may still come over it. Its sockets go with it.
+                # Not closed: an answer may still arrive over it. Its sockets are closed with it.
                 del self._kept[next(iter(self._kept))]
             self._kept[way] = _new_transport(way, idle=8)
         return self._kept[way]
@@ -266,7 +265,7 @@ def _new_transport(way: _Way, *, idle: int) -> httpx.AsyncHTTPTransport:
 
 
 def _pinned(request: httpx.Request, way: _Way) -> httpx.Request:
-    """The request to the address itself; the Host header and the name in TLS stay."""
+    """The request to the address itself; the Host header and the TLS server name stay."""
     extensions = {**request.extensions, "sni_hostname": way.target.host}
     return httpx.Request(
         request.method,
@@ -277,7 +276,7 @@ def _pinned(request: httpx.Request, way: _Way) -> httpx.Request:
     )
 
 
-# One request and its answer, as it comes: exact bytes, limits of size and time.
+# One request and its answer as it arrives: exact bytes, limits of size and time.
 
 
 TRAILER_S = 2.0
@@ -286,8 +285,8 @@ Unpack = Callable[[bytes, int], bytes]
 
 @dataclass(frozen=True)
 class Limits:
-    """How long and how much: `first_s` until the first piece of text, `idle_s` between two
-    signs of life, `total_s` for everything; `body_bytes` as received and as unpacked."""
+    """Limits of an answer: `first_s` until the first piece of text, `idle_s` between two signs of
+    life, `total_s` for everything; `body_bytes` as received and as unpacked."""
 
     connect_s: float = 10
     first_s: float = 120
@@ -306,8 +305,8 @@ class Outgoing:
 
     @classmethod
     def of_json(cls, url: str, headers: dict[str, str], body: dict[str, Any]) -> "Outgoing":
-        """A request of JSON with these headers besides the usual ones. Characters of other scripts
-        go as they are: fewer bytes, and legible in the record."""
+        """A JSON request with these headers in addition to the usual ones. Characters of other
+        scripts are not escaped: fewer bytes, and readable when stored."""
         sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         return cls(url, {**_HEADERS, **headers}, sent.encode())
 
@@ -321,7 +320,7 @@ _HEADERS = {
 
 
 class Clock:
-    """What is left of the limits while an answer comes."""
+    """The remaining time while an answer arrives."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -332,15 +331,15 @@ class Clock:
         self._idle_s = limits.idle_s
 
     def text_came(self) -> None:
-        """From now on the limit is that between two signs of life."""
+        """From now on the limit between two signs of life applies."""
         self._has_text = True
 
     def text_ended(self) -> None:
-        """Only counts may come now; they are not waited for long."""
+        """Only token counts can follow, and they are not waited for long."""
         self._idle_s = min(self._idle_s, TRAILER_S)
 
     def deadline(self) -> float:
-        """The loop's time until which the next sign of life must come."""
+        """The time (of the loop) by which the next sign of life must arrive."""
         now = asyncio.get_running_loop().time()
         idle = now + self._idle_s
         return min(self._end, idle if self._has_text else self._first)
@@ -357,7 +356,7 @@ class Clock:
 
 @dataclass
 class Exchange:
-    """An answer as it comes. `body` grows with `chunks()` and holds the exact bytes, transfer
+    """An answer as it arrives. `body` grows with `chunks()` and contains the exact bytes, transfer
     coding removed."""
 
     response: httpx.Response
@@ -377,11 +376,11 @@ class Exchange:
 
     @property
     def is_framed(self) -> bool:
-        """Whether a whole body can be distinguished from one that broke off."""
+        """Whether a whole body can be told from one that broke off."""
         return "transfer-encoding" in self.headers or "content-length" in self.headers
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it comes, content coding removed. Raises Broken."""
+        """The body as it arrives, content coding removed. Raises Broken."""
         unpack = _unpacker(self.headers.get("content-encoding", ""))
         room = self.limits.body_bytes
         stream = aiter(self.response.stream)  # type: ignore[arg-type]
@@ -412,7 +411,7 @@ class Exchange:
 async def exchange(
     transport: httpx.AsyncBaseTransport, outgoing: Outgoing, limits: Limits
 ) -> AsyncIterator[Exchange]:
-    """Sends a POST and gives its answer once the headers are there. Raises Broken."""
+    """Sends a POST request and yields its answer once the headers arrived. Raises Broken."""
     clock = Clock(limits)
     waits = {"connect": limits.connect_s, "read": None, "write": 60.0, "pool": limits.connect_s}
     with broken_by():
@@ -454,7 +453,7 @@ def _plain_words(error: Exception) -> str:
 
 
 class _Zlib:
-    """Unpacks gzip and zlib, at most so many bytes at once."""
+    """Unpacks gzip and zlib, at most a given number of bytes at once."""
 
     def __init__(self) -> None:
         self._zlib = zlib.decompressobj(zlib.MAX_WBITS | 32)
@@ -471,7 +470,8 @@ def _as_it_is(raw: bytes, room: int) -> bytes:
 
 
 def _unpacker(coding: str) -> Unpack:
-    """What takes the content coding off; only `identity` is asked for, some send more."""
+    """The decoder of the content coding; only `identity` is requested, but some servers send
+    others."""
     if coding.lower() in ("", "identity"):
         return _as_it_is
     if coding.lower() in ("gzip", "x-gzip", "deflate"):

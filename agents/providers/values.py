@@ -1,6 +1,6 @@
-"""What a provider is asked, and what comes of it, as plain values: pieces of text, ends, counts;
-and why a call gave no answer, read from a status or from a server's words, with what people are
-told of it."""
+"""Plain values of a provider call: the request, and the pieces of text, ends and counts of its
+answer; and failures, derived from a status or from a server's words, with the sentences that
+people read."""
 
 import math
 import re
@@ -87,8 +87,8 @@ _WORDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a call gave no (whole) answer. `said` is the provider's own sentence or ours;
-    `refused`: the address may not be called; `absent`: nothing is configured or running."""
+    """Why a call gave no (whole) answer. `said` is the provider's sentence or Heddle's; `refused`:
+    the address may not be called; `absent`: nothing is configured or running."""
 
     kind: Kind
     said: str = ""
@@ -128,7 +128,7 @@ def _long(seconds: float) -> str:
 
 
 class Broken(Exception):
-    """Carries a failure through the code between a socket and an adapter; goes no further."""
+    """Carries a failure from the socket code to an adapter; adapters catch it."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.said)
@@ -136,7 +136,7 @@ class Broken(Exception):
 
 
 def without_traceback(said: str) -> str:
-    """What was said before a traceback of Python begins in it."""
+    """The text before the beginning of a Python traceback in it."""
     found = _TRACEBACK.search(said)
     if found is None:
         return said
@@ -144,9 +144,8 @@ def without_traceback(said: str) -> str:
 
 
 def of_status(status: int, said: str, *, code: str = "", retry_after: str = "") -> Failure:
-    """The failure that an HTTP status and the words beside it mean.
-
-    `code` is the provider's own code or type; `retry_after` the header, seconds or a date.
+    """The failure for an HTTP status and the text sent with it. `code` is the provider's own code
+    or type; `retry_after` is the header, seconds or a date.
     """
     kept = without_traceback(said)[:500]
     return Failure(_kind(status, f"{code} {said}"), kept, _seconds(retry_after))
@@ -165,7 +164,7 @@ def _kind(status: int, words: str) -> Kind:
 
 
 def of_words(said: str, code: str = "") -> Failure:
-    """The failure that an error inside a stream means, where there is no status."""
+    """The failure for an error inside a stream, which has no status."""
     words = f"{code} {said}"
     numbers = re.search(r"\b([45]\d\d)\b", code)
     if numbers:
@@ -177,7 +176,7 @@ def of_words(said: str, code: str = "") -> Failure:
 
 
 def _seconds(header: str) -> float | None:
-    """The seconds of a Retry-After header, given as such or as a date. At most an hour."""
+    """The seconds of a Retry-After header, a number or a date. At most an hour."""
     try:
         seconds = float(header)
     except ValueError:
@@ -189,14 +188,13 @@ def _seconds(header: str) -> float | None:
 
 
 _TRIES = {"server": 3, "network": 3, "rate": 3, "timeout": 2}
-PATIENCE_S = 60  # a provider that asks for more is not waited for
+PATIENCE_S = 60  # seconds; a provider that asks for a longer wait is not retried
 
 
 def wait_before_next(failure: Failure, made: int, backoff_s: float = 0.5) -> float | None:
-    """How many seconds to wait before another attempt after `made` of them; None: no other.
-
-    Only before the first text came. Server, network and rate three tries, timeout one more;
-    after the time the provider asks for, if it says one.
+    """How many seconds to wait before the next attempt, after `made` attempts; None: no further
+    attempt. Only used before the first text arrived. Server, network and rate failures are tried
+    three times, a timeout twice; after the time that the provider asks for, if any.
     """
     if made >= _TRIES.get(failure.kind, 1):
         return None
@@ -205,13 +203,13 @@ def wait_before_next(failure: Failure, made: int, backoff_s: float = 0.5) -> flo
     return 4 * backoff_s if failure.kind == "rate" else backoff_s * 2.0 ** (made - 1)
 
 
-# What an adapter is asked, and what it reports while an answer comes.
+# The request that an adapter gets, and the events that it reports.
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """A message by its blocks. `kept` names blocks, from 1: everything up to such a block
-    stays as it is in later requests."""
+    """A message as blocks. `kept` are numbers of blocks, from 1: everything up to such a block
+    stays the same in later requests."""
 
     role: str
     texts: tuple[str, ...]
@@ -228,12 +226,11 @@ class Picture:
 
 @dataclass(frozen=True)
 class Ask:
-    """A request in a provider's own words, but for its shape. `messages` for a chat,
-    `prompt` for a completion; `many` candidates in one answer; `grammar` in GBNF, to
-    which the answer is held; `samplers` by the names of loom.rules.providers. `blocks` are
-    the messages but the system's once more, for providers that take them apart; `goes_on`:
-    with the last message, the model's own. `images`, by hash, go where a text of the user names
-    them; every other text says in words what they show."""
+    """A request, independent of the API. `messages` for a chat, `prompt` for a completion; `many`
+    candidates in one answer; `grammar` in GBNF, which the answer must match; `samplers` by the
+    names in loom.rules.providers. `blocks` are the messages except the system's, as blocks, for
+    providers that need them; `goes_on`: the last message is the model's own, to be continued.
+    `images`, by hash, are sent where a user text names them; other texts describe them in words."""
 
     base_url: str
     model: str
@@ -253,14 +250,14 @@ class Ask:
 
     @property
     def authorization(self) -> str:
-        """What the header of that name holds."""
+        """The value of the Authorization header."""
         basic = b64encode(self.key.encode()).decode()
         return f"Basic {basic}" if self.auth == "basic" else f"Bearer {self.key}"
 
 
 @dataclass(frozen=True)
 class Delta:
-    """Text that came for the candidate `index` (from 0)."""
+    """Text that arrived for the candidate `index` (from 0)."""
 
     text: str
     index: int = 0
@@ -268,7 +265,7 @@ class Delta:
 
 @dataclass(frozen=True)
 class Finished:
-    """The candidate `index` is whole. `reason` is the provider's: stop, length, …"""
+    """The candidate `index` is complete. `reason` is the provider's: stop, length, …"""
 
     index: int = 0
     reason: str = "stop"
@@ -276,7 +273,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens as the provider counted them: of one candidate, or (None) of the whole answer."""
+    """Tokens as counted by the provider: for one candidate, or (None) for the whole answer."""
 
     counts: dict[str, int]
     index: int | None = None
@@ -292,14 +289,14 @@ class Adapter(Protocol):
     """One shape of API. A failure is reported as the last event, never raised."""
 
     name: str
-    is_exact: bool  # whether the bytes that come are the provider's own
+    is_exact: bool  # whether the received bytes are the provider's own
 
     def body(self, ask: Ask) -> Body:
         """The JSON of the request."""
         ...
 
     def outgoing(self, ask: Ask, body: Body) -> "Outgoing":
-        """The request with its key."""
+        """The request including its key."""
         ...
 
     def events(self, exchange: "Exchange") -> AsyncGenerator[StreamEvent, None]:
@@ -307,5 +304,6 @@ class Adapter(Protocol):
         ...
 
     def adjusted(self, body: Body, failure: Failure) -> Body | None:
-        """The body without what this server does not take, if that is why it failed."""
+        """The body without what this server does not accept, if that is why it failed; else
+        None."""
         ...

@@ -1,5 +1,5 @@
-"""Searching the web: what each kind of service is asked and what it answers, in one shape; and a
-search that a line asks for."""
+"""Searching the web: the request and the answer of each kind of service, in one common form; and
+the search of a line."""
 
 import asyncio
 import html
@@ -29,7 +29,7 @@ from loom.rules.errors import CommandError
 from loom.rules.provider_kinds import search_service
 
 LIMITS = Limits(connect_s=8, first_s=15, idle_s=15, total_s=18, body_bytes=2 * 1024 * 1024)
-MOST_ASKED = 20  # results of one request, of which those of other hosts are left out
+MOST_ASKED = 20  # results of one request; those of other hosts are left out afterwards
 TITLE, ADDRESS = 200, 500  # characters
 EXCERPT = {"basic": 300, "deep": 1_200}  # characters of a result
 _SPACES = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -38,8 +38,8 @@ _TAGS = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 
 @dataclass(frozen=True)
 class Question:
-    """What is searched for: `include` and `exclude` are hosts such as `example.org`, which stand
-    for those below them too."""
+    """The query; `include` and `exclude` are hosts such as `example.org`, including their
+    subdomains."""
 
     query: str
     depth: str = "basic"
@@ -50,7 +50,7 @@ class Question:
 
     @property
     def with_hosts(self) -> str:
-        """The query with its hosts in the words that search engines have for them."""
+        """The query with its hosts in the syntax of search engines."""
         wanted = " OR ".join(f"site:{one}" for one in self.include)
         inside = f"({wanted})" if len(self.include) > 1 else wanted
         others = [f"-site:{one}" for one in self.exclude]
@@ -68,7 +68,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class Where:
-    """The service that is asked: the name of its kind, its address and its key."""
+    """A search service: the name of its kind, its address and its key."""
 
     kind: str
     url: str
@@ -78,8 +78,8 @@ class Where:
 async def found_by(
     where: Where, question: Question, transport: httpx.AsyncBaseTransport
 ) -> list[Hit]:
-    """What a service finds, best first, at most `question.most`. Raises Broken; a key is in no
-    sentence of it."""
+    """The results of a service, best first, at most `question.most`. Raises Broken; no message
+    contains a key."""
     service = _SERVICES[where.kind]
     rows: list[Any] = []
     try:
@@ -112,7 +112,7 @@ async def _answer(request: httpx.Request, transport: httpx.AsyncBaseTransport) -
     return value
 
 
-# What services say by statuses of their own: Tavily's two limits of a plan.
+# Statuses with a special meaning: the two limits of Tavily's plans.
 _OF_STATUS: dict[int, Kind] = {432: "credit", 433: "credit"}
 
 
@@ -136,8 +136,8 @@ def _refused(failure: Failure, status: int, body: bytes) -> Failure:
 
 @dataclass(frozen=True)
 class _Service:
-    """How one kind of service is asked and read. `rows` are its results as it gives them, and
-    `words` the fields of a title, an address and an excerpt."""
+    """The request and the parsing of one kind of service. `rows` returns its results, and `words`
+    are the fields of a title, an address and an excerpt."""
 
     request: Callable[[Where, Question, int], httpx.Request]
     rows: Callable[[Mapping[str, Any], Question], list[Any]]
@@ -197,7 +197,7 @@ def _list(value: object) -> list[Any]:
 
 
 def _of_brave(answer: Mapping[str, Any], question: Question) -> list[Any]:
-    """News are listed at the top, everything else under `web`."""
+    """News results are at the top level, all others under `web`."""
     web = answer.get("web")
     return _list(answer.get("results") or (web.get("results") if isinstance(web, dict) else None))
 
@@ -219,7 +219,7 @@ _SERVICES: dict[str, _Service] = {
 
 
 def _hit(service: _Service, row: object, question: Question) -> Hit | None:
-    """A result as it is shown; None for one without an address of the web."""
+    """A result as it is shown; None for one without a web address."""
     if not isinstance(row, dict):
         return None
     title, url, excerpt = (row.get(name) for name in service.words)
@@ -232,7 +232,7 @@ def _hit(service: _Service, row: object, question: Question) -> Hit | None:
 
 
 def _plain(text: str) -> str:
-    """In one line, without tags and the marks of HTML."""
+    """The text in one line, without HTML tags and entities."""
     return _SPACES.sub(" ", html.unescape(_TAGS.sub("", text[:20_000]))).strip()
 
 
@@ -241,7 +241,7 @@ def _cut(text: str, length: int) -> str:
 
 
 def _host(url: str) -> str:
-    """The host of an address of the web; "" of any other."""
+    """The host of a web address; "" for any other."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -259,7 +259,7 @@ def _is_wanted(hit: Hit, question: Question) -> bool:
     return not is_of(question.exclude) and (not question.include or is_of(question.include))
 
 
-# A search that a line asks for, answered at its step.
+# The search of a line, whose answer is stored in the line's step.
 
 
 _SAID = {
@@ -278,12 +278,12 @@ _CODES = {"rate": "LIMIT_EXCEEDED", "credit": "LIMIT_EXCEEDED", "invalid": "INVA
 
 
 def start_search(uid: str) -> None:
-    """Searches on the loop, without waiting for it."""
+    """Searches on the loop, without waiting for the result."""
     asyncio.run_coroutine_threadsafe(_searched(uid), the_loop().loop)
 
 
 def run_search(uid: str) -> None:
-    """The same, waited for."""
+    """The same, and waits for the result."""
     the_loop().run(_searched(uid))
 
 
@@ -326,7 +326,7 @@ async def _found(row: WebSearch, service: SearchService) -> str:
 
 
 def _error(failure: Failure) -> dict[str, Any]:
-    """Why a search failed, as a refusal of its line."""
+    """The refusal of a line whose search failed."""
     if failure.kind == "refused":
         return failure.error
     message, hint = _SAID.get(failure.kind, _UNAVAILABLE)

@@ -1,4 +1,4 @@
-"""The caller's own account over the API: name, keys, browsers, settings."""
+"""The caller's own account in the API: name, keys, browsers, settings."""
 
 from dataclasses import asdict
 from typing import Any, get_args
@@ -24,11 +24,11 @@ from loom.rules.errors import CommandError
 from loom.rules.limits import Scope
 from loom.rules.node_values import instant
 
-# What is sent.
+# Request bodies.
 
 
 class SettingsChanged(Part):
-    """What changes of the caller's own settings; values as `GET settings` gives them."""
+    """Changes to the caller's own settings; values as in `GET settings`."""
 
     name: str = Field("", max_length=people.MAX_SHOWN)
     theme: options.Theme = "system"
@@ -48,8 +48,8 @@ class SettingsChanged(Part):
 
 
 class KeySent(Body):
-    """What an API key is called, what it may do at most (`read`: look; `write`: what a writer
-    may; `owner`: all that you may), and after how many days it ends (null: never)."""
+    """A new API key: its name, the most it may do (`read`: read only; `write`: as a writer;
+    `owner`: everything that you may do), and the days until it expires (null: never)."""
 
     name: str = Field(min_length=1, max_length=people.MAX_KEY_NAME)
     scope: Scope = "owner"
@@ -57,14 +57,14 @@ class KeySent(Body):
 
 
 class PasswordSent(Body):
-    """The old password (empty where there is none yet) and the new one."""
+    """The old password (empty if there is none yet) and the new one."""
 
     old: str = Field("", max_length=1000)
     new: str = Field(min_length=people.MIN_PASSWORD, max_length=1000)
 
 
 class Me(BaseModel):
-    """Who calls."""
+    """The caller."""
 
     user: str
     name: str
@@ -119,7 +119,7 @@ def _key(key: ApiKey) -> dict[str, object]:
 
 
 class Key(BaseModel):
-    """An API key; `hint` is its end, to know it by."""
+    """An API key; `hint` is its last characters, to recognise it by."""
 
     id: str
     name: str
@@ -131,7 +131,7 @@ class Key(BaseModel):
 
 
 class NewKey(Key):
-    """The same with the key itself, which is shown this once."""
+    """The same with the key itself, which is shown only once."""
 
     key: str
 
@@ -140,7 +140,7 @@ class NewKey(Key):
 @operation(
     "POST",
     "account make_key",
-    "Make an API key, shown this once",
+    "Make an API key, shown only once",
     body=KeySent,
     answers=NewKey,
     status=201,
@@ -160,7 +160,7 @@ def api_keys(request: Request) -> Response:
 @operation("DELETE", "account revoke_key", "Revoke an API key", answers=responses.Gone)
 @api_view(["DELETE"])
 def api_key(request: Request, uid: str) -> Response:
-    """Ends a key at once. A key can end itself only."""
+    """Revokes a key. A key can only revoke itself."""
     if not (isinstance(request.auth, ApiKey) and request.auth.uid == uid):
         demand_browser(request, "can revoke itself only")
     people.revoke_key(user_of(request), uid)
@@ -168,7 +168,7 @@ def api_key(request: Request, uid: str) -> Response:
 
 
 class Session(BaseModel):
-    """A signed-in browser; `here` is the one that asks."""
+    """A signed-in browser; `here` marks the one that sent the request."""
 
     id: str
     agent: str
@@ -210,13 +210,13 @@ def session(request: Request, uid: str) -> Response:
     return Response({"ok": True})
 
 
-# The caller's own settings over the API: name, theme, language, how the page looks.
+# The caller's own settings: name, theme, language, appearance.
 
 
 class Settings(BaseModel):
-    """One person's settings. `language` "": what the browser asks for; `temperature` null:
-    the model's own; `keys`: those that differ from the first, by action; `languages`: the
-    codes that may be chosen."""
+    """One person's settings. `language` "": the browser's; `temperature` null: the model's own;
+    `keys`: those that differ from the defaults, by action; `languages`: the codes that can be
+    chosen."""
 
     name: str
     theme: options.Theme
@@ -246,7 +246,7 @@ class Settings(BaseModel):
 )
 @api_view(["GET", "PATCH"])
 def settings(request: Request) -> Response:
-    """The caller's settings, changed or as they are."""
+    """The caller's settings, after a change if one was sent."""
     user = user_of(request)
     if request.method == "PATCH":
         _change(user, read(request, SettingsChanged).sent)
@@ -271,11 +271,11 @@ def _change(user: User, sent: dict[str, object]) -> None:
         )
 
 
-# What somebody keeps by name in a grove: searches, presets and arrangements of windows.
+# Saved searches, presets and arrangements of windows.
 
 
 class SavedOne(BaseModel):
-    """What is kept under a name; `shared`: by the grove, for everybody."""
+    """Something saved under a name; `shared`: for the whole grove."""
 
     id: str
     kind: saving.Kind
@@ -286,9 +286,9 @@ class SavedOne(BaseModel):
 
 
 class SavedSent(Body):
-    """What is kept under a name: a search (`q`, `type`, `tag`, …), a preset (`top_p`, `stop`, …),
-    or an arrangement of windows (`lines` that open them); a `shared` preset is everybody's in the
-    grove."""
+    """Something to save under a name: a search (`q`, `type`, `tag`, …), a preset (`top_p`, `stop`,
+    …), or an arrangement of windows (`lines` that open them); a `shared` preset is for everybody
+    in the grove."""
 
     kind: saving.Kind
     name: str = Field(min_length=1, max_length=saving.MAX_NAME)
@@ -297,13 +297,13 @@ class SavedSent(Body):
 
 
 class SavedNamed(Body):
-    """What is kept, by its id."""
+    """A saved item, by its id."""
 
     id: str
 
 
 class SavedRenamed(SavedNamed):
-    """What is kept, by its id, and its new name."""
+    """A saved item, by its id, and its new name."""
 
     name: str = Field(min_length=1, max_length=saving.MAX_NAME)
 
@@ -314,23 +314,23 @@ _KIND = OpenApiParameter("kind", OpenApiTypes.STR, enum=list(get_args(saving.Kin
 @operation(
     "GET",
     "saved list",
-    "Searches, presets or arrangements of windows that you or the grove keep",
+    "Saved searches, presets or arrangements of windows, yours and the grove's",
     answers=responses.Page[SavedOne],
     asks=(_KIND, *PAGES),
 )
 @operation(
     "POST",
     "saved keep",
-    "Keep a search, a preset or an arrangement of windows under a name",
+    "Save a search, a preset or an arrangement of windows under a name",
     body=SavedSent,
     answers=SavedOne,
     status=201,
 )
-@operation("PATCH", "saved rename", "Rename what you keep", body=SavedRenamed, answers=SavedOne)
-@operation("DELETE", "saved remove", "Remove what is kept", body=SavedNamed, answers=responses.Gone)
+@operation("PATCH", "saved rename", "Rename a saved item", body=SavedRenamed, answers=SavedOne)
+@operation("DELETE", "saved remove", "Remove a saved item", body=SavedNamed, answers=responses.Gone)
 @api_view(["GET", "POST", "PATCH", "DELETE"])
 def saved(request: Request, uid: str) -> Response:
-    """What the caller keeps by name, and the presets of the grove."""
+    """What the caller has saved, and the presets of the grove."""
     actor, _ = access.get_grove(user_of(request), uid)
     if request.method == "GET":
         kind = one_of(request, "kind", get_args(saving.Kind))

@@ -1,5 +1,5 @@
-"""Lines over the API (POST …/commands, and the registry as data), and turns: asking an agent to
-act, looking, stopping."""
+"""Lines in the API (POST …/commands, and the registry as data), and turns: starting, reading and
+stopping them."""
 
 import time
 from collections.abc import Callable
@@ -26,13 +26,13 @@ from loom.queries.workspaces import turn_body, turns
 from loom.rules.errors import CommandError
 from loom.rules.limits import GENERATE
 
-# What is sent.
+# Request bodies.
 
 
 class LineSent(Body):
-    """One command. `at`: a local id, what `here` means; `wait`: seconds until it must have
-    been answered; `key`: a repeat with the same one, within
-    HEDDLE_RECEIPT_DAYS, runs nothing twice. null is left out."""
+    """One command line. `at`: a local id, what `here` means; `wait`: how many seconds the response
+    may wait for the result; `key`: a repeat with the same key within HEDDLE_RECEIPT_DAYS does not
+    run the line again. null counts as left out."""
 
     line: str
     dry_run: bool | None = False
@@ -42,8 +42,8 @@ class LineSent(Body):
 
 
 class TurnSent(Body):
-    """A turn for a participant. `node`: where (else at the caller's position);
-    `input`: the caller's words, which become a node first; `budget`: else the agent's own."""
+    """A turn of a participant. `node`: where (default: the caller's position); `input`: the
+    caller's words, which become a node first; `budget`: default: the agent's own."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -55,17 +55,17 @@ class TurnSent(Body):
 
 
 class StepsSent(Body):
-    """How many steps more."""
+    """How many additional steps."""
 
     steps: int = Field(ge=1, le=500)
 
 
-# What is answered.
+# Responses.
 
 
 class Answer(BaseModel):
-    """What a line that ran answers; `repeated` where its key had come before. `canonical` names
-    a long text that the line made a node of: its first words, length and SHA-256."""
+    """The answer to a line that ran; `repeated` if its key was sent before. `canonical` names a
+    long text that became a node: its first words, length and SHA-256."""
 
     ok: Literal[True]
     reply: str
@@ -105,8 +105,8 @@ LOOK_EVERY_S = 0.1
 )
 @api_view(["POST"])
 def in_tree(request: Request, uid: str) -> Response:
-    """Runs one line in the caller's own workspace, which is made on first use. 202 where
-    something goes on running."""
+    """Runs one line in the caller's own workspace, which is made on first use. 202 if something
+    continues to run."""
     actor, tree = access.get_tree(user_of(request), uid)
     given = read(request, LineSent)
     return _run(request, given, actor, tree, access.workspace_of(actor.participant, tree))
@@ -121,7 +121,7 @@ def in_tree(request: Request, uid: str) -> Response:
 )
 @api_view(["POST"])
 def in_workspace(request: Request, uid: str) -> Response:
-    """Runs one line in the caller's workspace; in an agent's only what changes its view."""
+    """Runs one line in the caller's workspace; in an agent's, only lines that change its view."""
     actor, workspace = access.get_workspace(user_of(request), uid)
     given = read(request, LineSent)
     if workspace.participant_id != actor.participant.pk:
@@ -146,19 +146,19 @@ def _run(
 
 
 def _held_back(request: Request, body: dict[str, Any], wait_s: float) -> bool:
-    """Whether the answer waits without this thread, and goes out as 200 once all candidates
-    have ended, or as it is where that takes longer."""
+    """Whether the response waits without this thread; it is sent as 200 once all candidates have
+    ended, or unchanged if that takes longer."""
     wait = Wait(frozenset(body["generations"]), wait_s, lambda: _outcome(body)[1])
     return hold(request._request, wait)
 
 
-SEARCH_WAIT_S = 20.0  # a search of the web ends before that, with results or an error
+SEARCH_WAIT_S = 20.0  # seconds; a web search ends before that, with results or an error
 
 
 def _searched(
     request: Request, body: dict[str, Any], workspace: Workspace, wait_s: float | None
 ) -> Response:
-    """The answer of a search of the web once it has ended; 202 where that takes longer."""
+    """The answer of a web search once it has ended; 202 if that takes longer."""
     steps = Step.objects.filter(workspace__participant=workspace.participant_id)
     step = steps.get(workspace__tree=workspace.tree_id, seq=body["step"])
     found = web_search.of_step(step)
@@ -172,7 +172,7 @@ def _searched(
 
 
 def _answer_of(body: dict[str, Any], step: Step) -> tuple[bool, dict[str, Any]]:
-    """Whether a search has ended, and what it found. Raises CommandError where it failed."""
+    """Whether a search has ended, and its results. Raises CommandError if it failed."""
     found = web_search.of_step(step)
     if found is None or found.ended_at is None:
         return False, body
@@ -203,8 +203,8 @@ def _waited(
 
 
 def _outcome(body: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
-    """Whether all candidates have ended, and the answer with what came of them. Raises CommandError
-    where all of them failed."""
+    """Whether all candidates have ended, and the answer with their results. Raises CommandError if
+    all of them failed."""
     is_done, reply, errors = outcome_of(body["generations"])
     if is_done and not reply.refs and errors:
         raise _failed(body, errors[0])
@@ -222,7 +222,7 @@ def _failed(body: dict[str, Any], error: dict[str, Any]) -> CommandError:
 
 
 def _named(refused: CommandError, body: dict[str, Any]) -> CommandError:
-    """With the line and the step that it is about."""
+    """The refusal, with the line and the step that it is about."""
     refused.canonical = body["canonical"]  # type: ignore[attr-defined]
     refused.step = body["step"]  # type: ignore[attr-defined]
     return refused
@@ -237,7 +237,7 @@ def every(request: Request) -> Response:
 
 
 class Budget(BaseModel):
-    """What a turn may use."""
+    """The budget of a turn."""
 
     preset: Literal["quick", "standard", "thorough"]
     steps: int
@@ -249,7 +249,7 @@ class Budget(BaseModel):
 
 
 class Usage(BaseModel):
-    """What a turn has used; `shown` is the line of it that people and models read."""
+    """What a turn has used; `shown` is the line about it that people and models read."""
 
     steps: int
     depth: int
@@ -261,16 +261,16 @@ class Usage(BaseModel):
 
 
 class Extension(BaseModel):
-    """More steps that the agent asks its people for, and why."""
+    """Additional steps that the agent asks for, and why."""
 
     steps: int
     why: str
 
 
 class Turn(BaseModel):
-    """One turn. `stands` is the node it answers below, `input` what it was asked with;
-    `generations` are its rounds in order, `steps` the numbers of its lines' steps in the
-    agent's workspace; `node` is the answer once it has ended with one."""
+    """One turn. `answers_below` is the node that it answers below, `input` the caller's words;
+    `generations` are its rounds in order, `steps` the numbers of its lines' steps in the agent's
+    workspace; `node` is the answer once it has ended with one."""
 
     id: str
     tree: str
@@ -290,7 +290,7 @@ class Turn(BaseModel):
     participant: str
     invoked_by: str
     point: str
-    stands: str
+    answers_below: str
     input: str | None
     form: Literal["continuation", "aside"] = Field(alias="as")
     budget: Budget
@@ -305,7 +305,7 @@ class Turn(BaseModel):
     ended_at: str | None
 
 
-# Turns over the API: asking an agent to act, looking, stopping.
+# Turns: starting, reading and stopping them.
 
 
 @operation(
@@ -317,7 +317,7 @@ class Turn(BaseModel):
 )
 @api_view(["POST"])
 def turns_in_tree(request: Request, uid: str) -> Response:
-    """Starts a turn of a loom-aware agent at a node; it goes on after this answer."""
+    """Starts a turn of a loom-aware agent at a node; it continues after this response."""
     actor, tree = access.get_tree(user_of(request), uid)
     sent = read(request, TurnSent)
     wanted = turn_lifecycle.Wanted(**sent.model_dump())
@@ -327,7 +327,7 @@ def turns_in_tree(request: Request, uid: str) -> Response:
 @operation("GET", "turns one", "A turn", answers=Turn)
 @api_view(["GET"])
 def turn(request: Request, uid: str) -> Response:
-    """A turn: how far it has come, and what it used."""
+    """A turn: its progress, and what it has used."""
     _, found = access.get_turn(user_of(request), uid)
     return Response(turn_body(found))
 
@@ -341,7 +341,7 @@ def turn(request: Request, uid: str) -> Response:
 )
 @api_view(["POST"])
 def extend(request: Request, uid: str) -> Response:
-    """Grants a turn that goes on more steps than its preset has."""
+    """Grants a running turn more steps than its preset has."""
     actor, found = access.get_turn(user_of(request), uid)
     turn_lifecycle.extend(actor, found, read(request, StepsSent).steps)
     return Response(turn_body(turns().get(pk=found.pk)))
@@ -355,7 +355,7 @@ def extend(request: Request, uid: str) -> Response:
 )
 @api_view(["POST"])
 def stop(request: Request, uid: str) -> Response:
-    """Ends a turn; what it has written is kept. 202 where it has not ended yet."""
+    """Stops a turn; what it has written is kept. 202 if it has not ended yet."""
     actor, found = access.get_turn(user_of(request), uid)
     access.demand(actor, {GENERATE}, "stop")
     turn_lifecycle.ask_stop(found)

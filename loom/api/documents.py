@@ -1,4 +1,5 @@
-"""Documents over the API: listed, made, read in whole or in part, written, and their revisions."""
+"""Documents in the API: listing, making, reading in whole or in part, writing, and their
+revisions."""
 
 from itertools import takewhile
 from typing import Any, Literal
@@ -43,7 +44,7 @@ class DocumentListed(BaseModel):
 
 
 class SectionOf(BaseModel):
-    """A heading with the id that it keeps; `first` and `last` are lines, from 1."""
+    """A heading with its stable id; `first` and `last` are lines, from 1."""
 
     id: str
     title: str
@@ -53,7 +54,8 @@ class SectionOf(BaseModel):
 
 
 class LinkOf(BaseModel):
-    """A link of the document: its type from this side, and the other end as a line names it."""
+    """A link of the document: its type as read from this side, and the other end as a line names
+    it."""
 
     id: str
     type: str
@@ -61,8 +63,8 @@ class LinkOf(BaseModel):
 
 
 class DocumentOne(DocumentListed):
-    """A document as its newest revision has it: all of it, or the part that `section`, `first` and
-    `last` ask for, whose lines they are."""
+    """A document in its newest revision: all of it, or the part selected by `section`, `first` and
+    `last`, whose lines these then are."""
 
     text: str
     first: int
@@ -75,7 +77,8 @@ class DocumentOne(DocumentListed):
 
 
 class RevisionOf(BaseModel):
-    """A revision without its text. `restored` is the number of the one whose text it has."""
+    """A revision without its text. `restored` is the number of the revision whose text it
+    restored."""
 
     number: int
     words: int
@@ -109,7 +112,7 @@ class Difference(BaseModel):
 
 
 class DocumentSent(requests.Body):
-    """A new document; without a grove in the caller's first."""
+    """A new document; without a grove, in the caller's first."""
 
     title: str
     kind: Kind = "note"
@@ -118,7 +121,7 @@ class DocumentSent(requests.Body):
 
 
 class DocumentChanged(requests.Part):
-    """A title, a kind."""
+    """A new title or kind."""
 
     title: str = ""
     kind: Kind = "note"
@@ -126,7 +129,7 @@ class DocumentChanged(requests.Part):
 
 class WriteSent(requests.Part):
     """Exactly one change: `text` (all of it), `append`, `at` or `section` with `content`, or `old`
-    with `new`. `revision` is the one that the caller has seen; without it nothing is compared."""
+    with `new`. `revision` is the one that the caller has seen; without it nothing is checked."""
 
     text: str = ""
     append: str = ""
@@ -139,7 +142,7 @@ class WriteSent(requests.Part):
 
 
 class RestoreSent(requests.Body):
-    """Which revision becomes the newest again."""
+    """The revision to restore."""
 
     revision: int
 
@@ -150,7 +153,7 @@ class RestoreSent(requests.Body):
     "The documents of a grove, or those linked to a tree",
     answers=responses.Page[DocumentListed],
     asks=(
-        an_id("grove", "Without it the caller's first."),
+        an_id("grove", "Default: the caller's first."),
         an_id("tree", "Only those linked to this tree or a node of it."),
         *PAGES,
     ),
@@ -219,7 +222,7 @@ def document(request: Request, uid: str) -> Response:
 )
 @api_view(["POST"])
 def write(request: Request, uid: str) -> Response:
-    """Changes the text: a new revision."""
+    """Changes the text, which makes a new revision."""
     actor, found = access.get_document(user_of(request), uid, role="writer")
     return Response(
         _one(actor, verbs.write_document(actor, found, **read(request, WriteSent).sent))
@@ -254,7 +257,7 @@ def revision(request: Request, uid: str, revision: int) -> Response:
     "documents difference",
     "What a revision changed, word by word",
     answers=Difference,
-    asks=(a_number("before", "The earlier revision; without it the one before.", least=0),),
+    asks=(a_number("before", "The earlier revision; default: the previous one.", least=0),),
 )
 @api_view(["GET"])
 def difference(request: Request, uid: str, revision: int) -> Response:
@@ -270,7 +273,7 @@ def difference(request: Request, uid: str, revision: int) -> Response:
 
 class SummaryOf(BaseModel):
     """The summary of a document (of its revision `revision`), and whether one is being made;
-    `failed` are the last tries that failed since."""
+    `failed` are the attempts that have failed since."""
 
     summary: str
     revision: int
@@ -287,7 +290,7 @@ class SummaryOf(BaseModel):
 )
 @api_view(["GET", "POST"])
 def summary(request: Request, uid: str) -> Response:
-    """The summary; a POST asks for a new one, also after failures."""
+    """The summary; a POST requests a new one, also after failures."""
     role: Any = "writer" if request.method == "POST" else "reader"
     actor, found = access.get_document(user_of(request), uid, role=role)
     if request.method == "POST":
@@ -312,7 +315,7 @@ def summary(request: Request, uid: str) -> Response:
 )
 @api_view(["POST"])
 def restore(request: Request, uid: str) -> Response:
-    """Brings an earlier revision back as a new one."""
+    """Restores an earlier revision as a new one."""
     actor, found = access.get_document(user_of(request), uid, role="writer")
     return Response(
         _one(actor, verbs.restore_document(actor, found, read(request, RestoreSent).revision))
@@ -322,7 +325,7 @@ def restore(request: Request, uid: str) -> Response:
 @operation("GET", "documents export", "A document as a Markdown file", answers=OpenApiTypes.BINARY)
 @api_view(["GET"])
 def export(request: Request, uid: str) -> HttpResponse:
-    """The newest text as a file, byte by byte as it is stored."""
+    """The newest text as a file, exactly as it is stored."""
     _, found = access.get_document(user_of(request), uid)
     name, text = queries.as_file(found)
     answer = HttpResponse(text.encode(), content_type="text/markdown; charset=utf-8")

@@ -25,7 +25,7 @@ _LINES = re.compile(r"/api/(trees|workspaces)/[^/]+/commands\Z")
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
-    """The answer to an error in a view; None for a fault of our own, which becomes a 500."""
+    """The response to an error in a view; None for an internal error, which becomes a 500."""
     refused = refusal_of(error)
     if refused is None:
         return None
@@ -33,7 +33,7 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
         log.error("the database refused", exc_info=error)
     request, view = context["request"], context["view"]
     view.headers["Allow"] = ", ".join(one for one in view.allowed_methods if one != "OPTIONS")
-    # Whatever the address usually answers in: pages and files go wrong in JSON, too.
+    # Errors are JSON also at addresses that usually return pages and files.
     request.accepted_renderer = JSONRenderer()
     request.accepted_media_type = JSONRenderer.media_type
     body = body_of(refused, request.path)
@@ -49,7 +49,7 @@ def nowhere(request: Request, path: str = "") -> Response:
 
 
 def body_of(refused: CommandError, path: str) -> dict[str, object]:
-    """The error body; for a line also `reply`, `step`, and `canonical` where it was read."""
+    """The error body; for a line also `reply`, `step`, and `canonical` if it could be parsed."""
     if not _LINES.match(path):
         return refused.body
     step, canonical = getattr(refused, "step", None), getattr(refused, "canonical", "")
@@ -58,7 +58,7 @@ def body_of(refused: CommandError, path: str) -> dict[str, object]:
 
 
 def refusal_of(error: Exception) -> CommandError | None:
-    """The error that a caller gets for an exception; None for a fault of our own."""
+    """The error that a caller gets for an exception; None for an internal error."""
     if isinstance(error, CommandError):
         return error
     if isinstance(error, Http404 | exceptions.NotFound):
@@ -72,7 +72,7 @@ def refusal_of(error: Exception) -> CommandError | None:
             return CommandError(code, said, hint=hint, status=status)
     if isinstance(error, exceptions.APIException):
         code = "UNAVAILABLE" if error.status_code >= 500 else "INVALID_SYNTAX"
-        hint = "GET /api/schema/ says what is asked for"
+        hint = "see GET /api/schema/ for the expected fields"
         return CommandError(code, str(error.detail), hint=hint, status=error.status_code)
     return None
 
@@ -88,7 +88,7 @@ def _headers(error: Exception) -> dict[str, str]:
 
 def _down(error: Exception) -> CommandError:
     if any(words in str(error) for words in ("disk is full", "No space left")):
-        hint = "whoever runs this Heddle makes room on its disk"
+        hint = "ask the operator of this Heddle to free disk space"
         return CommandError("UNAVAILABLE", "The disk is full; nothing was written.", hint=hint)
     if "database is locked" in str(error):
         return CommandError("UNAVAILABLE", "The database is busy.", hint="send it again")

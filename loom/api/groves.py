@@ -1,4 +1,4 @@
-"""Groves over the API: their members and invitations, and search over their trees."""
+"""Groves in the API: their members and invitations, and search in their trees."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -57,7 +57,7 @@ class GroveSent(Body):
 
 
 class GroveChanged(Part):
-    """What changes of a grove; of `settings` only those that are named."""
+    """The changes to a grove; only the named `settings` change."""
 
     name: str = Field("", min_length=1, max_length=200)
     settings: dict[str, Any] = {}
@@ -92,7 +92,7 @@ GroveSettings: type[Part] = create_model(
 )
 @api_view(["GET", "POST"])
 def groves(request: Request) -> Response:
-    """Lists the groves one is a member of; or makes one."""
+    """Lists the caller's groves; or makes one."""
     user = user_of(request)
     if request.method == "POST":
         demand_scope(request, "owner")
@@ -122,7 +122,7 @@ def grove(request: Request, uid: str) -> Response:
 
 
 class SettingsBody(BaseModel):
-    """All settings of a grove with their values, and the JSON schema of what they may be."""
+    """All settings of a grove with their values, and their JSON schema."""
 
     values: dict[str, Any]
     schema_: dict[str, Any] = Field(alias="schema")
@@ -138,7 +138,7 @@ class SettingsBody(BaseModel):
 )
 @api_view(["GET", "PATCH"])
 def settings(request: Request, uid: str) -> Response:
-    """All settings with their values, defaults, bounds and what they say; PATCH takes those to
+    """All settings with their values, defaults, bounds and descriptions; PATCH takes those to
     change, null for the default."""
     actor, found = access.get_grove(user_of(request), uid)
     if request.method == "PATCH":
@@ -149,8 +149,8 @@ def settings(request: Request, uid: str) -> Response:
 
 
 class SearchServiceSent(Body):
-    """The service by which a grove searches the web. `base_url`: empty for the kind's own;
-    `api_key`: null keeps the one that is stored for this address; `price_usd`: of one search."""
+    """The service with which a grove searches the web. `base_url`: empty for the default of the
+    kind; `api_key`: null keeps the stored one for this address; `price_usd`: of one search."""
 
     kind: str = Field(min_length=1, max_length=12)
     base_url: str = Field("", max_length=500)
@@ -160,8 +160,8 @@ class SearchServiceSent(Body):
 
 
 class SearchServiceBody(BaseModel):
-    """The service by which a grove searches the web, without its key; `kind` is null where there
-    is none. `services` are the kinds that there are."""
+    """The service with which a grove searches the web, without its key; `kind` is null if there is
+    none. `services` are the available kinds."""
 
     kind: str | None
     base_url: str
@@ -220,7 +220,7 @@ def events(request: Request, uid: str) -> Response:
     return Response(events_of(request, actor, streams.name_of(found)))
 
 
-# Who belongs to a grove, over the API: members and invitations.
+# Members and invitations of a grove.
 
 
 DAY = timedelta(days=1)
@@ -233,7 +233,7 @@ class MemberNamed(Body):
 
 
 class MemberSent(MemberNamed):
-    """A user by name, and the role."""
+    """A user by name, and a role."""
 
     role: Role
 
@@ -273,7 +273,7 @@ def members(request: Request, uid: str) -> Response:
 
 
 class InvitationSent(Body):
-    """Which role, for how many people, and until when (or for how many days)."""
+    """The role, the number of uses, and when it expires (or after how many days)."""
 
     role: Role
     uses: int = Field(1, ge=1, le=verbs.MAX_USES)
@@ -291,7 +291,7 @@ class InvitationSent(Body):
 @operation(
     "POST",
     "invitations make",
-    "Invite somebody by a link that is shown this once",
+    "Invite somebody with a link that is shown only once",
     body=InvitationSent,
     answers=responses.NewInvitation,
     status=201,
@@ -319,24 +319,24 @@ def invitations(request: Request, uid: str) -> Response:
     return Response({**verbs.invitation_body(made), "link": link}, status=201)
 
 
-# Tags as wholes.
+# Tags of a grove.
 
 
 class TagNamed(Body):
-    """A tag by its name."""
+    """A tag by name."""
 
     tag: str = Field(min_length=1, max_length=200)
 
 
 class TagChanged(TagNamed):
-    """A tag, and its new name or colour (empty: no colour); what is left out stays."""
+    """A tag, and its new name or colour (empty: no colour); fields that are left out stay."""
 
     name: str = Field("", max_length=tag_commands.MAX_TAG_NAME)
     colour: str | None = Field(None, max_length=40)
 
 
 class TagOf(BaseModel):
-    """A tag of a grove; `colour` is empty where it has none."""
+    """A tag of a grove; `colour` is empty if it has none."""
 
     name: str
     colour: str
@@ -374,7 +374,7 @@ def tags(request: Request, uid: str) -> Response:
     return Response(next(one for one in tags_in(actor) if one["name"] == name))
 
 
-# Search over all trees of a grove, with filters.
+# Search in all trees of a grove, with filters.
 
 
 MOST = 100
@@ -382,7 +382,7 @@ BEFORE, EXCERPT = 40, 200
 
 
 class Found(BaseModel):
-    """One hit: a node, or (node null) a tree by its title."""
+    """One hit: a node, or (node null) a tree with a matching title."""
 
     tree: str
     title: str
@@ -399,7 +399,7 @@ def _text(name: str, says: str) -> OpenApiParameter:
 
 
 ASKS = (
-    _text("q", "What to look for, part of a word is enough. Without it: all that have the tag."),
+    _text("q", "What to search for, also parts of words. Without it: all that have the tag."),
     OpenApiParameter("type", OpenApiTypes.STR, enum=["text", "annotation", "tree"]),
     _text("tag", "Only what has this tag."),
     _text("author", "Only what this participant wrote: an id or a name."),
@@ -416,7 +416,7 @@ ASKS = (
 )
 @api_view(["GET"])
 def search(request: Request, uid: str) -> Response:
-    """Texts, annotations, titles and tags that contain `q`, of what passes the filters."""
+    """Texts, annotations, titles and tags that contain `q` and pass the filters."""
     actor, _ = access.get_grove(user_of(request), uid)
     given = request.query_params
     only = Filters(
@@ -436,7 +436,7 @@ def search(request: Request, uid: str) -> Response:
 
 
 def _author(actor: Actor, given: str) -> str:
-    """The id of the participant meant; what names none is looked for as an id."""
+    """The id of the participant; a value that is nobody's name is used as an id."""
     if "\0" in given:
         raise CommandError("INVALID_SYNTAX", "author contains U+0000.", hint="author=ID")
     if not given:

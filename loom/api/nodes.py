@@ -1,4 +1,4 @@
-"""Reading a tree over the API: nodes, paths, the skeleton, events and verification."""
+"""Reading a tree in the API: nodes, paths, the skeleton, events and verification."""
 
 import zlib
 from collections.abc import Iterable, Iterator
@@ -35,11 +35,11 @@ from loom.rules.link_types import LINK_TYPES
 from loom.rules.node_values import looks_like_id
 from loom.rules.windows import MOST_DEEP
 
-# Reading a tree over the API: nodes, paths, the skeleton, events and verification.
+# Responses.
 
 
 class Author(BaseModel):
-    """Who wrote something."""
+    """An author."""
 
     id: str
     name: str
@@ -47,7 +47,8 @@ class Author(BaseModel):
 
 
 class Source(BaseModel):
-    """What a node was made from besides its parent: a local id, `tree:ID`, `tree:ID node:x9y3`."""
+    """A source of a node in addition to its parent: a local id, `tree:ID`, or `tree:ID
+    node:x9y3`."""
 
     item: str
     role: Literal["primary", "context", "instruction"]
@@ -61,7 +62,7 @@ class Bookmark(BaseModel):
 
 
 class Counts(BaseModel):
-    """What hangs at a node and is seen. `descendants` only when asked for."""
+    """Counts of what belongs to a node and is visible. `descendants` only on request."""
 
     children: int
     annotations: int
@@ -71,7 +72,7 @@ class Counts(BaseModel):
 
 
 class Proof(BaseModel):
-    """The values the hash is taken of: SHA-256 of their JSON with sorted keys, no blanks."""
+    """The values that the hash covers: SHA-256 of their JSON with sorted keys, without blanks."""
 
     author: str
     call: str | None
@@ -164,7 +165,7 @@ class Skeleton(BaseModel):
     id="tree_nodes",
     answers=NodePage,
     asks=(
-        a_number("after", "The `next` of the page before.", default=0),
+        a_number("after", "The `next` of the previous page.", default=0),
         a_number("limit", "At most 1000.", least=1, most=1000, default=trees.MAX_ROWS),
     ),
 )
@@ -183,7 +184,7 @@ def nodes(request: Request, uid: str) -> Response:
     "One node",
     id="tree_node",
     answers=Node,
-    asks=(a_truth("descendants", "Counts what hangs below, too."),),
+    asks=(a_truth("descendants", "Also counts the descendants."),),
 )
 @api_view(["GET"])
 def node(request: Request, uid: str, local_id: str) -> Response:
@@ -200,7 +201,7 @@ def node(request: Request, uid: str, local_id: str) -> Response:
     "The path to a node",
     id="tree_path",
     answers=Path,
-    asks=(an_id("node", "Its end; without it the caller's position."),),
+    asks=(an_id("node", "Its end; default: the caller's position."),),
 )
 @api_view(["GET"])
 def path(request: Request, uid: str) -> HttpResponse:
@@ -263,7 +264,7 @@ def events(request: Request, uid: str) -> Response:
     id="tree_verify",
     answers=responses.Verification,
     asks=(
-        an_id("node", "Only this node and what it rests on."),
+        an_id("node", "Only this node and what it depends on."),
         an_id("path", "Only the path to this node, as the caller reads it."),
     ),
 )
@@ -292,7 +293,7 @@ def verification(request: Request, uid: str) -> Response:
 
 
 class Above(BaseModel):
-    """One version that a node rests on; `call` where a model wrote it, else empty."""
+    """One version that a node depends on; `call` if a model wrote it, else empty."""
 
     id: str
     by: str
@@ -303,7 +304,7 @@ class Above(BaseModel):
 
 class Provenance(BaseModel):
     """Where a node came from. `above` goes from the root downwards, without the `left_out`
-    furthest ones; `call` as GET /api/calls/{id} gives it; `verify.said` are sentences."""
+    furthest ones; `call` is as in GET /api/calls/{id}; `verify.said` are sentences."""
 
     node: str
     hash: str
@@ -327,14 +328,14 @@ class Provenance(BaseModel):
 )
 @api_view(["GET"])
 def provenance(request: Request, uid: str, local_id: str) -> Response:
-    """A node's hash and proof, what it rests on, its call, and whether all of that holds."""
+    """A node's hash and proof, what it depends on, its call, and the result of its verification."""
     actor, tree = access.get_tree(user_of(request), uid)
     found = get_node(tree, local_id)
     return Response(provenance_of(actor, tree, _own_workspace(actor, tree), found).body())
 
 
 class GraphItem(BaseModel):
-    """An item that was reached: how lines name it, and how many links away it is."""
+    """A reached item: how lines name it, and its distance in links."""
 
     item: str
     depth: int
@@ -395,7 +396,7 @@ def events_of(request: Request, actor: Actor, stream: str) -> dict[str, Any]:
 
 
 def get_node(tree: Tree, local_id: str) -> models.Node:
-    """The node of that local id, whatever its case; else NOT_FOUND."""
+    """The node with that local id, in any case; otherwise NOT_FOUND."""
     found = lookup.find_node(tree, local_id.lower()) if looks_like_id(local_id) else None
     if found is None:
         raise not_found("This node", "GET …/nodes lists those of the tree.")
@@ -421,10 +422,10 @@ def position_of(tree: Tree, workspace: Workspace | None) -> models.Node:
     return lookup.root_of(tree)
 
 
-# A path may be too large for a renderer: its JSON is written in pieces, compressed where that pays.
+# A path may be too large for a renderer: its JSON is written in pieces, compressed if worthwhile.
 
-# Below this a path is answered as it is: compressing 2,000 nodes costs as much as reading
-# them. Above it, it keeps the memory of a process small.
+# Smaller paths are not compressed: for 2,000 nodes it costs as much as reading them. For larger
+# ones it keeps the memory of a process small.
 DEEP = 5_000
 _BATCH = 1_000
 _PIECE = 50
@@ -432,8 +433,8 @@ _LEVEL = 3  # measured on a skeleton of 100,000 nodes: 31 ms, and within 1% of l
 
 
 def packed(request: Request, pieces: Iterable[bytes], *, small: bool) -> HttpResponse:
-    """The JSON answer made of `pieces`, gzipped piece by piece where the client takes that
-    and it is not small."""
+    """The JSON response made of `pieces`, compressed with gzip piece by piece if the client
+    accepts that and it is not small."""
     is_plain = small or "gzip" not in request.headers.get("Accept-Encoding", "")
     response = HttpResponse(pieces if is_plain else _gzip(pieces), content_type="application/json")
     if not is_plain:
@@ -464,7 +465,7 @@ def path_pieces(
             is_pruned = is_pruned or row.pruned
         nodes, selected = nodes_json(actor, tree, rows, hidden)
         versions.update(selected)
-        # Small pieces: one of megabytes would be copied, page by page, once more.
+        # Small pieces: one of several megabytes would be copied again.
         while some := ",".join(islice(nodes, _PIECE)):
             yield (opening + some).encode()
             opening = ","

@@ -1,5 +1,5 @@
-"""Participants over the API (who writes in a grove, and the settings of its models), and tokens
-and money: what was used, and what asking would cost."""
+"""Participants in the API (who writes in a grove, and the settings of its models), and usage:
+tokens and money spent, and estimates."""
 
 from datetime import date
 from typing import Annotated, Any, Literal
@@ -25,12 +25,12 @@ from loom.queries import usage
 from loom.rules.errors import CommandError
 from loom.rules.provider_kinds import DEFAULT_CONTEXT
 
-# What is sent.
+# Request bodies.
 
 
 class ParticipantChanged(Part):
-    """What changes of a model participant, in the words of the model; `api_key` is never
-    shown again, and an empty one takes the old one away."""
+    """Changes to a model participant, named as in docs/model.md; `api_key` is never shown again,
+    and an empty one removes the stored key."""
 
     name: str = Field("", min_length=1, max_length=verbs.MAX_NAME)
     model_ref: str = Field("", min_length=3, max_length=200)
@@ -57,9 +57,9 @@ class ParticipantChanged(Part):
 
 
 class ParticipantSent(ParticipantChanged):
-    """A new model participant; without `grove` one of the caller's first. `template`: the name of
-    a template, or a model of the grove whose model, address and key it takes; then `model_ref` may
-    be left out."""
+    """A new model participant; without `grove`, in the caller's first. `template`: the name of a
+    template, or a model of the grove whose model, address and key it takes; then `model_ref` is
+    optional."""
 
     grove: str = ""
     kind: Literal["model"] = "model"
@@ -67,11 +67,11 @@ class ParticipantSent(ParticipantChanged):
     name: str = Field(min_length=1, max_length=verbs.MAX_NAME)
 
 
-# What is answered.
+# Responses.
 
 
 class Participant(BaseModel):
-    """Somebody or something that writes. `user` of people, `model_ref` of models."""
+    """A person or model that writes. `user` for people, `model_ref` for models."""
 
     id: str
     grove: str
@@ -171,13 +171,14 @@ def participants(request: Request) -> Response:
 )
 @api_view(["POST"])
 def probe(request: Request, uid: str) -> Response:
-    """A worker sends the endpoint tiny requests; the participant's `probe` holds the result."""
+    """A worker sends small test requests to the endpoint; the participant's `probe` has the
+    result."""
     actor, one = access.get_participant(user_of(request), uid, role="owner")
     return Response(_body(verbs.ask_probe(actor, one)), status=202)
 
 
 class TemplateBody(BaseModel):
-    """What a new model may begin as: `fields` and `permissions` of the participant it makes."""
+    """A template for a new model: the `fields` and `permissions` that it sets."""
 
     name: str
     says: str
@@ -195,7 +196,7 @@ class TemplatesBody(BaseModel):
 @operation("GET", "participants templates", "What a new model may begin as", answers=TemplatesBody)
 @api_view(["GET"])
 def templates(request: Request) -> Response:
-    """The templates; a model of the grove may be named in their place."""
+    """The templates; a model of the grove can be used like one."""
     user_of(request)
     found = [one.body() for one in TEMPLATES.values()]
     return Response({"count": len(found), "results": found})
@@ -224,8 +225,7 @@ def participant(request: Request, uid: str) -> Response:
 
 
 class Sums(BaseModel):
-    """Tokens of ended candidates, as providers counted them; `usd` null where no price was
-    known."""
+    """Tokens of ended candidates as counted by providers; `usd` null if no price was known."""
 
     generations: int
     tokens_in: int
@@ -242,7 +242,7 @@ class OfParticipant(Sums):
 
 
 class TreeUsage(BaseModel):
-    """A tree's sums; `node` and `path` where a node was named."""
+    """A tree's sums; `node` and `path` if a node was named."""
 
     tree: Sums
     node: Sums | None
@@ -252,7 +252,7 @@ class TreeUsage(BaseModel):
 
 
 class Money(BaseModel):
-    """A member's money of today (UTC); `left_usd` null where there is no limit."""
+    """A member's money for today (UTC); `left_usd` null if there is no limit."""
 
     limit_usd: float
     spent_usd: float
@@ -306,8 +306,8 @@ class GroveUsage(BaseModel):
 
 class ToRead(BaseModel):
     """What one candidate of a model reads, and what that costs: `tokens` of the `whole` path and
-    persona, at most `limit`; `prices` in USD per million tokens, null where none is known;
-    `length` is what is reserved for an answer."""
+    persona, at most `limit`; `prices` in USD per million tokens, null if unknown; `length` is
+    reserved for the answer."""
 
     participant: str
     name: str
@@ -327,7 +327,7 @@ class Estimate(BaseModel):
     participants: list[ToRead]
 
 
-# Tokens and money over the API: what was used, and what asking would cost.
+# Usage: tokens and money spent, and estimates.
 
 
 def _a_day(name: str, says: str) -> OpenApiParameter:
@@ -343,7 +343,7 @@ def _a_day(name: str, says: str) -> OpenApiParameter:
 )
 @api_view(["GET"])
 def usage_of_tree(request: Request, uid: str) -> Response:
-    """What was read, written and spent in a tree, by model and by member."""
+    """Tokens read and written, and money spent, in a tree, by model and by member."""
     actor, tree = access.get_tree(user_of(request), uid)
     named = word(request, "node")
     node = get_node(tree, named) if named else None
@@ -359,7 +359,7 @@ def usage_of_tree(request: Request, uid: str) -> Response:
 )
 @api_view(["GET"])
 def estimate(request: Request, uid: str) -> Response:
-    """What a candidate would read below a node, by model, and the caller's money of today."""
+    """What a candidate below a node would read, by model, and the caller's money for today."""
     actor, tree = access.get_tree(user_of(request), uid)
     workspace = access.workspace_of(actor.participant, tree)
     named = word(request, "node")

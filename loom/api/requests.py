@@ -1,5 +1,5 @@
-"""Requests: who asks (a bearer of an API key or a signed-in browser), how many requests a minute,
-and their bodies, read within bounds and then checked by one frozen model each."""
+"""Requests: the caller (an API key or a signed-in browser), the rate limit, and bodies, which are
+read within bounds and then validated by one frozen model each."""
 
 import contextlib
 import logging
@@ -34,10 +34,10 @@ from loom.rules.limits import SCOPES, Scope
 from loom.rules.node_values import digest
 
 if TYPE_CHECKING:
-    from rest_framework.views import APIView  # which asks for this module while it loads
+    from rest_framework.views import APIView  # which imports this module while it loads
 
 
-# How exact "last used" is: one write a minute for a key that is used all the time.
+# Precision of "last used": one write per minute for a key that is in constant use.
 FRESH = timedelta(minutes=1)
 _KEY = Prepared(
     lambda: ApiKey.objects.select_related("user").filter(
@@ -47,7 +47,8 @@ _KEY = Prepared(
 
 
 class Bearer(BaseAuthentication):
-    """`Authorization: Bearer KEY`. Needs no CSRF token: no browser sends it by itself."""
+    """`Authorization: Bearer KEY`. Needs no CSRF token, because browsers do not send it
+    automatically."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiKey] | None:
         """The key's user, and the key; None without the header."""
@@ -68,13 +69,13 @@ class Bearer(BaseAuthentication):
         return key.user, key
 
     def authenticate_header(self, request: Request) -> str:
-        """What a 401 answers in `WWW-Authenticate`."""
+        """The value of `WWW-Authenticate` in a 401 response."""
         return 'Bearer realm="Heddle"'
 
 
 def _demand_method(request: Request, key: ApiKey) -> None:
-    """Refuses requests that change something to a key that is read-only. Lines are let
-    through: which of them change something, `execute` decides."""
+    """Refuses requests that change something if the key is read-only. Lines are let through:
+    `execute` decides which of them change something."""
     is_line = request.path.endswith("/commands")
     if key.scope == "read" and request.method not in SAFE_METHODS and not is_line:
         raise CommandError(
@@ -85,7 +86,7 @@ def _demand_method(request: Request, key: ApiKey) -> None:
 
 
 def demand_scope(request: Request, scope: Scope) -> None:
-    """Refuses an API key whose scope is smaller; browsers may do all that their person may."""
+    """Refuses an API key with a smaller scope; browsers may do everything that their person may."""
     if SCOPES.index(user_of(request).scope) < SCOPES.index(scope):
         raise CommandError(
             "PERMISSION_DENIED",
@@ -95,7 +96,7 @@ def demand_scope(request: Request, scope: Scope) -> None:
 
 
 def demand_browser(request: Request, what: str) -> None:
-    """Refuses an API key: a stolen key must not be enough to take the account over."""
+    """Refuses an API key: a stolen key must not be enough to take over the account."""
     if isinstance(request.auth, ApiKey):
         raise CommandError(
             "PERMISSION_DENIED",
@@ -111,10 +112,10 @@ def _note_use(key: ApiKey) -> None:
 
 
 class Cookie(SessionAuthentication):
-    """A signed-in browser. What changes something needs the CSRF token in `X-CSRFToken`."""
+    """A signed-in browser. Requests that change something need the CSRF token in `X-CSRFToken`."""
 
     def authenticate(self, request: Request) -> tuple[User, None] | None:
-        """The browser's user; None where nobody is signed in."""
+        """The browser's user; None if nobody is signed in."""
         found = super().authenticate(request)
         if found is None or not isinstance(found[0], User):
             return None
@@ -126,7 +127,7 @@ class Cookie(SessionAuthentication):
         try:
             super().enforce_csrf(request)
         except CommandError:
-            raise  # Looking for the token, Django reads the body, which may not be readable.
+            raise  # Django reads the body to find the token, and the body may not be readable.
         except Exception as error:
             raise CommandError(
                 "PERMISSION_DENIED",
@@ -143,44 +144,44 @@ _SEEN = Prepared(
 def _note_sight(request: Request) -> None:
     now = timezone.now()
     key = request._request.session.session_key or ""
-    # Looked for first: an UPDATE takes SQLite's write lock also where it changes no row.
+    # Read first: an UPDATE takes SQLite's write lock even if it changes no row.
     if any(seen < now - FRESH for (seen,) in _SEEN.all(key=key)):
         _note(UserSession.objects.filter(session_key=key), seen_at=now)
 
 
 def _note(rows: QuerySet[Any], **seen: datetime) -> None:
-    """Writes when something was last used, in a transaction of its own. Reading does not fail
-    because the database is busy with writing: the next request notes it."""
+    """Stores when something was last used, in its own transaction. A busy database does not make
+    reading fail: the next request stores it."""
     with contextlib.suppress(OperationalError), transaction.atomic():
         rows.update(**seen)
 
 
 def user_of(request: Request) -> User:
-    """Who asks. UNAUTHENTICATED where nobody does."""
+    """The caller. UNAUTHENTICATED if nobody is signed in."""
     if not isinstance(request.user, User):
         raise CommandError("UNAUTHENTICATED", "You are not signed in.", hint="send a key")
     return request.user
 
 
-# Requests a minute, for each key or signed-in person, counted in the broker.
+# Requests per minute, for each key or signed-in person, counted in the broker.
 
 log = logging.getLogger("heddle.limits")
 
-PATIENCE_S = 0.25  # a broker that hangs must not hold up every request
+PATIENCE_S = 0.25  # seconds; a broker that hangs must not delay every request
 
-PAUSE_S = 5.0  # and is not asked again for a while
+PAUSE_S = 5.0  # seconds until it is asked again
 
 
 @cache
 def _limiter(url: str) -> SlidingWindowCounterRateLimiter:
-    # Two counters a key, moved by one script: as exact as is useful, and small.
+    # Two counters for each key, updated by one script: small, and exact enough.
     known = url.replace("unix://", "redis+unix://", 1) if url.startswith("unix://") else url
     storage = RedisStorage(known, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S)
     return SlidingWindowCounterRateLimiter(storage)
 
 
 class _Away:
-    """Until when the broker is not asked, since it did not answer."""
+    """Until when the broker is not asked because it did not answer."""
 
     until = 0.0
 
@@ -191,7 +192,7 @@ class PerKey(BaseThrottle):
     _wait_s: float | None = None
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
-        """Whether there is room; with the broker down everything is let through."""
+        """Whether the request is within the limit; if the broker is down, all are."""
         if time.monotonic() < _Away.until:
             return True
         item = RateLimitItemPerMinute(settings.REQUESTS_A_MINUTE)
@@ -209,7 +210,7 @@ class PerKey(BaseThrottle):
         return False
 
     def wait(self) -> float | None:
-        """Seconds until there is room again."""
+        """Seconds until the next request is allowed."""
         return self._wait_s
 
 
@@ -229,7 +230,7 @@ MAX_DEPTH = 64
 
 
 class BoundedJSON(BaseParser):
-    """JSON of at most 8 MiB and 64 levels, UTF-8, finite numbers, whole characters."""
+    """JSON in UTF-8 with at most 8 MiB, 64 levels, finite numbers and no lone surrogates."""
 
     media_type = "application/json"
 
@@ -252,8 +253,8 @@ class BoundedJSON(BaseParser):
 
 
 def read_json(raw: bytes) -> Any:
-    """The value of JSON bytes within the bounds. The parser itself refuses what is no UTF-8,
-    half a character, a constant such as NaN, and more than 200 levels."""
+    """The value of JSON bytes within the bounds. The parser itself refuses invalid UTF-8, lone
+    surrogates, constants such as NaN, and more than 200 levels."""
     try:
         value = from_json(raw, allow_inf_nan=False)
     except ValueError as error:
@@ -295,8 +296,8 @@ def _demand_storable(value: Any) -> None:
 
 
 class Body(BaseModel):
-    """Base of all bodies: nothing is converted, stripped or ignored. The schema describes
-    them as they are read: what has a default may be left out."""
+    """Base class of all bodies: nothing is converted, stripped or ignored. The schema describes
+    them as they are read: a field with a default is optional."""
 
     model_config = ConfigDict(
         strict=True, extra="forbid", frozen=True, json_schema_mode_override="validation"
@@ -309,9 +310,8 @@ def _without_defaults(schema: dict[str, Any]) -> None:
 
 
 class Part(Body):
-    """Base of bodies of which any field may be left out; what is not sent stays as it is.
-
-    Defaults only make fields optional and are never read: `sent` is what counts.
+    """Base class of bodies in which every field is optional; fields that are not sent stay as they
+    are. Defaults only make fields optional and are never used: `sent` has the values.
     """
 
     model_config = ConfigDict(json_schema_extra=_without_defaults)
@@ -326,7 +326,7 @@ B = TypeVar("B", bound=Body)
 
 
 def read(request: Request, model: type[B]) -> B:
-    """The request's body as `model`. INVALID_SYNTAX with a plain sentence where it is not."""
+    """The request's body as `model`. INVALID_SYNTAX with a plain sentence if it is not valid."""
     given = request.data
     if not isinstance(given, dict):
         raise CommandError(
@@ -338,7 +338,7 @@ def read(request: Request, model: type[B]) -> B:
         raise _refusal(error.errors(include_url=False)[0], model) from None
 
 
-# What pydantic finds → the sentence returned. {field} is where, the rest comes from its context.
+# pydantic's error → the sentence returned. {field} is the place, the rest comes from its context.
 _SAID = {
     "missing": "{field} is missing",
     "extra_forbidden": "there is no field {field} here",
@@ -377,7 +377,7 @@ def _plain(message: str) -> str:
     return message.removeprefix("Value error, ").replace("{", "(").replace("}", ")")
 
 
-# What several bodies are made of. A body lies beside the one view that reads it.
+# Parts of several bodies. A body that only one view reads is defined beside it.
 
 MAX_TEXT = 1_000_000
 
@@ -399,6 +399,6 @@ Instant = Annotated[
 
 
 class LinkNamed(Body):
-    """The id of an invitation or a public link."""
+    """The id of an invitation or public link."""
 
     id: str = Field(min_length=1, max_length=32)

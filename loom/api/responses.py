@@ -1,5 +1,5 @@
-"""The shapes of what several addresses of the API answer, for the OpenAPI schema; commands and
-queries make them. A shape that one module answers lies beside its views."""
+"""Schemas of responses that several addresses return; commands and queries build them. A schema
+that only one module returns is defined beside its views."""
 
 from typing import Any, Generic, Literal, TypeVar
 
@@ -25,12 +25,12 @@ class Page(BaseModel, Generic[T]):
 
     @classmethod
     def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
-        """The name in the schema: a Page[Tree] is a TreePage."""
+        """The name in the schema: Page[Tree] becomes TreePage."""
         return f"{params[0].__name__}Page"
 
 
 class Problem(BaseModel):
-    """Every error. A refused line adds `reply`, `step`, and `canonical` where it was read."""
+    """Every error. A refused line adds `reply`, `step`, and `canonical` if it could be parsed."""
 
     ok: Literal[False]
     code: Code
@@ -43,13 +43,13 @@ class Problem(BaseModel):
 
 
 class Gone(BaseModel):
-    """Something was ended."""
+    """Something was removed or ended."""
 
     ok: Literal[True]
 
 
 class Grove(BaseModel):
-    """A grove, and what the caller is in it."""
+    """A grove, and the caller's role in it."""
 
     id: str
     name: str
@@ -62,7 +62,7 @@ class Grove(BaseModel):
 
 
 class Member(BaseModel):
-    """Somebody's role in a grove, and their participant there."""
+    """A member's role in a grove, and their participant there."""
 
     user: str
     name: str
@@ -71,7 +71,7 @@ class Member(BaseModel):
 
 
 class Invitation(BaseModel):
-    """A link by which somebody becomes a member."""
+    """A link with which somebody can become a member."""
 
     id: str
     role: Role
@@ -81,7 +81,7 @@ class Invitation(BaseModel):
 
 
 class NewInvitation(Invitation):
-    """The same with its link, which is shown this once."""
+    """The same with its link, which is shown only once."""
 
     link: str
 
@@ -94,7 +94,7 @@ class Place(BaseModel):
 
 
 class Tree(BaseModel):
-    """A tree with its size. `workspace` is the caller's own; null in lists where they have none."""
+    """A tree with its size. `workspace` is the caller's own; null in lists if they have none."""
 
     id: str
     grove: str
@@ -120,11 +120,11 @@ class Tree(BaseModel):
     workspace: Place | None
 
 
-# What is answered about events and links, and what is wrong.
+# Events, links, and problems.
 
 
 class Event(BaseModel):
-    """One thing that happened; of a hidden one only `seq` and `kind` are given."""
+    """One change; for a hidden one only `seq` and `kind` are given."""
 
     seq: int
     kind: str
@@ -135,7 +135,7 @@ class Event(BaseModel):
 
 
 class Events(BaseModel):
-    """Events after the cursor; `head` is the last seq there is."""
+    """Events after the cursor; `head` is the last seq."""
 
     events: list[Event]
     head: int
@@ -149,8 +149,8 @@ class Broken(BaseModel):
 
 
 class Verification(BaseModel):
-    """The outcome; `later_versions` are versions on a path that came after the ones built upon.
-    Of the nodes checked so many were `imported`: nobody but the file vouches for them."""
+    """The outcome; `later_versions` are versions on a path that are newer than the ones built
+    upon. `imported` is the number of checked nodes whose hashes only a file vouches for."""
 
     status: Literal["valid", "invalid", "incomplete"]
     checked: int
@@ -160,7 +160,7 @@ class Verification(BaseModel):
 
 
 class Violation(BaseModel):
-    """A rule of views that is broken, by which windows and about which items."""
+    """A broken rule of views, with the windows and items concerned."""
 
     kind: Literal["OverlappingLenses", "StaleLens", "OrphanEvidence", "CircularThinking"]
     says: str
@@ -169,7 +169,7 @@ class Violation(BaseModel):
 
 
 class ViewReport(BaseModel):
-    """What is wrong with a view: its windows, and the evidence and requirements in its tree."""
+    """The problems of a view: its windows, and the evidence and requirements in its tree."""
 
     status: Literal["valid", "invalid"]
     violations: list[Violation]
@@ -177,7 +177,7 @@ class ViewReport(BaseModel):
 
 class Link(BaseModel):
     """A link as it is stored. `tree` is its source's; an end is a local id, or `tree:ID` or
-    `tree:ID node:a7x2` of another tree, `erased` where that is gone."""
+    `tree:ID node:a7x2` of another tree, or `erased` if that is gone."""
 
     id: str
     tree: str
@@ -191,7 +191,7 @@ class Link(BaseModel):
 
 
 class LinkType(BaseModel):
-    """A type of links; `reverse` is how it reads from the target's side."""
+    """A link type; `reverse` is its name as read from the target."""
 
     name: str
     reverse: str

@@ -1,5 +1,5 @@
-"""How the OpenAPI schema describes what all addresses share (bodies, forms, queries, pages, keys,
-cookies, errors), and how queries and pages are read."""
+"""The parts of the OpenAPI schema that all addresses share (bodies, forms, queries, pages, keys,
+cookies, errors), and reading of queries and pages."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -21,21 +21,21 @@ from loom.rules.errors import CommandError, not_found
 F = TypeVar("F", bound=Callable[..., Any])
 _METHODS = ("get", "post", "put", "patch", "delete")
 _ERRORS = {
-    "400": "INVALID_SYNTAX: the request could not be read, or holds no such value.",
-    "401": "UNAUTHENTICATED: no or bad credentials.",
-    "403": "PERMISSION_DENIED: seen, but a permission, a role or the CSRF token is missing.",
+    "400": "INVALID_SYNTAX: the request could not be read, or a value is not valid.",
+    "401": "UNAUTHENTICATED: no or invalid credentials.",
+    "403": "PERMISSION_DENIED: visible, but a permission, a role or the CSRF token is missing.",
     "404": "NOT_FOUND: it does not exist, or the caller may not see it.",
-    "413": "LIMIT_EXCEEDED: the body or a value in it is too big.",
+    "413": "LIMIT_EXCEEDED: the body or a value in it is too large.",
     "429": "LIMIT_EXCEEDED: too much at once; Retry-After says how long to wait.",
     "default": "Any other error has the same body; `code` says what it is.",
 }
 
 
 class SchemaOnce(SchemaGenerator):
-    """The schema, built once in a process: everybody gets the same, and it takes half a second."""
+    """The schema, built once per process: it is the same for everybody, and takes half a second."""
 
     def get_schema(self, request: Any = None, public: bool = False) -> dict[str, Any]:
-        """The whole schema; nobody may change it."""
+        """The whole schema; callers must not change it."""
         return _schema()
 
 
@@ -56,8 +56,8 @@ def operation(
     asks: Sequence[OpenApiParameter] = (),
     id: str = "",
 ) -> Callable[[F], F]:
-    """Describes one method of an address; `name` is its group, a space, and its action, which
-    make its id where it has no `id` of another form."""
+    """Describes one method of an address; `name` is its group, a space, and its action, from which
+    its id is made if no `id` is given."""
     group, _, action = name.partition(" ")
     described: Callable[[F], F] = extend_schema(
         methods=[method],
@@ -72,8 +72,8 @@ def operation(
 
 
 def form(file: str, **fields: tuple[str, Sequence[str]]) -> dict[str, Any]:
-    """The schema of a form with a file and fields of text, each with its description and the
-    values that it may have (none: any)."""
+    """The schema of a form with a file and text fields, each with its description and allowed
+    values (none: any)."""
     described: dict[str, Any] = {
         "file": {"type": "string", "format": "binary", "description": file}
     }
@@ -85,7 +85,7 @@ def form(file: str, **fields: tuple[str, Sequence[str]]) -> dict[str, Any]:
 
 
 class Schema(AutoSchema):
-    """Drops no body: erasing and removing say in theirs what is meant."""
+    """Keeps the body of DELETE requests: erasing and removing need one."""
 
     def _get_request_body(self, direction: Any = "request") -> Any:
         if self.method != "DELETE":
@@ -122,7 +122,7 @@ class CookieInSchema(OpenApiAuthenticationExtension):  # type: ignore[no-untyped
 def with_errors(
     result: dict[str, Any], generator: Any, request: Any, public: bool
 ) -> dict[str, Any]:
-    """Adds to every operation the errors that every operation may answer."""
+    """Adds to every operation the errors that all of them can return."""
     result["components"]["schemas"]["Problem"] = Problem.model_json_schema()
     content = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for methods in result["paths"].values():
@@ -134,11 +134,11 @@ def with_errors(
     return result
 
 
-# What is read from a query, and how the schema describes it.
+# Query parameters: reading them, and their schema.
 
 
 def word(request: Request, name: str) -> str:
-    """An id from the query; "" where it is left out. NOT_FOUND for what can be no id."""
+    """An id from the query; "" if it is left out. NOT_FOUND for an invalid id."""
     given = request.query_params.get(name, "")
     if given and not (given.isascii() and given.isalnum()):
         raise not_found(f"{name}={given[:40]!r}")
@@ -146,7 +146,7 @@ def word(request: Request, name: str) -> str:
 
 
 def needed(request: Request, name: str) -> str:
-    """An id that may not be left out of the query."""
+    """A required id from the query."""
     given = word(request, name)
     if not given:
         raise CommandError("INVALID_SYNTAX", f"{name} is missing.", hint=f"?{name}=ID")
@@ -154,12 +154,12 @@ def needed(request: Request, name: str) -> str:
 
 
 def an_id(name: str, says: str, *, required: bool = False) -> OpenApiParameter:
-    """An id in the query, for the schema."""
+    """The schema of an id in the query."""
     return OpenApiParameter(name, OpenApiTypes.STR, description=says, required=required)
 
 
 def a_truth(name: str, says: str) -> OpenApiParameter:
-    """A yes or no in the query, for the schema."""
+    """The schema of a boolean in the query."""
     return OpenApiParameter(name, OpenApiTypes.BOOL, description=says, default=False)
 
 
@@ -171,7 +171,7 @@ def a_number(
     most: int | None = None,
     default: int | None = None,
 ) -> OpenApiParameter:
-    """A whole number in the query, for the schema."""
+    """The schema of a whole number in the query."""
     bounds = {"type": "integer", "minimum": least}
     if most is not None:
         bounds["maximum"] = most
@@ -181,7 +181,7 @@ def a_number(
 def number(
     request: Request, name: str, *, default: int, least: int = 0, most: int | None = None
 ) -> int:
-    """A whole number from the query: INVALID_SYNTAX where it is none or below `least`,
+    """A whole number from the query: INVALID_SYNTAX if it is not one or below `least`,
     LIMIT_EXCEEDED above `most`."""
     given = request.query_params.get(name)
     if given is None:
@@ -200,7 +200,7 @@ def number(
 
 
 def truth(request: Request, name: str) -> bool:
-    """A yes or no from the query: 1, true, 0, false, or nothing for no."""
+    """A boolean from the query: 1, true, 0, false, or nothing for false."""
     given = request.query_params.get(name, "0").lower()
     if given not in ("0", "1", "true", "false"):
         raise CommandError("INVALID_SYNTAX", f"{name} must be 1 or 0.", hint=f"{name}=1")
@@ -208,7 +208,7 @@ def truth(request: Request, name: str) -> bool:
 
 
 def one_of(request: Request, name: str, allowed: Sequence[str], default: str = "") -> Any:
-    """One of some words from the query. INVALID_SYNTAX for another."""
+    """One of some words from the query. INVALID_SYNTAX for any other."""
     value = request.query_params.get(name, default)
     if value not in allowed:
         raise CommandError(
@@ -227,14 +227,14 @@ PAGES = (
     a_number(
         "limit", f"At most {MOST_ROWS}; {USUAL_ROWS} where it is left out.", least=1, most=MOST_ROWS
     ),
-    a_number("offset", "How many to pass over."),
+    a_number("offset", "How many to skip."),
 )
 
 
 def paged(
     request: Request, rows: "QuerySet[Any]", body: Callable[[Any], dict[str, Any]]
 ) -> Response:
-    """One page of the rows, each as `body` shows it."""
+    """One page of the rows, each converted by `body`."""
     return paged_at_once(request, rows, lambda page: [body(row) for row in page])
 
 
@@ -243,7 +243,7 @@ def paged_at_once(
     rows: "QuerySet[Any] | list[Any]",
     bodies: Callable[[list[Any]], list[dict[str, Any]]],
 ) -> Response:
-    """One page of the rows, as `bodies` shows all of them."""
+    """One page of the rows, converted together by `bodies`."""
     limit = number(request, "limit", default=USUAL_ROWS, least=1, most=MOST_ROWS)
     offset = number(request, "offset", default=0)
     page = bodies(list(rows[offset : offset + limit]))

@@ -1,4 +1,4 @@
-"""Imports and exports over the API (docs/model.md §14.3.12)."""
+"""Imports and exports in the API (docs/model.md §14.3.12)."""
 
 import shutil
 import zipfile
@@ -35,26 +35,27 @@ from loom.transfer.importing import MAX_PARTS, ask_stop, folder, searched
 from loom.transfer.readers.documents import SPLITS
 from loom.transfer.uploads import FORMAT_NAMES
 
-# Imports: sent, watched, chosen from, and stopped.
+# Imports: sending, reading the state, choosing, and stopping.
 
 
 IMPORT_FORM = form(
     "At most 512 MiB. Several parts, or a ZIP, are read together.",
-    grove=("Without it the caller's first.", ()),
-    format=("Without it found out by the file's content.", FORMAT_NAMES),
-    split=("How a text becomes nodes. Without it asked, if it matters.", SPLITS),
+    grove=("Default: the caller's first.", ()),
+    format=("Default: detected from the content of the file.", FORMAT_NAMES),
+    split=("How a text becomes nodes. Without it the import asks, if it matters.", SPLITS),
     choose=("Imports all trees of a file that has several, without asking.", ("all",)),
 )
 
 
 class Taken(BaseModel):
-    """A file was taken and waits to be read."""
+    """A file was accepted and waits to be read."""
 
     id: str
 
 
 class ImportSays(BaseModel):
-    """The report in sentences: what came, what is kept beside it, what was left out and why."""
+    """The report in sentences: what was imported, what is kept with it, what was left out and
+    why."""
 
     came: list[str]
     beside: list[str]
@@ -62,8 +63,8 @@ class ImportSays(BaseModel):
 
 
 class ImportReport(BaseModel):
-    """What became of a file: what was kept, unknown to the format and kept beside the nodes,
-    or dropped, each by name with its number."""
+    """The result of an import: what was kept, what the format does not define and is kept with the
+    nodes, and what was dropped, each by name with its number."""
 
     format: str
     nodes: int
@@ -85,8 +86,8 @@ class ImportProblem(BaseModel):
 
 
 class ImportAsks(BaseModel):
-    """What has to be chosen before the import goes on: of `parts` trees which ones, and where
-    `split` is not empty, in which of these ways texts become nodes."""
+    """The choices before the import continues: which of `parts` trees, and if `split` is not
+    empty, in which of these ways texts become nodes."""
 
     parts: int
     formats: dict[str, int]
@@ -95,7 +96,7 @@ class ImportAsks(BaseModel):
 
 
 class ImportState(BaseModel):
-    """An import: `done` of `total` bytes of the file; its tree once that is there, if it is only
+    """An import: `done` of `total` bytes of the file; its tree once it exists, if there is only
     one; and while it is `waiting`, what it `asks`."""
 
     id: str
@@ -109,13 +110,11 @@ class ImportState(BaseModel):
     error: ImportProblem | None
 
 
-@operation(
-    "POST", "transfer import", "Bring a tree in", body=IMPORT_FORM, answers=Taken, status=202
-)
+@operation("POST", "transfer import", "Import trees", body=IMPORT_FORM, answers=Taken, status=202)
 @api_view(["POST"])
 @parser_classes([MultiPartParser])
 def upload(request: Request) -> Response:
-    """Takes files of at most 512 MiB, for writers; they are read in the background."""
+    """Accepts files of at most 512 MiB, for writers; they are read in the background."""
     user = user_of(request)
     sent = _sent(request)
     files = _files_of(sent)
@@ -184,7 +183,7 @@ def _grove(user: User, uid: str) -> Grove:
 
 
 def _store(files: "list[UploadedFile[bytes]]", path: Path) -> None:
-    """Stores one file as it is, and several as a ZIP."""
+    """Stores one file unchanged, and several as a ZIP."""
     try:
         if len(files) > 1:
             with zipfile.ZipFile(path, "w") as packed:
@@ -206,7 +205,7 @@ def _store(files: "list[UploadedFile[bytes]]", path: Path) -> None:
 @operation("DELETE", "transfer end", "Stop an import", answers=ImportState)
 @api_view(["GET", "DELETE"])
 def state(request: Request, uid: str) -> Response:
-    """Status, bytes done of total, the tree once it is there, the report, and the error."""
+    """Status, bytes done of total, the tree once it exists, the report, and the error."""
     actor, row = access.get_import(user_of(request), uid)
     return _stopped(actor, row) if request.method == "DELETE" else Response(_state(row))
 
@@ -248,11 +247,11 @@ def _asks(row: Import) -> dict[str, Any]:
     }
 
 
-# The trees of a file that holds several: searched, chosen, and what became of each.
+# The trees of a file with several: searching, choosing, and the result of each.
 
 
 class ImportPartShown(BaseModel):
-    """One tree of a file; `count` is the number of its messages, 0 where it is unknown."""
+    """One tree of a file; `count` is the number of its messages, 0 if unknown."""
 
     number: int
     title: str
@@ -271,7 +270,7 @@ class ImportParts(BaseModel):
 
 
 class PartsChosen(Body):
-    """Which trees are imported, by number or all that `q` finds, and how texts are split."""
+    """The trees to import, by number or all that `q` finds, and how texts are split."""
 
     parts: Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=MAX_PARTS)] | None = None
     q: Annotated[str, Field(max_length=200)] = ""
@@ -294,7 +293,7 @@ PAGE = 200
 )
 @api_view(["GET"])
 def parts(request: Request, uid: str) -> Response:
-    """The trees that a file holds, at most 1,000 at a time, in the order of the file."""
+    """The trees in a file, at most 1,000 at a time, in the order of the file."""
     _, row = access.get_import(user_of(request), uid)
     found = searched(row, request.query_params.get("q", "")[:200])
     start = _number(request, "offset", 0, 10**9)
@@ -336,8 +335,8 @@ def _part(part: ImportPart) -> dict[str, Any]:
 )
 @api_view(["POST"])
 def choose(request: Request, uid: str) -> Response:
-    """Goes on with an import that waits, for writers: with the trees of these numbers, with those
-    that `q` finds, or with all."""
+    """Continues a waiting import, for writers: with the trees of these numbers, with those that
+    `q` finds, or with all."""
     actor, row = access.get_import(user_of(request), uid)
     access.demand_role(actor, "writer")
     sent = read(request, PartsChosen)
@@ -352,7 +351,7 @@ def choose(request: Request, uid: str) -> Response:
 
 
 class LeftOut(BaseModel):
-    """Something that an export does not contain, with its number and a sentence."""
+    """A kind of data that an export does not contain, with its number and a sentence."""
 
     what: str
     count: int
@@ -388,17 +387,17 @@ _ASKS = (
         "calls",
         OpenApiTypes.STR,
         enum=("none", "full"),
-        description="With what models were sent and answered, as far as the caller may read it.",
+        description="With the requests to models and their answers that the caller may read.",
     ),
 )
 
 
-@operation("GET", "transfer export", "Take a tree or a path out", answers=_ANSWERS, asks=_ASKS)
+@operation("GET", "transfer export", "Export a tree or a path", answers=_ANSWERS, asks=_ASKS)
 @api_view(["GET"])
 def export(request: Request, uid: str) -> StreamingHttpResponse:
-    """A tree or a path as a file. `node` names the end of a path, `whole=1` asks for every branch;
-    with neither, `markdown`, `text`, `epub`, `docx` and `sillytavern` hold the path to the caller's
-    position, and the others every branch."""
+    """A tree or a path as a file. `node` names the end of a path, `whole=1` requests every branch;
+    with neither, `markdown`, `text`, `epub`, `docx` and `sillytavern` contain the path to the
+    caller's position, and the others every branch."""
     actor, tree = access.get_tree(user_of(request), uid)
     format, wanted = exporting.asked(actor, tree, request.query_params)
     return _streamed(request, format.pieces(wanted), tree, format)
@@ -409,7 +408,7 @@ def export(request: Request, uid: str) -> StreamingHttpResponse:
 )
 @api_view(["GET"])
 def preview(request: Request, uid: str) -> Response:
-    """How many texts an export holds, and what the format has no place for, with numbers."""
+    """The number of texts in an export, and what the format has no place for, with numbers."""
     actor, tree = access.get_tree(user_of(request), uid)
     format, wanted = exporting.asked(actor, tree, request.query_params)
     found = exporting.preview(wanted, format)
@@ -421,7 +420,7 @@ def preview(request: Request, uid: str) -> Response:
 def _streamed(
     request: Request, pieces: Iterator[bytes], tree: Tree, format: Format
 ) -> StreamingHttpResponse:
-    # Over ASGI Django would collect a plain iterator whole before it sends any of it.
+    # Under ASGI, Django would consume a plain iterator completely before it sends anything.
     is_async = isinstance(request._request, ASGIRequest)
     content = _each(pieces) if is_async else pieces
     answer = StreamingHttpResponse(content, content_type=format.media)
@@ -437,6 +436,6 @@ async def _each(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def _safe(title: str) -> str:
-    """The title as a file's name on any system: no separators, no controls, not hidden."""
+    """The title as a file name for any system: no separators, no control characters, not hidden."""
     shown = "".join("-" if one in '/\\:*?"<>|' or not one.isprintable() else one for one in title)
     return shown.strip(" .")[:80].strip(" .") or "tree"

@@ -1,4 +1,5 @@
-"""Trees over the API: list, make, change, archive, erase; their links, public links and images."""
+"""Trees in the API: listing, making, changing, archiving, erasing; their links, public links and
+images."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -46,11 +47,11 @@ from loom.rules.errors import CommandError
 from loom.rules.node_values import IMAGE_TYPES, MOST_IMAGE_BYTES, image_reference
 from loom.transfer import images
 
-# What is sent.
+# Request bodies.
 
 
 class TreeSent(Body):
-    """A new tree; without `grove` one of the caller's first. `mode` stays for good."""
+    """A new tree; without `grove`, in the caller's first. `mode` cannot be changed later."""
 
     title: str = Field("", max_length=tree_commands.MAX_TITLE)
     mode: Literal["dialogue", "buffer"]
@@ -60,8 +61,8 @@ class TreeSent(Body):
 
 
 class TreeChanged(Part):
-    """What changes of a tree; mode and grove never do. `seen`: fields as the sender has read them;
-    one that is something else by now is not overwritten (CONFLICT)."""
+    """Changes to a tree; mode and grove never change. `seen`: fields as the sender has read them;
+    a field that has another value by now is not overwritten (CONFLICT)."""
 
     title: str = Field("", max_length=tree_commands.MAX_TITLE)
     description: str = Field("", max_length=MAX_TEXT)
@@ -78,20 +79,20 @@ class TreeChanged(Part):
 
 
 class TreeTyped(Body):
-    """The title of the tree, typed again."""
+    """The title of the tree, typed as confirmation."""
 
     title: str
 
 
 class SettingsPinned(Body):
-    """Settings that hold at a node and below it; {} takes them off."""
+    """Settings that apply at a node and below it; {} removes them."""
 
     node: str = Field(min_length=1, max_length=8)
     settings: dict[str, Any]
 
 
 class SummariesSent(Body):
-    """Of what summaries are wanted: nodes by their ids, and with `tree` a new one of the tree.
+    """The summaries to make: of nodes by their ids, and with `tree` a new one of the tree.
     `again`: also where there is one, or one has failed."""
 
     nodes: list[Annotated[str, Field(max_length=8)]] = Field(default_factory=list, max_length=100)
@@ -100,13 +101,13 @@ class SummariesSent(Body):
 
 
 class PublicLinkSent(Body):
-    """For how many days anybody may read the tree."""
+    """For how many days anybody with the link may read the tree."""
 
     days: float = Field(7, gt=0, le=tree_commands.MAX_DAYS)
 
 
 class PublicLink(BaseModel):
-    """A link by which anybody may read one tree."""
+    """A link with which anybody may read one tree."""
 
     id: str
     made_by: str
@@ -116,12 +117,12 @@ class PublicLink(BaseModel):
 
 
 class NewPublicLink(PublicLink):
-    """The same with the link itself, which is shown this once."""
+    """The same with the link itself, which is shown only once."""
 
     link: str
 
 
-# Public links of a tree over the API. The page that they open is `loom.web.public`.
+# Public links of a tree. The page that they open is in `loom.web.public`.
 
 
 @operation(
@@ -134,7 +135,7 @@ class NewPublicLink(PublicLink):
 @operation(
     "POST",
     "public links make",
-    "Let anybody read a tree by a link that is shown this once",
+    "Let anybody read a tree with a link that is shown only once",
     body=PublicLinkSent,
     answers=NewPublicLink,
     status=201,
@@ -166,15 +167,14 @@ def public_links(request: Request, uid: str) -> Response:
 
 
 class PinnedSettings(BaseModel):
-    """Settings and the slot that they are pinned to."""
+    """Settings, and the slot where they are pinned."""
 
     node: str
     settings: dict[str, Any]
 
 
 class SettingsHere(BaseModel):
-    """What is asked with at a node: `settings` as they hold, and the pins they come from, the
-    topmost first."""
+    """The `settings` that apply at a node, and the pins that they come from, topmost first."""
 
     settings: dict[str, Any]
     pins: list[PinnedSettings]
@@ -183,9 +183,9 @@ class SettingsHere(BaseModel):
 @operation(
     "GET",
     "settings at",
-    "The settings that hold at a node",
+    "The settings that apply at a node",
     answers=SettingsHere,
-    asks=(OpenApiParameter("node", OpenApiTypes.STR, description="Without it: the root."),),
+    asks=(OpenApiParameter("node", OpenApiTypes.STR, description="Default: the root."),),
 )
 @operation(
     "PUT",
@@ -214,7 +214,7 @@ def settings(request: Request, uid: str) -> Response:
     return Response({"settings": merged, "pins": shown})
 
 
-# Links and their types over the API. Making and removing them are lines: link, unlink.
+# Links and their types. They are made and removed by lines: link, unlink.
 
 
 _NODE = OpenApiParameter("node", OpenApiTypes.STR, description="Only those at this node.")
@@ -244,7 +244,7 @@ def links(request: Request) -> Response:
 )
 @api_view(["GET"])
 def types(request: Request) -> Response:
-    """Every stored type with how it reads from its target's side."""
+    """Every stored type with its name as read from the target."""
     listed = [_type(name) for name in link_types.STORED]
     return Response({"count": len(listed), "results": listed})
 
@@ -254,7 +254,7 @@ def _type(name: str) -> dict[str, Any]:
     return {"name": name, "reverse": reverse, "symmetric": name in link_types.SYMMETRIC}
 
 
-# Trees over the API: list, make, change, archive, erase.
+# Trees: listing, making, changing, archiving, erasing.
 
 
 def _body(actor: Actor, tree: Tree) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def _body(actor: Actor, tree: Tree) -> dict[str, Any]:
 
 
 def _lines(user: User, trees: Sequence[Tree]) -> list[dict[str, Any]]:
-    """Trees in a list: listing makes no workspaces."""
+    """Trees in a list; listing makes no workspaces."""
     own = Workspace.objects.filter(participant__user=user, tree__in=list(trees))
     return tree_bodies(trees, {one.tree_id: one for one in own})
 
@@ -333,11 +333,11 @@ def tree(request: Request, uid: str) -> Response:
     return Response(_body(actor, found))
 
 
-# Summaries of a tree and its nodes: who makes them, what is being made, and what failed.
+# Summaries of a tree and its nodes: the model, those being made, and those that failed.
 
 
 class SummaryFailed(BaseModel):
-    """A summary that failed: of which node (null: the tree), when, and why."""
+    """A failed summary: of which node (null: the tree), when, and why."""
 
     node: str | None
     error: dict[str, Any]
@@ -345,9 +345,9 @@ class SummaryFailed(BaseModel):
 
 
 class SummariesBody(BaseModel):
-    """`model` makes summaries (null: nobody, so first words stand for them); `open` are being
-    made; what failed is tried again where it is needed, a few times. `summary` is that of the node
-    that `?node=` names, else of the tree."""
+    """`model` makes summaries (null: none, so the first words are used); `open` are being made;
+    failed ones are retried a few times where they are needed. `summary` is that of the node in
+    `?node=`, else of the tree."""
 
     model: str | None
     open: int
@@ -371,7 +371,8 @@ class SummariesBody(BaseModel):
 )
 @api_view(["GET", "POST"])
 def summaries(request: Request, uid: str) -> Response:
-    """Who makes the summaries of a tree, and their state; a POST asks for missing ones."""
+    """The model that makes the summaries of a tree, and their state; a POST requests missing
+    ones."""
     actor, tree = access.get_tree(user_of(request), uid)
     status = 200
     if request.method == "POST":
@@ -413,7 +414,7 @@ _IMAGE_ANSWERS = {(200, media): OpenApiTypes.BINARY for media, _ in IMAGE_TYPES.
 
 
 class ImageKept(BaseModel):
-    """An image of a tree, and `text`: how texts name it."""
+    """An image of a tree, and `text`: the reference to it in a text."""
 
     sha256: str
     media_type: str
@@ -427,8 +428,8 @@ class ImageKept(BaseModel):
 @api_view(["POST"])
 @parser_classes([MultiPartParser])
 def add_image(request: Request, uid: str) -> Response:
-    """Keeps an image for the tree, for writers; the same bytes are kept once. It is seen where a
-    text names it."""
+    """Stores an image for the tree, for writers; the same bytes are stored once. It is shown where
+    a text names it."""
     actor, tree = access.get_tree(user_of(request), uid, role="writer")
     file = _file_of(request)
     if (file.size or 0) > MOST_IMAGE_BYTES:

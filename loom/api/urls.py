@@ -56,7 +56,7 @@ _schema = SpectacularAPIView.as_view(
 _page = SpectacularSwaggerSplitView.as_view(url_name="schema")
 
 
-# Swagger UI sets styles from its script; this page holds nothing of anybody's.
+# Swagger UI sets styles from its script; this page contains no data of users.
 @csp_update({"style-src": ["'unsafe-inline'"], "img-src": ["data:"]})
 def page(request: HttpRequest) -> HttpResponseBase:
     """The documentation of the API."""
@@ -146,5 +146,5 @@ _api: list[URLPattern | URLResolver] = [
 
 urlpatterns: list[URLPattern | URLResolver] = [path("api/", include(_api))]
 
-# Put last by config.urls: whatever else begins with api/ answers in the API's own form.
+# config.urls puts this last: all other addresses below api/ return the API's error format.
 nowhere = re_path(r"^api/(?P<path>.*)$", errors.nowhere)

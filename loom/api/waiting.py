@@ -1,8 +1,8 @@
 """Responses that wait for generations to end, without a thread for each.
 
-The view has run, and its thread is free, before the wait begins: the view leaves in the
-request's scope what is waited for, and `holding` keeps its answer back until that has ended.
-One task of the process asks for all who wait, ten times a second, in one query.
+The view has returned, and its thread is free, before the wait begins: the view stores in the
+request's scope what to wait for, and `holding` keeps the response back until that has ended. One
+task of the process checks for all waiting requests, ten times a second, in one query.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ LOOK_S = 0.05
 
 
 def ended_within(has_ended: Callable[[], bool], seconds: float = STOP_S) -> bool:
-    """Whether what was asked to stop has ended, after waiting for a moment."""
+    """Whether something that was asked to stop has ended, after a short wait."""
     until = time.monotonic() + seconds
     while not has_ended():
         if time.monotonic() > until:
@@ -50,8 +50,8 @@ def ended_within(has_ended: Callable[[], bool], seconds: float = STOP_S) -> bool
 
 @dataclass(frozen=True)
 class Wait:
-    """What an answer waits for: generations or searches (`of_search`), how long, and what makes the
-    answer once they have ended (called in a thread; it may raise)."""
+    """What a response waits for: generations or searches (`of_search`), for how long, and the
+    function that builds the response once they have ended (called in a thread; it may raise)."""
 
     uids: frozenset[str]
     seconds: float
@@ -59,7 +59,7 @@ class Wait:
 
 
 def hold(request: HttpRequest, wait: Wait) -> bool:
-    """Has the answer of this request wait. False where the server cannot do that."""
+    """Makes the response of this request wait. False if the server cannot do that."""
     slot = getattr(request, "scope", {}).get(_SLOT)
     if slot is None:
         return False
@@ -70,8 +70,8 @@ def hold(request: HttpRequest, wait: Wait) -> bool:
 async def holding(
     application: Application, scope: dict[str, Any], receive: Receive, send: Send
 ) -> None:
-    """Runs an HTTP application; an answer that waits goes out when what it waits for has
-    ended, or unchanged when its time is over. Nothing goes out to a client that has left."""
+    """Runs an HTTP application; a response that waits is sent when everything has ended, or
+    unchanged when its time is over. Nothing is sent to a client that has left."""
     slot: list[Wait] = []
     kept: list[Message] = []
 
@@ -94,7 +94,7 @@ async def holding(
 
 
 async def _unless_gone(work: Awaitable[bool], receive: Receive) -> bool | None:
-    """What `work` returns; None where the client leaves before."""
+    """The result of `work`; None if the client leaves first."""
     working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(receive())
     try:
         await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -106,7 +106,7 @@ async def _unless_gone(work: Awaitable[bool], receive: Receive) -> bool | None:
 
 
 def _made(wait: Wait, path: str) -> tuple[int, bytes]:
-    """Status and body of an answer whose wait is over."""
+    """Status and body of a response whose wait is over."""
     try:
         status, body = 200, wait.answer()
     except Exception as error:
@@ -119,7 +119,7 @@ def _made(wait: Wait, path: str) -> tuple[int, bytes]:
 
 
 def _with(start: Message, status: int, body: bytes) -> list[Message]:
-    """The messages of the answer: its headers with another status and body."""
+    """The messages of the response: its headers with another status and body."""
     headers = [one for one in start["headers"] if one[0].lower() != b"content-length"]
     headers.append((b"Content-Length", str(len(body)).encode()))
     return [
@@ -132,7 +132,7 @@ _SEARCH = "search:"
 
 
 def of_search(uid: str) -> str:
-    """The name by which a wait names a search of the web, beside the ids of generations."""
+    """The name of a web search among the ids of generations that a wait names."""
     return f"{_SEARCH}{uid}"
 
 
@@ -150,7 +150,7 @@ def still_open(uids: list[str]) -> set[str]:
 
 
 class Watch:
-    """Who waits in this process. Its task runs while anybody does."""
+    """Everything that waits in this process. Its task runs while anything does."""
 
     def __init__(self) -> None:
         self.waiting: dict[asyncio.Future[bool], frozenset[str]] = {}
@@ -158,7 +158,7 @@ class Watch:
         self._task: asyncio.Task[None] | None = None
 
     async def ended(self, uids: frozenset[str], seconds: float) -> bool:
-        """Whether all the generations have ended within so many seconds."""
+        """Whether all the generations have ended within that many seconds."""
         future = asyncio.get_running_loop().create_future()
         self.waiting[future] = uids
         if self._task is None or self._task.done():
@@ -171,7 +171,7 @@ class Watch:
             self.waiting.pop(future, None)
 
     async def read(self, work: Callable[..., T], *args: Any) -> T:
-        """What `work` reads, beside the loop."""
+        """The result of `work`, which runs in a thread beside the loop."""
 
         def run() -> T:
             try:

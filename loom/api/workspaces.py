@@ -1,4 +1,4 @@
-"""Workspaces, their steps and drafts over the API."""
+"""Workspaces, their steps and drafts in the API."""
 
 from itertools import chain
 from typing import Any, Literal
@@ -39,12 +39,12 @@ from loom.queries.workspaces import items_of
 from loom.rules.errors import not_found
 from loom.rules.node_values import instant, looks_like_id
 
-# What is sent.
+# Request bodies.
 
 
 class DraftSent(Body):
-    """A draft. `seen`: the `at` of the draft as the writer saw it last, "" for none; another
-    one is CONFLICT. Left out: whatever is kept is replaced."""
+    """A draft. `seen`: the `at` of the draft as the sender last saw it, "" for none; if it has
+    changed, CONFLICT. Without `seen`, the stored draft is replaced."""
 
     kind: Literal["buffer", "edit", "note"]
     text: str
@@ -52,13 +52,13 @@ class DraftSent(Body):
 
 
 class WorkspaceChanged(Part):
-    """Settings of a workspace, those that are named; null: as in its grove or tree."""
+    """Settings of a workspace; only the named ones change; null: as in its grove or tree."""
 
     settings: dict[str, Any] = {}
 
 
 class Draft(BaseModel):
-    """Uncommitted text at a slot; `at` names its state, null where it was ended."""
+    """Unsaved text at a slot; `at` identifies its state, null if it was deleted."""
 
     slot: str
     kind: Literal["buffer", "edit", "note"]
@@ -66,7 +66,7 @@ class Draft(BaseModel):
     at: str | None
 
 
-# Drafts over the API: what a person has typed and not yet made a node of.
+# Drafts.
 
 
 @operation("GET", "workspaces drafts", "Somebody's drafts in a tree", answers=responses.Page[Draft])
@@ -81,13 +81,13 @@ def drafts(request: Request, uid: str) -> Response:
 @operation(
     "PUT",
     "workspaces keep_draft",
-    "Keep a draft, or end it with an empty text",
+    "Save a draft, or delete it with an empty text",
     body=DraftSent,
     answers=Draft,
 )
 @api_view(["PUT"])
 def draft(request: Request, uid: str, slot: str) -> Response:
-    """The draft as it is kept now; `at` is null where it was ended."""
+    """The draft as it is stored now; `at` is null if it was deleted."""
     actor, workspace = access.get_workspace(user_of(request), uid)
     given = read(request, DraftSent)
     wanted = slot.lower()
@@ -102,12 +102,12 @@ def draft(request: Request, uid: str, slot: str) -> Response:
     return Response(draft_body(kept) if kept else gone)
 
 
-# What the API answers about workspaces and their steps, for the OpenAPI schema.
+# Responses about workspaces and their steps.
 
 
 class Outline(BaseModel):
-    """How an outline is folded: to a depth, but for what was expanded or collapsed; `hits` of the
-    last `query` and those `found` before are local ids, too."""
+    """How an outline is folded: to a depth, except for what was expanded or collapsed; `hits` of
+    the last `query` and those `found` earlier are local ids, too."""
 
     depth: int
     expanded: list[str]
@@ -119,8 +119,8 @@ class Outline(BaseModel):
 
 
 class Status(BaseModel):
-    """`checkpoint` is the last step seen; `tokens` of what the view adds to a request, in all and
-    by section; `turn` that goes on, with its `budget` as STATUS shows it."""
+    """`checkpoint` is the last step seen; `tokens` of what the view adds to a request, in total
+    and by section; the running `turn`, with its `budget` as STATUS shows it."""
 
     checkpoint: int
     steps: int
@@ -131,13 +131,14 @@ class Status(BaseModel):
 
 
 class Notification(BaseModel):
-    """What somebody else wrote in the tree since the participant has seen it, as a line."""
+    """Something that somebody else wrote in the tree since the participant last saw it, as a
+    line."""
 
     text: str
 
 
 class Workspace(BaseModel):
-    """Somebody's own view of a tree; `seq` is the last event of its stream."""
+    """A participant's own view of a tree; `seq` is the last event of its stream."""
 
     id: str
     participant: str
@@ -157,10 +158,10 @@ class Workspace(BaseModel):
 
 
 class StepBody(BaseModel):
-    """Who tried what, with what outcome: `ok` or the code of its refusal. `message` is the
-    reply; `place` is the line's in its turn: `2.1` is the first of the second round;
-    `loop_status` says whether it repeats what was done there before. Not
-    `open`: its texts are not for the reader, who may not see what it touched."""
+    """An attempt by somebody, and its outcome: `ok` or the code of its refusal. `message` is the
+    reply; `place` is that of the line in its turn: `2.1` is the first of the second round;
+    `loop_status` says whether it repeats earlier lines. Unless `open`, its texts are left out,
+    because the reader may not see what it touched."""
 
     seq: int
     workspace: str
@@ -190,7 +191,7 @@ class StepPage(responses.Page[StepBody]):
     next: int | None
 
 
-# Workspaces and steps over the API.
+# Workspaces and steps.
 
 
 @operation(
@@ -200,7 +201,7 @@ class StepPage(responses.Page[StepBody]):
     answers=Workspace,
     asks=(
         an_id("tree", "The tree.", required=True),
-        an_id("participant", "A model of the grove; without it the caller himself."),
+        an_id("participant", "A model of the grove; default: the caller."),
     ),
 )
 @api_view(["GET"])
@@ -246,13 +247,13 @@ def outline(request: Request, uid: str) -> Response:
 
 
 class Window(BaseModel):
-    """A window that is not closed. `lines` of a text of `of` lines, first and last, of which
-    there are `count`; `before` and `after` are shown around them (`pad`). `as`: a difference or
-    prose; `live`: it follows the current version; `read_only`: nothing can be written through it.
-    `query` and `score` of a search's hit; `via` a link type, from the window `parent`. Not
-    `open`: its text is not for the reader. `opens` is a line that opens it again. `stale`: what it
-    shows has changed, and `current` is the version that has replaced the `revision`th, which it
-    shows; `changes` are the last ones of a document, the newest first."""
+    """A window that is not closed. `lines` are the first and last of a text of `of` lines, `count`
+    of them; `before` and `after` are padding (`pad`). `as`: a difference or prose; `live`: it
+    follows the current version; `read_only`: nothing can be written through it. `query` and
+    `score` of a search hit; `via` is a link type, from the window `parent`. Unless `open`, the
+    reader may not see its text. `opens` is a line that opens it again. `stale`: what it shows has
+    changed, and `current` is the version that replaced the `revision`th, which it shows; `changes`
+    are the last ones of a document, newest first."""
 
     number: int
     kind: Literal["node", "search", "document", "branch", "range", "tree", "result", "stash"]
@@ -301,7 +302,7 @@ def windows(request: Request, uid: str) -> Response:
 
 
 class Task(BaseModel):
-    """A task, `ref` is what lines name it by; `place` is its order among those not archived."""
+    """A task; `ref` is its name in lines; `place` is its order among those not archived."""
 
     number: int
     ref: str
@@ -330,15 +331,15 @@ def tasks(request: Request, uid: str) -> Response:
 )
 @api_view(["GET"])
 def verification(request: Request, uid: str) -> Response:
-    """Windows that overlap or are behind, evidence that is pruned or erased, and requirements and
-    evidence that lead in a circle."""
+    """Windows that overlap or are outdated, evidence that is pruned or erased, and circular
+    requirements and evidence."""
     actor, found = access.get_workspace(user_of(request), uid)
     return Response(verify_view(actor, found))
 
 
 class Augment(BaseModel):
-    """A document that can be loaded into the prompt. `loaded` also where another one requires it;
-    `missing` names requirements that are not there."""
+    """A document that can be loaded into the prompt. `loaded` also if another one requires it;
+    `missing` names requirements that do not exist."""
 
     name: str
     document: str
@@ -369,7 +370,7 @@ def augments(request: Request, uid: str) -> Response:
 @operation("GET", "workspaces status", "How far a workspace has come", answers=Status)
 @api_view(["GET"])
 def status(request: Request, uid: str) -> Response:
-    """The last step seen, how many were made, and how many tokens the view takes."""
+    """The last step seen, the number of steps, and the tokens of the view."""
     actor, found = access.get_workspace(user_of(request), uid)
     return Response(status_of(actor, found))
 
@@ -389,8 +390,8 @@ def events(request: Request, uid: str) -> Response:
 
 
 def _steps(actor: Actor, steps: list[Step]) -> list[dict[str, Any]]:
-    """The steps of workspaces of one tree for a reader; what they touched as a reader of it
-    names it. Of steps whose texts the reader may not see, only who tried something and when."""
+    """The steps of workspaces of one tree as a reader of that tree names them. For steps whose
+    texts the reader may not see, only the author and the time."""
     views = [(step, step.workspace) for step in steps if step.workspace is not None]
     if not views:
         return []
@@ -449,7 +450,7 @@ def _step(step: Step, workspace: str, items: list[str], answer: str) -> dict[str
 )
 @api_view(["GET"])
 def steps(request: Request) -> Response:
-    """Who tried what, with what outcome, in order."""
+    """Attempts with their authors and outcomes, in order."""
     actor, every = _asked_for(request)
     after = number(request, "after", default=0)
     limit = number(request, "limit", default=USUAL_ROWS, least=1, most=MOST_ROWS)
@@ -467,15 +468,15 @@ def steps(request: Request) -> Response:
 
 
 def _count(steps: QuerySet[Step], *, is_of_turn: bool) -> int:
-    """How many steps there are. Those of a workspace are numbered from 1 without gaps, so the
-    last number is their count, however long the log is."""
+    """The number of steps. Those of a workspace are numbered from 1 without gaps, so the last
+    number is their count, however long the log is."""
     if is_of_turn:
         return steps.count()
     return steps.order_by("-seq").values_list("seq", flat=True).first() or 0
 
 
 def _asked_for(request: Request) -> tuple[Actor, QuerySet[Step]]:
-    """Who asks, and the steps of a workspace, or those of a turn's lines."""
+    """The caller, and the steps of a workspace, or those of a turn's lines."""
     user, turn = user_of(request), word(request, "turn")
     if not turn:
         actor, workspace = access.get_workspace(user, needed(request, "workspace"))

@@ -1,6 +1,6 @@
-"""Templates of agents: what a new model participant begins with, where the one who adds it says
-nothing else. A template is one of TEMPLATES, or a participant of the grove: the new one then asks
-the same model at the same address with the same key, under a name of its own."""
+"""Templates of agents: the settings that a new model participant begins with where its creator
+sets nothing else. A template is one of TEMPLATES, or a participant of the grove: the new one then
+calls the same model at the same address with the same key, under its own name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from loom.rules.provider_kinds import usual_limits
 
 @dataclass(frozen=True)
 class Template:
-    """A template: its name, what it is for, and the settings of an agent made from it."""
+    """A template: its name, its purpose, and the settings of an agent made from it."""
 
     name: str
     says: str
@@ -22,7 +22,7 @@ class Template:
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     def body(self) -> dict[str, Any]:
-        """It as API and pages show it."""
+        """The template as the API and pages show it."""
         return {
             "name": self.name,
             "says": self.says,
@@ -80,8 +80,7 @@ TEMPLATES: Final[dict[str, Template]] = {
         ),
     )
 }
-# What a participant made from another one takes from it; with the key, which is bound to its
-# address.
+# What a copy takes from the original, together with the key, which is bound to its address.
 COPIED: Final = (
     *("model_ref", "base_url", "allow_private", "auth", "endpoint", "capabilities", "persona"),
     *("temperature", "max_tokens", "stop", "context_limit", "archetype", "budget", "tool_filter"),
@@ -90,8 +89,8 @@ COPIED: Final = (
 
 
 def begun(grove: Grove, name: str, fields: Mapping[str, Any]) -> Participant:
-    """A new participant, not stored, as the template `name` ("": none) makes it for these
-    `fields`, which are not applied yet. NOT_FOUND where there is no such template."""
+    """A new participant, not stored yet, with the settings of the template `name` ("": none). The
+    `fields` are not applied yet. NOT_FOUND if there is no such template."""
     made = Participant(grove=grove, kind="model")
     template = TEMPLATES.get(name)
     if template is not None:

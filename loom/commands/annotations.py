@@ -1,5 +1,5 @@
-"""Annotations: notes that hang below what they are about, replies, and their resolving; and
-suggestions, another wording of a text that its writers accept, with a merge, or reject
+"""Annotations: notes below the item that they are about, replies, and resolving them; and
+suggestions: new wordings of a text, which its writers accept (with a merge) or reject
 (docs/model.md §2.1, §5.1)."""
 
 import re
@@ -63,7 +63,7 @@ def annotate(context: Context, args: Annotate) -> Reply:
 
 
 def _about_tree(context: Context, args: Annotate) -> Reply:
-    """A note about a tree hangs below the root here and names the tree in its sources."""
+    """Adds a note about a tree below the root of this tree; its sources name the tree."""
     about = tree_of(context, args.ref)
     source = (node_values.of_tree(about.pk), "primary", "")
     new = NewNode(
@@ -94,8 +94,8 @@ def _add(context: Context, target: Node, text: str, form: str) -> tuple[Node, tu
 
 
 def note_mentions(actor: Actor, note: Node) -> None:
-    """Stores which members an annotation names with an @, such as `@Ada`. One query where there
-    is an @, two where it names somebody."""
+    """Stores which members an annotation mentions with an @, such as `@Ada`. One query if the text
+    has an @, two if it mentions somebody."""
     if "@" not in note.text:
         return
     members = Participant.objects.filter(
@@ -110,8 +110,8 @@ def note_mentions(actor: Actor, note: Node) -> None:
 
 
 def names_in(text: str, names: Iterable[str]) -> set[str]:
-    """Those of the names that the text has after an @, as a whole and in any case. Where one name
-    begins another, the longer one is meant."""
+    """Those of the names that follow an @ in the text, as whole words and in any case. Where one
+    name is the beginning of another, the longer one counts."""
     found = set()
     rest = text.casefold()
     for name in sorted(names, key=len, reverse=True):
@@ -132,7 +132,7 @@ def set_resolved(context: Context, node: Node, resolved: bool) -> Op:
 
 
 class Resolve(Args):
-    """The annotation, and why it is settled."""
+    """The annotation, and why it is resolved."""
 
     ref: Annotated[RefField, Written("ref")]
     reason: Annotated[str, Written("quoted")] = ""
@@ -179,7 +179,7 @@ SUGGESTION_FORM = "diff"
 
 
 class Suggest(Args):
-    """Of what, and the whole new wording; of a slice, the wording of that slice."""
+    """The text (or slice) and its whole new wording."""
 
     ref: Annotated[RefField, Written("ref", but=("document",))]
     content: Annotated[str, Written("content")]
@@ -212,7 +212,7 @@ def suggest(context: Context, args: Suggest) -> Reply:
 
 
 class SuggestDocument(Args):
-    """Of which document, or part of one, and its whole new wording."""
+    """The document (or part of one) and its whole new wording."""
 
     ref: Annotated[RefField, Written("ref", refs=("document",))]
     content: Annotated[str, Written("content")]
@@ -258,13 +258,13 @@ def suggest_document(context: Context, args: SuggestDocument) -> Reply:
 
 
 class Accept(Args):
-    """A suggestion; or a text that was written after an older wording of what is above it."""
+    """A suggestion; or a text that was written after an older wording of the text above it."""
 
     ref: Annotated[RefField, Written("ref")]
 
 
 class AcceptEdited(Args):
-    """A suggestion, and the wording to use in its place."""
+    """A suggestion, and the wording to use instead."""
 
     ref: Annotated[RefField, Written("ref")]
     edited: Annotated[str, Written("word", lead="edited")]
@@ -272,7 +272,7 @@ class AcceptEdited(Args):
 
 
 class Reject(Args):
-    """A suggestion, and why."""
+    """A suggestion, and the reason."""
 
     ref: Annotated[RefField, Written("ref")]
     reason: Annotated[str, Written("quoted")] = ""
@@ -286,7 +286,7 @@ def accept(context: Context, args: Accept) -> Reply:
         return _read(context, node)
     if (about := _about_document(context, node)) is not None:
         return _document_taken(context, node, about, None)
-    base, newest = _standing(context, node)
+    base, newest = _open_suggestion(context, node)
     text = merged(base.text, newest.text, node.text)
     if text is None:
         raise CommandError(
@@ -304,7 +304,7 @@ def accept_edited(context: Context, args: AcceptEdited) -> Reply:
     demand_text(args.content)
     if (about := _about_document(context, node)) is not None:
         return _document_taken(context, node, about, args.content)
-    _, newest = _standing(context, node)
+    _, newest = _open_suggestion(context, node)
     return _taken(context, node, newest, args.content, decision="edited")
 
 
@@ -342,9 +342,9 @@ def _demand_open(node: Node) -> None:
         )
 
 
-def _standing(context: Context, node: Node) -> tuple[Node, Node]:
+def _open_suggestion(context: Context, node: Node) -> tuple[Node, Node]:
     """(the version that a suggestion is about, the newest one there). Refuses one that is decided,
-    and CONFLICT where a model would take a person's unsaved edit away."""
+    and CONFLICT if a model would take a person's unsaved edit away."""
     _demand_open(node)
     newest = places.newest_version(lookup.rows().get(pk=node.parent_slot_id or 0))
     node_writer.demand_visible(newest)
@@ -354,7 +354,8 @@ def _standing(context: Context, node: Node) -> tuple[Node, Node]:
 
 
 def _taken(context: Context, node: Node, newest: Node, text: str, *, decision: str) -> Reply:
-    """The text becomes a version, unless it stands there already, and the suggestion is settled."""
+    """Makes the text a version, unless the slot already has this text, and closes the
+    suggestion."""
     if text == newest.text:
         resolved = _decided(context, node, decision, newest.local_id)
         return Reply(
@@ -377,8 +378,8 @@ def _taken(context: Context, node: Node, newest: Node, text: str, *, decision: s
 
 
 def _about_document(context: Context, node: Node) -> tuple[Document, int] | None:
-    """The document that a suggestion is about, and the revision that it was made of; None where it
-    is about a node. NOT_FOUND where the document may not be read here."""
+    """The document that a suggestion is about, and the revision it was made from; None if it is
+    about a node. NOT_FOUND if the caller may not read the document here."""
     _demand_open(node)
     rows = NodeSource.objects.filter(node=node.slot_id, role="primary", item__kind="document")
     found = rows.values_list("item", "version_seen").first()
@@ -395,8 +396,8 @@ def _about_document(context: Context, node: Node) -> tuple[Document, int] | None
 def _document_taken(
     context: Context, node: Node, about: tuple[Document, int], own: str | None
 ) -> Reply:
-    """The suggestion, or one's `own` text in its place, becomes a revision, and is settled. What
-    was written since is merged; CONFLICT where both changed the same passage."""
+    """Makes the suggestion, or the caller's `own` text, a revision and closes the suggestion. What
+    was written since is merged; CONFLICT if both changed the same passage."""
     document, seen = about
     access.demand(context.actor, {READ_DOCUMENTS, WRITE_DOCUMENTS}, "deciding about a document")
     base = papers.revision_of(document, seen).content.text
@@ -432,7 +433,7 @@ def _document_taken(
 
 
 def _decided(context: Context, node: Node, decision: str, version: str) -> Op:
-    """Settles a suggestion; the inverse."""
+    """Closes a suggestion; returns the inverse."""
     inverse = set_resolved(context, node, True)
     body = {"node": node.slot.local_id, "decision": decision, "version": version or None}
     context.world.append("suggestion.decided", body)
@@ -440,7 +441,8 @@ def _decided(context: Context, node: Node, decision: str, version: str) -> Op:
 
 
 def _read(context: Context, node: Node) -> Reply:
-    """Marks what stands above a text as read: the text is not marked as older any more."""
+    """Stores that the current wording above a text was read, so that the text is no longer marked
+    as written after an older one."""
     above = places.version_above(node, context.workspace)
     item = node_values.of_node(node.pk)
     known = Mark.objects.filter(item=item, kind="read", removed_at__isnull=True)

@@ -33,11 +33,11 @@ SHARE = 2  # loaded texts take at most half of what a model can read
 CHARACTERS = 3  # of a token, at least
 
 
-# What there is.
+# Listing.
 
 
 class List(Args):
-    """Which augments: names, in which `*` stands for anything."""
+    """Names of augments, in which `*` stands for anything."""
 
     list: Annotated[str, Written("word", lead="list")]
     patterns: Annotated[tuple[str, ...], Written("word", many=True, shown="PATTERN")] = ()
@@ -62,7 +62,7 @@ def _line(loaded: Loaded, one: Augment) -> str:
 
 
 def _matching(every: Sequence[Augment], patterns: Sequence[str]) -> list[Augment]:
-    """The augments that one of the patterns names. NOT_FOUND where one names none."""
+    """The augments that the patterns name. NOT_FOUND if a pattern matches none."""
     found: dict[str, Augment] = {}
     for pattern in patterns:
         wanted = title_key(pattern.removeprefix("augment:"))
@@ -74,7 +74,7 @@ def _matching(every: Sequence[Augment], patterns: Sequence[str]) -> list[Augment
 
 
 def _fits(key: str, pattern: str) -> bool:
-    """Whether a name is what a pattern means; only `*` is special."""
+    """Whether a name matches a pattern; only `*` is special."""
     return fnmatchcase(key, re.sub(r"([\[?])", r"[\1]", pattern))
 
 
@@ -82,7 +82,7 @@ def _fits(key: str, pattern: str) -> bool:
 
 
 class Change(Args):
-    """What becomes of which augments; `exclude:` names those that the patterns do not mean."""
+    """The action and the augments; `exclude:` names those that the patterns leave out."""
 
     to: Annotated[
         Literal["load", "unload", "pin", "unpin"],
@@ -130,7 +130,7 @@ def _load(context: Context, before: Loaded, found: list[Augment], *, pins: bool)
         more = f" (requires {', '.join(needed)})" if needed else ""
         lines.append(f"✓ {'pinned' if pins else 'loaded'} {one.name}{more}")
         lines += [f"  ! {said}" for said in _warnings(one, before.every)]
-    return Reply("\n".join([*lines, _weighed(before, texts)]))
+    return Reply("\n".join([*lines, _token_change(before, texts)]))
 
 
 def _warnings(one: Augment, every: Sequence[Augment]) -> list[str]:
@@ -143,8 +143,8 @@ def _warnings(one: Augment, every: Sequence[Augment]) -> list[str]:
 
 
 def _unload(context: Context, before: Loaded, found: list[Augment], *, whole: bool) -> Reply:
-    """Unloads what was loaded. Those that a remaining one requires stay, and pinned ones that a
-    pattern with `*` means."""
+    """Unloads augments. One that a remaining augment requires stays, and so does a pinned one that
+    was matched by a pattern with `*`."""
     gone = [one for one in found if one in before.chosen and (whole or one not in before.pinned)]
     chosen = [one for one in before.chosen if one not in gone]
     still = in_order(chosen, before.every)
@@ -157,11 +157,11 @@ def _unload(context: Context, before: Loaded, found: list[Augment], *, whole: bo
             needing = [name for name in by if name != one.name]
             why = f"needed by {', '.join(needing)}" if needing else "pinned"
             lines.append(f"  kept: {one.name} ({why})")
-    return Reply("\n".join([*lines, _weighed(before, still)]))
+    return Reply("\n".join([*lines, _token_change(before, still)]))
 
 
-def _weighed(before: Loaded, now: Sequence[Augment]) -> str:
-    """`  +312 tokens · augments 1,204 tokens`: what a line has changed of what is loaded."""
+def _token_change(before: Loaded, now: Sequence[Augment]) -> str:
+    """`  +312 tokens · augments 1,204 tokens`: how a line has changed what is loaded."""
     old, new = (sum(count(one.text) for one in some) for some in (before.texts, now))
     return f"  {new - old:+,} tokens · augments {new:,} tokens"
 

@@ -12,7 +12,7 @@ from loom.grammar.forms import Form
 from loom.rules.errors import CommandError
 from loom.rules.limits import LOOM, in_order, lacking
 
-# What holds where a part is left out and its form has no value to show: (verb, part).
+# Defaults of optional parts whose form has no value to show: (verb, part).
 _OTHERWISE = {
     ("view", "length"): "the first 30 words (full shows all of it)",
     ("view", "form"): "as:nodes",
@@ -35,8 +35,8 @@ _OTHERWISE = {
 
 
 def defaults_of(form: Form) -> list[str]:
-    """What holds where an optional part is left out, such as `as:note`; nothing for flags and
-    for parts without which there is simply nothing of the kind."""
+    """The defaults of optional parts, such as `as:note`; nothing for flags and for parts that
+    simply do nothing when they are left out."""
     found = []
     for part in form.parts:
         said = _OTHERWISE.get((form.verb, part.name), "")
@@ -48,8 +48,8 @@ def defaults_of(form: Form) -> list[str]:
 
 
 def catalogue(actor: Actor | None = None) -> list[dict[str, Any]]:
-    """One entry a form: verb, syntax, help, group, class, permissions, aliases, the JSON
-    schema of its arguments, and with an actor whether they may use it."""
+    """One entry for each form: verb, syntax, help, group, class, permissions, aliases, the JSON
+    schema of its arguments, and, if an actor is given, whether they may use it."""
     return [
         {
             "verb": one.verb,
@@ -93,11 +93,11 @@ def reference() -> str:
     return "\n".join(lines) + "\n"
 
 
-# `help`: the registry, read aloud.
+# `help`: the registry as text.
 
 
 class Help(Args):
-    """Of which verb."""
+    """The verb to explain; without one all are listed."""
 
     verb: Annotated[str, Written("word")] = ""
 
@@ -144,7 +144,7 @@ def _explained(context: Context, verb: str) -> Reply:
         if missing:
             lines.append(f"  * you may not use it here: {', '.join(missing)} is missing")
         if verb in unusable(context.actor):
-            lines.append("  the grove has no service for it: an owner adds one in its settings")
+            lines.append("  the grove has no service for it: an owner can add one in its settings")
         if one.aliases:
             lines.append(f"  also: {', '.join(one.aliases)}")
     return Reply("\n".join(lines))

@@ -1,5 +1,5 @@
-"""What a command is given and what it returns: its arguments, and how they are written on a line;
-the context it runs in; items that refs name besides nodes; its reply."""
+"""What a command gets and returns: its arguments and how they are written on a line, the context
+it runs in, the items other than nodes that refs name, and its reply."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ Op = dict[str, Any]  # one operation of an inverse, see loom.commands.undo
 
 @dataclass(frozen=True)
 class Written:
-    """How one field is written on the line; names and meaning as in grammar.forms.Part."""
+    """How one field is written on the line; the names mean the same as in grammar.forms.Part."""
 
     kind: PartKind
     lead: str = ""
@@ -50,11 +50,11 @@ class Written:
 
 
 class Secret:
-    """Marks a field, in `Annotated`, whose value no step may keep: a password, a key, a link."""
+    """Marks a field, in `Annotated`, that no step may store: a password, a key, a link."""
 
 
 class Args(BaseModel):
-    """Base of all arguments: read only, nothing unknown."""
+    """Base class of all arguments: read-only, and unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
@@ -63,8 +63,8 @@ ArgsT = TypeVar("ArgsT", bound=Args)
 
 
 def checked(kind: type[ArgsT], values: Mapping[str, Any]) -> ArgsT:
-    """Arguments made of what a form sent, such as `{"n": "3"}`. Raises CommandError
-    INVALID_SYNTAX for what they cannot hold."""
+    """Arguments from what a form sent, such as `{"n": "3"}`. Raises CommandError INVALID_SYNTAX if
+    they are not valid."""
     try:
         return kind.model_validate(values)
     except ValidationError as error:
@@ -79,12 +79,12 @@ def _as_ref(value: Any) -> Any:
     return parse_ref(value) if isinstance(value, str) else value
 
 
-# A reference in a command's arguments: on the wire a text, inside a Ref.
+# A reference in a command's arguments: text in JSON, a Ref in Python.
 RefField = Annotated[Ref, BeforeValidator(_as_ref), WithJsonSchema({"type": "string"})]
 
 
 def form_of(verb: str, args: type[Args]) -> Form:
-    """The written form of a command: one part a field, in the order of the fields."""
+    """The written form of a command: one part for each field, in the order of the fields."""
     return Form(verb, tuple(_part(name, field) for name, field in args.model_fields.items()))
 
 
@@ -118,9 +118,9 @@ def _part(name: str, field: Any) -> Part:
 @dataclass(frozen=True)
 class Request:
     """One line and how it was sent (docs/model.md §14.3): `at` is what `here` means, `key` makes a
-    repeat harmless, `dry_run` writes nothing. `turn` (its id) and `place` say which line of
-    which turn it is: the step of a place is taken once, and with it all that the line does.
-    `loop` says what it repeats there: exact, structural, semantic, or "" for nothing."""
+    repeat harmless, `dry_run` writes nothing. `turn` (its id) and `place` say which line of which
+    turn it is: only one step is ever written for a place, and everything that the line does is
+    written with it. `loop` says what it repeats: exact, structural, semantic, or "" for nothing."""
 
     line: str
     key: str = ""
@@ -134,7 +134,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a line that ran answers; `body` is the JSON of docs/model.md §14.3, `step` its step;
+    """The answer of a line that ran; `body` is the JSON of docs/model.md §14.3, `step` its step,
     None in a dry run."""
 
     body: dict[str, Any]
@@ -149,9 +149,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a command answers. `refs` local ids in order, `inverse` what undo would do,
-    `items` ids of the items touched, `generations` uids of what goes on running, `quotes` the
-    nodes whose texts `text` may show: the step names them."""
+    """What a command returns: `refs` are local ids in order, `inverse` is what undo would do,
+    `items` the ids of the items touched, `generations` the uids of what is still running, `quotes`
+    the nodes whose texts `text` may show; the step names them."""
 
     text: str
     refs: tuple[str, ...] = ()
@@ -165,8 +165,8 @@ class Reply:
 
 @dataclass
 class Context:
-    """One line being run. `writer` is the locked tree (None for pure looking); `at` is the
-    local id that `here` means, "" for the position of the workspace."""
+    """One line while it runs. `writer` is the locked tree (None if the command only looks); `at`
+    is the local id that `here` means, "" for the position of the workspace."""
 
     actor: Actor
     tree: Tree
@@ -180,7 +180,7 @@ class Context:
     chosen: dict[int, Node] = field(default_factory=dict)  # slot id → version
     outline: dict[str, Any] | None = None  # the outline as this line leaves it
     augments: dict[str, list[str]] | None = None  # what is loaded after this line
-    agent: Participant | None = None  # whose turn is undone: what it wrote is no stranger's
+    agent: Participant | None = None  # whose turn is undone: its work does not block it
     steps: list[Step] = field(default_factory=list)  # steps a command wrote itself
     windows: list[Window] = field(default_factory=list)  # that the line opened or changed
     shown: list[Window] | None = None  # the visible windows; None: not read yet
@@ -190,9 +190,9 @@ class Context:
 
     @cached_property
     def here(self) -> Node:
-        """What `here` means: `at`, otherwise the current version at the position of the
-        workspace, or at the nearest node above that is not hidden; the root where the workspace
-        is in a tree that the actor may no longer read."""
+        """What `here` means: `at`, otherwise the current version at the position of the workspace,
+        or at the nearest visible node above; the root if the workspace is in a tree that the actor
+        may no longer read."""
         if not self.at:
             position = lookup.by_id(self.workspace.position_id)
             if not may_reach(self.actor, position.tree_id, here=self.tree):
@@ -217,8 +217,8 @@ class Context:
         return self.writer
 
     def append(self, item: int, kind: str, payload: dict[str, Any]) -> None:
-        """Writes an event to the stream that an item belongs to: of a document that of the grove,
-        which is locked for it where the line writes the tree."""
+        """Writes an event to the stream that an item belongs to. For a document that is the stream
+        of the grove, which is locked for it if the line writes the tree."""
         is_here = node_values.document_id(item) is None or self.world.stream.name[:6] == "grove:"
         if is_here:
             self.world.append(kind, payload)
@@ -228,7 +228,7 @@ class Context:
 
     @contextmanager
     def grove_stream(self) -> Iterator[Writer]:
-        """The locked stream of the grove, for a line that writes it beside its tree."""
+        """The locked stream of the grove, for a line that writes it in addition to its tree."""
         if self.world.stream.name[:6] == "grove:":
             yield self.world
             return
@@ -246,7 +246,7 @@ class Context:
         self.chosen[node.slot_id] = node
 
 
-# Items that refs name besides nodes, and why a ref names none.
+# Items other than nodes that refs name, and why a ref names none.
 
 
 MOST_TREES = 10  # that the refusal of an unknown id names
@@ -288,8 +288,8 @@ def get_window(context: Context, number: int) -> Window:
 
 
 def no_window(context: Context, numbers: Sequence[int], hint: str = OPEN_ONES) -> CommandError:
-    """Why none of these numbers is an open window: REJECTED for those that were closed, NOT_FOUND
-    where there never was one."""
+    """Why none of these numbers is an open window: REJECTED if they were closed, NOT_FOUND if they
+    never existed."""
     rows = Window.objects.filter(workspace=context.workspace, is_closed=True, number__in=numbers)
     closed = list(rows.order_by("number").values_list("number", flat=True))
     if not closed:
@@ -338,7 +338,7 @@ def tree_named(actor: Actor, name: str) -> Tree:
 
 
 def unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
-    """CROSS_TREE where the id lies in another tree the caller may see, else NOT_FOUND."""
+    """CROSS_TREE if the id is in another tree that the caller may see, else NOT_FOUND."""
     if tree.pk == context.tree.pk:
         elsewhere = (
             access.trees_for(context.actor)
@@ -373,7 +373,7 @@ def get_agents(context: Context, refs: tuple[Ref, ...]) -> list[Participant]:
         named = _AGENT.all(grove=context.actor.grove.pk, word=word)
         if not named:
             raise not_found(f'agent:"{word}"', _agents_hint(context.actor))
-        # An id comes before a name, should somebody be called like the id of another.
+        # An id comes before a name, in case a name equals the id of somebody else.
         found.append(next((one for one in named if one.uid == word), named[0]))
     return found
 

@@ -28,7 +28,7 @@ ENDED = ("done", "stopped", "interrupted", "failed")
 
 
 class Continue(Args):
-    """Below what, how many, how long, how daring, and by whom."""
+    """Where to continue from, how many, how long, at what temperature, and which agents to ask."""
 
     ref: Annotated[RefField | None, Written("ref", lead="from")] = None
     n: Annotated[int, Written("option", key="n", value="int", minimum=1, maximum=10)] = 1
@@ -83,8 +83,8 @@ def continue_(context: Context, args: Continue) -> Reply:
 
 
 def resolved(context: Context, point: Node, args: Continue) -> tuple[Continue, dict[str, Any]]:
-    """(the line with the length and temperature that hold here, the samplers that hold here): what
-    the line says, else what is pinned nearest above."""
+    """(the line with its length and temperature, the samplers that apply here): what the line
+    says, else what is pinned nearest above."""
     pinned = places.settings_at(context.actor, context.tree, context.workspace, point)
     settings = (
         {**pinned, **provider_kinds.read_samplers(args.settings)} if args.settings else dict(pinned)
@@ -120,8 +120,8 @@ def _usual_agent(context: Context) -> Participant:
 def _reserved(
     context: Context, point: Node, agents: Sequence[Participant], args: Continue
 ) -> tuple[date, list[Share]]:
-    """The day, and what one candidate of each agent may cost; the path is measured only where
-    a price is known."""
+    """The day, and what one candidate of each agent may cost. The path is only measured if a price
+    is known."""
     wishes = [Wish(agent, args.n, args.tokens) for agent in agents]
     is_priced = any(prices_of(agent) is not None for agent in agents)
     tokens = path_tokens(context.actor, context.tree, context.workspace, point) if is_priced else 0
@@ -130,7 +130,7 @@ def _reserved(
 
 @dataclass(frozen=True)
 class _Order:
-    """What is asked of one agent by one line."""
+    """What one line asks of one agent."""
 
     agent: Participant
     args: Continue
@@ -141,7 +141,7 @@ class _Order:
 
 
 def _queue(context: Context, point: Node, order: _Order) -> list[Generation]:
-    """The rows of one agent's candidates, handed over to a worker together."""
+    """Stores the rows of one agent's candidates and hands them to a worker together."""
     payer, lane = context.actor.person, generation_lifecycle.lane_of(order.agent)
     ranks = generation_lifecycle.ranks(lane, payer)
     turn = Turn.objects.filter(uid=context.turn).first() if context.turn else None
@@ -183,13 +183,14 @@ def outcome_of(uids: list[str]) -> tuple[bool, Reply, list[dict[str, Any]]]:
 
 
 def asked_for(uids: Collection[str]) -> list[Generation]:
-    """The generations of these ids with what their outcome names, in order; one query."""
+    """The generations with these ids, in order, with the rows that their outcome names; one
+    query."""
     rows = Generation.objects.filter(uid__in=uids).order_by("id")
     return list(rows.select_related("point", "node__author", "participant")) if uids else []
 
 
 def outcome_in(rows: Sequence[Generation]) -> tuple[bool, Reply, list[dict[str, Any]]]:
-    """The same for rows that were read."""
+    """The same for rows that were already read."""
     if not rows:
         raise not_found("This tree")  # it was erased meanwhile
     nodes = [row.node for row in rows if row.node is not None]
@@ -207,6 +208,6 @@ def outcome_in(rows: Sequence[Generation]) -> tuple[bool, Reply, list[dict[str, 
 
 
 def _candidate(node: Node) -> str:
-    """`[d5n7] Muse · "She…"`, and why it broke off where it did."""
+    """`[d5n7] Muse · "She…"`, and why it broke off if it did."""
     said = f"[{node.local_id}] {node.author.name} · {excerpt(node.text)}"
     return said if node.finish == "complete" else f"{said} · {node.finish.replace(':', ': ', 1)}"

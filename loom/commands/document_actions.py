@@ -34,7 +34,7 @@ class NewDocument(Args):
 
 
 class DocumentChange(Args):
-    """What changes of a document: its title or kind; empty stays as it is."""
+    """The changes to a document: its title or kind; an empty field stays as it is."""
 
     document: str
     title: str = ""
@@ -42,9 +42,9 @@ class DocumentChange(Args):
 
 
 class DocumentWritten(Args):
-    """One change of a document's text: all of it (`text`), added at the end (`append`) or at a
-    place (`at`: start, end, line:n, §section, with `content`), a section's body (`section`), or
-    words (`old`, `new`). `revision`: that the writer has seen; None: that does not matter."""
+    """One change of a document's text: all of it (`text`), an addition at the end (`append`) or at
+    a place (`at`: start, end, line:n, §section, with `content`), a section's body (`section`), or
+    words (`old`, `new`). `revision` is the one that the writer has seen; None skips the check."""
 
     document: str
     text: str | None = None
@@ -58,7 +58,7 @@ class DocumentWritten(Args):
 
 
 class DocumentRestored(Args):
-    """A revision that becomes the newest again."""
+    """A revision whose text becomes the newest again."""
 
     document: str
     revision: int
@@ -161,7 +161,7 @@ def _of(change: Change, uid: str) -> Document:
 
 
 def _edits(args: DocumentWritten) -> Callable[[str, Sequence[Section]], list[Edit]]:
-    """What the one field that was given changes. INVALID_SYNTAX for none or several."""
+    """The edits that the one given field makes. INVALID_SYNTAX if none or several are given."""
     given = [name for name in ("text", "append", "at", "section", "old") if _is_given(args, name)]
     if len(given) != 1:
         raise CommandError(

@@ -1,5 +1,5 @@
-"""How documents are stored: the log of updates that several type, and the revisions that it
-settles into. Typing comes many times a second and is nobody's command; a revision of it is."""
+"""How documents are stored: the log of updates that several people type, and the revisions made
+from it. Typed updates arrive many times a second and are not commands; making a revision is."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ from loom.rules.errors import CommandError, not_found
 from loom.rules.node_values import digest_of
 from loom.rules.shared_text import EMPTY, SharedText
 
-STATE_EVERY = 200  # updates, after which a revision stores the state that they lead to
-STATE_AT_LEAST = 2000  # the same, while nobody rests
-BATCH = 100  # documents that are settled at once after their process has ended
+STATE_EVERY = 200  # after this many updates a revision also stores the whole state
+STATE_AT_LEAST = 2000  # the same while people keep typing
+BATCH = 100  # documents that are settled in one go after their process has ended
 
 Change = Callable[[str, Revision], Sequence[Edit]]
 
@@ -55,7 +55,7 @@ def opened(document: Document) -> SharedText:
 
 
 def append(document: Document, update: bytes, authors: Sequence[str]) -> int:
-    """Adds an update to the log of a locked document; its seq."""
+    """Adds an update to the log of a locked document; returns its seq."""
     document.head += 1
     DocumentUpdate.objects.create(
         document=document,
@@ -70,7 +70,7 @@ def append(document: Document, update: bytes, authors: Sequence[str]) -> int:
 
 
 def append_typed(document: Document, update: bytes, authors: Sequence[str]) -> int:
-    """Adds what people typed to the log; its seq. In a transaction of its own."""
+    """Adds what people typed to the log, in its own transaction; returns its seq."""
 
     def write() -> int:
         with transaction.atomic():
@@ -84,7 +84,8 @@ def append_typed(document: Document, update: bytes, authors: Sequence[str]) -> i
 
 
 def _store_state(document: Document, shared: SharedText) -> None:
-    """Stores the state of a locked document, so that it opens without its whole log."""
+    """Stores the state of a locked document, so that opening it needs no replay of its whole
+    log."""
     DocumentState.objects.update_or_create(
         document=document, defaults={"seq": document.head, "state": shared.state()}
     )
@@ -95,7 +96,7 @@ def _store_state(document: Document, shared: SharedText) -> None:
 
 @dataclass(frozen=True)
 class Made:
-    """A revision that was stored, and the text that it has."""
+    """A stored revision, and its text."""
 
     revision: Revision
     text: str
@@ -117,11 +118,11 @@ def create(writer: Writer, document: Document, text: str, *, by: Participant, at
 def write(
     writer: Writer, document: Document, change: Change, *, by: Participant, at: datetime
 ) -> Made:
-    """Changes a document in the locked stream of its grove: what was typed and is not settled yet
-    becomes a revision first, then the change is one more.
+    """Changes a document in the locked stream of its grove. Typed text that is not settled yet
+    becomes a revision first; the change is another one.
 
-    `change` is given the text and its newest revision; what it returns is made in one
-    transaction of Yjs, so that nobody's typing is lost.
+    `change` is called with the text and its newest revision. The edits that it returns are made in
+    one transaction of Yjs, so that nobody's typing is lost.
     """
     row = lock(document)
     shared = opened(row)
@@ -140,7 +141,7 @@ def write(
 
 
 def settle(document: Document) -> Revision | None:
-    """Makes a revision of what was typed since the last; None where the text is the same."""
+    """Makes a revision of what was typed since the last one; None if the text is the same."""
 
     def run() -> Revision | None:
         with transaction.atomic():
@@ -158,7 +159,8 @@ def settle(document: Document) -> Revision | None:
 
 
 def want_summary(document: Document, uid: str) -> None:
-    """Settles what was typed, and has the document summarised, for the participant of that id."""
+    """Settles what was typed and queues a summary of the document, on behalf of the participant
+    with that id."""
     settle(document)
     who = Participant.objects.filter(uid=uid).values_list("pk", flat=True).first()
     if who is not None:
@@ -166,7 +168,8 @@ def want_summary(document: Document, uid: str) -> None:
 
 
 def settle_resting(before: datetime) -> int:
-    """Settles what was typed before a moment and left: its process ended first. How many."""
+    """Settles documents whose last updates are older than a moment: their process ended before it
+    could do so. Returns how many."""
     typed = DocumentUpdate.objects.filter(document=OuterRef("pk"), seq=OuterRef("head"))
     rows = Document.objects.filter(head__gt=F("settled")).select_related("grove")
     left = list(rows.annotate(typed=Subquery(typed.values("at"))).filter(typed__lt=before)[:BATCH])
@@ -227,7 +230,7 @@ def _revise(  # one row of a revision has these parts
 
 
 def _keep_embeds(document: Document, text: str) -> None:
-    """Keeps which nodes the newest text of a locked document may embed."""
+    """Stores which nodes the newest text of a locked document embeds."""
     names = set(documents.ids_embedded(text))
     kept = set(DocumentEmbed.objects.filter(document=document).values_list("name", flat=True))
     if kept - names:
@@ -259,7 +262,7 @@ def body_of(document: Document) -> dict[str, Any]:
 
 
 def _named(revision: Revision) -> dict[str, Any]:
-    """A text by its hash: it is stored once, in the document."""
+    """A text by its hash: the text itself is stored once, in the document."""
     return {"sha256": revision.content.sha256, "length": revision.length}
 
 

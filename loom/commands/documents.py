@@ -1,5 +1,5 @@
-"""Documents: looked at and written by lines in a tree, and made, written, renamed and restored by
-the pages and the API."""
+"""Commands that view and write documents by a line in a tree, and the checks that they share with
+the actions of pages and API."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -89,7 +89,7 @@ def view_document(context: Context, args: ViewDocument) -> Reply:
 
 
 def _summary(shown: Shown) -> list[str]:
-    """The summary, else the first words; and what can be viewed by itself."""
+    """The summary, else the first words; and the parts that can be viewed on their own."""
     paper = shown.document
     body = shown.text[documents.body_start(shown.text) :]
     lines = [f'"{paper.summary}"' if paper.summary else excerpt(body)]
@@ -106,7 +106,7 @@ def _summary(shown: Shown) -> list[str]:
 
 
 def want_summary(context: Context, document: Document) -> None:
-    """Has the summary that a document lacks made, for the next time."""
+    """Queues the summary that a document lacks, for the next time."""
     is_there = document.summary_revision == document.revision or document.words <= SUMMARY_WORDS
     if not is_there and context.writer is None:
         named_ = [document.uid, context.actor.person.pk]
@@ -120,7 +120,7 @@ class ListDocuments(Args):
 
 
 class ListDocument(Args):
-    """Of which document."""
+    """The document."""
 
     ref: Annotated[RefField, Written("ref", refs=("document",))]
     links: Annotated[bool, Written("flag", lead="links")] = False
@@ -157,7 +157,7 @@ def list_links(context: Context, args: ListDocument) -> Reply:
 
 
 class _Write(Args):
-    """Which document."""
+    """The document."""
 
     ref: Annotated[RefField, Written("ref", refs=("document",))]
 
@@ -190,7 +190,7 @@ class WriteAt(_Write):
 
 
 class WriteSection(_Write):
-    """The new body of a section."""
+    """The section and its new body."""
 
     content: Annotated[str, Written("content")]
     replace: Annotated[Place, Written("option", key="replace", value="place", shown="§section")]
@@ -283,7 +283,7 @@ def write_words(context: Context, args: WriteWords) -> Reply:
 
 
 class WriteWindow(Args):
-    """A window on lines of a document, and what they become."""
+    """A window on lines of a document, and their new text."""
 
     ref: Annotated[RefField, Written("ref", refs=("window",))]
     content: Annotated[str, Written("content")]
@@ -322,7 +322,7 @@ def write_window(context: Context, args: WriteWindow) -> Reply:
 
 
 def _document_of(context: Context, window: Window) -> Document:
-    """The document of whose lines a window is. REJECTED where it shows none, or is read-only."""
+    """The document whose lines a window shows. REJECTED if it shows none or is read-only."""
     if window.kind != "document" or is_fixed(window) or window.last < window.first:
         raise CommandError(
             "REJECTED",
@@ -337,7 +337,7 @@ def _document_of(context: Context, window: Window) -> Document:
 
 
 def words_replaced(text: str, old: str, new: str) -> list[Edit]:
-    """The edit that replaces words. CONFLICT where they are not in the text exactly once."""
+    """The edit that replaces words. CONFLICT if they do not occur exactly once in the text."""
     times = text.count(old) if old else 0
     if times != 1:
         raise CommandError(
@@ -357,7 +357,8 @@ def _write(
     *,
     observed: bool = False,
 ) -> Reply:
-    """Writes a document that exists; `observed`: by the revision that this workspace last saw."""
+    """Writes an existing document; `observed`: only if it is still at the revision that this
+    workspace last saw."""
     if args.ref.slice is not None:
         raise CommandError(
             "INVALID_SYNTAX",
@@ -385,8 +386,8 @@ def changing(
     name: str,
     hint: str = "",
 ) -> document_log.Change:
-    """A change for `document_log.write` that refuses CONFLICT where the document is not as it was
-    in the revision `seen` (0: never seen; None: that does not matter)."""
+    """A change for `document_log.write` that refuses with CONFLICT if the document has changed
+    since the revision `seen` (0: never seen; None: no check)."""
 
     def change(text: str, newest: Revision) -> Sequence[Edit]:
         if seen == 0:
@@ -420,8 +421,8 @@ def _written(context: Context, said: str, made: document_log.Made) -> Reply:
 
 
 def undo_write(context: Context, op: Op) -> Op:
-    """The text of before a write, as a new revision; returns the inverse. CONFLICT where somebody
-    has written since."""
+    """Restores the text from before a write as a new revision; returns the inverse. CONFLICT if
+    somebody has written since."""
     document = Document.objects.select_related("grove").get(pk=op["document"])
     before = queries.revision_of(document, op["to"]).content.text if op["to"] else ""
 

@@ -1,7 +1,7 @@
-"""Drafts: keeping what a person has typed, and ending it once it has become a node.
+"""Drafts: storing what a person is typing, and deleting it once it has become a node.
 
-Not a command: it has no line and no step. A draft is saved many times a minute, so its stream
-gets an event when it begins, when it ends, and in between at most once in EVENT_EVERY.
+This is not a command: it has no line and no step. A draft is saved many times a minute, so its
+stream gets an event when it begins, when it ends, and in between at most once per EVENT_EVERY.
 """
 
 from dataclasses import dataclass
@@ -35,8 +35,8 @@ EVENT_EVERY = timedelta(seconds=2)
 
 @dataclass(frozen=True)
 class Kept:
-    """What is sent to be kept. `seen`: the `at` of the state the writer last saw ("" for
-    none at all); None asks for nothing to be compared."""
+    """A draft as it was sent. `seen` is the `at` of the state that the writer last saw ("" for
+    none); with None nothing is compared."""
 
     kind: str
     text: str
@@ -44,8 +44,9 @@ class Kept:
 
 
 def mark_seen(actor: Actor, tree: Tree, seq: int) -> None:
-    """Keeps up to which event its person has looked at a tree, and that they saw where they were
-    named in it. It never goes back. An event of nobody: only they are told."""
+    """Stores up to which event a person has seen a tree, and that they saw where they were
+    mentioned in it. It never goes back. There is no event: only the person themselves is notified.
+    """
     now = timezone.now()
     heads = Stream.objects.filter(name=streams.name_of(tree)).values_list("head", flat=True)
     most = min(seq, heads.first() or 0)
@@ -56,9 +57,8 @@ def mark_seen(actor: Actor, tree: Tree, seq: int) -> None:
 
 
 def save(actor: Actor, workspace: Workspace, slot: Node, kept: Kept) -> Draft | None:
-    """Keeps the text as the person's draft at a slot; an empty one ends it (None).
-
-    CONFLICT where the draft is another than `seen`, and not this text anyway.
+    """Stores the text as the person's draft at a slot; an empty text deletes it (None). CONFLICT
+    if the stored draft is not the one in `seen`, unless it already has this text.
     """
     _demand_own(actor, workspace)
     if kept.text:
@@ -110,13 +110,13 @@ def _keep(
 
 
 def _after(before: datetime, now: datetime) -> datetime:
-    """Now, but never the instant that already names an earlier state."""
+    """The current time, but never the instant that already names an earlier state."""
     return max(now, before + timedelta(microseconds=1))
 
 
 def demand_free(actor: Actor, node: Node) -> None:
-    """Refuses CONFLICT where a model would edit what a person is editing now
-    (docs/model.md §5.3)."""
+    """Refuses with CONFLICT if a model would edit what a person is editing now (docs/model.md
+    §5.3)."""
     if actor.participant.kind != "model":
         return
     rows = Draft.objects.filter(slot=node.slot_id, kind="edit")
@@ -145,8 +145,8 @@ def append_draft(writer: streams.Writer, draft: Draft, *, ended: bool) -> None:
 
 
 def settle_draft(context: Context, node: Node, kind: str, text: str) -> None:
-    """Ends the actor's own draft at the node's slot, where its text has become a node: in
-    the same transaction, so that a crash leaves it neither lost nor doubled."""
+    """Deletes the actor's own draft at the node's slot once its text has become a node. It runs in
+    the same transaction, so that a crash neither loses nor duplicates the text."""
     at = {"workspace": context.workspace.pk, "slot": node.slot_id}
     draft = _SAME_DRAFT.first(**at, kind=kind, text=text)
     if draft is not None:

@@ -1,5 +1,4 @@
-"""Dry runs: a transaction in which nothing is locked and nothing written, for saying what would
-happen."""
+"""Dry runs: transactions that lock and write nothing, to report what a command would do."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ _READ = re.compile(r'(?:FROM|JOIN)\s+"?(loom_\w+)"?', re.IGNORECASE)
 
 
 class ReadsItsWritesError(Exception):
-    """A command read a table that it had written to, which a dry run does not show it."""
+    """A command read a table that it had written to, and a dry run cannot show it those writes."""
 
 
 @contextmanager
@@ -29,10 +28,9 @@ def reading_only() -> Iterator[None]:
 
 @contextmanager
 def writes_withheld() -> Iterator[None]:
-    """Within the block writes are not sent, and rows that are selected for update not locked.
-
-    Raises ReadsItsWritesError where the block reads rows of a kind that it wrote before: what
-    it would decide is not what a real run would decide.
+    """Within the block writes are not sent, and rows selected for update are not locked. Raises
+    ReadsItsWritesError if the block reads rows of a kind that it wrote before, because its
+    decision could differ from that of a real run.
     """
     with connection.execute_wrapper(_Withheld()):
         yield
@@ -40,7 +38,7 @@ def writes_withheld() -> Iterator[None]:
 
 @contextmanager
 def _deferred() -> Iterator[None]:
-    """SQLite: transactions begin without the lock for writing."""
+    """SQLite: transactions begin without the write lock."""
     if connection.vendor != "sqlite" or connection.in_atomic_block:
         yield
         return
@@ -55,7 +53,7 @@ def _deferred() -> Iterator[None]:
 
 @contextmanager
 def _read_only() -> Iterator[None]:
-    """The database refuses to write."""
+    """Makes the database refuse writes."""
     raw: Any = connection.connection
     if connection.vendor != "sqlite":
         raw.execute("SET LOCAL transaction_read_only = on")
@@ -69,12 +67,12 @@ def _read_only() -> Iterator[None]:
 
 
 class _Withheld:
-    """Wraps each statement: writes are answered here, and locks are left out."""
+    """Wraps each statement: writes get a made-up answer, and locks are left out."""
 
     def __init__(self) -> None:
         self._written: set[str] = set()
         self._inserted: set[str] = set()
-        self._keys = count(2**62)  # of rows that are never stored; no real one comes near
+        self._keys = count(2**62)  # keys of rows that are never stored; no real key is this large
 
     def __call__(
         self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any
@@ -103,13 +101,13 @@ class _Withheld:
             keys = (str(next(self._keys)) for _ in range(columns * rows))
             made = ", ".join(f"({', '.join(islice(keys, columns))})" for _ in range(rows))
             answer = execute(f"VALUES {made}", None, False, context)
-        elif table in self._inserted:  # a row of this block may be meant, which nobody finds
+        elif table in self._inserted:  # perhaps a row of this block, which is not stored
             rows, answer = 1, None
         else:
             head, where, tail = sql.partition(" WHERE ")
             sql = f'SELECT COUNT(*) FROM "{table}"{where}{tail}'  # noqa: S608 (Django's own SQL)
             answer = execute(sql, tuple(params or ())[head.count("%s") :], False, context)
             rows = context["cursor"].fetchone()[0]
-        # A driver gives no number of rows for what was only read.
+        # Drivers report no number of rows for statements that only read.
         context["cursor"].rowcount = rows
         return answer

@@ -1,4 +1,4 @@
-"""The one entry: every command, whoever gives it, is read, checked, run and logged here."""
+"""The one entry point: every command is parsed, checked, run and logged here, whoever sends it."""
 
 import contextlib
 from collections.abc import Callable
@@ -53,11 +53,11 @@ def execute_line(
     *,
     refusal: CommandError | None = None,
 ) -> Answer:
-    """Runs one line in a tree for somebody. One transaction: rows, events and the step.
-    A `refusal` that was decided before is recorded in its place.
+    """Runs one line in a tree. Rows, events and the step are written in one transaction. If a
+    `refusal` was already decided, it is recorded instead.
 
-    Raises CommandError, with `canonical` (where the line was read) and `step` (its number, None
-    for a dry run) set on it; a refusal changes nothing but the log of steps.
+    Raises CommandError, with `canonical` (if the line could be parsed) and `step` (its number,
+    None for a dry run) set on it; a refusal changes nothing but the log of steps.
     """
     own = node_writer.stored(workspace or access.workspace_of(actor.participant, tree))
     return streams.retry_while_busy(lambda: _logged(Attempt(actor, tree, own, request), refusal))
@@ -90,14 +90,15 @@ def execute(
     workspace: Workspace | None = None,
     request: Request = BARE,
 ) -> Answer | R:
-    """Runs a registered command or action with its arguments: rows, events and the step in one
-    transaction. `execute_line` is the same for a line that somebody typed.
+    """Runs a registered command or action with its arguments. Rows, events and the step are
+    written in one transaction. `execute_line` does the same for a typed line.
 
-    A command runs in a tree and writes the stream that it declares: of the tree, its grove, or
-    the workspace; its step has the canonical line of the arguments. An action runs on the tree
-    or grove whose stream it writes (None: it makes it), and returns what its function returns.
-    Raises CommandError, also for arguments that no line could have; a refusal changes nothing
-    but the log of steps.
+    A command runs in a tree and writes the stream that it declares (of the tree, its grove, or the
+    workspace); its step stores the canonical line of the arguments. An action runs on the tree or
+    grove whose stream it writes (None: it creates it), and returns what its function returns.
+
+    Raises CommandError, also for arguments that no line could have; a refusal changes nothing but
+    the log of steps.
     """
     if isinstance(command, Action):
         return run_action(actor, stream, command, args)
@@ -109,7 +110,7 @@ def execute(
 
 
 def line_of(command: Command, args: Args) -> Line:
-    """The line that these arguments are. Raises CommandError for what its form does not allow."""
+    """The line for these arguments. Raises CommandError if its form does not allow them."""
     values = {part.name: getattr(args, part.name) for part in command.form.parts}
     try:
         demand_values(command.form, values)
@@ -122,7 +123,7 @@ def line_of(command: Command, args: Args) -> Line:
 
 
 def _logged(attempt: Attempt, refusal: CommandError | None) -> Answer:
-    """Runs what was asked, and writes the step of a refusal."""
+    """Runs the command, and writes the step if it is refused."""
     request, own = attempt.request, attempt.workspace
     attempt.position = request.at or own.position.local_id
     try:
@@ -144,7 +145,7 @@ def _run(attempt: Attempt, refusal: CommandError | None) -> Answer:
     attempt.command = command
     access.demand(attempt.actor, command.permissions, command.verb)
     _demand_scope(attempt.actor, command)
-    if command.world:  # what is said of documents in an archived tree is part of it too
+    if command.world:  # documents can't be changed from an archived tree either
         access.demand_writable(attempt.tree)
     if attempt.request.dry_run:
         return _dry(attempt, command)
@@ -159,7 +160,7 @@ def _run(attempt: Attempt, refusal: CommandError | None) -> Answer:
 
 
 def _demand_scope(actor: Actor, command: Command) -> None:
-    """Refuses everything but looking to an API key whose scope is read."""
+    """Refuses everything but look commands if the scope of the API key is read."""
     changes = bool(command.stream) or command.klass == "silent"
     if changes and actor.user.scope == "read":
         raise CommandError(
@@ -188,11 +189,10 @@ def _args(command: Command, line: Line) -> Any:
 
 
 def _under_lock(attempt: Attempt, command: Command) -> Answer:
-    """Lock, look for an earlier answer to the same key, run, write; all or nothing.
+    """Locks, looks for a stored answer to the same key, runs and writes; all or nothing.
 
-    The workspace is locked by every command, after the stream of the tree or grove where the
-    command writes one. A participant has one workspace in a tree, so that its lock also orders
-    requests with the same key.
+    Every command locks the workspace, after the stream of the tree or grove if it writes one. A
+    participant has one workspace in a tree, so its lock also orders requests with the same key.
     """
     request = attempt.request
     writer = _world_locked(attempt, command) if command.world else None
@@ -220,15 +220,15 @@ def _world_locked(attempt: Attempt, command: Command) -> streams.Writer:
     origin = attempt.request.key or attempt.request.origin
     writer = streams.lock(attempt.written, actor=attempt.actor.participant.uid, origin=origin)
     if command.stream == "tree":
-        # Decide on what is true under the lock: the tree may have been archived meanwhile.
+        # Decide under the lock: the tree may have been archived in the meantime.
         _refresh_tree(attempt.tree)
         access.demand_writable(attempt.tree)
     return writer
 
 
 def _dry(attempt: Attempt, command: Command) -> Answer:
-    """What the line would answer. Nothing is locked or written; a line that has to read what
-    it wrote (an undo of several steps) is run under the lock and rolled back."""
+    """What the line would answer. Nothing is locked or written. A line that has to read its own
+    writes (an undo of several steps) runs under the lock and is rolled back."""
     try:
         return _without_lock(attempt, command)
     except ReadsItsWritesError:
@@ -282,7 +282,7 @@ def _context(attempt: Attempt, writer: streams.Writer | None) -> Context:
 
 
 def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
-    """Writes the step and the moves of a line that ran; its answer. In a transaction."""
+    """Writes the step and the moves of a line that ran; returns its answer. Needs a transaction."""
     workspace = attempt.workspace
     attempt.is_held = _is_held(attempt, context)
     position = _move(attempt, workspace, context)
@@ -314,8 +314,8 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
 
 
 def _keep_windows(attempt: Attempt, workspace: Workspace, context: Context, step: Step) -> None:
-    """Stores the windows that a line opened or changed, and writes their events. The result of
-    a look in a turn becomes a window too; the event of its line names it."""
+    """Stores the windows that a line opened or changed, and writes their events. In a turn the
+    result of a look command becomes a window too; the event of its line names it."""
     if attempt.request.turn and makes_window(attempt.line):
         Window.objects.create(
             workspace=workspace,
@@ -325,7 +325,7 @@ def _keep_windows(attempt: Attempt, workspace: Workspace, context: Context, step
             turn_uid=attempt.request.turn,
             opened_at=context.now,
         )
-    # A label is free for the stash that replaces another once that one is closed.
+    # A stash can only take over a label once the one it replaces is closed.
     for window in sorted(context.windows, key=lambda one: (one.pk is None, one.number)):
         is_new = window.pk is None
         make_items([window.item_id] if window.item_id is not None else [])
@@ -341,7 +341,8 @@ def _keep_windows(attempt: Attempt, workspace: Workspace, context: Context, step
 
 
 def _step_of(attempt: Attempt, workspace: Workspace, context: Context, window: Window) -> Step:
-    """The step of one of several windows that a line opened: as if it had been opened alone."""
+    """The step of one of several windows that a line opened, as if it had been opened on its
+    own."""
     canonical = f"→ open {opened_by(window, context.tree)}"
     items = [window.item_id] if window.item_id is not None else []
     said = f"✓ opened #{window.number}"
@@ -351,7 +352,7 @@ def _step_of(attempt: Attempt, workspace: Workspace, context: Context, window: W
 
 
 def _aside(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
-    """A step that follows from that of a line. It is none of the turn's lines."""
+    """A step that follows from that of a line. It does not count as a line of the turn."""
     return numbered_step(
         workspace,
         by=attempt.actor,
@@ -379,7 +380,7 @@ def _keep_tasks(attempt: Attempt, workspace: Workspace, context: Context) -> Non
 
 
 def would_answer(attempt: Attempt, context: Context, reply: Reply) -> Answer:
-    """The answer of a line of a dry run: as `done`, but nothing is written."""
+    """The answer of a line in a dry run: like `done`, but nothing is written."""
     workspace = attempt.workspace
     position = _position_after(workspace, context)
     if workspace.position_id == position.pk and not context.chosen:
@@ -413,7 +414,7 @@ def _answer(attempt: Attempt, reply: Reply, position: Node, *, step: int | None)
 
 
 def _is_held(attempt: Attempt, context: Context) -> bool:
-    """Whether a node that the line made holds its content: then the log only names it. What
+    """Whether a node made by the line stores its content: then the log only names it. Content that
     is stored nowhere else, such as a thought or a refused text, stays in the step."""
     if attempt.line is None or context.writer is None:
         return False
@@ -450,7 +451,7 @@ def _step(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
 
 
 def _position_after(workspace: Workspace, context: Context) -> Node:
-    """Where a line leaves the workspace."""
+    """The position of the workspace after a line."""
     return context.moved_to or (context.here if context.at else workspace.position)
 
 

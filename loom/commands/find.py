@@ -1,4 +1,4 @@
-"""Finding one's way: the outline of a tree, and search."""
+"""Finding things: the outline of a tree, and search."""
 
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
@@ -7,7 +7,7 @@ from loom.access import demand, documents_for, linked_to
 from loom.commands.context import Args, Context, RefField, Reply, Written, get_document
 from loom.commands.registry import command, get_node, touched, tree_of
 from loom.commands.view import counted
-from loom.commands.windows import place_window, title_of, weighed, within_limit
+from loom.commands.windows import place_window, title_of, token_change, within_limit
 from loom.events.streams import enqueue
 from loom.grammar.refs import Ref
 from loom.grammar.slices import parse_ref
@@ -28,7 +28,7 @@ MAX_LINES = 400
 
 
 class TreeArgs(Args):
-    """From where, how deep, and whether with summaries."""
+    """Where the outline starts, how deep it goes, and whether it shows summaries."""
 
     ref: Annotated[RefField | None, Written("ref", lead="from")] = None
     depth: Annotated[
@@ -54,7 +54,7 @@ def tree(context: Context, args: TreeArgs) -> Reply:
     if made.is_cut:
         lines.append(f"… more than {MAX_LINES} lines; → tree from REF shows one part")
     home = "" if start.tree == context.tree else f"tree:{start.tree.uid} node:"
-    if args.summary and context.writer is None:  # what is lacking is made for the next time
+    if args.summary and context.writer is None:  # missing summaries are made for the next time
         keys = [line.row.id for line in made.lines if line.row.id not in gone]
         named = [start.tree.uid, context.actor.person.pk, keys, False]
         enqueue("agents.tasks.summarise", named, queue="continue")
@@ -108,7 +108,8 @@ def find(context: Context, args: FindArgs) -> Reply:
 
 
 def _documents(context: Context, args: FindArgs) -> list[Shown]:
-    """The documents with the words, for who may read them: of the tree, or of the grove."""
+    """The documents that contain the words and that the actor may read, of the tree or the
+    grove."""
     if args.where not in ("tree", "grove") or READ_DOCUMENTS not in context.actor.permissions:
         return []
     rows = documents_for(context.actor, context.tree)
@@ -165,7 +166,8 @@ def open_query(context: Context, args: OpenQuery) -> Reply:
 
 
 def _opened(context: Context, args: FindArgs) -> Reply:
-    """Windows on lines around the hits; one that shows such a line already is made larger."""
+    """Opens windows on the lines around the hits; one that already shows such a line is
+    enlarged."""
     if isinstance(args.where, Ref) and args.where.kind == "document":
         hits, total = _places_in(context, args.where, args)
     else:
@@ -187,12 +189,12 @@ def _opened(context: Context, args: FindArgs) -> Reply:
     said += [f"  {title_of(context, one)} · ● {score:.2f}" for one, score in opened.values()]
     limited = within_limit(context, [one for one, _ in opened.values()])
     items = tuple(dict.fromkeys(hit.source.item for hit in hits))
-    text = "\n".join(said) + limited + weighed(context)
+    text = "\n".join(said) + limited + token_change(context)
     return Reply(text, refs=tuple(hit.ref for hit in hits), items=items)
 
 
 class _Place(NamedTuple):
-    """A hit that can be opened: a text, the line of it, how good it is, and how it is named."""
+    """A hit that can be opened: its text, line, score and name."""
 
     source: Source
     line: int
@@ -242,8 +244,8 @@ def _lines_with(text: str, query: str) -> list[int]:
 
 
 def _without_request(context: Context, found: search.Found) -> search.Found:
-    """The hits of a turn without the words with which it was asked for: they are sent to the
-    agent anyway, and it looks for something else."""
+    """The hits of a turn, without the request that started it: the agent is sent that anyway, and
+    looks for something else."""
     if not context.turn:
         return found
     asked = Turn.objects.filter(uid=context.turn).values_list("input_node_id", flat=True).first()
@@ -292,7 +294,7 @@ def _hit(here: Tree, hit: search.Hit, around: int) -> str:
 
 
 def _passage(text: str, at: int, around: int) -> str:
-    """The words around a place in a text, `around` of them to each side."""
+    """The words around a place in a text, `around` of them on each side."""
     before, after = text[:at].split(), text[at:].split()
     kept_before, kept_after = before[len(before) - around :] if around else [], after[: around + 1]
     head = "…" if len(before) > len(kept_before) else ""

@@ -25,11 +25,11 @@ from loom.queries.workspaces import nodes_of_call
 from loom.rules import node_values
 
 OPEN = ("queued", "running")
-AHEAD = 400  # candidates of a lane that are looked at to choose who begins
+AHEAD = 400  # candidates of a lane that are considered when choosing the next to begin
 
 
 def lane_of(participant: Participant) -> str:
-    """The lane of what is asked of a participant."""
+    """The lane in which requests to a participant wait."""
     return participant.lane or f"participant:{participant.pk}"
 
 
@@ -47,7 +47,7 @@ def ranks(lane: str, payer: Participant) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class _Open:
-    """What is known of an open generation to choose by."""
+    """The facts about an open generation that decide whether it begins."""
 
     pk: int
     payer: int | None
@@ -64,9 +64,9 @@ def _always(lease: str) -> bool:
 def begin(
     lane: str, *, lease: str, seconds: int, proves_loss: Callable[[str], bool] = _always
 ) -> list[Generation]:
-    """The candidates of a lane that may begin now, and those whose worker was lost; all now
-    running under `lease`. As many run at once as the lane allows. `proves_loss` says whether a
-    lease that has run out means that its worker is gone."""
+    """The candidates of a lane that may begin now, and those whose worker was lost; all are now
+    running under `lease`. As many run at once as the lane allows. `proves_loss` says whether an
+    expired lease means that its worker is gone."""
     with streams.not_yet_on_disk():
         row = _locked(lane)
         chosen = _chosen(list(_open(lane, timezone.now(), proves_loss)))
@@ -97,8 +97,8 @@ READ = (
 )
 
 
-# Prepared, since a first word waits for them: to build the SQL of ten joins takes longer than
-# to run it. One query for each that begins; most often that is one.
+# Prepared, because the first word waits for it: building the SQL of ten joins takes longer than
+# running it. One query for each generation that begins, which is usually one.
 _TAKEN = Prepared(
     lambda: (
         Generation.objects.select_for_update(of=("self",))
@@ -144,8 +144,8 @@ def _open(lane: str, now: datetime, proves_loss: Callable[[str], bool]) -> Itera
 
 
 def _chosen(rows: Iterable[_Open]) -> list[_Open]:
-    """Who begins. One place in eight is kept for members who have less than their part, so
-    that somebody who comes new need not wait for another's answer to end."""
+    """Which candidates begin. One place in eight is kept for members who have less than their
+    share, so that a newcomer does not have to wait until another's answer ends."""
     every = list(rows)
     lost = [one for one in every if one.is_lost]
     running = Counter(one.payer for one in every if one.is_running)
@@ -165,12 +165,12 @@ _WRITING = Prepared(
 
 
 def is_generating(turn: Turn) -> bool:
-    """Whether a turn waits for a model: its own round's, or one that a line asked."""
+    """Whether a turn waits for a model: for its own round, or for a line's generations."""
     return _WRITING.first(turn=turn.pk) is not None
 
 
 def has_waiting(lane: str) -> bool:
-    """Whether anybody waits in a lane."""
+    """Whether a lane has waiting candidates."""
     return _WAITING.first(lane=lane) is not None
 
 
@@ -200,14 +200,14 @@ def started_body(generation: Generation) -> dict[str, Any]:
 
 
 OPEN_STATUSES = OPEN
-CUT_OFF = "length"  # how a round ends whose answer may be no longer: it is kept, but open
+CUT_OFF = "length"  # the finish of a round whose answer reached its maximum: kept, but incomplete
 
 
 @dataclass(frozen=True)
 class Received:
-    """What came back from a provider: the body bytes (transfer coding removed), status,
-    headers and usage as received, when it was sent and when the first text arrived.
-    `exact`: these are the provider's own bytes."""
+    """The response of a provider: the body bytes (transfer coding removed), status, headers and
+    usage as received, when the request was sent and when the first text arrived. `exact`: these
+    are the provider's own bytes."""
 
     body: bytes
     status: int | None = None
@@ -219,8 +219,8 @@ class Received:
 
 
 def take(generation_uid: str, *, lease: str, seconds: int) -> Generation | None:
-    """The generation, now running under `lease` for `seconds`; None where it has ended,
-    is held by somebody else, or its tree is being erased."""
+    """The generation, now running under `lease` for `seconds`; None if it has ended, another
+    worker holds it, or its tree is being erased."""
     now = timezone.now()
     named = Generation.objects.filter(uid=generation_uid, tree__erasing_at__isnull=True)
     with transaction.atomic():
@@ -239,7 +239,7 @@ def _is_free(row: Generation, now: datetime) -> bool:
 
 
 def begin_call(generation: Generation, call: Call) -> None:
-    """Stores the call while the request goes out, and ties the generation to it."""
+    """Stores the call while the request is sent, and links the generation to it."""
     with streams.not_yet_on_disk():
         call.save()
         Generation.objects.filter(pk=generation.pk).update(call=call, note=call.note[:200])
@@ -247,8 +247,8 @@ def begin_call(generation: Generation, call: Call) -> None:
 
 
 def progress(generation_uid: str, *, lease: str, text: str, chunk: int, seconds: int) -> str:
-    """Stores the text so far and extends the lease. Returns "go"; "stop" where somebody asked to
-    stop; "lost" where another worker has the lease."""
+    """Stores the text so far and extends the lease. Returns "go", "stop" if somebody asked to
+    stop, or "lost" if another worker has the lease."""
     until = timezone.now() + timedelta(seconds=seconds)
     rows = Generation.objects.filter(uid=generation_uid, lease=lease, status="running")
     if not rows.update(text=text, chunk=chunk, leased_until=until):
@@ -257,13 +257,14 @@ def progress(generation_uid: str, *, lease: str, text: str, chunk: int, seconds:
 
 
 def set_note(generation_uid: str, *, lease: str, note: str) -> None:
-    """Shows beside a generation why no text arrives yet; the next call's note replaces it."""
+    """Stores why no text has arrived yet, shown beside the generation; the next call replaces
+    it."""
     rows = Generation.objects.filter(uid=generation_uid, lease=lease, status="running")
     rows.update(note=note[:200])
 
 
 def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> None:
-    """Keeps the answer's bytes with their SHA-256; event `call.sealed` with its nodes."""
+    """Stores the answer's bytes with their SHA-256, and writes `call.sealed` with its nodes."""
     with transaction.atomic():
         writer = streams.lock(call.tree, actor=call.participant.uid)
         row = Call.objects.select_for_update().get(pk=call.pk)
@@ -273,7 +274,7 @@ def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> Non
         row.sha256 = hashlib.sha256(received.body).hexdigest()
         row.bytes = "exact" if received.exact else "reassembled"
         row.status, row.headers, row.usage = received.status, received.headers, received.usage
-        # The row is written beside the request, and may be born after the first text.
+        # The row is written while the request runs, and may be stored after the first text arrived.
         row.started_at = received.started_at or row.started_at
         row.first_at, row.sealed_at = received.first_at, timezone.now()
         row.save()
@@ -303,12 +304,10 @@ def end_generation(
     wrote: int = 0,
     note: str = "",
 ) -> Node | None:
-    """Ends a generation: its text becomes a node below its point (no text: no node).
-
-    `finish` is "complete" or "interrupted:reason". One transaction; a second call, or one
-    with a lease that was lost, changes nothing and returns the node there is. `wrote`: the
-    tokens that came, for a provider that counts none; `note`: what its text differs by from
-    the answer.
+    """Ends a generation: its text becomes a node below its point (no text: no node). `finish` is
+    "complete" or "interrupted:reason". One transaction; a second call, or one whose lease was
+    lost, changes nothing and returns the existing node. `wrote`: the tokens that arrived, for a
+    provider that counts none; `note`: how its text differs from the answer.
     """
     with transaction.atomic():
         found = _NAMED.first(uid=generation_uid)
@@ -319,7 +318,7 @@ def end_generation(
         assert row is not None, "its tree is locked"
         if row.status not in OPEN_STATUSES or (row.lease and row.lease != lease):
             return row.node
-        is_candidate = not row.round  # of its rounds a turn makes one node at its end
+        is_candidate = not row.round  # the rounds of a turn make one node together, at its end
         node = _node_of(writer, row, text, finish) if text and is_candidate else None
         row.error, row.usage = error, usage or {}
         row.note = " · ".join(one for one in (row.note, note) if one)[:200]
@@ -330,7 +329,7 @@ def end_generation(
         else:
             writer.append("generation.ended", {"generation": ended_body(row)})
         writer.flush()
-        if row.turn is not None:  # the last of them to end lets the turn go on
+        if row.turn is not None:  # the last one to end resumes the turn
             enqueue("agents.tasks.run_turn", [row.turn.uid], queue="continue")
     return node
 
@@ -339,8 +338,8 @@ MOST_OF_A_SUMMARY = 1_000  # characters
 
 
 def _summarised(writer: streams.Writer, row: Generation) -> None:
-    """Stores a summary that is complete with its node, with the tree where it is the root's, or
-    with the document that it is of."""
+    """Stores a complete summary: in its node, in the tree if the node is the root, or in the
+    document that it is about."""
     text = " ".join(row.text.split())[:MOST_OF_A_SUMMARY]
     if row.status != "done" or not text:
         return
@@ -424,8 +423,8 @@ def ended_body(row: Generation) -> dict[str, Any]:
 
 
 def ask_stop(generation: Generation) -> None:
-    """Asks a generation to stop; the text so far is kept as a node. One that has not begun
-    ends at once."""
+    """Asks a generation to stop; the text so far becomes a node. One that has not begun ends
+    immediately."""
     Generation.objects.filter(pk=generation.pk, status__in=OPEN_STATUSES).update(stop_asked=True)
     generation.refresh_from_db()
     if generation.status == "queued":

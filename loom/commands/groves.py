@@ -23,17 +23,17 @@ from loom.rules.node_values import digest, instant
 # sockets at once.
 
 
-NO_MODEL = "none"  # as `summary_model`: no summaries are made
+NO_MODEL = "none"  # the value of `summary_model` that switches summaries off
 MAX_NAME = 200
 
 
 def demand_name(name: str, *, most: int = MAX_NAME) -> str:
-    """The name as it is kept, if a grove or participant may be called so."""
+    """The name as it is stored, if a grove or participant may have it."""
     return names.checked(name, most=most)
 
 
 def demand_role_name(role: str) -> Role:
-    """The role, if there is one of that name."""
+    """The role with that name. Refuses any other name."""
     if role not in ROLES:
         raise CommandError("INVALID_SYNTAX", f"There is no role {role!r}.", hint=" or ".join(ROLES))
     return role
@@ -45,7 +45,7 @@ def make_grove(user: User, name: str) -> Grove:
 
 
 class NewGrove(Args):
-    """Who makes a grove, and its name."""
+    """The user who makes a grove, and its name."""
 
     user: User
     name: str
@@ -65,13 +65,13 @@ def _make_grove(change: Change, args: NewGrove) -> Grove:
 def change_grove(
     actor: Actor, *, name: str | None = None, settings: dict[str, Any] | None = None
 ) -> Grove:
-    """Renames a grove or changes the settings that are sent, None going back to the default."""
+    """Renames a grove or changes the settings that are given; None resets one to its default."""
     args = GroveChanges(name=name, settings=settings or {})
     return execute(actor, actor.grove, _change_grove, args)
 
 
 class GroveChanges(Args):
-    """What changes of a grove: its name (None: nothing), and settings by their names."""
+    """The changes to a grove: its name (None: unchanged), and settings by name."""
 
     name: str | None = None
     settings: dict[str, Any] = {}
@@ -79,7 +79,7 @@ class GroveChanges(Args):
 
 @action("change_grove", stream="grove", role="owner")
 def _change_grove(change: Change, args: GroveChanges) -> Grove:
-    """Renames a grove or changes its settings, such as the money of a day."""
+    """Renames a grove or changes its settings, such as the daily limit of money."""
     options.demand_settings(args.settings)
     _demand_summariser(change, args.settings.get("summary_model") or "")
     grove = Grove.objects.get(pk=change.actor.grove.pk)
@@ -96,15 +96,15 @@ def _change_grove(change: Change, args: GroveChanges) -> Grove:
 
 
 def _demand_summariser(change: Change, uid: str) -> None:
-    """Refuses NOT_FOUND what is neither a model of the grove nor `none`."""
+    """Refuses with NOT_FOUND what is neither a model of the grove nor `none`."""
     rows = Participant.objects.filter(grove=change.grove, kind="model", archived_at__isnull=True)
     if uid not in ("", NO_MODEL) and not rows.filter(uid=uid).exists():
         raise not_found("This model", "choose one of the grove, or none")
 
 
 def free_name(grove: Grove, wanted: str) -> str:
-    """`wanted`, or with a number behind it where a participant of the grove has that name or
-    one that looks like it."""
+    """`wanted`, with a number added if a participant of the grove has that name or one that looks
+    like it."""
     taken = list(names_taken(grove).values_list("name", flat=True))
     number, name = 1, wanted
     while names.look_alike(name, taken):
@@ -114,13 +114,13 @@ def free_name(grove: Grove, wanted: str) -> str:
 
 
 def names_taken(grove: Grove) -> QuerySet[Participant]:
-    """The participants whose names nobody else may have. The name of an archived agent is free;
-    a person's name stays theirs, since they may come back and others must not sign as them."""
+    """The participants whose names nobody else may have. The name of an archived agent may be used
+    again. A person's name stays theirs: they may come back, and others must not sign with it."""
     return Participant.objects.filter(grove=grove).filter(Q(archived_at=None) | Q(kind="human"))
 
 
 def _person(grove: Grove, user: User) -> Participant:
-    """The user's participant; one who comes back is the participant they were."""
+    """The user's participant; a user who comes back gets the one they had."""
     person = Participant.objects.filter(grove=grove, user=user).first()
     if person is None:
         wanted = names.cleaned(user.display_name, most=70) or user.username[:70]
@@ -152,12 +152,12 @@ def member_body(member: Membership) -> dict[str, Any]:
 
 
 def join(grove: Grove, user: User, role: Role) -> Membership:
-    """Makes the user a member, by themselves. CONFLICT where they are one."""
+    """Makes the user a member at their own request. CONFLICT if they are one already."""
     return execute(None, grove, _join, Joining(user=user, role=role))
 
 
 class Joining(Args):
-    """A user who becomes a member by themselves, and the role they get."""
+    """A user who joins at their own request, and the role they get."""
 
     user: User
     role: Role
@@ -170,7 +170,8 @@ def _join(change: Change, args: Joining) -> Membership:
 
 
 def enter(change: Change, user: User, role: Role, *, invitation: str = "") -> Membership:
-    """Makes the user a member of the grove that is changed. CONFLICT where they are one."""
+    """Makes the user a member of the grove that is being changed. CONFLICT if they are one
+    already."""
     grove = change.grove
     if Membership.objects.filter(grove=grove, user=user).exists():
         raise CommandError(
@@ -183,14 +184,14 @@ def enter(change: Change, user: User, role: Role, *, invitation: str = "") -> Me
 
 
 class MemberRole(Args):
-    """A user by their name, and a role."""
+    """A user by name, and a role."""
 
     user: str
     role: str
 
 
 class MemberNamed(Args):
-    """A user by their name."""
+    """A user by name."""
 
     user: str
 
@@ -212,14 +213,14 @@ def _add_member(change: Change, args: MemberRole) -> Membership:
 
 
 def change_role(actor: Actor, username: str, role: str) -> Membership:
-    """Gives a member another role; the last owner stays one."""
+    """Gives a member another role; the last owner must remain one."""
     args = MemberRole(user=username, role=role)
     return execute(actor, actor.grove, _change_role, args)
 
 
 @action("change_member", stream="grove", role="owner")
 def _change_role(change: Change, args: MemberRole) -> Membership:
-    """Gives a member another role; the last owner stays one."""
+    """Gives a member another role; the last owner must remain one."""
     kind = demand_role_name(args.role)
     member = _member(change.actor, args.user)
     if kind == member.role:
@@ -233,13 +234,13 @@ def _change_role(change: Change, args: MemberRole) -> Membership:
 
 
 def remove_member(actor: Actor, username: str) -> None:
-    """Takes somebody out of the grove; what they wrote stays theirs."""
+    """Removes a member from the grove; what they wrote remains theirs."""
     execute(actor, actor.grove, _remove_member, MemberNamed(user=username))
 
 
 @action("remove_member", stream="grove", role="owner")
 def _remove_member(change: Change, args: MemberNamed) -> None:
-    """Takes somebody out of the grove; what they wrote stays theirs."""
+    """Removes a member from the grove; what they wrote remains theirs."""
     member = _member(change.actor, args.user)
     _demand_other_owner(member)
     change.writer.append("member.removed", {"member": member_body(member)})
@@ -272,13 +273,13 @@ MAX_USES = 1000
 
 
 def make_invitation(actor: Actor, *, role: str, days: float, uses: int) -> tuple[Invitation, str]:
-    """A new invitation and its secret, which is shown this once."""
+    """A new invitation and its secret, which is shown only once."""
     args = NewInvitation(role=role, days=days, uses=uses)
     return execute(actor, actor.grove, _make_invitation, args)
 
 
 class NewInvitation(Args):
-    """The role that an invitation gives, how long it lasts and how often it is used."""
+    """The role that an invitation gives, how long it lasts and how often it can be used."""
 
     role: str
     days: float
@@ -287,7 +288,7 @@ class NewInvitation(Args):
 
 @action("make_invitation", stream="grove", role="owner")
 def _make_invitation(change: Change, args: NewInvitation) -> tuple[Invitation, str]:
-    """Makes a link by which somebody new becomes a member."""
+    """Makes a link with which somebody can become a member."""
     kind = demand_role_name(args.role)
     _demand_bounds(args.days, args.uses)
     secret = secrets.token_urlsafe(32)
@@ -330,20 +331,20 @@ def invitation_body(one: Invitation) -> dict[str, object]:
 
 
 def revoke_invitation(actor: Actor, uid: str) -> Invitation:
-    """Ends an invitation at once; NOT_FOUND where it is not the grove's or was ended."""
+    """Revokes an invitation; NOT_FOUND if it belongs to another grove or has ended."""
     args = InvitationNamed(invitation=uid)
     return execute(actor, actor.grove, _revoke_invitation, args)
 
 
 class InvitationNamed(Args):
-    """An invitation by its id."""
+    """An invitation by id."""
 
     invitation: str
 
 
 @action("revoke_invitation", stream="grove", role="owner")
 def _revoke_invitation(change: Change, args: InvitationNamed) -> Invitation:
-    """Ends an invitation at once."""
+    """Revokes an invitation."""
     open_ones = change.grove.invitations.filter(revoked_at__isnull=True)
     found = open_ones.filter(uid=args.invitation).first()
     if found is None:
@@ -371,18 +372,17 @@ def find_invitation(secret: str) -> Invitation | None:
 def accept(
     secret: str, *, username: str = "", password: str = "", user: User | None = None
 ) -> Membership:
-    """Makes somebody new, or a user who is signed in, a member; one use goes.
-
-    Under the grove's lock, so that no invitation is used more often than it may be.
-    NOT_FOUND where it is used up, CONFLICT where the name is taken or they are a member.
+    """Makes a new user, or one who is signed in, a member; this uses the invitation once. It runs
+    under the grove's lock, so that no invitation is used more often than allowed. NOT_FOUND if it
+    is used up, CONFLICT if the name is taken or they are a member already.
     """
     args = Acceptance(secret=secret, username=username, password=password, user=user)
     return execute(None, _found(secret).grove, _accept, args)
 
 
 class Acceptance(Args):
-    """The secret of an invitation, and who accepts it: a user who is signed in, or the name
-    and password that somebody new has chosen."""
+    """The secret of an invitation, and who accepts it: a signed-in user, or the name and password
+    that a new user has chosen."""
 
     secret: Annotated[str, Secret()]
     username: str = ""
@@ -392,7 +392,7 @@ class Acceptance(Args):
 
 @action("accept_invitation", stream="grove", role=None)
 def _accept(change: Change, args: Acceptance) -> Membership:
-    """Makes whoever accepts an invitation a member; one use of it is gone."""
+    """Makes the person who accepts an invitation a member; this uses it once."""
     found = _found(args.secret)
     who = args.user or people.make_user(args.username, people.demand_some(args.password))
     role = demand_role_name(found.role)

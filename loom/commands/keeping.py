@@ -1,4 +1,4 @@
-"""The commands of what is kept in view: open, resize, refresh, hide, show, close, drop."""
+"""Commands that control what stays in view: open, resize, refresh, hide, show, close, drop."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Literal
@@ -35,7 +35,7 @@ from loom.commands.windows import (
     place_window,
     show_window,
     title_of,
-    weighed,
+    token_change,
     within_limit,
 )
 from loom.grammar.refs import ParseError, Ref, Slice, print_ref, print_slice
@@ -63,8 +63,8 @@ from loom.rules.windows import LARGE, MOST_PAD, MOST_WITH, Lines, total_of
 
 
 class Open(Args):
-    """What to keep in view: a node, lines of one, a branch, a range, a tree, a result or a
-    stash; and how."""
+    """What to keep in view (a node, lines of one, a branch, range, tree, result or stash), and
+    how."""
 
     ref: Annotated[RefField, Written("ref")]
     form: Annotated[
@@ -82,8 +82,8 @@ class Open(Args):
 def open_(context: Context, args: Open) -> Reply:
     """Opens a window on a node or lines of it, a branch, a range or a tree; with `keep` until you
     hide it, otherwise for this turn. `open #14 keep` keeps a result. `live` follows the current
-    version, `as:diff` shows what has changed, `pad:3` shows 3 lines around, `with:TYPE` opens
-    what is linked so."""
+    version, `as:diff` shows what has changed, `pad:3` shows 3 lines around it, `with:TYPE` also
+    opens what is linked by that type."""
     label = demand_label(args.label) if args.label else ""
     said = ""
     if args.ref.kind in ("window", "stash"):
@@ -107,11 +107,11 @@ def open_(context: Context, args: Open) -> Reply:
     said = f"{title_of(context, window)}{said}{_with(context, args.along, along)}"
     limited = within_limit(context, [window, *along])
     items = tuple(item for one in (window, *along) for item in items_of(one))
-    return Reply(f"✓ opened {said}{limited}{weighed(context)}", items=items)
+    return Reply(f"✓ opened {said}{limited}{token_change(context)}", items=items)
 
 
 def _adjust(window: Window, args: Open) -> None:
-    """Sets what the line says about a window; what it does not say stays."""
+    """Applies the settings that the line gives for a window; the others stay."""
     if window.kind in windows.LENSES:
         is_diff = args.form == "diff" or window.form == "diff"
         if args.form in ("prose", "nodes") or (is_diff and (args.pad or args.live)):
@@ -138,8 +138,7 @@ def _named(context: Context, ref: RefField) -> Window:
 
 
 def _on_node(context: Context, args: Open) -> tuple[Window, str]:
-    """The window, and what is said about its lines: that some were clipped, or that they are
-    many."""
+    """The window, and a note about its lines if some were cut off or there are many."""
     node = get_node(context, args.ref, slices=True)
     if node.text == "":
         raise CommandError("REJECTED", f"[{node.local_id}] has no text.", hint="open another node")
@@ -160,7 +159,7 @@ def _on_node(context: Context, args: Open) -> tuple[Window, str]:
 
 
 def _on_document(context: Context, args: Open) -> tuple[Window, str]:
-    """The window on a document or a part of it, and what was clipped. LIMIT_EXCEEDED for the whole
+    """The window on a document or a part of it, and what was cut off. LIMIT_EXCEEDED for the whole
     of a long one, with its sections or parts."""
     demand(context.actor, {READ_DOCUMENTS}, "opening a document")
     document, part = get_document(context, args.ref), args.ref.slice
@@ -211,7 +210,7 @@ def _difference(context: Context, node: Node, *, keep: bool) -> Window:
 
 
 def _on_several(context: Context, args: Open) -> Window:
-    """The window on a branch, a range or a tree; opening it twice is opening it once."""
+    """The window on a branch, range or tree; opening it twice gives the same window."""
     kind = args.ref.kind
     keys: list[int] = []
     if kind == "tree":
@@ -251,7 +250,7 @@ def _stretch(context: Context, ref: Ref) -> tuple[Node, list[int]]:
 
 
 def _along(context: Context, window: Window, args: Open) -> list[Window]:
-    """Opens what is linked to the node of a window by one type, at most MOST_WITH items."""
+    """Opens what is linked to a window's node by one type, at most MOST_WITH items."""
     if not args.along:
         return []
     kind = link_type(args.along)
@@ -269,7 +268,7 @@ def _with(context: Context, kind: str, along: Sequence[Window]) -> str:
 
 
 def readable(context: Context, window: Window) -> Source | None:
-    """The version that a window shows lines of, where the caller may still read it."""
+    """The version whose lines a window shows, if the caller may still read it; else None."""
     source = seen_by(window)
     if source is None:
         return None
@@ -284,7 +283,7 @@ def readable(context: Context, window: Window) -> Source | None:
 
 
 class Resize(Args):
-    """A window and the lines that it shows from now on."""
+    """A window and the lines that it will show."""
 
     window: Annotated[RefField, Written("ref", refs=("window",), shown="#n lines:a-b")]
 
@@ -314,7 +313,7 @@ def resize(context: Context, args: Resize) -> Reply:
     limited = within_limit(context, [window])
     said = f"✓ #{window.number} {windows.named(lines_of(window))}"
     clipped = f" ({cut.clipped})" if cut.clipped else ""
-    return Reply(f"{said}{clipped}{limited}{weighed(context)}", items=items_of(window))
+    return Reply(f"{said}{clipped}{limited}{token_change(context)}", items=items_of(window))
 
 
 # -- hide, show, close
@@ -378,16 +377,16 @@ MISSING = "→ memory windows lists what is open; a line that was answered by �
 
 
 def _all(context: Context, found: Sequence[Window], word: str, change: Change) -> Reply:
-    """Changes all visible windows; there may be none."""
+    """Changes all visible windows; finding none is not an error."""
     return _told(context, _each(context, found, word, change)) if found else Reply(NONE_VISIBLE)
 
 
 def _each(context: Context, found: Iterable[Window], word: str, change: Change) -> Reply:
-    """Changes the windows; NOT_FOUND where there are none."""
+    """Changes the windows; NOT_FOUND if there are none."""
     numbers = []
     items: list[int] = []
     for window in found:
-        if not window.is_closed:  # another one of the line may have taken it in
+        if not window.is_closed:  # another window of the line may have merged with it
             change(context, window)
             numbers.append(window.number)
             items += items_of(window)
@@ -397,8 +396,8 @@ def _each(context: Context, found: Iterable[Window], word: str, change: Change) 
 
 
 def _told(context: Context, reply: Reply) -> Reply:
-    """The reply with what the windows take now."""
-    return Reply(reply.text + weighed(context), items=reply.items)
+    """The reply, with the tokens that the windows take now."""
+    return Reply(reply.text + token_change(context), items=reply.items)
 
 
 def _by_number(context: Context, args: Named, word: str, change: Change) -> Reply:

@@ -1,7 +1,7 @@
-"""Writing through a window or a slice: what is put where, and what the windows show afterwards.
+"""Writing through a window or a slice: where the text goes, and what the windows show afterwards.
 
-A slice is a lens (docs/model.md §3, §12 F12): what was put can be got again, to put what was got
-changes nothing, and of two puts the last one counts, also where the number of lines changes.
+A slice is a lens (docs/model.md §3, §12 F12): reading returns what was written, writing back what
+was read changes nothing, and the last of two writes counts, also if the number of lines changes.
 """
 
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from loom.rules.windows import Lines, Span, total_of
 
 @dataclass(frozen=True)
 class Aim:
-    """What a ref of a part of a text means: `#4` is the node and the lines that the window shows.
-    `lines` are all of the window's, in the text of that node."""
+    """What a ref to a part of a text means: `#4` is the node and the lines that the window shows.
+    `lines` are all lines of the window, in the text of that node."""
 
     ref: Ref
     window: Window | None = None
@@ -30,8 +30,8 @@ class Aim:
 
 
 def aimed(context: Context, ref: Ref, *, writes: bool = False) -> Aim:
-    """The same ref, or for a window that of the lines which it shows. REJECTED where nothing can
-    be written through a window and that is what the caller `writes`."""
+    """The same ref, or for a window a ref to the lines that it shows. REJECTED if the caller
+    `writes` and the window is read-only."""
     if ref.kind != "window":
         return Aim(ref)
     window = known(context, get_window(context, int(ref.id)))
@@ -88,7 +88,7 @@ def _lines_of(text: str, part: Slice) -> Lines:
 
 
 def shown_part(node: Node, ref: Ref) -> str:
-    """The text of a node, or of the slice of it that a ref names, saying what was clipped."""
+    """The text of a node, or of the slice that a ref names, with a note about what was cut off."""
     return node.text if ref.slice is None else _cut(node.text, ref.slice).shown
 
 
@@ -98,8 +98,8 @@ def shown_part(node: Node, ref: Ref) -> str:
 @dataclass(frozen=True)
 class Target:
     """The node that an edit changes, the part of its text (None: all of it), and the window
-    through which, with its lines in that text. `is_again`: an earlier line of the batch made
-    the node of the one that was named."""
+    through which it was edited, with its lines in that text. `is_again`: an earlier line of the
+    batch made this node from the one that was named."""
 
     node: Node
     part: Slice | None
@@ -108,14 +108,14 @@ class Target:
     is_again: bool = False
 
     def put(self, new: str) -> tuple[str, Span]:
-        """The text with the part replaced, and the lines that are changed."""
+        """The text with the part replaced, and the changed lines."""
         text = self.node.text
         own = Lines(1, total_of(text)) if self.part is None else _lines_of(text, self.part)
         whole = with_slice(text, self.part, new)
         return whole, Span(own.first, own.last, total_of(new))
 
     def replaced(self, old: str, new: str) -> tuple[str, Span]:
-        """The text with one passage replaced, which the part must hold exactly once."""
+        """The text with one passage replaced, which must occur exactly once in the part."""
         text = self.node.text
         if self.part is None:
             whole, at, first = replaced(text, old, new), text.find(old), 1
@@ -129,9 +129,9 @@ class Target:
 
 
 def target_of(context: Context, ref: Ref) -> Target:
-    """What an edit of a ref changes. In a batch of a turn all its lines name one revision of a
-    text: the numbers of their lines are those before the batch. CONFLICT where an earlier line
-    of it changed one of them."""
+    """What an edit of a ref changes. In a batch of a turn all lines refer to one revision of a
+    text: their line numbers are those before the batch. CONFLICT if an earlier line of the batch
+    changed one of them."""
     aim = aimed(context, ref, writes=True)
     named = get_own_node(context, aim.ref, slices=True)
     node, spans = edited_in_batch(context.turn, named)
@@ -145,7 +145,7 @@ def target_of(context: Context, ref: Ref) -> Target:
 
 
 def _followed(lines: Lines, spans: list[Span] | None, node: Node) -> Lines:
-    """Where the lines are after what the batch changed, if it did not change them."""
+    """Where the lines are after the changes of the batch. CONFLICT if it changed the lines."""
     for span in spans if spans is not None else [Span(lines.first, lines.last, 0)]:
         if span.touches(lines):
             raise CommandError(
@@ -165,8 +165,8 @@ def _moved(lines: Lines, spans: list[Span] | None) -> Lines:
 
 
 def follow(context: Context, target: Target, made: Node, span: Span, *, is_version: bool) -> str:
-    """Makes the window of an edit show the node that was made, and of a version also the other
-    visible windows on the text. Returns `, lines 12–15; #4 now 10–31` for the reply."""
+    """Makes the window of an edit show the new node, and for a version also the other visible
+    windows on the text. Returns `, lines 12–15; #4 now 10–31` for the reply."""
     window = target.window
     if window is None or target.lines is None:
         return ""
@@ -183,8 +183,7 @@ def follow(context: Context, target: Target, made: Node, span: Span, *, is_versi
 def move_along(
     context: Context, old: Source, new: Source, span: Span, *, but: Window | None = None
 ) -> None:
-    """Makes the visible windows on a version show the one that was made of it, each with its own
-    lines."""
+    """Makes the visible windows on a version show its successor, each with its own lines."""
     for other in held(context):
         if other is not but and shows(other, old):
             move_window(context, other, new, span.moved(lines_of(other)))
@@ -196,10 +195,10 @@ def range_of(lines: Lines) -> str:
 
 
 def with_slice(text: str, part: Slice | None, new: str) -> str:
-    """`text` with one slice replaced by `new`; all of it where there is not a slice."""
+    """`text` with one slice replaced by `new`; all of it if there is no slice."""
     if part is None:
         return new
-    if part.kind == "part":  # as `view` counts them, which begins with the header
+    if part.kind == "part":  # `view` counts parts with the header included
         raise CommandError(
             "REJECTED", "part: is read-only.", hint="use lines:a-b, or replace:… with:…"
         )
@@ -210,15 +209,15 @@ def with_slice(text: str, part: Slice | None, new: str) -> str:
 
 
 def edited_in_batch(turn_uid: str, node: Node) -> tuple[Node, list[Span] | None]:
-    """The node, or what the lines of the current round of a turn made of it before: two edits
-    of one node in one batch build on each other; and the lines that each of them changed, None
-    where that is not known. Two queries, none outside of a turn."""
+    """The node, or the one that earlier lines of the current round of a turn made from it (two
+    edits of one node in one batch build on each other); and the lines that each of them changed,
+    None if that is not known. Two queries, none outside of a turn."""
     if not turn_uid:
         return node, []
     number = Turn.objects.values_list("round", flat=True).get(uid=turn_uid)
     steps = Step.objects.filter(
         turn_uid=turn_uid, turn_place__startswith=f"{number}.", outcome="ok", is_undone=False
-    ).filter(canonical__startswith="→ edit ")  # a split makes nodes of one too
+    ).filter(canonical__startswith="→ edit ")  # a split also makes nodes from one
     made = {
         op["node"]: op.get("lines")
         for inverse in steps.order_by("id").values_list("inverse", flat=True)

@@ -19,11 +19,11 @@ from loom.rules.node_values import excerpt
 from loom.rules.windows import MOST_DEEP
 
 MAX_NOTE = 2000
-EVIDENCE = "evidence"  # only grows: such a link is answered, never removed
+EVIDENCE = "evidence"  # append-only: such a link is answered, never removed
 
 
 class LinkArgs(Args):
-    """From what to what, of which type."""
+    """The source, the target and the type."""
 
     source: Annotated[RefField, Written("ref", but=("document",))]
     target: Annotated[RefField, Written("ref", lead="to", but=("document",))]
@@ -35,20 +35,20 @@ class LinkArgs(Args):
 
 
 class LinkFromDocument(LinkArgs):
-    """The same from a document."""
+    """The same, with a document as the source."""
 
     source: Annotated[RefField, Written("ref", refs=("document",))]
     target: Annotated[RefField, Written("ref", lead="to")]
 
 
 class LinkToDocument(LinkArgs):
-    """The same to a document."""
+    """The same, with a document as the target."""
 
     target: Annotated[RefField, Written("ref", lead="to", refs=("document",))]
 
 
 class UnlinkArgs(Args):
-    """Between what and what; which type, where there are several."""
+    """The source and the target, and the type if there are several links."""
 
     source: Annotated[RefField, Written("ref", but=("document",))]
     target: Annotated[RefField, Written("ref", lead="to", but=("document",))]
@@ -56,21 +56,21 @@ class UnlinkArgs(Args):
 
 
 class UnlinkDocument(UnlinkArgs):
-    """Between a document and what."""
+    """The same, with a document as the source."""
 
     source: Annotated[RefField, Written("ref", refs=("document",))]
     target: Annotated[RefField, Written("ref", lead="to")]
 
 
 class UnlinkFromDocument(UnlinkArgs):
-    """Between what and a document."""
+    """The same, with a document as the target."""
 
     target: Annotated[RefField, Written("ref", lead="to", refs=("document",))]
 
 
 def _item(context: Context, ref: RefField) -> tuple[int, str, str, Tree]:
-    """(id, as shown, as in events, its tree) of a node, tree or document the caller may see; a
-    document counts as in the tree of the line."""
+    """(id, as shown, as in events, its tree) of a node, tree or document that the caller may see.
+    The tree of a document is that of the line."""
     if ref.kind == "document":
         document = get_document(context, ref)
         own = node_values.of_document(document.pk)
@@ -210,7 +210,7 @@ def join(
 
 
 def set_removed(context: Context, found: Link, ends: list[str], removed: bool) -> Op:
-    """Takes a link away, or puts it back; returns the inverse. `ends` as in events."""
+    """Removes or restores a link; returns the inverse. `ends` as in events."""
     found.removed_at = context.now if removed else None
     found.save(update_fields=["removed_at"])
     kind = "link.removed" if removed else "link.added"
@@ -232,7 +232,7 @@ def unlink_from_document(context: Context, args: UnlinkFromDocument) -> Reply:
 
 @command("unlink", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def unlink(context: Context, args: UnlinkArgs) -> Reply:
-    """Removes the link between two items; if there are several, `as:` names the one."""
+    """Removes the link between two items; if there are several, name its type with `as:`."""
     return _unlink(context, args)
 
 
@@ -274,11 +274,11 @@ def _unlink(context: Context, args: UnlinkArgs) -> Reply:
     )
 
 
-# What can be reached over links: an answer, never a window on what is reached.
+# Following links: the answer is data, never windows on the items.
 
 
 class GraphArgs(Args):
-    """From where, over which types of links, and how far."""
+    """Where to start, which link types to follow, and how far."""
 
     ref: Annotated[RefField, Written("ref")]
     types: Annotated[tuple[str, ...], Written("option", key="types", value="words")]
@@ -289,7 +289,7 @@ class GraphArgs(Args):
 
 @command("graph", group="Look", klass="look", permissions={LOOM})
 def graph(context: Context, args: GraphArgs) -> Reply:
-    """Returns what can be reached from a node over links of some types, with how sure they are."""
+    """Lists what can be reached from a node over links of some types, with their confidence."""
     node = get_node(context, args.ref)
     types = [link_type(one) for one in args.types]
     found = graph_of(context.actor, node, types, args.depth)

@@ -1,5 +1,5 @@
-"""Bookmarks and tags: marks that somebody puts on a node or a tree; and tags as wholes, renamed,
-coloured, or taken off everything in a grove."""
+"""Bookmarks and tags: marks that members put on a node, tree or document; and renaming, colouring
+or removing a tag in a whole grove."""
 
 from typing import Annotated
 
@@ -19,50 +19,49 @@ from loom.rules.limits import LOOM, READ_DOCUMENTS, WRITE
 from loom.rules.names import TAG_COLOURS, tree_named
 
 MAX_LABEL = 200
-MAX_TAGS = 100  # of one line: each is looked for among all of the grove, under the lock
+MAX_TAGS = 100  # per line: each is looked up among all tags of the grove, under the lock
 
 
 class Bookmark(Args):
-    """What to mark, and under which label."""
+    """The item to bookmark, and a label."""
 
     ref: Annotated[RefField | None, Written("ref", but=("document",))] = None
     label: Annotated[str, Written("quoted")] = ""
 
 
 class Unbookmark(Args):
-    """What to unmark."""
+    """The item whose bookmark is removed."""
 
     ref: Annotated[RefField | None, Written("ref", but=("document",))] = None
 
 
 class Tag(Args):
-    """What to tag, and with which names."""
+    """The item to tag, and the tags."""
 
     ref: Annotated[RefField, Written("ref", but=("document",))]
     names: Annotated[tuple[str, ...], Written("tags", many=True)]
 
 
 class BookmarkDocument(Bookmark):
-    """Which document to mark, and under which label."""
+    """The document to bookmark, and a label."""
 
     ref: Annotated[RefField, Written("ref", refs=("document",))]
 
 
 class UnbookmarkDocument(Args):
-    """Which document to unmark."""
+    """The document whose bookmark is removed."""
 
     ref: Annotated[RefField, Written("ref", refs=("document",))]
 
 
 class TagDocument(Tag):
-    """Which document to tag, and with which names."""
+    """The document to tag, and the tags."""
 
     ref: Annotated[RefField, Written("ref", refs=("document",))]
 
 
 def _item(context: Context, ref: RefField | None) -> tuple[int, str, str]:
-    """(id, how it is shown, local id, tree:ID or doc:ID) of a node here, of this tree, or of a
-    document."""
+    """(id, as shown, local id or tree:ID or doc:ID) of a node here, this tree, or a document."""
     if ref is not None and ref.kind == "document":
         document = get_document(context, ref)
         item = node_values.of_document(document.pk)
@@ -107,7 +106,7 @@ def add_mark(context: Context, item_id: int, item: str, kind: str, label: str) -
 
 
 def set_removed(context: Context, mark: Mark, item: str, removed: bool) -> Op:
-    """Takes a mark off, or puts it back; returns the inverse."""
+    """Removes or restores a mark; returns the inverse."""
     mark.removed_at = context.now if removed else None
     mark.save(update_fields=["removed_at"])
     kind = "mark.removed" if removed else "mark.added"
@@ -182,9 +181,9 @@ def _unbookmark(context: Context, args: Unbookmark | UnbookmarkDocument) -> Repl
 
 
 def _spelling(context: Context, name: str) -> str:
-    """A tag as the grove already spells it: names are unique whatever their case."""
+    """A tag as the grove already spells it: names are unique case-insensitively."""
     known = Mark.objects.filter(tree__grove=context.tree.grove_id, kind="tag", removed_at=None)
-    if name.isascii():  # SQLite folds no other letters
+    if name.isascii():  # SQLite folds only ASCII letters
         known = known.filter(label__iexact=name)
     labels = known.order_by().values_list("label", flat=True).distinct()
     return next((label for label in labels.iterator() if is_tag(label, name)), name)
@@ -261,15 +260,15 @@ def _has(on: dict[str, Mark]) -> str:
     return "it has " + _written([mark.label for mark in on.values()]) if on else "it has none"
 
 
-# -- tags as wholes
+# -- changing a tag everywhere
 
 
 MAX_TAG_NAME = 100
 
 
 class TagChange(Args):
-    """What changes of a tag: its name (empty: nothing) or its colour (None: nothing, empty: no
-    colour)."""
+    """The changes to a tag: its name (empty: unchanged), its colour (None: unchanged, empty:
+    none)."""
 
     tag: str
     name: str = ""
@@ -277,26 +276,26 @@ class TagChange(Args):
 
 
 class TagNamed(Args):
-    """A tag by its name."""
+    """A tag by name."""
 
     tag: str
 
 
 def change_tag(actor: Actor, tag: str, *, name: str = "", colour: str | None = None) -> str:
-    """Renames a tag or gives it a colour, in all trees of the grove; returns its name. For
-    writers. A name that another tag has makes one tag of the two."""
+    """Renames a tag or sets its colour, in all trees of the grove; returns its name. For writers.
+    If another tag already has the new name, the two become one."""
     return execute(actor, actor.grove, _change_tag, TagChange(tag=tag, name=name, colour=colour))
 
 
 def remove_tag(actor: Actor, tag: str) -> int:
-    """Takes a tag off everything in the grove; returns off how many items. The items stay. For
+    """Removes a tag everywhere in the grove; returns from how many items. The items stay. For
     owners."""
     return execute(actor, actor.grove, _remove_tag, TagNamed(tag=tag))
 
 
 @action("change_tag", stream="grove", role="writer")
 def _change_tag(change: Change, args: TagChange) -> str:
-    """Renames a tag or gives it a colour, in all trees of the grove."""
+    """Renames a tag or sets its colour, in all trees of the grove."""
     labels = _labels(change.actor.grove)
     known = _spelled(args.tag, labels)
     if args.colour and args.colour not in TAG_COLOURS:
@@ -316,7 +315,7 @@ def _change_tag(change: Change, args: TagChange) -> str:
 
 @action("remove_tag", stream="grove", role="owner")
 def _remove_tag(change: Change, args: TagNamed) -> int:
-    """Takes a tag off everything in the grove. The items stay."""
+    """Removes a tag everywhere in the grove. The items stay."""
     known = _spelled(args.tag, _labels(change.actor.grove))
     removed = 0
     for tree, marks in _by_tree(change.actor.grove, known):
@@ -337,7 +336,7 @@ def _labels(grove: Grove) -> list[str]:
 
 
 def _spelled(tag: str, labels: list[str]) -> list[str]:
-    """The spellings of a tag among those in use. NOT_FOUND where it is none of them."""
+    """The spellings of a tag that are in use. NOT_FOUND if there are none."""
     known = [one for one in labels if is_tag(one, tag.removeprefix("#"))]
     if not known:
         raise CommandError(
@@ -347,7 +346,7 @@ def _spelled(tag: str, labels: list[str]) -> list[str]:
 
 
 def _checked(name: str) -> str:
-    """A name as a tag can have it."""
+    """The name, if a tag may have it."""
     kept = " ".join(name.split()).removeprefix("#").strip()
     if not kept or len(kept) > MAX_TAG_NAME or any(one in '"\0' for one in kept):
         raise CommandError(
@@ -367,7 +366,7 @@ def _by_tree(grove: Grove, labels: list[str]) -> list[tuple[Tree, "QuerySet[Mark
 
 
 def _rename(change: Change, known: list[str], name: str) -> None:
-    """Gives all marks of the tag the name; what has both tags keeps one mark."""
+    """Renames the tag on all marks; an item with both tags keeps one mark."""
     for tree, marks in _by_tree(change.actor.grove, known):
         writer = streams.lock(tree, actor=change.actor.participant.uid)
         for mark in _twice(tree, marks, name):
@@ -375,7 +374,7 @@ def _rename(change: Change, known: list[str], name: str) -> None:
             mark.save(update_fields=["removed_at"])
             writer.append("mark.removed", {"mark": mark_body(mark, _shown([mark.item_id])[0])})
         items = list(marks.exclude(label=name).values_list("item_id", flat=True))
-        # Marks that were taken off come back by undo with the name that the tag has then.
+        # Undo restores a removed mark with the current name of the tag.
         Mark.objects.filter(tree=tree, kind="tag", label__in=known).update(label=name)
         if items:
             writer.append("tag.renamed", {"tags": known, "name": name, "items": _shown(items)})
@@ -399,7 +398,7 @@ def _shown(items: list[int]) -> list[str]:
 
 
 def _recolour(change: Change, known: list[str], name: str, colour: str | None) -> None:
-    """Keeps the colour of a tag under its name; `name` empty: none is left."""
+    """Stores the colour of a tag under its name; `name` empty: removes it."""
     grove = Grove.objects.get(pk=change.actor.grove.pk)
     before = dict(grove.settings.get("tag_colours", {}))
     had = next((before[one] for one in known if one in before), "")

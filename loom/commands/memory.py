@@ -1,4 +1,4 @@
-"""What is put aside and what is remembered: stash, recall, memory (docs/model.md §5.1)."""
+"""What is put aside and what is remembered: stash, recall and memory (docs/model.md §5.1)."""
 
 from typing import Annotated, Literal
 
@@ -13,7 +13,7 @@ from loom.commands.windows import (
     items_of,
     marks_of,
     show_window,
-    weighed,
+    token_change,
     within_limit,
 )
 from loom.events.streams import enqueue
@@ -155,14 +155,14 @@ def recall(context: Context, args: Recall) -> Reply:
     show_window(context, window, keep=True)
     limited = within_limit(context, [window])
     said = f'✓ recalled "{window.label}" as #{window.number}'
-    return Reply(said + limited + weighed(context), items=items_of(window))
+    return Reply(said + limited + token_change(context), items=items_of(window))
 
 
 # -- memory
 
 
 class Memory(Args):
-    """Which part of it: the last steps, the stashes, or the windows."""
+    """Which part to show: the last steps, the stashes, or the windows."""
 
     part: Annotated[
         Literal["trace", "stashed", "windows"] | None,
@@ -213,7 +213,7 @@ def _stashes(context: Context) -> list[str]:
 
 
 def _windows(context: Context) -> list[str]:
-    """How many there are with their lines, and a line for each; nothing where there is none."""
+    """The number of windows and their lines, then a line for each; nothing if there are none."""
     rows = windows.visible(context.workspace)
     seen = contents_of(context.actor, context.workspace, rows)
     lines = sum(one.size for one in seen)
@@ -234,7 +234,7 @@ def _label(window: Window) -> str:
 
 
 def _hidden(context: Context) -> list[str]:
-    """A line for each of the newest hidden windows that may be shown again."""
+    """A line for each of the newest hidden windows that can be shown again."""
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, is_visible=False)
     rows = rows.exclude(kind="stash").select_related("item", "step").order_by("-number")
     seen = contents_of(context.actor, context.workspace, rows[:HIDDEN])

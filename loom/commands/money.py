@@ -1,5 +1,5 @@
-"""Money: reserved before a call and counted after it; and the keys of providers, sealed, with the
-addresses that may be called."""
+"""Money: reserved before a call and counted after it; and the encrypted keys of providers, with
+the addresses they may be sent to."""
 
 import base64
 import hmac
@@ -33,15 +33,15 @@ from loom.rules.providers import (
     private_entry,
 )
 
-USUAL_TOKENS = 1024  # reserved for an answer whose length nobody limits, and again when used up
-FEWEST_TOKENS = 32  # no answer is started for less
-AROUND = 16  # tokens a provider puts around what it is sent
-MARGIN = 1.2  # other models than the one that is counted for have somewhat more tokens
+USUAL_TOKENS = 1024  # reserved for an answer without a limit, and added when used up
+FEWEST_TOKENS = 32  # an answer is not started with fewer
+AROUND = 16  # tokens that a provider adds around a request
+MARGIN = 1.2  # models other than the one that the estimate fits need somewhat more tokens
 
 
 @dataclass(frozen=True)
 class Wish:
-    """Candidates to be asked of one participant: how many, how long."""
+    """A request for candidates from one participant: how many and how long."""
 
     participant: Participant
     many: int
@@ -50,7 +50,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Share:
-    """What one candidate gets: its prices, the tokens it reads, and what is reserved."""
+    """The part of one candidate: its prices, the tokens it reads, and what is reserved."""
 
     prices: dict[str, float] | None
     reading: int
@@ -60,11 +60,11 @@ class Share:
 def reserve(
     payer: Participant, wishes: Sequence[Wish], path_tokens: int
 ) -> tuple[date, list[Share]]:
-    """The day, and a share for one candidate of each wish; where the day's rest does not
-    reach for all to be as long as asked, each gets less. Needs a transaction, in which the
-    generations are stored too.
+    """The day, and a share for one candidate of each wish. If the rest of the day's limit is too
+    small for the full lengths, each gets less. Needs a transaction, which also stores the
+    generations.
 
-    Raises CommandError LIMIT_EXCEEDED where the rest is too small even for short answers.
+    Raises CommandError LIMIT_EXCEEDED if the rest is too small even for short answers.
     """
     day = today()
     costs = [_cost(wish, path_tokens) for wish in wishes]
@@ -75,7 +75,7 @@ def reserve(
     least = sum(one.least * wish.many for one, wish in zip(costs, wishes, strict=True))
     full = sum(one.full * wish.many for one, wish in zip(costs, wishes, strict=True))
     if least > rest:
-        raise _too_dear(least, rest)
+        raise _too_expensive(least, rest)
     part = 1.0 if full <= rest else (rest - least) / (full - least)
     return day, [
         Share(one.prices, one.reading, one.least + int((one.full - one.least) * part))
@@ -108,7 +108,7 @@ def _cost(wish: Wish, path_tokens: int) -> _Cost:
     )
 
 
-def _too_dear(least: int, rest: int) -> CommandError:
+def _too_expensive(least: int, rest: int) -> CommandError:
     return CommandError(
         "LIMIT_EXCEEDED",
         f"This needs at least {dollars(least)}, but only {dollars(rest)} of today's limit is left.",
@@ -126,8 +126,8 @@ def lock(payer: Participant, day: date) -> None:
 
 
 def more(generation_uid: str, *, lease: str, needed: int) -> int | None:
-    """What a running generation has reserved once it has at least `needed`; None where the
-    day's money does not reach, and the stream is to be cut."""
+    """The amount that a running generation has reserved, once it is at least `needed`; None if the
+    day's limit is too low, and the stream has to be cut off."""
     with transaction.atomic():
         row = _held(generation_uid, lease)
         if row is None or row.payer is None or row.day is None:
@@ -150,11 +150,11 @@ def _held(generation_uid: str, lease: str) -> Generation | None:
 
 
 def settle(row: Generation, text: str, wrote: int, *, is_whole: bool) -> None:
-    """Sets what an ending generation cost, by the provider's usage where it reported any,
-    otherwise by the estimated tokens of its input and the tokens that arrived. The caller
-    stores the row, in this transaction."""
+    """Sets the cost of an ending generation: by the provider's usage if it reported any, otherwise
+    by the estimated tokens of its input and the tokens that arrived. The caller stores the row in
+    this transaction."""
     counts = counts_of(row.usage) if row.usage else _estimated(row, text, wrote)
-    if row.error is not None or not is_whole:  # what was counted when it broke off is too little
+    if row.error is not None or not is_whole:  # the usage of a broken stream is too low
         counts = replace(counts, wrote=max(counts.wrote, wrote))
     row.tokens_in, row.tokens_out = counts.read, counts.wrote
     row.tokens_cached = counts.cached
@@ -198,8 +198,8 @@ _SHARING = Prepared(
 
 
 def share_out(call: Call, usage: dict[str, Any]) -> None:
-    """Corrects what the candidates of one answer came to, where the provider counted only the
-    whole of it: the first read it for all. Needs a transaction."""
+    """Corrects the costs of the candidates of one answer if the provider only counted them
+    together: the first one read the input for all. Needs a transaction."""
     rows = _SHARING.all(call=call.pk)
     counts = counts_of(usage)
     if len(rows) < 2 or not counts.read:
@@ -231,9 +231,8 @@ def _correct(row: Generation, counts: Counts) -> None:
 
 
 def lose(row: Generation) -> bool:
-    """Counts a call whose worker was lost before any text arrived: its path was sent, and no
-    usage was reported. Returns whether the day's money is enough for another. Needs a
-    transaction."""
+    """Counts a call whose worker was lost before any text arrived: its path was sent, and no usage
+    was reported. Returns whether the day's limit allows another attempt. Needs a transaction."""
     prices = prices_from(row.prices)
     if prices is None or row.payer is None or row.day is None or row.call_id is None:
         return True
@@ -246,7 +245,7 @@ def lose(row: Generation) -> bool:
 
 
 def used_up() -> CommandError:
-    """Why a stream was cut, or not started again."""
+    """The error of a stream that was cut off, or not started again."""
     return CommandError(
         "LIMIT_EXCEEDED",
         "Today's limit is used up.",
@@ -255,19 +254,19 @@ def used_up() -> CommandError:
 
 
 def allowed(row: Generation) -> Prices | None:
-    """The prices by which a running stream is watched; None where no limit holds."""
+    """The prices by which a running stream is checked; None if there is no limit."""
     return prices_from(row.prices) if row.reserved else None
 
 
-# Provider keys at rest: encrypted with the installation's secret, bound to one base URL.
+# Stored provider keys: encrypted with the installation's secret, bound to one base URL.
 
 
 WAYS_OF_AUTH = ("bearer", "basic", "none")  # how a key is sent
 
 
 def demand_auth(one: Participant, key: str | None) -> None:
-    """Refuses a way of sending the key that does not go with it; `key` is a new one, None where
-    the stored one stays."""
+    """Refuses a way of sending the key that does not fit; `key` is a new one, None if the stored
+    one stays."""
     provider = one.model_ref.partition(":")[0]
     if one.auth != "bearer" and provider == "litellm":
         raise CommandError(
@@ -285,14 +284,14 @@ def demand_auth(one: Participant, key: str | None) -> None:
 
 
 def seal(key: str, base_url: str) -> str:
-    """The key encrypted together with the address it may be sent to."""
+    """The key, encrypted together with the address that it may be sent to."""
     bound = json.dumps({"key": key, "base_url": _bare(base_url)})
     return _fernet().encrypt(bound.encode()).decode()
 
 
 def open_sealed(sealed: str, base_url: str) -> str:
-    """The key of a seal made for `base_url`. Raises CommandError REJECTED for any other
-    address, and where the installation's secret has changed."""
+    """The key that was sealed for `base_url`. Raises CommandError REJECTED for any other address,
+    and if the installation's secret has changed."""
     try:
         bound = json.loads(_fernet().decrypt(sealed.encode()))
     except (InvalidToken, ValueError):
@@ -311,9 +310,9 @@ def open_sealed(sealed: str, base_url: str) -> str:
 
 
 def key_of(participant: Participant) -> str:
-    """The key that a participant's calls are made with: its own, else one of the environment
-    where HEDDLE_ENV_KEYS names the participant's id. An environment's key is sent to its
-    provider's default address only. "" where there is none, or none is to be sent."""
+    """The key for a participant's calls: its own, else one from the environment if HEDDLE_ENV_KEYS
+    names the participant's id. A key from the environment is only sent to its provider's default
+    address. "" if there is none, or none may be sent."""
     if participant.auth == "none":
         return ""
     if participant.sealed_key:
@@ -327,15 +326,15 @@ def key_of(participant: Participant) -> str:
 
 
 def allowed_addresses(base_url: str, *, allow_private: bool) -> tuple[str, ...]:
-    """What may be called for a participant: the entries of the environment and, where an owner
-    allowed it and the environment does not forbid it, its own address."""
+    """The private addresses that may be called for a participant: those of the environment and its
+    own address, if an owner allowed it and the environment does not forbid it."""
     own = private_entry(base_url) if allow_private and base_url else ""
     is_open = own and settings.PRIVATE_ADDRESSES != "nobody"
     return (*settings.PROVIDER_ALLOW, own) if is_open else tuple(settings.PROVIDER_ALLOW)
 
 
 def mark_of(key: str, base_url: str) -> str:
-    """What is the same for the same key at the same address, and reveals nothing of either."""
+    """A value that is the same for the same key and address, and reveals neither."""
     secret = _derived(b"heddle lanes")
     return hmac.new(secret, f"{_bare(base_url)}\n{key}".encode(), "sha256").hexdigest()
 
@@ -349,6 +348,6 @@ def _fernet() -> Fernet:
 
 
 def _derived(what: bytes) -> bytes:
-    # A key for each use, so that the secret's other uses can never open a seal.
+    # Each use has its own key, so that no other use of the secret can open a seal.
     derived = HKDF(SHA256(), length=32, salt=None, info=what)
     return derived.derive(settings.SECRET_KEY.encode())

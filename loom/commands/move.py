@@ -1,4 +1,4 @@
-"""Moving about: switch and back, and how far the outline is unfolded."""
+"""Moving around: switch and back, and how far the outline is expanded."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -15,7 +15,7 @@ from loom.commands.windows import (
     node_of,
     numbered,
     open_linked,
-    weighed,
+    token_change,
     within_limit,
 )
 from loom.commands.windows import items_of as items_of_window
@@ -40,12 +40,12 @@ from loom.rules.windows import MOST_WITH
 SHOWN_ENDS = 2
 MOST_BACK = 20
 MOST_LINKED = 40  # items that one line opens
-RECENT = 200  # steps among which moves are looked for
+RECENT = 200  # steps that are searched for moves
 SWITCHED = "→ switch "
 
 
 class Switch(Args):
-    """Where to."""
+    """The node to move to."""
 
     ref: Annotated[RefField, Written("ref", lead="to")]
 
@@ -90,15 +90,15 @@ def _path(context: Context, node: Node) -> str:
     return " → ".join(ids)
 
 
-# The outline of a workspace: how far it is folded, and what a search marked in it.
+# The outline of a workspace: which branches are folded, and what a search has marked.
 
 
 MAX_DEPTH = 50
-MOST_FOUND = 20  # hits of earlier searches, to which the outline stays unfolded
+MOST_FOUND = 20  # hits of earlier searches that the outline keeps expanded
 
 
 class TreeReset(Args):
-    """How far the outline is folded."""
+    """The depth to which the outline is folded."""
 
     reset: Annotated[str, Written("word", lead="reset")]
     depth: Annotated[
@@ -115,14 +115,14 @@ def tree_reset(context: Context, args: TreeReset) -> Reply:
 
 
 class FindClear(Args):
-    """Nothing more is said."""
+    """No further arguments."""
 
     clear: Annotated[str, Written("word", lead="clear")]
 
 
 @command("find", group="Look", klass="look ✓", permissions={LOOM})
 def find_clear(context: Context, args: FindClear) -> Reply:
-    """Removes the marks of the last search from the outline, which stays unfolded to its hits."""
+    """Removes the marks of the last search from the outline, which stays expanded to its hits."""
     before = outline_of(context.workspace)
     marked = len(before["hits"])
     found = list(dict.fromkeys([*before["found"], *before["hits"][:HITS]]))[-MOST_FOUND:]
@@ -156,7 +156,7 @@ def expand(context: Context, args: Branch) -> Reply:
 
 
 class Linked(Args):
-    """A type of links, of which node or window, and how many of them at most."""
+    """A link type, the node or window to follow it from, and the maximum number of items."""
 
     type: Annotated[str, Written("type")]
     ref: Annotated[RefField | None, Written("ref", lead="of")] = None
@@ -175,8 +175,8 @@ class Linked(Args):
     is_first=True,
 )
 def expand_type(context: Context, args: Linked) -> Reply:
-    """Opens what is linked to a node by one type, in windows; `of focus`: to what the last expand
-    opened."""
+    """Opens what is linked to a node by one type, in windows; `of focus` follows the windows that
+    the last expand opened."""
     kind = link_type(args.type)
     opened: list[Window] = []
     sources = _sources(context, args.ref)
@@ -187,14 +187,15 @@ def expand_type(context: Context, args: Linked) -> Reply:
     limited = within_limit(context, opened)
     of = " ".join(f"[{lookup.node_ref(node, context.tree.pk)}]" for node, _ in sources)
     return Reply(
-        f"✓ ▼ [{kind}] of {of} → {items}{limited}{weighed(context)}",
+        f"✓ ▼ [{kind}] of {of} → {items}{limited}{token_change(context)}",
         items=touched(*(node for node, _ in sources)),
         link_type=kind,
     )
 
 
 def _sources(context: Context, ref: Ref | None) -> list[tuple[Node, int]]:
-    """The nodes whose links are followed, each with the number of a window that shows it, or 0."""
+    """The nodes whose links are followed, each with the number of the window that shows it, or
+    0."""
     if ref is not None and ref.kind == "focus":
         seen = [one for one in held(context) if one.via]
         last = max((one.shown_step for one in seen), default=0)
@@ -212,8 +213,8 @@ def _sources(context: Context, ref: Ref | None) -> list[tuple[Node, int]]:
 
 @command("collapse", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
 def collapse(context: Context, args: Branch) -> Reply:
-    """Folds a branch of the outline, which keeps what was open below it; `collapse #4` closes the
-    windows that were opened from that one."""
+    """Folds a branch of the outline, and remembers what was open below it; `collapse #4` closes
+    the windows that were opened from that window."""
     if args.ref.kind == "window":
         return _closed(context, _nested(context, [int(args.ref.id)]), f"#{args.ref.id}")
     node, _ = _twig(context, args.ref)
@@ -222,7 +223,7 @@ def collapse(context: Context, args: Branch) -> Reply:
 
 
 class LinkedOf(Args):
-    """A type of links, and of which node."""
+    """A link type, and the node."""
 
     type: Annotated[str, Written("type")]
     ref: Annotated[RefField, Written("ref", lead="of")]
@@ -230,7 +231,7 @@ class LinkedOf(Args):
 
 @command("collapse", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
 def collapse_type(context: Context, args: LinkedOf) -> Reply:
-    """Closes the windows that an expand of this type opened, with those opened from them."""
+    """Closes the windows that an expand of this type opened, and those opened from them."""
     kind = link_type(args.type)
     node = get_node(context, args.ref)
     steps = context.workspace.steps.filter(link_type=kind, outcome="ok")
@@ -249,7 +250,7 @@ def collapse_type(context: Context, args: LinkedOf) -> Reply:
 
 
 def _nested(context: Context, numbers: Sequence[int]) -> list[Window]:
-    """The visible windows that were opened from these, or from one of those."""
+    """The visible windows that were opened from these, directly or indirectly."""
     found: list[Window] = []
     wanted = set(numbers)
     while more := [
@@ -268,7 +269,7 @@ def _closed(context: Context, found: Sequence[Window], name: str) -> Reply:
         close_window(context, one)
     items = tuple(dict.fromkeys(item for one in every.values() for item in items_of_window(one)))
     closed = f"closed {numbered(sorted(every))}"
-    return Reply(f"✓ ▶ {name}\n  {closed}{weighed(context)}", items=items)
+    return Reply(f"✓ ▶ {name}\n  {closed}{token_change(context)}", items=items)
 
 
 def fold(context: Context, node: Node) -> None:
@@ -288,7 +289,7 @@ class Everything(Args):
 
 @command("collapse", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
 def collapse_all(context: Context, args: Everything) -> Reply:
-    """Folds the whole outline, but for the way to your position."""
+    """Folds the whole outline, except the way to your position."""
     nothing = {"depth": 0, "expanded": [], "collapsed": [], "found": []}
     context.outline = {**outline_of(context.workspace), **nothing}
     return Reply(f"✓ ▶ all{unfolding(context)}")
@@ -304,8 +305,8 @@ def unfolding(context: Context) -> str:
 
 
 def _twig(context: Context, ref: Ref) -> tuple[Node, int]:
-    """A node that the outline can show, by the version that its slot began with, and how many
-    continuations it has."""
+    """A node that the outline can show, as the first version of its slot, and the number of its
+    continuations."""
     node = get_own_node(context, ref)
     if node.kind != "text":
         raise CommandError(
@@ -316,14 +317,15 @@ def _twig(context: Context, ref: Ref) -> tuple[Node, int]:
 
 
 class Back(Args):
-    """How many moves."""
+    """The number of moves."""
 
     n: Annotated[int, Written("option", key="n", value="int", minimum=1, maximum=MOST_BACK)] = 1
 
 
 @command("back", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
 def back(context: Context, args: Back) -> Reply:
-    """Takes back your last moves: where you switched from, and what you expanded."""
+    """Goes back before your last moves: returns to where you switched from, and closes what you
+    expanded."""
     moves = _moves(context, args.n)
     if not moves:
         raise CommandError(
@@ -344,11 +346,14 @@ def back(context: Context, args: Back) -> Reply:
             context.choose(to)
     more = "".join(f"\n  ▶ {one}" for one in undone if one)
     shown = lookup.node_ref(at, context.tree.pk)
-    return Reply(f"✓ back to [{shown}]{more}{weighed(context)}", refs=(shown,), items=touched(at))
+    return Reply(
+        f"✓ back to [{shown}]{more}{token_change(context)}", refs=(shown,), items=touched(at)
+    )
 
 
 def _taken_back(context: Context, step: Step) -> str:
-    """Folds what a line expanded in the outline, or closes the windows that it opened; which."""
+    """Folds what a line expanded in the outline, or closes the windows that it opened; says
+    which."""
     if step.link_type:
         opened = [one for one in held(context) if one.via and one.shown_step == step.seq]
         for one in opened:
@@ -362,7 +367,7 @@ def _taken_back(context: Context, step: Step) -> str:
 
 
 def _moves(context: Context, most: int) -> list[Step]:
-    """The last moves that were not taken back, the newest first."""
+    """The last moves that were not undone by `back`, newest first."""
     rows = context.workspace.steps.filter(outcome="ok").order_by("-seq")
     skip, found = 0, []
     for step in rows[:RECENT]:
@@ -380,7 +385,7 @@ def _moves(context: Context, most: int) -> list[Step]:
 
 
 def _before(context: Context, step: Step) -> Node | None:
-    """The node at which a line was given: where a move before led, in whatever tree, or a node of
+    """The position at which a line was given: where an earlier move led, in any tree, or a node of
     this tree."""
     moves = context.workspace.steps.filter(outcome="ok", seq__lt=step.seq)
     moves = moves.filter(canonical__startswith=SWITCHED).order_by("-seq")

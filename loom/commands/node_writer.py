@@ -1,5 +1,4 @@
-"""The one place where nodes, steps and the views of workspaces are written, and the checks before
-it."""
+"""The only place that writes nodes, steps and the views of workspaces; with its checks."""
 
 import hashlib
 import math
@@ -53,8 +52,8 @@ Source = tuple[int, str, str]  # an item's id, role, version seen
 
 @dataclass(frozen=True)
 class NewNode:
-    """What a new node will be. `parent` is the version built upon; `slot` any version of
-    the slot this is a new version of (None: a slot of its own)."""
+    """A node to be made. `parent` is the version that it is built on; `slot` is any version of the
+    slot that it is a new version of (None: a new slot)."""
 
     text: str
     kind: str = "text"
@@ -145,7 +144,7 @@ def build_node(
 
 
 def proof_of(node: Node, author_uid: str) -> dict[str, Any]:
-    """The values the hash of a node is taken of."""
+    """The values that the hash of a node covers."""
     return node_values.proof(
         author=node.proof_author or author_uid,
         call=node.call_uid,
@@ -159,8 +158,8 @@ def proof_of(node: Node, author_uid: str) -> dict[str, Any]:
 
 
 def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> Node:
-    """Stores a node and its event `node.added`; the tree must be locked by `writer`. In a dry
-    run the node is made and not stored."""
+    """Stores a node and its event `node.added`; `writer` must have locked the tree. In a dry run
+    the node is made but not stored."""
     size = writer.size
     ordinal = writer.ordinals(1)[0]
     node = build_node(tree, author, new, ordinal=ordinal, at=timezone.now())
@@ -183,7 +182,7 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
 
 
 def _want_summary(tree: Tree, author: Participant, new: NewNode) -> None:
-    """Has the summary of the tree made again, for whoever wrote the node or asked for it."""
+    """Queues a new summary of the tree, for whoever wrote the node or asked for it."""
     person = author.pk if author.kind == "human" else None
     if person is None and new.generation_uid:
         rows = Generation.objects.filter(uid=new.generation_uid).values_list("payer", flat=True)
@@ -194,8 +193,8 @@ def _want_summary(tree: Tree, author: Participant, new: NewNode) -> None:
 
 
 def _before(node: Node) -> dict[str, str]:
-    """`before`: the text slot beside which a node comes first that was added after it was asked
-    for. Empty for one that comes last."""
+    """`before`: the sibling before which a node is placed if it was asked for earlier than
+    siblings that were added before it. Empty if it comes last."""
     if node.place is None or node.parent_slot_id is None:
         return {}
     after = GreaterThan(ORDER, node.place)
@@ -205,8 +204,8 @@ def _before(node: Node) -> dict[str, str]:
 
 
 def keep_images(tree: Tree, text: str) -> None:
-    """Gives the tree the images that a text names and another tree of its grove has, so that they
-    stay when that one is erased. No query for a text without images."""
+    """Copies the images that a text names from other trees of the grove to this tree, so that they
+    stay when those trees are erased. No query for a text without images."""
     for sha256 in hashes_in(text):
         if Image.objects.filter(tree=tree, sha256=sha256).exists():
             continue
@@ -219,7 +218,7 @@ def keep_images(tree: Tree, text: str) -> None:
 
 
 def make_items(ids: Iterable[int]) -> None:
-    """Makes the items that are not there yet, so that rows may point at them; one query."""
+    """Makes the items that do not exist yet, so that rows can point at them; one query."""
     rows = []
     for one in sorted(set(ids)):
         node = node_values.node_id(one)
@@ -230,7 +229,7 @@ def make_items(ids: Iterable[int]) -> None:
 
 
 def _grown(size: tuple[int, int], node: Node) -> tuple[int, int]:
-    """The branches and the depth of a tree of this size after a stored node was added to it."""
+    """The branches and the depth of a tree of this size after a stored node was added."""
     leaves, depth = size
     if node.kind != "text" or node.slot_id != node.pk or node.parent_slot_id is None:
         return size
@@ -250,13 +249,13 @@ def _add_sources(node: Node, sources: Iterable[Source]) -> None:
 
 
 def workspace_of(participant: Participant, tree: Tree) -> Workspace:
-    """The participant's workspace in the tree, stored on first use, with the root as its
-    position. What only reads asks `access.workspace_of`."""
+    """The participant's workspace in the tree, stored on first use with the root as its position.
+    Code that only reads uses `access.workspace_of`."""
     return stored(access.workspace_of(participant, tree))
 
 
 def stored(workspace: Workspace) -> Workspace:
-    """The workspace, stored where that was not done yet."""
+    """The workspace, stored if it was not yet."""
     if workspace.pk:
         return workspace
     made, _ = Workspace.objects.get_or_create(
@@ -284,8 +283,8 @@ def flag(context: Context, node: Node, name: str, value: bool) -> Op:
 
 
 def set_size(writer: Writer, slot: Node) -> None:
-    """Keeps the size of a tree after the flag `pruned` of a slot was set: what is below it is
-    counted, and the whole tree where its size is not known."""
+    """Updates the size of a tree after the flag `pruned` of a slot was set: counts what is below
+    it, or the whole tree if its size is not known."""
     size = writer.size
     if size is None:
         writer.sized(outline.measured(slot.tree_id))
@@ -293,11 +292,11 @@ def set_size(writer: Writer, slot: Node) -> None:
         writer.sized(outline.size_after(size, slot, pruned=slot.pruned))
 
 
-# What may not be done to a node, whatever the verb: sentences that several commands share.
+# Checks of nodes, with their messages, that several commands share.
 
 
 def demand_not_root(node: Node, participle: str) -> None:
-    """Refuses REJECTED at the root, which is never edited, split, pruned or excluded."""
+    """Refuses the root with REJECTED: it is never edited, split, pruned or excluded."""
     if node.parent_slot_id is None:
         raise CommandError(
             "REJECTED",
@@ -307,7 +306,7 @@ def demand_not_root(node: Node, participle: str) -> None:
 
 
 def demand_visible(node: Node) -> None:
-    """Refuses REJECTED where the node or one above it is pruned."""
+    """Refuses with REJECTED if the node or one above it is pruned."""
     hiding = lookup.hidden_by(node)
     if hiding is not None:
         raise CommandError(
@@ -318,7 +317,7 @@ def demand_visible(node: Node) -> None:
 
 
 def demand_text_node(node: Node, participle: str) -> None:
-    """Refuses REJECTED where the node is an annotation, a thought or a claim."""
+    """Refuses annotations, thoughts and claims with REJECTED."""
     if node.kind != "text":
         raise CommandError(
             "REJECTED",
@@ -329,7 +328,7 @@ def demand_text_node(node: Node, participle: str) -> None:
         )
 
 
-# Workspaces: locked before their steps are numbered, and their views with the events.
+# Workspaces are locked before their steps are numbered and their views are changed.
 
 
 _LOCKED = Prepared(
@@ -342,15 +341,15 @@ _LOCKED = Prepared(
 
 
 def locked(workspace: Workspace) -> Workspace:
-    """The workspace as it is now, locked: its steps are numbered."""
+    """The current state of the workspace, locked so that its steps can be numbered."""
     found = _LOCKED.first(pk=workspace.pk)
-    if found is None:  # its tree was erased meanwhile
+    if found is None:  # its tree was erased in the meantime
         raise not_found("This workspace")
     return found
 
 
 def next_step(workspace: Workspace) -> str:
-    """The reference of the step that a locked workspace will have next."""
+    """The reference of the next step of a locked workspace."""
     return f"step:{workspace.steps_made + 1}"
 
 
@@ -372,7 +371,8 @@ def write_step(context: Context, **fields: Any) -> Step:
 def numbered_step(
     workspace: Workspace, *, by: Actor, items: Sequence[int] = (), **fields: Any
 ) -> Step:
-    """Writes the next step of a locked workspace, as done by somebody or by an agent for them."""
+    """Writes the next step of a locked workspace, as a person's or as an agent's on their
+    behalf."""
     workspace.steps_made += 1
     update_row(workspace, "steps_made")
     step = Step(
@@ -389,7 +389,7 @@ def numbered_step(
 
 
 def touch(step: Step, items: Sequence[int]) -> None:
-    """Keeps which items a step touched; no query where there are none, else two."""
+    """Stores which items a step touched; two queries, none if there are no items."""
     if items:
         make_items(items)
         StepItem.objects.bulk_create(
@@ -410,12 +410,12 @@ def write_view_event(
     writer.flush()
 
 
-# Changing a workspace outside of a line: a turn begins, goes back, or ends; an answer comes later.
+# Changes of a workspace outside of a line: a turn begins, moves back or ends; a late answer.
 
 
 def answered(workspace: Workspace, seq: int, *, turn: str) -> None:
-    """Writes the event that the answer of a step came later, in a turn (its uid) or ("") outside of
-    one. Needs a transaction in which the workspace is locked."""
+    """Writes the event that the answer of a step arrived later, in a turn (its uid) or outside of
+    one (""). Needs a transaction in which the workspace is locked."""
     workspace.revision += 1
     update_row(workspace, "revision")
     writer = streams.lock(workspace, actor=workspace.participant.uid)
@@ -425,7 +425,7 @@ def answered(workspace: Workspace, seq: int, *, turn: str) -> None:
 
 
 def set_position_now(workspace: Workspace, node: Node, *, actor: Participant) -> None:
-    """The same in a transaction of its own."""
+    """The same, in its own transaction."""
     with transaction.atomic():
         set_position(workspace, node, actor=actor)
 
@@ -456,14 +456,14 @@ def set_checkpoint(workspace: Workspace, head: int, *, actor: Participant) -> No
     writer.flush()
 
 
-# Arguments of actions as steps keep them.
+# Arguments of actions as steps store them.
 
 
-SHORT = 200  # characters of a text that a step keeps as it is; of longer ones it keeps this start
+SHORT = 200  # characters; a step stores only the start of a longer text
 
 
 def recorded(value: Any) -> Any:
-    """Arguments as a step keeps them: no secrets, no long texts, rows by their public id."""
+    """Arguments as a step stores them: no secrets, no long texts, rows by their public id."""
     if isinstance(value, BaseModel):
         return {
             name: recorded(getattr(value, name))
@@ -479,7 +479,7 @@ def recorded(value: Any) -> Any:
     if isinstance(value, str):
         return _short(value)
     if isinstance(value, float) and not math.isfinite(value):
-        return str(value)  # JSON has no such numbers
+        return str(value)  # JSON has no infinity or NaN
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 

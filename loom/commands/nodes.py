@@ -81,12 +81,12 @@ def _source(node: Node, role: str) -> Source:
 
 
 def made_nodes(*nodes: Node) -> tuple[Op, ...]:
-    """The inverse of having made nodes: newest first, each is pruned."""
+    """The inverse of making nodes: they are pruned, newest first."""
     return tuple({"op": "made", "node": node.pk, "pruned": True} for node in reversed(nodes))
 
 
 def title_from(context: Context, text: str) -> None:
-    """Gives an untitled tree the first characters written in it as its title."""
+    """Gives an untitled tree the first characters of the text as its title."""
     words = " ".join(text[: TITLE_LENGTH * 4].split())
     title = shown_title(words[:TITLE_LENGTH].rstrip())
     if context.tree.title or not title:
@@ -108,7 +108,7 @@ class EditText(Args):
 
 
 class EditReplace(Args):
-    """One place of a node, which must occur exactly once, put otherwise."""
+    """A passage of a node, which must occur exactly once, and what replaces it."""
 
     ref: Annotated[RefField, Written("ref")]
     old: Annotated[str, Written("option", key="replace", value="quoted")]
@@ -135,7 +135,7 @@ def edit_replace(context: Context, args: EditReplace) -> Reply:
 
 
 def _editable(context: Context, ref: RefField) -> Target:
-    """What is edited: a node, or a part of it."""
+    """The target of an edit: a node, or part of one."""
     target = target_of(context, ref)
     node = target.node
     demand_not_root(node, "edited")
@@ -162,7 +162,7 @@ def _edited(context: Context, target: Target, text: str, span: Span, *, way: str
                 hint="use as:version",
             )
         way = "version"
-    if target.is_again and way is None:  # of what an earlier line of the batch made
+    if target.is_again and way is None:  # the node was made by an earlier line of the batch
         way = "version"
     way = way or ("version" if context.tree.mode == "buffer" else "fork")
     made = _version if way == "version" else _fork
@@ -280,12 +280,12 @@ def split(context: Context, args: Split) -> Reply:
     )
 
 
-# Hiding and leaving out: prune, restore, exclude, include. One row is flagged each time; what
-# hangs below is hidden by computation.
+# Hiding and leaving out: prune, restore, exclude, include. Each flags one row; what is below it
+# is hidden by computation.
 
 
 class Hide(Args):
-    """A slot, or with `version` only the version named."""
+    """A slot, or with `version` only the named version."""
 
     ref: Annotated[RefField, Written("ref")]
     version: Annotated[bool, Written("flag")] = False
@@ -361,7 +361,7 @@ def restore(context: Context, args: Hide) -> Reply:
 
 @command("exclude", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def exclude(context: Context, args: OfSlot) -> Reply:
-    """Leaves this node's text out of everything that models are sent; what is below stays."""
+    """Leaves this node's text out of everything that models are sent; what is below it stays."""
     return _excluded(context, args, True)
 
 

@@ -1,4 +1,4 @@
-"""Model participants: who may be asked to write, with what settings and model list."""
+"""Model participants: who can be asked to write, their settings, and the list of their models."""
 
 import re
 from collections.abc import Mapping
@@ -34,9 +34,9 @@ Listing = dict[str, Any]
 
 @dataclass(frozen=True)
 class Source:
-    """Where to ask: a kind's name, an address ("": the kind's own), a key ("": none, or that of
-    the `participant` whose address it is) and how it is sent; whether an owner allows the address
-    if it is private."""
+    """Where to send requests: a kind of provider, an address ("": the kind's own), a key ("":
+    none, or that of the `participant` whose address it is) and how it is sent; and whether an
+    owner allows the address if it is private."""
 
     kind: str
     base_url: str = ""
@@ -47,13 +47,13 @@ class Source:
 
     @property
     def url(self) -> str:
-        """The address that is asked."""
+        """The address of the requests."""
         return self.base_url or kind_of(self.kind).url
 
 
 def ask_models(actor: Actor, source: Source, *, again: bool = False) -> Listing:
-    """What is known of an address's models; where nothing is, a worker asks. `again`: even
-    where something is. For owners."""
+    """The known models of an address; if none are known, a worker asks for them. `again`: asks in
+    any case. For owners."""
     _demand_askable(actor, kind_of(source.kind), source)
     key = source.api_key or source.participant
     marks = (actor.grove.uid, source.kind, source.url, mark_of(key, source.url))
@@ -82,7 +82,7 @@ def ask_models(actor: Actor, source: Source, *, again: bool = False) -> Listing:
 
 
 def listing_of(actor: Actor, uid: str) -> Listing:
-    """A listing of the actor's grove. NOT_FOUND where there is none (any more)."""
+    """A listing of the actor's grove. NOT_FOUND if there is none, or it has expired."""
     found = _read(uid)
     if found is None or found["grove"] != actor.grove.uid:
         raise not_found("This list of models")
@@ -90,7 +90,7 @@ def listing_of(actor: Actor, uid: str) -> Listing:
 
 
 def asked(uid: str) -> tuple[Source, Listing] | None:
-    """What a worker is to ask; None where nobody waits for it."""
+    """What a worker should ask for; None if nobody waits for it."""
     found = _read(uid)
     if found is None or found["status"] != "queued":
         return None
@@ -101,7 +101,8 @@ def asked(uid: str) -> tuple[Source, Listing] | None:
 
 
 def _kept_key(listing: Listing) -> str:
-    """The key of the participant that a list is for, where the list is of its own address."""
+    """The key of the participant that a list is for, if the list is of the participant's
+    address."""
     one = Participant.objects.filter(
         uid=listing["participant"], grove__uid=listing["grove"]
     ).first()
@@ -112,8 +113,8 @@ def _kept_key(listing: Listing) -> str:
 
 
 def note_models(listing: Listing, models: Mapping[str, int], error: dict[str, Any] | None) -> None:
-    """Keeps what was found, without the key: the models by name with the tokens that each reads,
-    0 where its provider does not say."""
+    """Stores the result, without the key: the models by name with their context in tokens, 0 if
+    the provider does not report it."""
     changed = {
         "sealed": "",
         "status": "failed" if error else "done",
@@ -125,7 +126,7 @@ def note_models(listing: Listing, models: Mapping[str, int], error: dict[str, An
 
 
 def why_not_allowed_by(actor: Actor) -> str:
-    """Why this owner may not allow a private address, in a sentence; "" if they may."""
+    """Why this owner may not allow a private address, as a sentence; "" if they may."""
     if settings.PRIVATE_ADDRESSES == "nobody":
         return "This Heddle does not allow private addresses in its pages."
     if settings.PRIVATE_ADDRESSES == "operator" and not actor.user.is_operator:
@@ -168,7 +169,7 @@ def _away() -> CommandError:
 
 
 MAX_NAME = 80
-# Fields that may be set, in the words of docs/model.md §2.1; the rest of a participant is derived.
+# Fields that can be set, named as in docs/model.md §2.1; the rest of a participant is derived.
 PLAIN = (
     "name",
     "model_ref",
@@ -206,9 +207,9 @@ _MODEL_REF = re.compile(r"[A-Za-z0-9_.-]+:[^\s\x00-\x1f\x7f]+\Z")
 
 
 class Changes(Args):
-    """What a caller sent: `fields` of `PLAIN`; a new key ("" takes the old one away, None
-    leaves it); permissions, loom_aware and archived, None where they were not sent; of a new one
-    the `template` it begins as."""
+    """The values that a caller sent: `fields` of `PLAIN`; a new key ("" removes it, None keeps
+    it); permissions, loom_aware and archived, None if they were not sent; for a new participant
+    the `template` that it begins with."""
 
     fields: dict[str, Any] = {}
     api_key: Annotated[str | None, Secret()] = None
@@ -219,7 +220,7 @@ class Changes(Args):
 
 
 def participant_body(one: Participant, role: Role | None = None) -> dict[str, Any]:
-    """A participant as API and events show it; `role` is a person's, None where they are no
+    """A participant as the API and events show it; `role` is a person's, None if they are not a
     member. A key is shown as `has_key` only."""
     permissions = list(one.permissions)
     if one.kind == "human":
@@ -257,16 +258,16 @@ def _make_participant(change: Change, args: Changes) -> Participant:
 
 
 class ParticipantChanges(Args):
-    """A participant, and what changes of it."""
+    """A participant, and the changes to it."""
 
     participant: Participant
     changes: Changes
 
 
 def change_participant(actor: Actor, one: Participant, changes: Changes) -> Participant:
-    """Changes a participant, even to another model: what it wrote before stays with the hash of
-    the configuration that wrote it. Another provider or base_url drops the key, which was for
-    the old one."""
+    """Changes a participant, even to another model: what it wrote before keeps the hash of the
+    configuration that wrote it. Another provider or base_url removes the key, which was for the
+    old one."""
     args = ParticipantChanges(participant=one, changes=changes)
     return execute(actor, actor.grove, _change_participant, args)
 
@@ -289,14 +290,14 @@ class ParticipantNamed(Args):
 
 
 def archive_participant(actor: Actor, one: Participant) -> Participant:
-    """Takes a model out of the grove; what it wrote stays its own."""
+    """Removes a model from the grove; what it wrote remains attributed to it."""
     args = ParticipantNamed(participant=one)
     return execute(actor, actor.grove, _archive_participant, args)
 
 
 @action("archive_participant", stream="grove", role="owner")
 def _archive_participant(change: Change, args: ParticipantNamed) -> Participant:
-    """Takes a model out of the grove; what it wrote stays its own."""
+    """Removes a model from the grove; what it wrote remains attributed to it."""
     if args.participant.kind == "human":
         raise CommandError(
             "REJECTED", "People are removed on the members page.", hint="DELETE the grove's member"
@@ -305,7 +306,7 @@ def _archive_participant(change: Change, args: ParticipantNamed) -> Participant:
 
 
 def _store(change: Change, one: Participant, changes: Changes) -> Participant:
-    """Applies the changes to the row as it is under the grove's lock."""
+    """Applies the changes to the current row, under the grove's lock."""
     row = one if one.pk is None else Participant.objects.select_related("grove").get(pk=one.pk)
     before = None if row.pk is None else participant_body(row)
     _apply(change.actor, row, changes)
@@ -354,8 +355,8 @@ def _apply(actor: Actor, one: Participant, changes: Changes) -> None:
 
 
 def _demand_checked_provider(one: Participant) -> None:
-    """Refuses a `litellm:` model whose provider is not checked or that has no key. One that was
-    named before is refused when it is called."""
+    """Refuses a `litellm:` model whose provider is not on the checked list, or that has no key.
+    One that was stored before is refused when it is called."""
     provider, _, model = one.model_ref.partition(":")
     if provider != "litellm":
         return
@@ -366,13 +367,13 @@ def _demand_checked_provider(one: Participant) -> None:
 
 
 def _recipient(one: Participant) -> str:
-    """Who gets the key, where no base_url says so: the provider of the model."""
+    """The recipient of the key if no base_url is set: the provider of the model."""
     provider, _, model = one.model_ref.partition(":")
     return f"{provider}:{model.partition('/')[0]}" if provider == "litellm" else provider
 
 
 def _forget_model(one: Participant, fields: dict[str, Any]) -> None:
-    """Takes back what was true of the model before: what a probe found, and its prices."""
+    """Clears what was known about the previous model: the result of its probe, and its prices."""
     if "capabilities" not in fields:
         one.capabilities = [name for name in one.capabilities if name not in REMEMBERED]
     if "prices" not in fields:
@@ -380,7 +381,7 @@ def _forget_model(one: Participant, fields: dict[str, Any]) -> None:
 
 
 def _demand_capabilities(names: list[str], kept: list[str]) -> None:
-    """Refuses a new capability that nothing here knows: it would be stored and never used."""
+    """Refuses a new capability that nothing here uses: it would be stored without effect."""
     unknown = [name for name in names if name not in (*REMEMBERED, *kept)]
     if unknown:
         raise CommandError(
@@ -408,8 +409,8 @@ def _demand_value(name: str, value: Any) -> None:
 
 
 def _permissions(one: Participant, changes: Changes) -> list[str]:
-    """The permission list. `loom_aware: true` without a list is the list of that one;
-    `false` without a list takes it away with what needs it."""
+    """The permission list. `loom_aware: true` without a list means a list of that one permission;
+    `false` without a list removes it along with the permissions that require it."""
     names = changes.permissions
     if names is None:
         names = list(one.permissions)
@@ -427,7 +428,7 @@ def _permissions(one: Participant, changes: Changes) -> list[str]:
 
 
 def demand_callable(actor: Actor, base_url: str, *, allow_private: bool) -> None:
-    """Refuses an address that may not be called, and a permission that is not the actor's."""
+    """Refuses an address that may not be called, or that the actor may not allow."""
     if not base_url or not why_refused(base_url, settings.PROVIDER_ALLOW):
         return
     why_not = why_not_allowed_by(actor) if allow_private else ""
@@ -459,14 +460,14 @@ def _demand_free_name(one: Participant) -> None:
 
 
 def ask_probe(actor: Actor, one: Participant) -> Participant:
-    """Has a worker find out what a participant's endpoint can do. For owners."""
+    """Queues a probe of what a participant's endpoint can do. For owners."""
     args = ParticipantNamed(participant=one)
     return execute(actor, actor.grove, _ask_probe, args)
 
 
 @action("probe_participant", stream="grove", role="owner")
 def _ask_probe(change: Change, args: ParticipantNamed) -> Participant:
-    """Has a worker find out what a participant's endpoint can do."""
+    """Queues a probe of what a participant's endpoint can do."""
     one = args.participant
     if one.kind == "human":
         raise CommandError("REJECTED", "A person can't have an endpoint.", hint="choose a model")
@@ -477,11 +478,11 @@ def _ask_probe(change: Change, args: ParticipantNamed) -> Participant:
 
 
 def note_probe(one: Participant, body: dict[str, Any]) -> None:
-    """Stores the progress of a probe; once it has ended, what it found is in the capabilities."""
+    """Stores the progress of a probe; once it has ended, its result sets the capabilities."""
     with transaction.atomic():
         row = Participant.objects.select_for_update(of=("self",)).get(pk=one.pk)
         row.probe = body
-        if body.get("context"):  # more than the model reads would be refused by its provider
+        if body.get("context"):  # the provider refuses more than the model can read
             row.context_limit = min(row.context_limit, max(256, body["context"]))
         if body["status"] == "done":
             found = {name for name in REMEMBERED if body["found"].get(name)}

@@ -1,4 +1,4 @@
-"""People: users, one-time links, keys, passwords, and the browsers they are signed in with."""
+"""People: users, one-time links, keys, passwords, and the browsers that they are signed in with."""
 
 import logging
 import secrets
@@ -30,14 +30,14 @@ LINK_HOURS = 24
 MAX_NAME = 80
 MAX_KEY_NAME = 80
 MAX_KEY_DAYS = 3650
-MIN_PASSWORD = 8  # as AUTH_PASSWORD_VALIDATORS demands
+MIN_PASSWORD = 8  # the same number as in AUTH_PASSWORD_VALIDATORS
 MAX_SHOWN = 80
 log = logging.getLogger("heddle.people")
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 def make_user(username: str, password: str = "", **fields: Any) -> User:
-    """A new user; without a password they sign in by one-time links. Refuses a bad or taken
+    """A new user; without a password they sign in with one-time links. Refuses an invalid or taken
     name and a weak password."""
     username = _demand_username(username)
     user = User(username=username, **fields)
@@ -49,7 +49,7 @@ def make_user(username: str, password: str = "", **fields: Any) -> User:
     try:
         with transaction.atomic():
             user.save()
-    except IntegrityError:  # somebody took the name between the look and the write
+    except IntegrityError:  # somebody took the name between the check and the write
         raise _taken(username) from None
     return user
 
@@ -68,7 +68,7 @@ def _taken(username: str) -> CommandError:
 
 
 def _demand_username(username: str) -> str:
-    """The name as it is kept (NFKC), if it is allowed, free, and like nobody else's."""
+    """The name as it is stored (NFKC), if it is allowed, free, and looks like no other name."""
     username = unicodedata.normalize("NFKC", username)
     try:
         UnicodeUsernameValidator()(username)
@@ -93,14 +93,14 @@ def _demand_username(username: str) -> str:
 
 
 def demand_some(password: str) -> str:
-    """The password, if there is one at all."""
+    """The password. Refuses an empty one."""
     if not password:
         raise CommandError("INVALID_SYNTAX", "Enter a password.", hint="choose one")
     return password
 
 
 def demand_password(password: str, user: User) -> None:
-    """Refuses a password that is too short, too common or too like the name."""
+    """Refuses a password that is too short, too common or too similar to the name."""
     try:
         validate_password(password, user)
     except ValidationError as error:
@@ -135,7 +135,7 @@ def find_signin_link(secret: str) -> SigninLink | None:
 
 
 def redeem_signin(secret: str) -> User:
-    """Uses a link up and returns its user. NOT_FOUND where it is used, over or unknown."""
+    """Uses up a link and returns its user. NOT_FOUND if it is used, expired or unknown."""
     with transaction.atomic():
         link = find_signin_link(secret)
         used = link and SigninLink.objects.filter(pk=link.pk, used_at__isnull=True).update(
@@ -147,7 +147,7 @@ def redeem_signin(secret: str) -> User:
 
 
 def sign_in(request: HttpRequest, user: User) -> None:
-    """Signs the browser in, and notes it among the user's browsers."""
+    """Signs the browser in, and adds it to the user's list of browsers."""
     before = request.session.session_key or ""
     login(request, user, backend=BACKEND)
     request.session.save()
@@ -174,15 +174,15 @@ def sign_out(request: HttpRequest) -> None:
 # Wrong passwords are counted, for the name and the address.
 
 
-MOST = 10  # for one name from one address
-MOST_FROM = 50  # for one address, whatever names it tries
-MOST_FOR = 100  # for one name from everywhere: from then on each address has FEW attempts
+MOST = 10  # attempts for one name from one address
+MOST_FROM = 50  # attempts from one address, for any name
+MOST_FOR = 100  # attempts for one name from anywhere; after that each address has FEW attempts
 FEW = 3
 MINUTES = 15
 
 
 class Attempt:
-    """One attempt at a password, to sign in or to change it, counted before it is checked."""
+    """One attempt to enter a password, when signing in or changing it; counted before the check."""
 
     def __init__(self, request: HttpRequest, name: str) -> None:
         address, who = _network(request), digest(name.casefold())
@@ -193,7 +193,7 @@ class Attempt:
         )
         try:
             is_allowed = self._counts()
-        except Exception:  # otherwise nobody could sign in without the broker
+        except Exception:  # a broker that is down must not prevent everybody from signing in
             log.warning("cannot count attempts", exc_info=True)
             return
         if not is_allowed:
@@ -204,8 +204,8 @@ class Attempt:
             )
 
     def _counts(self) -> bool:
-        """Counts the attempt and returns whether it is within the limits. One that is not is not
-        counted further, so that one address cannot use up everybody's attempts."""
+        """Counts the attempt and returns whether it is within the limits. An attempt over a limit
+        is not counted any further, so that one address cannot use up everybody's attempts."""
         both, from_here, for_name = self._keys
         here = _counted(both)
         if here > MOST or _counted(from_here) > MOST_FROM:
@@ -230,7 +230,7 @@ def _counted(key: str) -> int:
 
 
 def _network(request: HttpRequest) -> str:
-    """The address, or for IPv6 the /64 network of one customer."""
+    """The address, or for IPv6 the /64 network, which one customer usually has."""
     given = request.META.get("REMOTE_ADDR", "")
     try:
         address = ip_address(given)
@@ -244,8 +244,8 @@ def _network(request: HttpRequest) -> str:
 
 
 def change_password(request: HttpRequest, user: User, *, old: str, new: str) -> None:
-    """Changes the password; every other browser of the user is signed out. API keys stay. Wrong
-    old passwords count as when signing in: LIMIT_EXCEEDED after too many."""
+    """Changes the password and signs out every other browser of the user. API keys stay valid.
+    Wrong old passwords count as when signing in: LIMIT_EXCEEDED after too many."""
     if user.has_usable_password():
         attempt = Attempt(request, user.username)
         if not user.check_password(old):
@@ -259,7 +259,7 @@ def change_password(request: HttpRequest, user: User, *, old: str, new: str) -> 
         for browser in user.browsers.exclude(session_key=here):
             _end(browser)
         if here:
-            update_session_auth_hash(request, user)  # which gives this browser another key
+            update_session_auth_hash(request, user)  # gives this browser a new session key
             request.session.save()
             kept = UserSession.objects.filter(user=user, session_key=here)
             kept.update(session_key=request.session.session_key or "")
@@ -267,7 +267,7 @@ def change_password(request: HttpRequest, user: User, *, old: str, new: str) -> 
 
 
 def prefer(user: User, given: dict[str, Any]) -> None:
-    """Keeps what the user likes, of rules/preferences.py; all that is not given stays."""
+    """Stores the user's preferences (rules/preferences.py); those that are not given stay."""
     with transaction.atomic():
         fresh = User.objects.select_for_update().get(pk=user.pk)
         before = options.read_preferences(fresh.preferences)
@@ -276,7 +276,7 @@ def prefer(user: User, given: dict[str, Any]) -> None:
 
 
 def show_as(user: User, *, name: str | None = None, theme: str | None = None) -> None:
-    """Keeps the name that others see, and the theme; what is None stays."""
+    """Stores the name that others see, and the theme; None leaves one unchanged."""
     if name is not None:
         if len(name) > MAX_SHOWN:
             raise CommandError(
@@ -317,8 +317,8 @@ def _tell_sockets(user: User) -> None:
 def make_key(
     user: User, name: str, *, scope: Scope = "owner", days: int | None = None
 ) -> tuple[ApiKey, str]:
-    """A new API key and its secret, which is shown this once. `scope` is what it may do at
-    most; `days`: after how many it ends, None for never."""
+    """A new API key and its secret, which is shown only once. `scope` is the most it may do;
+    `days` is how long it lasts, None for ever."""
     if not name.strip() or "\0" in name or len(name) > MAX_KEY_NAME:
         raise CommandError(
             "INVALID_SYNTAX",
@@ -344,7 +344,7 @@ def make_key(
 
 
 def revoke_key(user: User, uid: str) -> None:
-    """Ends a key at once; sockets opened by it close."""
+    """Revokes a key; sockets that were opened with it close."""
     with transaction.atomic():
         keys = user.api_keys.filter(uid=uid, revoked_at__isnull=True)
         if not keys.update(revoked_at=timezone.now()):

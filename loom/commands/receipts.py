@@ -1,4 +1,4 @@
-"""Receipts: the answers to lines that came with a key, kept so that a repeat is harmless."""
+"""Receipts: stored answers to lines that were sent with a key, so that a repeat is harmless."""
 
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,7 @@ from loom.rules.node_values import digest
 
 
 def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
-    """The kept answer to this key and line; CONFLICT where the key came with another line."""
+    """The stored answer to this key and line; CONFLICT if the key was sent with another line."""
     if not request.key or request.dry_run:
         return None
     kept = Receipt.objects.filter(participant=actor.participant, tree=tree, key=request.key).first()
@@ -32,8 +32,8 @@ def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
 
 
 def keep(actor: Actor, tree: Tree, request: Request, answer: Answer) -> None:
-    """Keeps an answer, without the texts that nodes hold, until `delete_before` deletes it.
-    Refusals are not kept: the line is run again."""
+    """Stores an answer, without the texts that nodes hold, until `delete_before` deletes it.
+    Refusals are not stored: the line is run again."""
     if not request.key:
         return
     body = answer.body
@@ -49,8 +49,8 @@ def keep(actor: Actor, tree: Tree, request: Request, answer: Answer) -> None:
 
 
 def delete_before(moment: datetime, *, batch: int = 1000) -> int:
-    """Deletes the answers that were kept before a moment, `batch` in each transaction; how
-    many. A key that is sent again afterwards runs its line again."""
+    """Deletes the answers that were stored before a moment, `batch` in each transaction; returns
+    how many. A key that is sent again afterwards runs its line again."""
     old = Receipt.objects.filter(at__lt=moment).order_by("at").values_list("pk", flat=True)
     deleted = 0
     while ids := list(old[:batch]):

@@ -1,5 +1,6 @@
-"""The registry of commands and actions: what each is, and the node that a ref names. An action is a
-command without a line: pages and API change groves, members, models, trees and links by it."""
+"""The registry of commands and actions, and the lookup of the node that a ref names. An action is
+a command without a line: the pages and the API change groves, members, models, trees and links
+with actions."""
 
 import contextlib
 import inspect
@@ -59,9 +60,9 @@ Run = Callable[["Context", Any], "Reply"]
 
 @dataclass(frozen=True)
 class Command:
-    """One form of one verb. `summary` is the function's docstring; `stream` is the kind of
-    stream that it writes: its tree, the grove of its tree, or only the caller's workspace;
-    None of a command that only looks."""
+    """One form of one verb. `summary` is the function's docstring; `stream` is the kind of stream
+    that it writes: its tree, the grove of its tree, or only the caller's workspace; None for a
+    command that only looks."""
 
     verb: str
     group: Group
@@ -99,8 +100,9 @@ def command(
     aliases: tuple[str, ...] = (),
     is_first: bool = False,
 ) -> Callable[[Callable[["Context", ArgsT], "Reply"]], Callable[["Context", ArgsT], "Reply"]]:
-    """Registers a function as one form of `verb`; its second parameter's type is its Args. The
-    first form that reads a line counts: `is_first` puts it before those that are there."""
+    """Registers a function as one form of `verb`; the type of its second parameter is its Args.
+    The first form that can read a line is used: `is_first` puts this one before those already
+    registered."""
 
     def register(
         run: Callable[["Context", ArgsT], "Reply"],
@@ -129,7 +131,8 @@ def command(
 
 @cache
 def forms() -> Mapping[str, Sequence[Form]]:
-    """Every verb with its forms, in the order of registration. Kept: each line is read by it."""
+    """Every verb with its forms, in the order of registration. Cached: every line is parsed with
+    it."""
     return {verb: tuple(one.form for one in many) for verb, many in _commands.items()}
 
 
@@ -154,8 +157,8 @@ def every() -> Iterable[Command]:
 
 
 def listed() -> list[Command]:
-    """All commands as people and models read them: those for documents after the common form of
-    their verb, which the parser tries first."""
+    """All commands in the order of help: the forms for documents come after the common form of
+    their verb, although the parser tries them first."""
     first: dict[str, int] = {}
     for place, one in enumerate(every()):
         first.setdefault(one.verb, place)
@@ -200,16 +203,16 @@ class Attempt:
 
     @property
     def canonical(self) -> str:
-        """The canonical line; with its content named, not written out, once a node holds it."""
+        """The canonical line; once a node holds its content, the content is named instead of
+        written out."""
         canonical = self.line.canonical if self.line else ""
         return shortened(canonical) if self.is_held else canonical
 
     @property
     def as_given(self) -> str:
-        """The line as it was sent; with its content named, once a node holds it.
-
-        Where its content cannot be found in it as it is (it was quoted, with escapes), the
-        canonical line replaces it.
+        """The line as it was sent; once a node holds its content, the content is named instead. If
+        the content does not occur in it literally (it was quoted, with escapes), the canonical
+        line replaces it.
         """
         given = self.request.line.replace("\0", "�").encode(errors="replace").decode()
         if not self.is_held or self.line is None:
@@ -220,23 +223,23 @@ class Attempt:
         return given.replace(block, named(block)) if block in given else self.canonical
 
 
-# From a Ref to the node it names, for the one who asks; or the refusal that says why not.
+# From a Ref to the node that it names for the caller, or a refusal with the reason.
 
 
 def touched(*items: Node | Tree | Document) -> tuple[int, ...]:
-    """The ids of the items that nodes, trees and documents are, for `Reply.items`."""
+    """The ids of the items of nodes, trees and documents, for `Reply.items`."""
     return tuple(map(item_of, items))
 
 
 def item_of(one: Node | Tree | Document) -> int:
-    """The id of the item that a node, a tree or a document is."""
+    """The id of the item of a node, tree or document."""
     if isinstance(one, Document):
         return node_values.of_document(one.pk)
     return node_values.of_tree(one.pk) if isinstance(one, Tree) else node_values.of_node(one.pk)
 
 
 def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:
-    """The node that `ref` names (None: here), in whatever tree the caller may reach."""
+    """The node that `ref` names (None: here), in any tree that the caller may reach."""
     if ref is None:
         return context.here
     if ref.slice is not None and not slices:
@@ -268,7 +271,7 @@ def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node
 
 
 def get_own_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:
-    """The same, but in this tree only: a line writes to one tree."""
+    """The same, but only in this tree: a line writes to one tree."""
     node = get_node(context, ref, slices=slices)
     if node.tree_id != context.tree.pk:
         raise CommandError(
@@ -280,7 +283,7 @@ def get_own_node(context: Context, ref: Ref | None, *, slices: bool = False) -> 
 
 
 def tree_of(context: Context, ref: Ref) -> Tree:
-    """The tree a ref names or lies in; this one where it says none. Needs X for another."""
+    """The tree that a ref names or is in; this tree if it names none. Another one requires X."""
     uid, name = ref.tree_id, ref.tree_name
     if (not uid and not name) or uid == context.tree.uid:
         return context.tree
@@ -316,9 +319,9 @@ R = TypeVar("R")
 
 @dataclass
 class Change:
-    """One action while it runs. `writer` is the locked stream of `item`; an action that makes
-    its item calls `open` first. `author` is who the step names: the actor, or whoever became
-    a member by the action. `inverse` is what undo does, and `message` what it was, in words."""
+    """One action while it runs. `writer` is the locked stream of `item`; an action that makes its
+    item calls `open` first. The step names `author`: the actor, or the person whom the action made
+    a member. `inverse` is what undo does, and `message` says in words what was done."""
 
     now: datetime
     member: Actor | None
@@ -330,7 +333,7 @@ class Change:
 
     @property
     def actor(self) -> Actor:
-        """Who acts. Only actions with a role have one."""
+        """The actor. Only actions with a role have one."""
         if self.member is None:
             raise RuntimeError("this action is registered without a role, so nobody acts in it")
         return self.member
@@ -361,7 +364,7 @@ class Change:
         return self._writer
 
     def open(self, item: Grove | Tree, author: Participant) -> Writer:
-        """Makes and locks the stream of an item that the action has made for `author`."""
+        """Creates and locks the stream of an item that the action has made for `author`."""
         self.author = author
         streams.open_stream(item)
         return self.lock(item)
@@ -369,8 +372,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Action(Generic[ArgsT, R]):
-    """A command without a line. `stream` is the kind of stream that it writes; `role` what a
-    member needs, None where somebody becomes a member by it."""
+    """A command without a line. `stream` is the kind of stream that it writes; `role` is the role
+    that a member needs, None for actions by which somebody becomes a member."""
 
     name: str
     stream: Kind
@@ -386,8 +389,8 @@ _actions: dict[str, Action[Any, Any]] = {}
 def action(
     name: str, *, stream: Kind, role: Role | None
 ) -> Callable[[Callable[[Change, ArgsT], R]], Action[ArgsT, R]]:
-    """Registers a function as an action; its second parameter's type is its Args. The name
-    then refers to the action, so that nobody calls the function without its lock and step."""
+    """Registers a function as an action; the type of its second parameter is its Args. The name
+    then refers to the action, so that the function cannot be called without its lock and step."""
 
     def register(run: Callable[[Change, ArgsT], R]) -> Action[ArgsT, R]:
         if name in _actions:
@@ -401,18 +404,16 @@ def action(
 
 
 def actions() -> Mapping[str, Action[Any, Any]]:
-    """Every action that was imported, by its name."""
+    """Every imported action, by name."""
     return dict(_actions)
 
 
 def run_action(
     actor: Actor | None, item: Grove | Tree | None, what: Action[ArgsT, R], args: ArgsT
 ) -> R:
-    """Runs an action, for `loom.commands.execute.execute`: rows, events and the step in one
-    transaction.
-
-    The role is checked under the lock, so that two owners cannot take it from each other at
-    once.
+    """Runs an action for `loom.commands.execute.execute`: rows, events and the step in one
+    transaction. The role is checked under the lock, so that two owners cannot take it from each
+    other at once.
     """
     try:
         with transaction.atomic():
@@ -444,8 +445,8 @@ def _allowed(actor: Actor | None, what: Action[Any, Any]) -> Actor | None:
 def _refused(
     actor: Actor, item: Grove | Tree, what: Action[Any, Any], args: Args, refused: CommandError
 ) -> None:
-    """Writes the step of a refused action, after its transaction was rolled back; none of
-    outsiders, and none where the item is being erased together with its log."""
+    """Writes the step of a refused action, after its transaction was rolled back. No step is
+    written for outsiders, nor if the item is being erased together with its log."""
     with transaction.atomic(), contextlib.suppress(CommandError):
         get_actor(actor.user, actor.grove)
         if not Stream.objects.filter(name=streams.name_of(item), erasing=False).exists():
@@ -458,7 +459,7 @@ def _refused(
 
 
 def _write_step(change: Change, what: Action[Any, Any], args: Args, **fields: Any) -> None:
-    """A step of the stream itself: it has no workspace, and is numbered in the stream."""
+    """Writes a step of the stream itself: it has no workspace, and the stream numbers it."""
     writer, author = change.writer, change.author
     assert author is not None
     own = Step.objects.filter(workspace=None, stream=writer.stream.name).order_by("-seq")

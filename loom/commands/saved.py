@@ -1,5 +1,5 @@
-"""What members keep by name (searches and arrangements of windows of their own, presets of their
-own or of the grove), and settings that are pinned to a branch."""
+"""What members save under a name (their own searches and arrangements of windows, and presets of
+their own or for the grove), and settings that are pinned to a branch."""
 
 from typing import Any, Literal
 
@@ -19,22 +19,22 @@ from loom.rules.errors import CommandError, not_found
 from loom.rules.node_values import instant
 
 MAX_NAME = 100
-MOST = 200  # of one kind, of one person or of a grove
+MOST = 200  # per kind, for one person or a grove
 SEARCH = ("q", "type", "tag", "author", "since", "in", "sort")
 Kind = Literal["search", "preset", "windows"]
-MOST_LINES = 40  # of an arrangement
+MOST_LINES = 40  # per arrangement
 LONGEST_LINE = 1_000
 
 
 def saved_by(actor: Actor, kind: Kind) -> "QuerySet[Saved]":
-    """What the actor keeps of this kind, and what the grove keeps for everybody, by name."""
+    """What the actor saved of this kind and what is saved for the whole grove, ordered by name."""
     rows = Saved.objects.filter(grove=actor.grove, kind=kind)
     rows = rows.filter(Q(participant=actor.person) | Q(participant__isnull=True))
     return rows.order_by("name", "id")
 
 
 def body_of(one: Saved) -> dict[str, Any]:
-    """What is kept, as the API shows it."""
+    """A saved thing as the API shows it."""
     return {
         "id": one.uid,
         "kind": one.kind,
@@ -46,7 +46,7 @@ def body_of(one: Saved) -> dict[str, Any]:
 
 
 def save_own(actor: Actor, kind: Kind, name: str, body: dict[str, Any]) -> Saved:
-    """Keeps something under a name, in the place of what had it. Only the actor sees it, so no
+    """Saves something under a name and replaces what had that name. Only the actor sees it, so no
     stream is written."""
     kept, checked = _name(name), _checked(kind, body)
     rows = Saved.objects.filter(grove=actor.grove, participant=actor.person, kind=kind)
@@ -62,7 +62,7 @@ def save_own(actor: Actor, kind: Kind, name: str, body: dict[str, Any]) -> Saved
 
 
 def remove(actor: Actor, uid: str) -> None:
-    """Removes what the actor keeps, or a preset of the grove, which is for writers."""
+    """Removes something that the actor saved, or a preset of the grove, which is for writers."""
     row = Saved.objects.filter(grove=actor.grove, uid=uid).first()
     if row is None or row.participant_id not in (None, actor.person.pk):
         raise not_found("What you named")
@@ -74,7 +74,7 @@ def remove(actor: Actor, uid: str) -> None:
 
 
 def share_preset(actor: Actor, name: str, settings: dict[str, Any]) -> Saved:
-    """Keeps a preset for all members of the grove. For writers."""
+    """Saves a preset for all members of the grove. For writers."""
     return execute(actor, actor.grove, _save_preset, Preset(name=name, settings=settings))
 
 
@@ -86,14 +86,14 @@ class Preset(Args):
 
 
 class PresetNamed(Args):
-    """A preset of the grove by its id."""
+    """A preset of the grove, by id."""
 
     preset: str
 
 
 @action("save_preset", stream="grove", role="writer")
 def _save_preset(change: Change, args: Preset) -> Saved:
-    """Keeps a preset for all members of the grove, in the place of the one of that name."""
+    """Saves a preset for all members of the grove, and replaces the one with that name."""
     name, body = _name(args.name), _checked("preset", args.settings)
     rows = Saved.objects.filter(grove=change.grove, participant__isnull=True, kind="preset")
     _demand_room(rows, name)
@@ -120,13 +120,13 @@ def _remove_preset(change: Change, args: PresetNamed) -> None:
 
 
 def pin_settings(actor: Actor, tree: Tree, node: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Pins settings to the branch that begins with a node; {} takes them off. Returns them. For
+    """Pins settings to the branch that begins with a node; {} removes them. Returns them. For
     writers."""
     return execute(actor, tree, _pin_settings, Pinned(node=node, settings=settings))
 
 
 class Pinned(Args):
-    """Where settings are pinned: a node by its local id, and which."""
+    """The node (local id) where settings are pinned, and the settings."""
 
     node: str
     settings: dict[str, Any]
@@ -134,7 +134,7 @@ class Pinned(Args):
 
 @action("pin_settings", stream="tree", role="writer")
 def _pin_settings(change: Change, args: Pinned) -> dict[str, Any]:
-    """Pins settings to a branch: candidates below are asked for with them."""
+    """Pins settings to a branch: `continue` uses them for candidates below it."""
     demand_writable(change.tree)
     node = Node.objects.filter(tree=change.tree, local_id=args.node, kind="text").first()
     if node is None:
@@ -192,7 +192,8 @@ def _checked(kind: Kind, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _arrangement(body: dict[str, Any]) -> dict[str, Any]:
-    """What opens windows again, each a line of open or find: who opens them needs access then."""
+    """An arrangement: lines of open or find that open windows again. Whoever runs them needs
+    access at that time."""
     lines = body.get("lines")
     fits = isinstance(lines, list) and 0 < len(lines) <= MOST_LINES and set(body) == {"lines"}
     for line in lines if isinstance(lines, list) else ():
@@ -207,7 +208,7 @@ def _arrangement(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _opens(line: str) -> bool:
-    """Whether a line can be read, and opens windows."""
+    """Whether a line can be parsed, and opens windows."""
     try:
         said = read(line, registry.forms(), registry.aliases())
     except ParseError:
@@ -217,7 +218,7 @@ def _opens(line: str) -> bool:
 
 
 def rename(actor: Actor, uid: str, name: str) -> Saved:
-    """Gives what the actor keeps another name. CONFLICT where another of theirs has it."""
+    """Renames something that the actor saved. CONFLICT if they have another with that name."""
     rows = Saved.objects.filter(grove=actor.grove, participant=actor.person)
     one, kept = rows.filter(uid=uid).first(), _name(name)
     if one is None:

@@ -1,9 +1,9 @@
-"""Summaries of nodes, trees and documents: made in the background, where one is first needed.
+"""Summaries of nodes, trees and documents, made in the background when one is first needed.
 
-A summary is a generation whose `round` is SUMMARY: it is taken, paid for, tried again after a lost
-worker, and its call is kept, like those of every candidate; it ends as the summary of its point
-instead of a node below it. That of the root is the tree's, or of the document that its settings
-name. See docs/model.md §2.1.
+A summary is a generation whose `round` is SUMMARY. It is taken, paid for, retried after a lost
+worker, and its call is kept, like those of a candidate. It ends as the summary of its point
+instead of a node below it. At the root it is the summary of the tree, or of the document that its
+settings name. See docs/model.md §2.1.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,18 +30,18 @@ from loom.queries.lookup import withheld_from_models
 from loom.rules.errors import CommandError
 from loom.rules.limits import GENERATE, number_of
 
-WORDS = 30  # a text of so few is its own summary
-CHARACTERS = 300  # where words have no end
-READING = 1_000  # tokens that one reads, about
+WORDS = 30  # a text of at most this many words is its own summary
+CHARACTERS = 300  # the same, for scripts without spaces between words
+READING = 1_000  # tokens that one reads, approximately
 MOST_AT_ONCE = 16
-MOST_TRIES = 3  # that failed, of one summary
-REST = timedelta(minutes=5)  # after one that failed
+MOST_TRIES = 3  # failed attempts at one summary
+REST = timedelta(minutes=5)  # after a failed attempt
 OPEN = Q(ended_at__isnull=True)
 
 
 def summariser(grove: Grove) -> Participant | None:
-    """The model that an owner chose for summaries, else the first one with a key. None without
-    either, and where summaries are switched off."""
+    """The model that an owner chose for summaries, else the first one with a key. None if there is
+    neither, or if summaries are switched off."""
     chosen = grove.settings.get("summary_model", "")
     rows = Participant.objects.filter(grove=grove, kind="model", archived_at__isnull=True)
     if chosen == NO_MODEL:
@@ -53,14 +53,14 @@ def summariser(grove: Grove) -> Participant | None:
 
 
 def is_short(text: str, words: int = WORDS) -> bool:
-    """Whether a text of at most so many words is its own summary."""
+    """Whether a text of at most that many words is its own summary."""
     return len(text) <= CHARACTERS * words // WORDS and len(text.split(None, words)) <= words
 
 
 def lacking(tree: Tree, nodes: Iterable[int], *, again: bool = False) -> list[Node]:
-    """Those of the nodes that have no summary and need one: long texts that models are sent, for
-    which none is being made, or failed lately or often. In the order of `nodes`. `again`: also
-    those that have one, or failed."""
+    """Those of the nodes that need a summary and have none: long texts that models are sent,
+    except where a summary is being made, or failed recently or too often. In the order of `nodes`.
+    `again`: also those that have one, or whose summary failed."""
     wanted = list(dict.fromkeys(nodes))
     rows = Node.objects.filter(pk__in=wanted, tree=tree, kind="text")
     rows = rows if again else rows.filter(summary="")
@@ -74,7 +74,7 @@ def lacking(tree: Tree, nodes: Iterable[int], *, again: bool = False) -> list[No
 
 
 def _waiting(points: Iterable[int], *, again: bool = False) -> set[int]:
-    """The points whose summary is being made, or (unless `again`) is not tried now."""
+    """The points whose summary is being made or (unless `again`) may not be tried now."""
     rows = Generation.objects.filter(point__in=list(points), round=SUMMARY, settings={})
     counted = rows.values_list("point").annotate(
         open=Count("pk", filter=OPEN),
@@ -98,16 +98,16 @@ def summarise(
     whole: bool = False,
     again: bool = False,
 ) -> list[Generation]:
-    """Asks for the summaries that the nodes lack, and with `whole` for a new one of the tree; with
-    `again` also for those that are there or failed. For writers, who pay. UNAVAILABLE where no
-    model makes summaries."""
+    """Queues the summaries that the nodes lack, and with `whole` a new one of the tree; with
+    `again` also where there is one or it failed. For writers, who pay. UNAVAILABLE if no model
+    makes summaries."""
     args = Wanted(nodes=tuple(nodes), whole=whole, again=again)
     return execute(actor, tree, _summarise, args)
 
 
 class Wanted(Args):
-    """Of what summaries are wanted: nodes by their row ids, the tree, or a document by its row id;
-    with `again` also where there is one, or one has failed."""
+    """The summaries to make: of nodes by their row ids, of the tree, or of a document by its row
+    id; with `again` also where there is one or it failed."""
 
     nodes: tuple[int, ...] = ()
     whole: bool = False
@@ -141,7 +141,7 @@ def _summarise(change: Change, args: Wanted) -> list[Generation]:
             asked_by=payer,
             payer=payer,
             round=SUMMARY,
-            batch=new_uid(),  # each reads something else
+            batch=new_uid(),  # each candidate reads a different text
             point=point,
             document_id=settings.get("document"),
             index=1,
@@ -162,7 +162,7 @@ def _summarise(change: Change, args: Wanted) -> list[Generation]:
 
 
 def _wanted(change: Change, args: Wanted) -> list[tuple[Node, dict[str, int], int]]:
-    """(point, what else is summarised there, tokens) of each summary that is to be made."""
+    """(point, settings that say what else is summarised there, tokens) of each summary to make."""
     tree, numbers = change.tree, change.tree.grove.settings
     short = number_of(numbers, "summary_tokens")
     long = number_of(numbers, "tree_summary_tokens")
@@ -183,8 +183,8 @@ def _wanted(change: Change, args: Wanted) -> list[tuple[Node, dict[str, int], in
 def summarise_document(
     actor: Actor, document: Document, *, again: bool = False
 ) -> list[Generation]:
-    """Asks for the summary of a document that it lacks, or `again` for a new one. For writers, who
-    pay. UNAVAILABLE where no model makes summaries or no tree can hold the call."""
+    """Queues the summary that a document lacks, or with `again` a new one. For writers, who pay.
+    UNAVAILABLE if no model makes summaries, or no tree can keep the call."""
     home = home_of(actor, document)
     if home is None:
         raise CommandError(
@@ -196,7 +196,7 @@ def summarise_document(
 
 
 def home_of(actor: Actor, document: Document) -> Tree | None:
-    """The tree that holds the calls of a document's summaries: one that it is linked to, else one
+    """The tree that keeps the calls of a document's summaries: one that it is linked to, else any
     of its grove."""
     rows = access.trees_for(actor).filter(grove=document.grove, archived_at=None)
     rows = rows.select_related("grove").order_by("pk")
@@ -204,13 +204,13 @@ def home_of(actor: Actor, document: Document) -> Tree | None:
 
 
 def of_document(document: Document) -> QuerySet[Generation]:
-    """What was asked for the summary of a document, newest first."""
+    """The generations for the summary of a document, newest first."""
     rows = Generation.objects.filter(document=document, document__isnull=False, round=SUMMARY)
     return rows.order_by("-id")
 
 
 def _document_lacks(document: Document, *, again: bool) -> bool:
-    """Whether a summary of its newest revision is to be made now."""
+    """Whether a summary of the newest revision should be made now."""
     rows = list(of_document(document)[: MOST_TRIES + 1])
     if any(one.ended_at is None for one in rows):
         return False
@@ -225,7 +225,7 @@ def _document_lacks(document: Document, *, again: bool) -> bool:
 
 
 def want_document(person: Participant, document: Document) -> int:
-    """The same as `want` for a document."""
+    """The same as `want`, for a document."""
     if person.user is None or summariser(document.grove) is None:
         return 0
     if not _document_lacks(document, again=False):
@@ -237,12 +237,12 @@ def want_document(person: Participant, document: Document) -> int:
         return 0
 
 
-# Where one is needed, and how they fare.
+# Queueing summaries where they are needed, and their state.
 
 
 def want(person: Participant, tree: Tree, nodes: Sequence[int] = (), *, whole: bool = False) -> int:
-    """Asks for what is lacking as somebody who needs it, later and without a refusal; how many
-    were asked for. Safe to run twice."""
+    """Queues missing summaries on behalf of somebody who needs them, without raising a refusal;
+    returns how many. Safe to run twice."""
     if person.user is None or summariser(tree.grove) is None or tree.archived_at is not None:
         return 0
     points = [one.pk for one in lacking(tree, nodes)]
@@ -252,18 +252,18 @@ def want(person: Participant, tree: Tree, nodes: Sequence[int] = (), *, whole: b
         actor = access.get_actor(person.user, tree.grove)
         return len(summarise(actor, tree, points, whole=whole))
     except CommandError:
-        return 0  # no right to ask any more, or no money left today: the first words do
+        return 0  # no longer permitted, or no money left today: the first words are used
 
 
 def failures(tree: Tree) -> list[Generation]:
-    """The last summaries of a tree that failed, newest first, of what still has none."""
+    """The failed summaries of a tree, newest first, of points that still have none."""
     rows = Generation.objects.filter(tree=tree, round=SUMMARY, error__isnull=False, settings={})
     rows = rows.filter(Q(point__summary="") | Q(point__parent_slot__isnull=True))
     return list(rows.select_related("point", "participant").order_by("-id")[:MOST_AT_ONCE])
 
 
 def last_failure(node: Node) -> str:
-    """Why the last summary of a node failed, in a sentence; "" where it did not."""
+    """Why the last summary of a node failed, as a sentence; "" if it did not."""
     rows = Generation.objects.filter(point=node, round=SUMMARY, settings={}).order_by("-id")
     error = rows.values_list("error", flat=True).first()
     return str(error["message"]) if error else ""

@@ -1,5 +1,5 @@
-"""The list of tasks of a workspace: `todo` (docs/model.md §5.1 and §9); and `think` and
-`budget`, what a model writes down for itself and what a turn may still use."""
+"""The task list of a workspace: `todo` (docs/model.md §5.1 and §9); and `think` and `budget`, with
+which a model writes down thoughts and sees what the turn may still use."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -16,10 +16,10 @@ from loom.rules import limits, options
 from loom.rules.errors import CommandError, not_found
 from loom.rules.limits import LOOM, Spent
 
-MOST_TASKS = 200  # of a workspace that are not archived
+MOST_TASKS = 200  # per workspace, not counting archived ones
 LONGEST = 2000  # characters of a task, and of a note
 
-# Task machine: state → word → state. `note` is allowed in every state.
+# State machine: state → word → state. `note` is allowed in every state.
 MACHINE: dict[str, dict[str, str]] = {
     "unchecked": {"toggle": "checked", "done": "checked", "archive": "archived"},
     "checked": {"toggle": "unchecked", "done": "checked", "archive": "archived"},
@@ -29,7 +29,7 @@ WORDS = {"toggle": "toggled", "done": "done", "archive": "archived", "remove": "
 
 
 def after(task: Task, word: str) -> str:
-    """The state of a task after a word. REJECTED where its state refuses the word."""
+    """The state of a task after a word. REJECTED if its state does not allow the word."""
     state = MACHINE[task.state].get(word)
     if state is None:
         raise CommandError(
@@ -41,7 +41,7 @@ def after(task: Task, word: str) -> str:
 
 
 class List(Args):
-    """The word `list`, which may be left out."""
+    """The word `list`, which is optional."""
 
     list: Annotated[bool, Written("flag")] = False
 
@@ -55,7 +55,7 @@ def todo(context: Context, args: List) -> Reply:
 
 
 class Add(Args):
-    """The texts of new tasks, and before which place they go (1: at the top)."""
+    """The texts of new tasks, and the place where they go (1: at the top)."""
 
     add: Annotated[str, Written("word", lead="add")]
     texts: Annotated[tuple[str, ...], Written("quoted", many=True, shown='"…"')]
@@ -85,7 +85,7 @@ def todo_add(context: Context, args: Add) -> Reply:
 
 
 def _set_order(context: Context, rows: Sequence[Task], made: Sequence[Task]) -> None:
-    """Numbers the places; those that moved are stored with the step of the line."""
+    """Numbers the places; tasks that moved are stored with the step of the line."""
     for place, task in enumerate(rows, start=1):
         if task.place != place or task in made:
             task.place = place
@@ -93,7 +93,7 @@ def _set_order(context: Context, rows: Sequence[Task], made: Sequence[Task]) -> 
 
 
 class Change(Args):
-    """What becomes of which tasks."""
+    """The word and the tasks."""
 
     to: Annotated[
         Literal["toggle", "done", "archive", "remove"],
@@ -120,7 +120,7 @@ def todo_change(context: Context, args: Change) -> Reply:
 
 
 class Note(Args):
-    """A task, and what to note about it."""
+    """A task, and a note about it."""
 
     note: Annotated[str, Written("word", lead="note")]
     task: Annotated[RefField, Written("ref", refs=("task",))]
@@ -185,7 +185,7 @@ MOST_STEPS = 500
 
 
 class Think(Args):
-    """What is thought."""
+    """The thought."""
 
     content: Annotated[str, Written("content")]
 
@@ -205,7 +205,7 @@ def think(context: Context, args: Think) -> Reply:
 
 
 class Budget(Args):
-    """Nothing: it shows all."""
+    """No arguments: the whole budget is shown."""
 
 
 @command("budget", group="Meta", klass="look", permissions={LOOM})
@@ -221,7 +221,7 @@ def budget(context: Context, args: Budget) -> Reply:
 
 
 class Extend(Args):
-    """How many more steps, and what for."""
+    """How many more steps, and why."""
 
     extend: Annotated[str, Written("word", lead="extend")]
     steps: Annotated[

@@ -1,4 +1,4 @@
-"""Trees as wholes: their fields, the archive, public links, and erasing."""
+"""Whole trees: their fields, archiving, public links, and erasing."""
 
 import secrets
 from collections.abc import Mapping
@@ -52,20 +52,19 @@ from loom.rules.node_values import digest, instant
 from loom.rules.windows import TRUNCATIONS
 
 BATCH = 1000
-NODES = 300  # each of them leaves the index of trigrams, too
+NODES = 300  # each is removed from the trigram index, too
 
 
 def waiting() -> list[str]:
-    """The uids of trees that are erased but not gone: to begin again after a restart.
-
-    A tree that an import is still writing is hidden in the same way, and is not one.
+    """The uids of trees that are marked as erased but still stored, to resume after a restart. A
+    tree that an import is still writing is hidden in the same way, but is not among them.
     """
     rows = Tree.objects.filter(erasing_at__isnull=False)
     return list(rows.exclude(import__status="running").values_list("uid", flat=True))
 
 
 def erase_rows(tree_uid: str) -> None:
-    """Deletes all rows of an erased tree; nothing where it is gone or not erased."""
+    """Deletes all rows of an erased tree; does nothing if it is gone or not erased."""
     tree = Tree.objects.filter(uid=tree_uid, erasing_at__isnull=False).first()
     if tree is None:
         return
@@ -73,7 +72,7 @@ def erase_rows(tree_uid: str) -> None:
     views = list(Workspace.objects.filter(tree=tree).values_list("uid", flat=True))
     names = [streams.name_of(tree), *(f"workspace:{uid}" for uid in views)]
     Stream.objects.filter(name__in=names).update(erasing=True)
-    Turn.objects.filter(tree=tree).update(generation=None)  # the two point at each other
+    Turn.objects.filter(tree=tree).update(generation=None)  # the two tables reference each other
     for rows in (
         Event.objects.filter(stream__name__in=names),
         StepItem.objects.filter(step__workspace__tree=tree),
@@ -104,8 +103,8 @@ def erase_rows(tree_uid: str) -> None:
 
 
 def _release(tree: Tree) -> None:
-    """Removes what points in from outside: workspaces of other trees that are here move to their
-    own root."""
+    """Removes references from outside: workspaces of other trees with their position here move to
+    their own root."""
     with transaction.atomic():
         strangers = Workspace.objects.filter(position__tree=tree).exclude(tree=tree)
         for view in strangers:
@@ -115,14 +114,14 @@ def _release(tree: Tree) -> None:
 
 
 def _delete_in_batches(rows: Any) -> None:
-    # Newest first: where rows of one table point at each other, they point back in time.
+    # Newest first: rows of one table only point at older rows.
     while ids := list(rows.order_by("-pk").values_list("pk", flat=True)[:BATCH]):
         with transaction.atomic():
             rows.model.objects.filter(pk__in=ids)._raw_delete(rows.db)
 
 
 def _unreferenced(tree: Tree) -> QuerySet[Item]:
-    """The items of the tree that nothing points at any more. The others stay, so that links of
+    """The items of the tree that nothing points at any more. The others stay, so that links from
     other trees are shown as broken."""
     first, last = tree.pk << ORDINAL_BITS, ((tree.pk + 1) << ORDINAL_BITS) - 1
     own = OuterRef("pk")
@@ -149,7 +148,7 @@ def _delete_nodes(tree: Tree) -> None:
             )
 
 
-# Public links: owners let anybody read a tree for a while, and end that when they like.
+# Public links: an owner lets anybody read a tree for some days, and can revoke the link.
 
 
 MAX_DAYS = 365
@@ -157,7 +156,7 @@ MAX_OPEN = 50
 
 
 def make_public_link(actor: Actor, tree: Tree, *, days: float) -> tuple[PublicLink, str]:
-    """A new link and its secret, which is shown this once. For owners."""
+    """A new link and its secret, which is shown only once. For owners."""
     args = NewPublicLink(days=days)
     return execute(actor, tree, _make_public_link, args)
 
@@ -170,7 +169,7 @@ class NewPublicLink(Args):
 
 @action("make_public_link", stream="tree", role="owner")
 def _make_public_link(change: Change, args: NewPublicLink) -> tuple[PublicLink, str]:
-    """Makes a link by which anybody reads a tree for a while."""
+    """Makes a link with which anybody can read a tree for some days."""
     if not args.days > 0:
         raise CommandError("INVALID_SYNTAX", "A link must expire in the future.", hint="try 7 days")
     if args.days > MAX_DAYS:
@@ -192,26 +191,26 @@ def _make_public_link(change: Change, args: NewPublicLink) -> tuple[PublicLink, 
 
 
 def open_links(actor: Actor, tree: Tree) -> QuerySet[PublicLink]:
-    """The links that still open the tree, oldest first. For owners."""
+    """The links that can still be used for the tree, oldest first. For owners."""
     access.demand_role(actor, "owner")
     rows = PublicLink.objects.filter(tree=tree).select_related("made_by")
     return rows.filter(revoked_at__isnull=True, expires_at__gt=timezone.now())
 
 
 def revoke_public_link(actor: Actor, tree: Tree, uid: str) -> PublicLink:
-    """Ends a link at once; NOT_FOUND where it is not the tree's or was ended. For owners."""
+    """Revokes a link; NOT_FOUND if it is not the tree's or has ended. For owners."""
     return execute(actor, tree, _revoke_public_link, PublicLinkNamed(link=uid))
 
 
 class PublicLinkNamed(Args):
-    """A public link by its id."""
+    """A public link, by id."""
 
     link: str
 
 
 @action("revoke_public_link", stream="tree", role="owner")
 def _revoke_public_link(change: Change, args: PublicLinkNamed) -> PublicLink:
-    """Ends a public link at once."""
+    """Revokes a public link."""
     open_ones = PublicLink.objects.filter(tree=change.tree, revoked_at__isnull=True)
     link = open_ones.filter(uid=args.link).select_related("made_by").first()
     if link is None:
@@ -232,13 +231,13 @@ def public_link_body(one: PublicLink) -> dict[str, object]:
     }
 
 
-# Trees as wholes: their head, the archive, and erasing. Nodes are written by `node_writer`.
+# Fields of trees, archiving, and erasing. Nodes are written by `node_writer`.
 
 
 STEERING = ("memory", "author_note", "note_depth", "lore_scan", "lore_budget")
 FIELDS = ("title", "description", "system_context", "summary", "truncation", *STEERING)
 MAX_TITLE = 300
-LOOKED_THROUGH = 50  # events, for who changed a field last
+LOOKED_THROUGH = 50  # events that are searched for who changed a field last
 RANGES = {"note_depth": (1, 100), "lore_scan": (1, 100_000), "lore_budget": (0, 100_000)}
 SAID = {
     "memory": "the memory",
@@ -250,12 +249,12 @@ SAID = {
 
 
 def change_tree(actor: Actor, tree: Tree, changes: Mapping[str, Any]) -> Tree:
-    """Changes title, description, system_context, summary, truncation, what subjects are sent
-    besides (STEERING: `→ undo` undoes it), or `archived`.
+    """Changes title, description, system_context, summary, truncation, the additions for subjects
+    (STEERING: `→ undo` undoes these), or `archived`.
 
-    An archived tree is read only: nothing but `archived` may be sent to it, or other fields
-    together with `archived: false`. What is as it was makes no event. `seen` holds fields as the
-    writer has read them: CONFLICT where one that changes is something else by now.
+    An archived tree is read-only: it takes nothing but `archived`, or other fields together with
+    `archived: false`. Unchanged values write no event. `seen` holds fields as the caller has read
+    them: CONFLICT if a field that would change has another value by now.
     """
     names = (*FIELDS, "archived", "seen")
     known = {name: value for name, value in changes.items() if name in names}
@@ -263,7 +262,7 @@ def change_tree(actor: Actor, tree: Tree, changes: Mapping[str, Any]) -> Tree:
 
 
 class TreeChanges(Args):
-    """What changes of a tree; what is not given stays."""
+    """The changes to a tree; fields that are not given stay."""
 
     title: str = ""
     description: str = ""
@@ -281,7 +280,7 @@ class TreeChanges(Args):
 
 @action("change_tree", stream="tree", role="writer")
 def _change_tree(change: Change, args: TreeChanges) -> Tree:
-    """Changes the head of a tree, or archives it, or takes it out of the archive."""
+    """Changes the fields of a tree, archives it, or takes it out of the archive."""
     fields = {name: getattr(args, name) for name in FIELDS if name in args.model_fields_set}
     if "title" in fields:
         fields["title"] = shown_title(args.title)
@@ -329,7 +328,7 @@ def _demand_seen(row: Tree, changed: Mapping[str, Any], seen: Mapping[str, Any])
 
 
 class NewTree(Args):
-    """What a new tree begins with."""
+    """The initial fields of a tree."""
 
     title: str = ""
     mode: str = "dialogue"
@@ -375,13 +374,13 @@ def _demand_fields(fields: Mapping[str, Any]) -> None:
 
 
 def erase(actor: Actor, tree: Tree, title: str) -> None:
-    """Erases an archived tree whose title was typed again. From now on it is nowhere to be
-    seen; its rows go in batches, and one event of the grove stays. There is no undo."""
+    """Erases an archived tree whose title was typed as confirmation. It is hidden immediately; its
+    rows are deleted in batches, and one event of the grove remains. There is no undo."""
     execute(actor, actor.grove, _erase_tree, TreeErased(tree=tree, title=title))
 
 
 class TreeErased(Args):
-    """A tree, and its title as it was typed again."""
+    """A tree, and its title as typed for confirmation."""
 
     tree: Tree
     title: str
@@ -389,7 +388,7 @@ class TreeErased(Args):
 
 @action("erase_tree", stream="grove", role="owner")
 def _erase_tree(change: Change, args: TreeErased) -> None:
-    """Erases an archived tree for good."""
+    """Erases an archived tree permanently."""
     tree = args.tree
     streams.lock(tree)
     row = Tree.objects.get(pk=tree.pk)
@@ -420,8 +419,7 @@ def new_tree(
     description: str = "",
     system_context: str = "",
 ) -> Tree:
-    """A new tree with its root, without a step: what tests begin with. `forest.new_tree` is
-    the command."""
+    """A new tree with its root, without a step; for tests. `make_tree` is the command."""
     made = Tree(title=title, mode=mode, description=description, system_context=system_context)
     with transaction.atomic():
         store_tree(made, actor)
@@ -444,7 +442,7 @@ def store_tree(tree: Tree, maker: Actor) -> None:
 
 
 def add_root(writer: Writer, tree: Tree) -> Node:
-    """Begins a new tree: its first event, and its root, a text node with empty text."""
+    """Writes the first event of a new tree, and its root, a text node with empty text."""
     body = {"tree": tree.uid, "title": tree.title, "mode": tree.mode}
     writer.append("tree.created", body)
     return add_node(writer, tree, tree.maker, NewNode(text=""))

@@ -30,17 +30,17 @@ from loom.rules.limits import GENERATE, LOOM, mentioned
 from loom.rules.node_values import named
 from loom.rules.windows import MOST_VISIBLE
 
-# Turns: asking an agent to act, and asking it to stop. A worker runs them.
+# Starting and stopping turns. A worker runs them.
 
 
 Form = Literal["continuation", "aside"]
-STALLED = timedelta(seconds=120)  # a turn that makes no progress for so long holds nothing
+STALLED = timedelta(seconds=120)  # a turn without progress for this long no longer holds its lease
 TIMED_OUT = "interrupted:no progress"
 
 
 class Wanted(Args):
-    """Whom to ask for a turn, at which node (a local id, "": the asker's position), with
-    which words, to end in what, within which budget ("": the agent's own)."""
+    """A turn to start: the agent, the node (a local id, "": the caller's position), the words, how
+    it ends, and the budget ("": the agent's own)."""
 
     participant: str
     node: str = ""
@@ -50,10 +50,9 @@ class Wanted(Args):
 
 
 def start(actor: Actor, tree: Tree, wanted: Wanted) -> Turn:
-    """A turn that is now queued, its lease taken and the asker's words written.
-
-    Refuses who may not generate, an agent that is not loom-aware (REJECTED), and a slot
-    that another turn holds (CONFLICT with its name).
+    """A queued turn, with its lease taken and the caller's words stored as a node. Refuses callers
+    who may not generate, an agent that is not loom-aware (REJECTED), and a slot that another turn
+    holds (CONFLICT with its name).
     """
     return execute(actor, tree, _start, wanted)
 
@@ -132,8 +131,8 @@ _AT_SLOT = Prepared(
 
 
 def _demand_free(point: Node) -> None:
-    """Raises CONFLICT where a running turn was started at the same slot. One that no longer makes
-    progress only stores what it has, and blocks nothing."""
+    """Raises CONFLICT if a running turn was started at the same slot. A stalled turn will only
+    store what it has, and blocks nothing."""
     for other in _AT_SLOT.all(tree=point.tree_id, slot=point.slot_id):
         if is_stalled(other):
             time_out(other)
@@ -147,7 +146,7 @@ def _demand_free(point: Node) -> None:
 
 
 def is_stalled(turn: Turn) -> bool:
-    """Whether the turn made no progress for two minutes and waits for no model."""
+    """Whether the turn made no progress for two minutes and does not wait for a model."""
     if timezone.now() - turn.moved_at < STALLED:
         return False
     return not Generation.objects.filter(
@@ -156,7 +155,7 @@ def is_stalled(turn: Turn) -> bool:
 
 
 def time_out(turn: Turn) -> None:
-    """Makes a turn without progress finish with what it has, whichever worker held it."""
+    """Makes a turn without progress finish with what it has, whichever worker holds it."""
     rows = Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN, moved_at=turn.moved_at)
     now = timezone.now()
     rows.update(status="finishing", finish=TIMED_OUT, lease="", leased_until=None, moved_at=now)
@@ -165,7 +164,8 @@ def time_out(turn: Turn) -> None:
 
 
 def _write_input(writer: Writer, turn: Turn, text: str) -> None:
-    """The asker's words: a node that the turn then answers, or in an aside a note on its point."""
+    """Stores the caller's words: a node that the turn answers, or for an aside a note on its
+    point."""
     if not text:
         return
     is_aside = turn.form == "aside"
@@ -182,12 +182,12 @@ def _write_input(writer: Writer, turn: Turn, text: str) -> None:
 
 
 def extend(actor: Actor, turn: Turn, steps: int) -> None:
-    """Grants a running turn more steps; its inviter and owners may."""
+    """Grants a running turn more steps. For its inviter and owners."""
     execute(actor, turn.tree, _extend, Extension(turn=turn, steps=steps))
 
 
 class Extension(Args):
-    """A turn, and how many steps more it gets."""
+    """A turn, and the number of additional steps."""
 
     turn: Turn
     steps: int
@@ -195,7 +195,7 @@ class Extension(Args):
 
 @action("extend_turn", stream="tree", role="reader")
 def _extend(change: Change, args: Extension) -> None:
-    """Grants a running turn more steps; its inviter and owners may."""
+    """Grants a running turn more steps. For its inviter and owners."""
     actor, turn = change.actor, args.turn
     if turn.invoked_by != actor.participant and not actor.is_owner:
         raise CommandError(
@@ -209,7 +209,7 @@ def _extend(change: Change, args: Extension) -> None:
 
 
 def ask_stop(turn: Turn) -> None:
-    """Asks a turn to stop: what it has written is kept. Its running generations are stopped."""
+    """Asks a turn to stop: what it has written is kept. Stops its running generations."""
     Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN).update(stop_asked=True)
     for one in Generation.objects.filter(turn=turn, status__in=generation_lifecycle.OPEN_STATUSES):
         generation_lifecycle.ask_stop(one)
@@ -225,8 +225,8 @@ def end(
     error: dict[str, Any] | None = None,
     node: Node | None = None,
 ) -> None:
-    """Ends a turn and writes the event; its agent has seen what happened until then. The tree
-    must be locked by `writer`."""
+    """Ends a turn and writes the event; everything until now counts as seen by its agent. `writer`
+    must have locked the tree."""
     turn.status, turn.finish, turn.error, turn.node = status, finish, error, node
     turn.ended_at = turn.moved_at = timezone.now()
     turn.leased_until, turn.lease, turn.waits_for, turn.prepared = None, "", [], None
@@ -240,8 +240,8 @@ def end(
 
 
 def hide_windows(workspace: Workspace, told: str, *, actor: Participant) -> None:
-    """Hides what was visible for a turn that has ended, except what its words (`told`) extend.
-    Needs a transaction in which the workspace is locked."""
+    """Hides the windows that were visible for a turn that has ended, except those that its text
+    (`told`) mentions. Needs a transaction in which the workspace is locked."""
     numbers = mentioned(told)
     rows = Window.objects.filter(workspace=workspace, is_closed=False)
     seen = list(rows.filter(is_visible=True, is_kept=False))
@@ -267,8 +267,8 @@ KEPT_OF_ROUND = ("generation", "length", "dropped", "notes", "changed")
 
 
 def _keep_texts_once(turn: Turn) -> None:
-    """Takes out of the rows of a turn that ends what its nodes and steps hold: its rounds keep
-    what they were and not what they said, and generations name the texts that became nodes."""
+    """Removes from the rows of an ending turn the texts that its nodes and steps hold: its rounds
+    keep their facts without their texts, and generations name the texts that became nodes."""
     made = texts_made_by(turn)
     rounds = {one["generation"]: one for one in turn.rounds}
     for said in Generation.objects.filter(turn=turn, round__gt=0).exclude(text=""):
@@ -298,13 +298,13 @@ def _with_names(text: str, made: Sequence[str]) -> str:
     return text
 
 
-# Each stored state begins the lease again. A line that takes longer may be run by a second worker:
-# the step of its place is taken once, so that only one of them changes anything.
+# Storing a state renews the lease. A line that takes longer may be run by a second worker; only one
+# step is ever stored for its place, so that only one of the two changes anything.
 LEASE_S = 12
 
 
 def take(uid: str, lease: str) -> Turn | None:
-    """The turn, held under `lease`; None where it has ended or somebody else holds it."""
+    """The turn, held under `lease`; None if it has ended or another worker holds it."""
     moment = timezone.now()
     with transaction.atomic():
         row = _OPEN.first(uid=uid)
@@ -321,7 +321,7 @@ def release(turn: Turn) -> None:
 
 
 def keep(turn: Turn, **changed: Any) -> bool:
-    """Stores the state of a held turn and renews its lease. False where the lease was lost."""
+    """Stores the state of a held turn and renews its lease. False if the lease was lost."""
     moment = timezone.now()
     held = Turn.objects.filter(pk=turn.pk, lease=turn.lease, status__in=OPEN_TURN)
     if not held.update(
@@ -334,10 +334,9 @@ def keep(turn: Turn, **changed: Any) -> bool:
 
 
 def begin_round(turn: Turn, *, request: dict[str, Any], tokens: int) -> Generation:
-    """Queues the generation of the turn's round, stores the request it is to send, and lets
-    the turn be generating.
-
-    Raises CommandError LIMIT_EXCEEDED where the day's money does not reach for `tokens` read.
+    """Queues the generation of the turn's round, stores the request that it will send, and sets
+    the turn to generating. Raises CommandError LIMIT_EXCEEDED if the day's money is not enough to
+    read `tokens`.
     """
     agent, payer = turn.participant, turn.invoked_by
     lane = generation_lifecycle.lane_of(agent)
@@ -370,13 +369,13 @@ def begin_round(turn: Turn, *, request: dict[str, Any], tokens: int) -> Generati
 
 
 def replace_request(turn: Turn, request: dict[str, Any]) -> None:
-    """Stores another request for the current round: a text of the one before is no longer
-    sent to models."""
+    """Stores another request for the current round, because a text of the previous one may no
+    longer be sent to models."""
     Turn.objects.filter(pk=turn.pk, status="generating").update(prepared=request)
 
 
 def now() -> datetime:
-    """The time, for those who read none themselves."""
+    """The current time, for callers that may not read the clock."""
     return timezone.now()
 
 
@@ -394,14 +393,14 @@ _AGAIN = Prepared(lambda: turns().filter(pk=Given("pk")))  # else 2.7 ms for eac
 
 
 def turn_again(pk: int) -> Turn:
-    """The turn as its row is now. Raises DoesNotExist where there is none any more."""
+    """The turn as its row is now. Raises DoesNotExist if it was deleted."""
     for found in _AGAIN.all(pk=pk):
         return found
     raise Turn.DoesNotExist
 
 
 class LostError(Exception):
-    """Another worker holds the turn by now; what was started is rolled back."""
+    """Another worker holds the turn; what was started is rolled back."""
 
 
 _STEP_AT = Prepared(
@@ -410,13 +409,13 @@ _STEP_AT = Prepared(
 
 
 def step_at(turn: Turn, place: str) -> Step | None:
-    """The step of a line that ran already, before a worker was lost."""
+    """The step of a line that already ran before a worker was lost; else None."""
     return _STEP_AT.first(turn=turn.uid, place=place)
 
 
 def finish(turn: Turn, *, text: str) -> None:
-    """Ends a turn that is finishing: its text becomes a node below the node it answers, or a note
-    at the point of an aside; no text, no node."""
+    """Ends a turn that is finishing: its text becomes a node below the node that it answers, or a
+    note at the point of an aside; no text, no node."""
     with transaction.atomic():
         writer = streams.lock(turn.tree, actor=turn.participant.uid, origin=f"turn:{turn.uid}")
         row = _HELD.all(pk=turn.pk)[0]
@@ -445,14 +444,14 @@ def _answer(writer: streams.Writer, turn: Turn, text: str) -> Node:
 
 
 def _last_call(turn: Turn) -> Generation | None:
-    """The last round that said something: its call is what the node names."""
+    """The last round that produced text: the node names its call."""
     found = Generation.objects.filter(turn=turn, round__gt=0, call__isnull=False)
     found = found.exclude(text="")
     return found.select_related("call").order_by("-round", "-id").first()
 
 
 def give_up(turn: Turn) -> None:
-    """Ends a turn that cannot even write down what it has, without an answer."""
+    """Ends a turn that cannot even store what it has, without an answer."""
     with transaction.atomic():
         writer = streams.lock(turn.tree, actor=turn.participant.uid, origin=f"turn:{turn.uid}")
         row = _HELD.all(pk=turn.pk)[0]
@@ -472,8 +471,8 @@ def _status(turn: Turn) -> str:
 
 
 def waiting() -> Iterator[str]:
-    """The turns that go on and that nobody holds, or whose holder is gone: for the sweeper.
-    One without progress is to write down what it has; where it could not do that, it ends."""
+    """The running turns that no worker holds, or whose worker is gone; for the sweeper. One
+    without progress is asked to store what it has, or ended if that failed before."""
     going = Q(status__in=OPEN_TURN, ended_at=None, tree__erasing_at=None)  # found by an index
     for turn in turns().filter(going).order_by():
         if is_stalled(turn):
@@ -487,11 +486,11 @@ def waiting() -> Iterator[str]:
 
 
 def is_stopping(turn: Turn) -> bool:
-    """Whether somebody has asked the turn to stop by now."""
+    """Whether somebody has asked the turn to stop."""
     return Turn.objects.filter(pk=turn.pk, stop_asked=True).exists()
 
 
-SEARCHES = "searches"  # in `waits_for`: the last lines search the web
+SEARCHES = "searches"  # a value of `waits_for`: the last lines search the web
 
 
 def is_waiting(turn: Turn) -> bool:

@@ -1,7 +1,7 @@
 """Undo and redo: steps that apply the inverse of earlier steps, one small operation at a time.
 
-Each operation checks that things still are as its step left them and that nobody else has built
-on them (else CONFLICT), acts, and returns its own reverse, which redo applies.
+Each operation checks that everything still is as its step left it and that nobody else has built
+on it (else CONFLICT), acts, and returns its own inverse, which redo applies.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ from loom.rules.limits import LOOM, WRITE
 
 
 def apply(context: Context, ops: list[Op]) -> list[Op]:
-    """Does the operations in order; the list that takes them back."""
+    """Runs the operations in order; returns the list that reverses them."""
     reverse: list[Op] = []
     for op in ops:
         reverse = [*_APPLY[op["op"]](context, op), *reverse]
@@ -59,7 +59,7 @@ def _flag(context: Context, op: Op) -> list[Op]:
 
 
 def _demand_another_version(node: Node) -> None:
-    """Refuses CONFLICT where hiding this version would leave its slot with none."""
+    """Refuses with CONFLICT if hiding this version would leave its slot without any."""
     others = Node.objects.filter(slot=node.slot_id, version_pruned=False).exclude(pk=node.pk)
     if not others.exists():
         raise CommandError(
@@ -70,7 +70,7 @@ def _demand_another_version(node: Node) -> None:
 
 
 def _made(context: Context, op: Op) -> list[Op]:
-    """A node that was made is pruned (a version by itself), or comes back."""
+    """Prunes a node that was made (a version on its own), or restores it."""
     node = lookup.rows().get(pk=op["node"])
     name = "pruned" if node.pk == node.slot_id else "version_pruned"
     if getattr(node, name) == op["pruned"]:
@@ -84,7 +84,7 @@ def _made(context: Context, op: Op) -> list[Op]:
 
 
 def _demand_untouched(context: Context, node: Node) -> None:
-    """Refuses CONFLICT where somebody else wrote below the node, or put it otherwise."""
+    """Refuses with CONFLICT if somebody else wrote below the node, or changed it."""
     others = lookup.rows().filter(tree=node.tree_id, id__gt=node.pk)
     others = others.exclude(author__in=context.own)
     built = others.filter(parent_hash=node.hash, parent_slot=node.slot_id)
@@ -96,7 +96,7 @@ def _demand_untouched(context: Context, node: Node) -> None:
 
 
 def _is_mine(context: Context, node: Node) -> bool:
-    """Whether a model wrote it because the caller asked."""
+    """Whether a model wrote the node because the caller asked for it."""
     return (
         Generation.objects.filter(uid=node.generation_uid, asked_by__in=context.own).exists()
         if node.generation_uid
@@ -126,7 +126,7 @@ def _resolve(context: Context, op: Op) -> list[Op]:
 
 
 def _generations(context: Context, op: Op) -> list[Op]:
-    """Stops what still runs (what it wrote is pruned once it ends), prunes what has ended."""
+    """Stops what still runs (its text is pruned when it ends), and prunes what has ended."""
     reverse: list[Op] = []
     rows = Generation.objects.select_for_update().filter(uid__in=op["uids"]).order_by("-id")
     for row in rows:
@@ -144,7 +144,7 @@ def _generations(context: Context, op: Op) -> list[Op]:
 
 
 def _stopped(context: Context, op: Op) -> list[Op]:
-    """Redo of a stopped generation: what it had written by then comes back."""
+    """Redo of a stopped generation: restores the text it had by then."""
     row = Generation.objects.select_for_update().get(uid=op["uid"])
     row.discard = False
     row.save(update_fields=["discard"])
@@ -154,7 +154,7 @@ def _stopped(context: Context, op: Op) -> list[Op]:
 
 
 def _steer(context: Context, op: Op) -> list[Op]:
-    """What subjects are sent besides the path, as it was."""
+    """Restores what subjects are sent in addition to the path."""
     row = Tree.objects.get(pk=context.tree.pk)
     before = {name: getattr(row, name) for name in op["fields"]}
     if "now" in op and before != op["now"]:
@@ -183,14 +183,14 @@ _APPLY: dict[str, Any] = {
 }
 
 
-# `undo turn:ID`: takes back all that an agent did in a turn, for its inviter or an owner.
+# `undo turn:ID`: undoes everything that an agent did in a turn, for its inviter or an owner.
 
 
 UndoOne = Callable[[Context, Step], str]
 
 
 def undo_turn(context: Context, uid: str, undo_one: UndoOne) -> Reply:
-    """Its node is pruned, then its lines are undone, newest first; the first that fails ends
+    """Prunes the node of the turn, then undoes its lines, newest first; the first that fails ends
     it, and is reported."""
     turn = turns().filter(uid__iexact=uid, tree=context.tree).first()
     if turn is None:
@@ -259,17 +259,17 @@ def _undo_node(context: Context, turn: Turn) -> str:
 
 
 MAX = 20
-ACTIONS = ("change_tree",)  # that can be undone, as far as they say how
+ACTIONS = ("change_tree",)  # actions that can be undone, if their step has an inverse
 
 
 class Undo(Args):
-    """How many of one's last steps."""
+    """How many of your last steps."""
 
     n: Annotated[int, Written("option", key="n", value="int", minimum=1, maximum=MAX)] = 1
 
 
 class UndoRef(Args):
-    """Which step, one's own or of which participant; or which turn."""
+    """One step, of yours or of a named participant; or a turn."""
 
     ref: Annotated[RefField, Written("ref", refs=("step", "turn"))]
     by: Annotated[str, Written("option", key="by", value="quoted")] = ""
@@ -289,7 +289,7 @@ def undo(context: Context, args: Undo) -> Reply:
 
 @command("undo", group="Make", klass="write", permissions={LOOM}, stream="tree")
 def undo_ref(context: Context, args: UndoRef) -> Reply:
-    """Undoes one of your steps (owners: of anybody), or a whole turn that you started."""
+    """Undoes one of your steps (owners: anybody's), or a whole turn that you started."""
     if args.ref.kind == "turn":
         return undo_turn(context, args.ref.id, _undo_one)
     steps = _steps_by(context, args.by) if args.by else _own_steps(context)
@@ -323,7 +323,7 @@ def _repeated(
     act: Callable[[Context, Step], str],
     word: str,
 ) -> Reply:
-    """Acts up to `times` times; the first that fails ends it, and is reported."""
+    """Acts up to `times` times; the first failure ends it, and is reported."""
     lines: list[str] = []
     was_hidden = lookup.hidden_by(context.here) is not None
     for _ in range(times):
@@ -342,8 +342,8 @@ def _repeated(
 
 
 def _leave_hidden(context: Context, *, was_hidden: bool) -> None:
-    """Moves whoever undid out of what they have hidden by it, up to what is visible. A dry run,
-    whose reply does not say it, has hidden nothing that could be read."""
+    """Moves the caller up to what is visible, if they have hidden their own position by the undo.
+    Not in a dry run, where nothing was hidden and the reply does not mention it."""
     if context.world.is_dry:
         return
     here = context.moved_to or context.here
@@ -380,7 +380,7 @@ def _last_change(context: Context, **wanted: bool) -> Step | None:
 
 
 def _steps_by(context: Context, name: str) -> QuerySet[Step]:
-    """The steps of a participant of the grove in this tree; for owners, else one's own."""
+    """The steps of a participant of the grove in this tree; for owners, or for one's own steps."""
     grove = context.tree.grove
     named = Participant.objects.filter(grove=grove, name__iexact=name)
     who = named.order_by(F("archived_at").desc(nulls_first=True)).first()
@@ -422,8 +422,8 @@ def _last_redoable(context: Context) -> Step:
     return step
 
 
-def _demand_letters(context: Context, step: Step) -> None:
-    """The permission of undo is that of what is undone."""
+def _demand_permission(context: Context, step: Step) -> None:
+    """Undo requires the permission of what is undone."""
     if step.workspace_id is None:
         access.demand(context.actor, {WRITE}, "undoing this")
         return
@@ -432,7 +432,7 @@ def _demand_letters(context: Context, step: Step) -> None:
 
 
 def _undo_one(context: Context, step: Step) -> str:
-    _demand_letters(context, step)
+    _demand_permission(context, step)
     before = len(context.world.seqs)
     reverse = apply(context, step.inverse or [])
     step.is_undone = True
@@ -443,13 +443,13 @@ def _undo_one(context: Context, step: Step) -> str:
 
 
 def _said(step: Step) -> str:
-    """What a step did: its line, or what its action says."""
+    """What a step did: its line, or the message of its action."""
     return in_one_line(step.canonical) if step.workspace_id else step.message
 
 
 def _redo_one(context: Context, undone: Step) -> str:
     original = Step.objects.get(pk=undone.undoes_id or 0)
-    _demand_letters(context, original)
+    _demand_permission(context, original)
     before = len(context.world.seqs)
     again = apply(context, undone.inverse or [])
     undone.redone = True

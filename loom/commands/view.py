@@ -1,4 +1,4 @@
-"""Looking: view and list of nodes, branches, ranges and trees. They change nothing."""
+"""The commands view, list and compare, and the text of what they show. They change nothing."""
 
 import difflib
 import re
@@ -39,35 +39,35 @@ def counted(number: int, thing: str, things: str = "") -> str:
 
 
 def in_one_line(canonical: str) -> str:
-    """A line whose content is a block, without it: `→ respond a7x2 …`."""
+    """A line without its block of content: `→ respond a7x2 …`."""
     first, block, _ = without_name(canonical).partition("\n")
     return f"{first} …" if block else first
 
 
 def header(node: Node, now: datetime) -> str:
-    """`[a7x2] Ada (human) · 3m ago · depth:7`, of a node that a file brought ` · imported`."""
+    """`[a7x2] Ada (human) · 3m ago · depth:7`; with ` · imported` for a node from a file."""
     head = f"[{node.local_id}] {named(node.author)} · {age(now, node.created_at)}"
     return f"{head} · depth:{node.depth}{mark_of(node)}"
 
 
 def mark_of(node: Node) -> str:
-    """What marks a node that a file brought: nobody here saw its author write it."""
+    """The mark of an imported node: nobody here saw its author write it."""
     return "" if node.imported is None else " · imported"
 
 
 def line_of(node: Node, now: datetime, *, withheld: Collection[int] = ()) -> str:
-    """One line of a list: id, author, age, first words; no words of those in `withheld`."""
+    """One line of a list: id, author, age, first words; no words for nodes in `withheld`."""
     words = WITHHELD if node.pk in withheld else excerpt(node.summary or node.text)
     head = f"  [{node.local_id}] {named(node.author)} · {age(now, node.created_at)}"
     return f"{head}{mark_of(node)} · {words}"
 
 
 def escaped_for(actor: Actor, text: str) -> str:
-    """A whole text in a reply: for a model what would be a frame or header is escaped."""
+    """A whole text in a reply; for a model, what looks like a frame or header is escaped."""
     return escaped(text) if actor.participant.kind == "model" else text
 
 
-# Viewing more than one node: a branch, a range, a whole tree's head.
+# Viewing more than one node: a branch, a range, a whole tree.
 
 
 MAX_SUMMARY = 50
@@ -92,7 +92,7 @@ def view_tree(context: Context, ref: Ref) -> Reply:
 
 
 def view_stretch(context: Context, ref: Ref, *, full: bool, form: str | None) -> Reply:
-    """The nodes of a branch (from the root) or of a range, one above the other."""
+    """Shows the nodes of a branch (from the root) or of a range, from the top."""
     every = [row for row in stretch_of(context, ref) if row.text]
     gone = withheld(context.actor, [row.id for row in every])
     rows = [row for row in every if row.id not in gone]
@@ -136,7 +136,7 @@ def stretch_of(context: Context, ref: Ref) -> list[NodeRow]:
     return rows[slots.index(first.slot_id) :]
 
 
-# Looking: view and list. They change nothing.
+# View.
 
 
 MAX_LINES = 50
@@ -168,7 +168,7 @@ def view(context: Context, args: View) -> Reply:
 
 
 def _part(reply: Reply, part: Slice, name: str, length: str | None) -> Reply:
-    """One or several parts of a long reply, as they are counted where it is shortened."""
+    """One or several parts of a long reply, counted as in the notice that shortened it."""
     parts = parts_of(reply.text)
     if part.first > len(parts):
         raise CommandError(
@@ -205,7 +205,7 @@ def _viewed(context: Context, args: View) -> Reply:
 
 
 def _want_summary(context: Context, node: Node) -> None:
-    """Has the summary that a node lacks made, for the next time."""
+    """Queues the summary that a node lacks, for the next time."""
     if not node.summary and excerpt(node.text).endswith('…"'):
         named_ = [node.tree.uid, context.actor.person.pk, [node.pk], False]
         enqueue("agents.tasks.summarise", named_, queue="continue")
@@ -229,7 +229,7 @@ def _whole(node: Node, args: View) -> str:
 
 
 def _diff(node: Node) -> str:
-    """The node against what it was edited from, line by line."""
+    """The difference between the node and the one that it was edited from, line by line."""
     before = node.edited_from
     if before is None:
         raise CommandError(
@@ -267,14 +267,14 @@ def _foot(context: Context, node: Node) -> str:
 # Comparing two items.
 
 
-MOST_WORDS = 20_000  # of the longer text; above, both texts are shown side by side
-MOST_PAIRS = 400_000  # equal words of the two texts, each with each: what the search costs
+MOST_WORDS = 20_000  # of the longer text; above this both texts are shown side by side
+MOST_PAIRS = 400_000  # pairs of equal words in the two texts, which is what the comparison costs
 _PIECES = re.compile(r"[^\W_]+ ?|.", re.DOTALL)
 AROUND = 12  # words that are kept on each side of a difference
 
 
 class Compare(Args):
-    """The two items, and whether their difference is shown or both texts."""
+    """The two items, and whether to show their difference or both texts."""
 
     # Not a whole tree: `tree:"notes" node:a` is one reference.
     ref: Annotated[RefField, Written("ref", but=("tree",))]
@@ -309,16 +309,15 @@ def compare(context: Context, args: Compare) -> Reply:
 
 
 def _placed(context: Context, node: Node) -> str:
-    """The header of a node with where it hangs: ` · below [x2a3]`."""
+    """The header of a node, with its parent: ` · below [x2a3]`."""
     above = places.version_above(node, context.workspace)
     return f"{header(node, context.now)}{f' · below [{above.local_id}]' if above else ''}"
 
 
 def word_difference(old: str, new: str) -> str | None:
-    """What differs between two texts, word by word, long runs of equal words cut short.
-
-    None where they are too long to compare (`MOST_WORDS`) or have too little in common for a
-    difference to be read. Words that both begin or end with are not compared.
+    """The difference between two texts, word by word, with long runs of equal words cut short.
+    None if they are too long to compare (`MOST_WORDS`) or have too little in common for a readable
+    difference. Common words at both ends are not compared.
     """
     if old == new:
         return "(the same text)"
@@ -347,13 +346,13 @@ def word_difference(old: str, new: str) -> str | None:
 
 
 def _common(one: list[str], two: list[str]) -> int:
-    """How many pieces both begin with."""
+    """How many pieces are the same at the beginning of both."""
     pairs = zip(one, two, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(two)))
 
 
 def _shortened(pieces: list[str], *, is_first: bool = False, is_last: bool = False) -> str:
-    """Equal words, those far from a difference replaced by `…`."""
+    """Equal words, with those far from a difference replaced by `…`."""
     most = AROUND * 2  # a word and a blank each
     head = [] if is_first else pieces[:most]
     tail = [] if is_last else pieces[max(len(head), len(pieces) - most) :]
@@ -374,7 +373,7 @@ LISTS = (
 
 
 class List(Args):
-    """Of what, and which of its lists or link types."""
+    """The item, and which of its lists or link types."""
 
     ref: Annotated[RefField, Written("ref", but=("document",))]
     type: Annotated[str, Written("type")] = ""

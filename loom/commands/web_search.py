@@ -1,5 +1,5 @@
-"""`search`: asks the grove's service for pages of the web. Only a row is made here; a worker asks,
-and what it finds becomes the answer of the line's step."""
+"""`search`: searches the web with the service of the grove. The command only makes a row; a worker
+sends the request, and the result becomes the answer of the line's step."""
 
 import re
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from loom.rules.provider_kinds import SEARCH_SERVICES, search_service
 from loom.rules.providers import NANO, dollars
 
 MOST_HOSTS = 20
-MAX_QUERY = 400  # characters: what the shortest of the services takes
+MAX_QUERY = 400  # characters: the smallest limit of the services
 FORGOTTEN = timedelta(seconds=10)  # a search that is still queued after this long is sent again
 LOST = timedelta(seconds=40)  # one that runs for longer has lost its worker
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.)*[A-Za-z0-9-]{0,62}")
@@ -52,7 +52,7 @@ class Search(Args):
 
 @command("search", group="Look", klass="look", permissions={WEB_SEARCH}, stream="workspace")
 def search(context: Context, args: Search) -> Reply:
-    """Searches the web by the service of the grove; numbered results, best first."""
+    """Searches the web with the service of the grove; numbered results, best first."""
     service = SearchService.objects.filter(grove=context.tree.grove_id).first()
     if service is None:
         raise CommandError(
@@ -78,8 +78,9 @@ def search(context: Context, args: Search) -> Reply:
 
 
 def unusable(actor: Actor) -> frozenset[str]:
-    """The verbs that nobody can use in the actor's grove for now, whatever they may: `search`
-    where no service is set. One query; none for who may not search anyway."""
+    """The verbs that nobody can use in the actor's grove at the moment, whatever their
+    permissions: `search` if no service is set. One query; none for actors who may not search
+    anyway."""
     if WEB_SEARCH not in actor.permissions:
         return frozenset()
     is_set = SearchService.objects.filter(grove=actor.grove).exists()
@@ -111,7 +112,7 @@ def _demand_words(args: Search) -> None:
 
 
 def _reserve(payer: Participant, price: int) -> None:
-    """Takes the price of a search from the day's money. LIMIT_EXCEEDED where it is used up."""
+    """Reserves the price of a search from the day's money. LIMIT_EXCEEDED if it is used up."""
     if not price:
         return
     money.lock(payer, today())
@@ -131,12 +132,12 @@ def _pay(payer: Participant, nano: int, day: Any = None) -> None:
     rows.update(spent=F("spent") + nano)
 
 
-# The worker's half.
+# The part that a worker runs.
 
 
 def begun(uid: str) -> tuple[WebSearch, SearchService] | None:
-    """A queued search, which is running now, with the service to ask; None where another worker
-    has it. One whose service was removed meanwhile has ended."""
+    """A queued search, now running, with the service to ask; None if another worker has it. A
+    search whose service was removed in the meantime ends."""
     waiting = WebSearch.objects.filter(uid=uid, status="queued")
     if not waiting.update(status="running", begun_at=timezone.now()):
         return None
@@ -163,7 +164,7 @@ def url_of(service: SearchService) -> str:
 
 
 def numbered(row: WebSearch, hits: Sequence[tuple[str, str, str]], by: str) -> str:
-    """The answer of a search: `1. title`, the address and an excerpt below. `hits` are (title,
+    """The text of the results: `1. title`, the address and an excerpt below. `hits` are (title,
     address, excerpt)."""
     what = excerpt(str(row.asks["query"]))
     if not hits:
@@ -180,14 +181,14 @@ def _error(code: str, message: str, hint: str, *, retryable: bool = False) -> di
 
 
 def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> None:
-    """Gives the step of a search its answer or its error, once, writes the event of it, and lets a
-    turn that waits go on. What failed costs nothing."""
+    """Stores the answer or error of a search in its step (once), writes the event, and resumes a
+    turn that waits for it. A failed search costs nothing."""
     going = WebSearch.objects.filter(uid=uid, ended_at=None)
     with transaction.atomic():
         found = going.select_related("workspace").first()
         if found is None:
             return
-        # Locked in the order in which lines lock them: the workspace, then money, then the stream.
+        # Locks in the same order as lines do: the workspace, then money, then the stream.
         workspace = node_writer.locked(found.workspace)
         row = going.select_for_update(of=("self",)).select_related("payer").first()
         if row is None:
@@ -197,7 +198,7 @@ def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> N
             step.update(message=text)
         else:
             step.update(outcome=error["code"], message=error["message"], hint=error["hint"])
-            # A line that failed has no result to look at.
+            # A failed line has no result.
             Window.objects.filter(workspace=row.workspace_id, number=row.seq).update(is_closed=True)
             if row.spent:
                 money.lock(row.payer, row.day)
@@ -211,7 +212,7 @@ def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> N
 
 
 def sweep() -> int:
-    """Sends what is still queued again, and ends what lost its worker; how many."""
+    """Queues forgotten searches again, and ends those whose worker was lost; returns how many."""
     now, found = timezone.now(), 0
     rows = WebSearch.objects.filter(ended_at=None, created_at__lt=now - FORGOTTEN).order_by()
     for uid, status, begun_at in rows.values_list("uid", "status", "begun_at"):
@@ -233,7 +234,7 @@ def open_in(turn_uid: str) -> bool:
 
 
 def of_step(step: Step) -> WebSearch | None:
-    """The search that a step asked for."""
+    """The search of a step, or None."""
     return WebSearch.objects.filter(workspace=step.workspace_id, seq=step.seq).first()
 
 
@@ -241,8 +242,8 @@ def of_step(step: Step) -> WebSearch | None:
 
 
 class NewService(Args):
-    """The kind of a service, its address (empty: the kind's own), its key (None: the one that is
-    stored for the same address), whether a private address is allowed, and what a search costs."""
+    """The kind of a service, its address (empty: the kind's own), its key (None: the stored one of
+    the same address), whether a private address is allowed, and the price of a search."""
 
     kind: str
     base_url: str = ""
@@ -252,17 +253,17 @@ class NewService(Args):
 
 
 class NoService(Args):
-    """Nothing: there is one at most."""
+    """No arguments: a grove has at most one service."""
 
 
 def set_service(actor: Actor, args: NewService) -> SearchService:
-    """Sets the service by which a grove searches the web. For owners."""
+    """Sets the service with which a grove searches the web. For owners."""
     return execute(actor, actor.grove, _set_service, args)
 
 
 @action("set_search_service", stream="grove", role="owner")
 def _set_service(change: Change, args: NewService) -> SearchService:
-    """Sets the service by which a grove searches the web."""
+    """Sets the service with which a grove searches the web."""
     kind = search_service(args.kind)
     if kind is None:
         known = " or ".join(one.name for one in SEARCH_SERVICES)
@@ -295,13 +296,13 @@ def _set_service(change: Change, args: NewService) -> SearchService:
 
 
 def remove_service(actor: Actor) -> None:
-    """Removes the service; searches are unavailable then. For owners."""
+    """Removes the service; searches are then unavailable. For owners."""
     execute(actor, actor.grove, _remove_service, NoService())
 
 
 @action("remove_search_service", stream="grove", role="owner")
 def _remove_service(change: Change, args: NoService) -> None:
-    """Removes the service by which a grove searches the web, with its key."""
+    """Removes the service with which a grove searches the web, and its key."""
     SearchService.objects.filter(grove=change.grove).delete()
     _say(change, None)
 
@@ -314,7 +315,7 @@ def _say(change: Change, service: SearchService | None) -> None:
 
 
 def service_body(service: SearchService) -> dict[str, Any]:
-    """A service as the API gives it: without its key."""
+    """A service as the API shows it, without its key."""
     return {
         "kind": service.kind,
         "base_url": url_of(service),

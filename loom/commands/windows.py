@@ -1,4 +1,5 @@
-"""Windows: what a participant keeps in view (docs/model.md §3), with settings; who may steer it."""
+"""Windows: what a participant keeps in view (docs/model.md §3), their settings, and acting for an
+agent."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -36,11 +37,11 @@ VIEW_GROUPS = ("Look", "Move", "Keep")
 
 LONGEST_LABEL = 200
 
-# The windows of a line: those that are visible, as the line has left them so far.
+# The windows of a line: the visible ones, with what the line has changed so far.
 
 
 def held(context: Context) -> list[Window]:
-    """The visible windows, with what the line has opened and without what it has hidden."""
+    """The visible windows, including those that the line opened and without those it has hidden."""
     if context.shown is None:
         context.shown = list(windows.visible(context.workspace))
     rows = [*context.shown, *(one for one in context.windows if one not in context.shown)]
@@ -48,34 +49,34 @@ def held(context: Context) -> list[Window]:
 
 
 def known(context: Context, window: Window) -> Window:
-    """The same window as the line has it already, if it does."""
+    """The line's own copy of a window if it has changed it, else the window."""
     held(context)
     rows = [*context.windows, *(context.shown or ())]
     return next((one for one in rows if one == window), window)
 
 
 def note_change(context: Context, window: Window) -> Window:
-    """The window, which is stored with the step of the line."""
+    """Marks the window to be stored with the step of the line; returns it."""
     if window not in context.windows:
         context.windows.append(window)
     return window
 
 
 def set_state(context: Context, window: Window, state: State) -> Window:
-    """Gives a window its state, which is stored with the step of the line."""
+    """Sets the state of a window, which is stored with the step of the line; returns it."""
     window.is_visible, window.is_kept = state.is_visible, state.is_kept
     window.is_extended, window.is_closed = state.is_extended, state.is_closed
     return note_change(context, window)
 
 
 def next_step(context: Context) -> int:
-    """The number of the step that the line will have."""
+    """The number of the step that the line will get."""
     return context.workspace.steps_made + 1
 
 
 def new_window(context: Context, **fields: object) -> Window:
-    """A window that the line opens; its number is that of the line's step, and of several those
-    of the steps after it."""
+    """A window that the line opens. Its number is that of the line's step; several windows take
+    the numbers of the steps after it."""
     _demand_room(context)
     opened = sum(one._state.adding for one in context.windows)
     made = Window(
@@ -101,7 +102,7 @@ def _demand_room(context: Context) -> None:
 
 
 def demand_label(label: str) -> str:
-    """The label of a window or stash; INVALID_SYNTAX where it is none."""
+    """The label of a window or stash; INVALID_SYNTAX if it is not valid."""
     if not label.strip() or len(label) > LONGEST_LABEL:
         raise CommandError(
             "INVALID_SYNTAX",
@@ -112,7 +113,7 @@ def demand_label(label: str) -> str:
 
 
 def get_stash(context: Context, label: str) -> Window:
-    """The stash with that label. NOT_FOUND where there is none."""
+    """The stash with that label. NOT_FOUND if there is none."""
     found = windows.stashed(context.workspace).filter(label__iexact=label).first()
     if found is None:
         raise not_found(f'stash:"{label}"', "→ memory stashed lists them")
@@ -125,9 +126,9 @@ def numbered(numbers: Sequence[int]) -> str:
 
 
 def within_limit(context: Context, fresh: Sequence[Window]) -> str:
-    """What the setting `window_lines_max` does to a line that has shown windows: nothing without
-    one; with `evict: lru` the windows that were shown longest ago are hidden, which is said;
-    otherwise LIMIT_EXCEEDED."""
+    """Applies the setting `window_lines_max` to a line that has shown windows; returns a note for
+    its reply. With `evict: lru` the windows that were shown longest ago are hidden; otherwise
+    LIMIT_EXCEEDED."""
     rules = windows.settings_of(context.workspace)
     most = rules["window_lines_max"]
     if not most:
@@ -154,7 +155,7 @@ def within_limit(context: Context, fresh: Sequence[Window]) -> str:
     return f"\n  hidden {numbered(gone)}: more than {most:,} lines"
 
 
-# Windows on lines of a node: they share no line.
+# Windows on lines of a node: no two of them show the same line.
 
 
 def place_window(
@@ -166,9 +167,8 @@ def place_window(
     place: str = "",
     hit: tuple[str, float] | None = None,
 ) -> Window:
-    """The window that shows those lines from now on: one that shows some of them already, one
-    that was hidden and shows just these, or a new one. `hit`: the query whose hit is there, and
-    its score."""
+    """The window that shows those lines: one that already shows some of them, a hidden one that
+    shows exactly these, or a new one. `hit`: the query and score of the hit there."""
     catch_up(context)
     window = _showing(context, source, lines)
     if window is None:
@@ -193,14 +193,14 @@ def place_window(
 
 
 def node_of(window: Window) -> Node | None:
-    """The version of a node whose lines a window shows; None where it shows something else."""
+    """The version of a node whose lines a window shows; None if it shows something else."""
     key = node_values.node_id(window.item_id or 0) if window.kind in windows.LENSES else None
     return lookup.rows().filter(pk=key).first() if key is not None else None
 
 
 def catch_up(context: Context) -> None:
-    """Brings live windows to the version that they show by now, so that they share no line with
-    what is opened."""
+    """Updates live windows to the current version, so that they do not overlap with what is
+    opened."""
     for one in held(context):
         source = windows.seen_by(one) if is_lens(one) and one.is_live else None
         if source is not None:
@@ -209,7 +209,7 @@ def catch_up(context: Context) -> None:
 
 
 def move_window(context: Context, window: Window, source: Source, lines: Lines) -> None:
-    """Makes a window show lines of a version, which it has seen then."""
+    """Makes a window show lines of a version, which then counts as seen."""
     seen = (source.item, source.version, lines.first, lines.last)
     if seen != (window.item_id, window.version_seen, window.first, window.last):
         window.item_id, window.version_seen, window.first, window.last = seen
@@ -217,13 +217,13 @@ def move_window(context: Context, window: Window, source: Source, lines: Lines) 
 
 
 def shows(window: Window, source: Source) -> bool:
-    """Whether a window shows lines of that version as they are."""
+    """Whether a window shows lines of exactly that version."""
     seen = (window.item_id, window.version_seen)
     return is_lens(window) and seen == (source.item, source.version)
 
 
 def _showing(context: Context, source: Source, lines: Lines) -> Window | None:
-    """The window that shows one of the lines already, or hidden just these."""
+    """The visible window that shows one of the lines, or a hidden one that shows exactly these."""
     seen = [one for one in held(context) if shows(one, source)]
     overlapping = [one for one in seen if lines_of(one).overlaps(lines)]
     if overlapping:
@@ -235,11 +235,11 @@ def _showing(context: Context, source: Source, lines: Lines) -> Window | None:
 
 
 def show_window(context: Context, window: Window, *, keep: bool = False) -> None:
-    """Shows a window; what it and other visible ones of the same node both hold is in it alone."""
+    """Shows a window; lines that other visible windows on the node also show move into it."""
     if not window.is_visible:
         _demand_room(context)
     window.shown_step = next_step(context)
-    if window._state.adding:  # of this line: it begins with the turn
+    if window._state.adding:  # new in this line: it begins with the turn
         window.is_kept = window.is_kept or keep
     else:
         set_state(context, window, state_of(window).shown(in_turn=bool(context.turn), keep=keep))
@@ -248,8 +248,8 @@ def show_window(context: Context, window: Window, *, keep: bool = False) -> None
 
 
 def merge_into(context: Context, window: Window) -> None:
-    """Closes the other visible windows on the same version that share a line with a window, which
-    gets their lines."""
+    """Closes the other visible windows on the same version that overlap a window, and gives it
+    their lines."""
     own = Source(window.item_id or 0, window.version_seen, "")
     others = [one for one in held(context) if one is not window and shows(one, own)]
     while found := [one for one in others if lines_of(one).overlaps(lines_of(window))]:
@@ -267,11 +267,11 @@ def merge_into(context: Context, window: Window) -> None:
                 set_state(context, one, state_of(one).closed())
 
 
-# What is linked to what a window shows.
+# Opening linked items.
 
 
 def link_type(word: str) -> str:
-    """A type of links; INVALID_SYNTAX with those there are."""
+    """The link type with that name; INVALID_SYNTAX with the list of types if there is none."""
     kind = word.lower()
     if kind not in link_types.LINK_TYPES:
         raise CommandError(
@@ -285,8 +285,8 @@ def link_type(word: str) -> str:
 def open_linked(
     context: Context, node: Node, kind: str, parent: int, *, most: int, keep: bool = False
 ) -> list[Window]:
-    """Windows on what is linked to a node by one type, opened from the window `parent` (0: from
-    none). LIMIT_EXCEEDED where they would lie too deep."""
+    """Opens windows on what is linked to a node by one type, from the window `parent` (0: from
+    none). LIMIT_EXCEEDED if they would be nested too deep."""
     opened: list[Window] = []
     for link in links_of(context.actor, node):
         source = _linked(context, link) if link.type == kind else None
@@ -301,7 +301,7 @@ def open_linked(
 
 
 def _linked(context: Context, link: Seen) -> Source | None:
-    """What a link leads to, where that has a text that a window can show whole."""
+    """The target of a link, if it has a text that a window can show whole."""
     if link.document_uid and READ_DOCUMENTS in context.actor.permissions:
         shown = text_of(get_document(context, Ref("document", id=link.document_uid)))
         is_short = total_of(shown.text) <= LARGE
@@ -317,8 +317,8 @@ def _parents(context: Context, number: int) -> dict[int, int]:
 
 
 def demand_depth(context: Context, parent: int) -> None:
-    """LIMIT_EXCEEDED where a window that is opened from the window `parent` (0: from none) would
-    lie deeper than the budget of the turn allows, or than MOST_DEEP."""
+    """LIMIT_EXCEEDED if a window opened from the window `parent` (0: from none) would be nested
+    deeper than the budget of the turn, or MOST_DEEP, allows."""
     depth = 1 + depth_in(_parents(context, parent), parent) if parent else 0
     turn = turns().filter(uid=context.turn).first() if context.turn else None
     most = budget_of(turn).depth if turn is not None else MOST_DEEP
@@ -363,9 +363,9 @@ def close_window(context: Context, window: Window) -> None:
     set_state(context, window, state_of(window).closed())
 
 
-def weighed(context: Context) -> str:
+def token_change(context: Context) -> str:
     """`\n  +312 tokens · windows 1,204 tokens`: what the line has changed of what the visible
-    windows take of what is read, and what they all take now; nothing where it changed none."""
+    windows take of what is read, and what they all take now; nothing if it changed none."""
     if not context.windows:
         return ""
     # Windows are stored with the step of the line, so the rows still say what was visible.
@@ -379,8 +379,9 @@ def weighed(context: Context) -> str:
 
 
 def set_settings(actor: Actor, workspace: Workspace, settings: Mapping[str, Any]) -> Workspace:
-    """Changes settings of a workspace, None going back to those of its grove or tree, and writes
-    the event; the workspace. PERMISSION_DENIED for an agent's where the actor may not write."""
+    """Changes settings of a workspace and writes the event; None resets one to that of its grove
+    or tree. Returns the workspace. PERMISSION_DENIED for an agent's workspace if the actor may not
+    write."""
     if workspace.participant_id != actor.participant.pk:
         demand(actor, {WRITE}, "changing the settings of an agent's windows")
     unknown = next((name for name in settings if name not in OF_WORKSPACE), None)
@@ -403,10 +404,9 @@ def set_settings(actor: Actor, workspace: Workspace, settings: Mapping[str, Any]
 
 
 def acting_for(member: Actor, agent: Participant, line: str) -> Actor:
-    """The member acting as the agent, with what both may do; the step will name both.
-
-    PERMISSION_DENIED without the right to write, and for a line that would change more than
-    the agent's view. A line that cannot be read is left to whoever runs it.
+    """The member acting as the agent, with the permissions that both have; the step names both.
+    PERMISSION_DENIED without the right to write, and for a line that would change more than the
+    agent's view. A line that cannot be parsed is accepted here and refused when it runs.
     """
     demand(member, {WRITE}, "a line in an agent's workspace")
     try:

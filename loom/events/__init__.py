@@ -1,1 +1,1 @@
-"""Numbers, stores and announces what happened; decides nothing."""
+"""Numbers, stores and announces events; decides nothing."""

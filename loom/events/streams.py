@@ -1,4 +1,5 @@
-"""Streams: event kinds, the lock and numbering under it, and what is announced after commit."""
+"""Streams: the kinds of events, the lock and the numbering under it, and announcements after
+commit."""
 
 import asyncio
 import atexit
@@ -44,25 +45,23 @@ def access_changed(grove_uid: str, user_id: int) -> None:
     transaction.on_commit(lambda: send(f"grove:{grove_uid}", message))
 
 
-SEND_S = 2.0  # how long one message may take before the broker counts as away
-EXIT_S = 1.0  # how long the process waits at its end for messages that were not sent yet
+SEND_S = 2.0  # seconds that one message may take before the broker counts as down
+EXIT_S = 1.0  # seconds that the process waits at its end for unsent messages
 
 
 def send(stream: str, message: dict[str, Any]) -> None:
-    """Sends a message that is not stored (bell, delta) to the stream's listeners, soon.
-
-    Returns at once; messages go out in the order of the calls. A broker that is down costs
-    the caller nothing and loses only the message: the log holds every event, and each feed
-    looks at its head once a second.
+    """Queues a message that is not stored (bell, delta) for the stream's listeners. Returns
+    immediately; messages are sent in the order of the calls. If the broker is down, only the
+    message is lost, and the caller does not wait: the log has every event, and each feed checks
+    its head once a second.
     """
     _sender.put(stream, message)
 
 
 class _Sender:
-    """Sends messages over the channel layer from one thread with an event loop of its own.
-
-    A layer keeps one connection for each loop. `async_to_sync` begins a loop, and so a
-    connection, with each call (measured: 4 to 5 ms); here both stay open.
+    """Sends messages over the channel layer from one thread with its own event loop. A layer keeps
+    one connection for each loop. `async_to_sync` starts a loop, and so a connection, with each
+    call (measured: 4 to 5 ms); here both stay open.
     """
 
     def __init__(self) -> None:
@@ -70,7 +69,7 @@ class _Sender:
         os.register_at_fork(after_in_child=self.reset)
 
     def reset(self) -> None:
-        """Begins again, as a forked process must: threads do not survive a fork."""
+        """Starts over in a forked process, because threads do not survive a fork."""
         self._starting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._working: asyncio.Task[None] | None = None
@@ -115,7 +114,8 @@ class _Sender:
                 self._waiting.task_done()
 
     def _drop_waiting(self) -> None:
-        """Drops what piled up behind a failure: it is out of date once the broker is back."""
+        """Drops messages that piled up during a failure: they are outdated when the broker is
+        back."""
         while not self._waiting.empty():
             self._waiting.get_nowait()
             self._waiting.task_done()
@@ -125,7 +125,7 @@ _sender = _Sender()
 
 
 def flush(seconds: float = EXIT_S) -> bool:
-    """Waits until what `send` has been given is sent or dropped; False if time ran out."""
+    """Waits until all messages given to `send` are sent or dropped; False if time ran out."""
     return _sender.flush(seconds)
 
 
@@ -149,8 +149,8 @@ async def send_async(stream: str, message: dict[str, Any]) -> None:
 async def listen(
     names: Iterable[str], hear: Callable[[dict[str, Any]], None], subscribed: asyncio.Event
 ) -> None:
-    """Gives `hear` every message to these streams, until it is cancelled; joins their groups again
-    where the broker was lost. `subscribed` is set once they are joined."""
+    """Calls `hear` with every message to these streams until it is cancelled; joins their groups
+    again after the connection to the broker was lost. `subscribed` is set once they are joined."""
     groups = sorted({group_of(name) for name in names})
     while True:
         try:
@@ -168,14 +168,14 @@ async def listen(
             await asyncio.sleep(1)
 
 
-# Tasks for the worker: sent by name after commit, so that a rollback sends none.
+# Tasks for the worker, sent by name after commit, so that a rollback sends none.
 
 
 jobs_log = logging.getLogger("heddle.jobs")
 
 
 def enqueue(task: str, args: Sequence[Any], *, queue: str) -> None:
-    """Sends the task after commit. A broker that is down loses nothing: the row's status is
+    """Sends the task after commit. If the broker is down nothing is lost: the row's status is
     queued, and the sweeper sends it again."""
     transaction.on_commit(lambda: _send(task, args, queue))
 
@@ -187,14 +187,14 @@ def _send(task: str, args: Sequence[Any], queue: str) -> None:
         jobs_log.warning("could not enqueue %s, the sweeper will: %s", task, error)
 
 
-# The list of lanes in which generations wait for a worker. A first word waits for it: a task of
-# Celery takes 2.5 ms from commit until a thread of the worker runs it, this 0.5 (measured).
+# The list of lanes in which generations wait for a worker. The first word waits for it: a Celery
+# task takes 2.5 ms from commit until a thread of the worker runs it, this 0.5 ms (measured).
 LANES = "heddle:lanes"
 
 
 def hand_over(lane: str) -> None:
-    """Has one worker begin, after commit, what may begin in a lane. The rows are the truth: what
-    is lost on the way, the sweeper hands over again."""
+    """After commit, notifies one worker to begin what may begin in a lane. The rows are
+    authoritative: if the notification is lost, the sweeper repeats it."""
     transaction.on_commit(lambda: _push(lane))
 
 
@@ -210,17 +210,17 @@ def _list(url: str) -> redis.Redis:
     return redis.Redis.from_url(url, socket_timeout=SEND_S, socket_connect_timeout=SEND_S)
 
 
-# Who has which stream open now, for lists of trees: each live feed reports it, the cache keeps
-# it for a short time. No permission depends on it; without the broker nobody is listed.
+# Who has which stream open now, for lists of trees: each live feed reports it, and the cache keeps
+# it for a short time. No permission depends on it; without the broker the lists are empty.
 
 
 present_log = logging.getLogger("heddle.present")
 
-KEPT_S = 50  # a feed reports again sooner than that
+KEPT_S = 50  # seconds; feeds report more often than that
 
 
 def set_present(stream: str, participants: Iterable[str]) -> None:
-    """Notes the uids of all participants who have the stream open, in whatever process."""
+    """Stores the uids of all participants who have the stream open, in any process."""
     here = sorted(set(participants))
     try:
         if here:
@@ -232,7 +232,7 @@ def set_present(stream: str, participants: Iterable[str]) -> None:
 
 
 def present(streams: Iterable[str]) -> dict[str, list[str]]:
-    """The uids of those who have each stream open; a stream that nobody has open is left out."""
+    """The uids of those who have each stream open; streams that nobody has open are left out."""
     keys = {_key(stream): stream for stream in streams}
     try:
         found = django_cache.get_many(list(keys))
@@ -246,12 +246,12 @@ def _key(stream: str) -> str:
     return f"present:{stream}"
 
 
-LEFT_S = 60.0  # for so long it is kept who went away
+LEFT_S = 60.0  # seconds for which it is stored who left
 
 
 def tell_places(stream: str, places: Mapping[str, str]) -> None:
-    """Stores at which node (local id) the pages of each participant are, by uid, and when
-    those who are missing now were last seen. Replaces what was stored before."""
+    """Stores the node (local id) on the pages of each participant, by uid, and when those who have
+    left since were last seen. Replaces what was stored before."""
     try:
         before, left = _places(stream)
         now = time.time()
@@ -263,8 +263,8 @@ def tell_places(stream: str, places: Mapping[str, str]) -> None:
 
 
 def places(stream: str) -> tuple[dict[str, str], dict[str, float]]:
-    """(the node of each participant who has a page open, by uid; when those who went away in
-    the last minute did, in seconds since 1970)."""
+    """(the node of each participant who has a page open, by uid; when those who left in the last
+    minute did so, in seconds since 1970)."""
     try:
         return _places(stream)
     except Exception as error:
@@ -304,7 +304,7 @@ KINDS: dict[str, frozenset[str]] = {
 
 
 T = TypeVar("T")
-PATIENCE_S = 30.0  # each try waits 20 s for the database already
+PATIENCE_S = 30.0  # seconds; each attempt already waits 20 s for the database
 RETRY_S = 0.1
 
 
@@ -315,11 +315,9 @@ def name_of(item: Tree | Grove | Workspace) -> str:
 
 @dataclass
 class Writer:
-    """A locked stream. Events appended here are numbered at once and written by `flush`; in a
-    dry run the stream is not locked, and nobody needs the payloads.
-
-    `nodes` are those that were added under this lock, and `texts` those of documents, so that a
-    step can name what they hold.
+    """A locked stream. Events appended here are numbered immediately and written by `flush`; in a
+    dry run the stream is not locked, and payloads are not needed. `nodes` are those added under
+    this lock, and `texts` those of documents, so that a step can name what they store.
     """
 
     stream: Stream
@@ -352,8 +350,8 @@ class Writer:
         return self.stream.head
 
     def ordinals(self, count: int) -> range:
-        """`count` fresh ordinals of nodes of this tree, in order. The size of the tree is not
-        known then, until whoever stores the nodes sets it."""
+        """`count` new ordinals of nodes of this tree, in order. The size of the tree is then
+        unknown until the code that stores the nodes sets it."""
         self.stream.leaves = None
         first = self.stream.items + 1
         self.stream.items += count
@@ -366,16 +364,16 @@ class Writer:
 
     @property
     def size(self) -> tuple[int, int] | None:
-        """The branches and the depth of the tree that are kept; None where they are not."""
+        """The stored branches and depth of the tree; None if they are not stored."""
         leaves, deepest = self.stream.leaves, self.stream.deepest
         return None if leaves is None or deepest is None else (leaves, deepest)
 
     def sized(self, size: tuple[int, int]) -> None:
-        """Keeps the branches and the depth of the tree, once they are other than they were."""
+        """Stores the branches and the depth of the tree if they have changed."""
         self.stream.leaves, self.stream.deepest = size
 
     def rewind(self, seq: int) -> None:
-        """Drops what was appended after `seq`, whose rows were rolled back with a savepoint."""
+        """Drops the events after `seq`, whose rows were rolled back with a savepoint."""
         self._pending = [event for event in self._pending if event.seq <= seq]
         self.seqs = [one for one in self.seqs if one <= seq]
         self.stream.head = seq
@@ -406,8 +404,7 @@ _LOCKED = Prepared(lambda: Stream.objects.select_for_update().filter(name=Given(
 def lock(
     item: Tree | Grove | Workspace, *, actor: str = "", origin: str = "", is_dry: bool = False
 ) -> Writer:
-    """Locks the item's stream until the end of the transaction; not where it is dry.
-
+    """Locks the item's stream until the end of the transaction, unless it is a dry run.
     PostgreSQL: SELECT … FOR UPDATE; SQLite: the transaction is immediate already.
     """
     if not connection.in_atomic_block:
@@ -423,15 +420,14 @@ def lock(
 
 
 def retry_while_busy(write: Callable[[], T]) -> T:
-    """What `write` returns; it is run again where the database was too busy to take it, and
-    nothing was written. Raises CommandError UNAVAILABLE where that
-    lasts for PATIENCE_S."""
+    """Returns what `write` returns; runs it again if the database was too busy and nothing was
+    written. Raises CommandError UNAVAILABLE if that lasts for PATIENCE_S."""
     until = time.monotonic() + PATIENCE_S
     while True:
         try:
             return write()
         except OperationalError as error:
-            # Inside a transaction it is for whoever began it to run it again.
+            # Inside a transaction the code that began it has to run it again.
             if not is_busy(error) or connection.in_atomic_block:
                 raise
             if time.monotonic() >= until:
@@ -445,17 +441,17 @@ def retry_while_busy(write: Callable[[], T]) -> T:
 
 
 def is_busy(error: OperationalError) -> bool:
-    """Whether the database only had no time: SQLite's write lock was held by others, or
-    PostgreSQL ended one of two transactions that waited for each other."""
+    """Whether the error is only temporary: others held SQLite's write lock, or PostgreSQL ended
+    one of two transactions that waited for each other."""
     said = str(error)
     return any(words in said for words in ("database is locked", "deadlock detected"))
 
 
 @contextmanager
 def not_yet_on_disk() -> Iterator[None]:
-    """A transaction that reaches the disk with the next one that does: for what may be lost when
-    the machine loses its power, such as that a worker has taken a row. What is committed after it
-    is never kept without it. A flush takes 2 ms of the time until a first word (measured)."""
+    """A transaction that is written to disk together with the next one; for facts that may be lost
+    in a power failure, such as that a worker has taken a row. Nothing committed after it survives
+    without it. A flush to disk takes 2 ms of the time until the first word (measured)."""
     is_sqlite = connection.vendor == "sqlite" and not connection.in_atomic_block
     try:
         if is_sqlite:
@@ -475,10 +471,10 @@ def _run(sql: str) -> None:
 
 
 def stream_id(name: str) -> int | None:
-    """The row id of a stream; None where nothing happened in it yet."""
+    """The row id of a stream; None if nothing happened in it yet."""
     return Stream.objects.filter(name=name).values_list("id", flat=True).first()
 
 
 def head(name: str) -> int:
-    """The last seq of a stream; 0 where nothing happened yet."""
+    """The last seq of a stream; 0 if nothing happened yet."""
     return Stream.objects.filter(name=name).values_list("head", flat=True).first() or 0

@@ -1,1 +1,1 @@
-"""What a line, a ref or a slice says, from plain text alone. No framework, clock or dice."""
+"""Parsing of lines, refs and slices from plain text. No framework, clock or randomness."""

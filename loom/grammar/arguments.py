@@ -1,4 +1,4 @@
-"""Arguments of a line that say by a mark what they are: options with their values, texts, tags."""
+"""Arguments of a line that a mark identifies: options with their values, texts, tags."""
 
 import math
 import re
@@ -30,7 +30,7 @@ _WINDOW = re.compile(r"#[0-9]+")
 
 
 class MarkedArguments:
-    """What a line says beside the words and refs that stand where its form has them: options,
+    """The arguments of a line other than the words and refs in fixed places of its form: options,
     texts, tags and slices, and what follows a word such as `from`."""
 
     form: Form
@@ -84,7 +84,7 @@ class MarkedArguments:
         self._list = part
 
     def _list_goes_on(self, part: Part, token: Token) -> bool:
-        """Whether the token is still of a list: `from:a7x2 lines:3-9,b3k9` is two refs."""
+        """Whether the token still belongs to a list: `from:a7x2 lines:3-9,b3k9` is two refs."""
         self._list = None
         comma = "," in token.raw
         first = elements(token.raw)[0] if comma else token
@@ -254,7 +254,7 @@ def _place(part: Part, token: Token) -> Place:
 
 
 def demand_values(form: Form, values: Mapping[str, object]) -> None:
-    """Raises ParseError for typed values that no line of this form could have: a number out of its
+    """Raises ParseError for typed values that no line of this form can have: a number out of
     bounds, a ref of another kind, a part without the one that it needs."""
     for part in form.parts:
         value = values.get(part.name, part.absent)

@@ -10,9 +10,9 @@ from loom.grammar.lines import Command, Line, named_line
 from loom.grammar.near_misses import Awaits, Fence, MissReader, is_detail, is_result
 from loom.grammar.refs import ParseError, unread
 
-MAX_COMMANDS = 200  # of one reply are read; each costs up to a few milliseconds
-MAX_LOOKS = 10  # of one batch run
-MAX_INSIDE = 10  # commands inside sentences are searched for the line that they mean
+MAX_COMMANDS = 200  # commands of one reply that are parsed; each costs up to a few milliseconds
+MAX_LOOKS = 10  # look commands of one batch that run
+MAX_INSIDE = 10  # commands inside sentences for which a line is suggested
 TO_THE_END = "! your text ran to the end of the message; close it with ←"
 _BLANKS = " \t\r\n"
 _ESCAPED = re.compile(r"([ \t]{0,2})\\(?=→|->)")
@@ -20,7 +20,7 @@ _ESCAPED = re.compile(r"([ \t]{0,2})\\(?=→|->)")
 
 @dataclass(frozen=True)
 class Prose:
-    """Text between batches, its escaped arrows read. It lies from `start` to `end`; `near`
+    """Text between batches, with its escaped arrows unescaped. It spans `start` to `end`; `near`
     are the near misses in it, which stay text."""
 
     text: str
@@ -31,8 +31,8 @@ class Prose:
 
 @dataclass(frozen=True)
 class Batch:
-    """Commands that follow each other. `closed` says that a line which is none follows, so that
-    no more can be added while the reply still comes in."""
+    """Consecutive commands. `closed` says that another kind of line follows, so that nothing can
+    be added while the reply is still arriving."""
 
     commands: tuple[Command, ...]
     start: int
@@ -50,10 +50,9 @@ def segments_of(
     *,
     finished: bool,
 ) -> tuple[Segment, ...]:
-    """The reply in order: what its segments span is the whole text, without gap or overlap.
-
-    `finished` says that the model ended it: then its end closes the last line and block.
-    Otherwise what lies open at the end is not run. Nothing is raised.
+    """The reply in order: its segments cover the whole text, without gap or overlap. `finished`
+    says that the model ended it: then its end closes the last line and block. Otherwise a command
+    that is still open at the end is not run. Raises nothing.
     """
     return _Parting(text, Verbs(forms, aliases), finished).segments()
 
@@ -98,7 +97,7 @@ def _without_blank_lines(text: str) -> str:
 
 @dataclass
 class _Waiting:
-    """Where a command stood that could not be read and may go on in the lines below it."""
+    """The place of a command that could not be parsed and may continue in the lines below it."""
 
     at: int
     commands: int
@@ -107,11 +106,11 @@ class _Waiting:
 
 
 class Growing:
-    """A reply that still comes in, line by line: says when its first batch with a line for
-    which `looks` is true has ended, as `segments_of` would of the text so far.
+    """A reply that is still arriving, line by line: reports when its first batch with a line for
+    which `looks` is true has ended, with the same result as `segments_of` of the text so far.
 
-    Each line is read once. A command that cannot be read waits for what may end it; when
-    that comes, what was made of the lines between is dropped.
+    Each line is parsed once. A command that cannot be parsed waits for the line that may end it;
+    once that arrives, the results for the lines in between are dropped.
     """
 
     def __init__(self, verbs: Verbs, looks: Callable[[Line], bool]) -> None:
@@ -147,8 +146,8 @@ class Growing:
             self._fence = opens(line)
 
     def ends_with(self, rest: str) -> bool:
-        """Whether the batch has ended, where the reply goes on with a line of which only
-        `rest` has come."""
+        """Whether the batch has ended if the reply continues with a line of which only `rest` has
+        arrived."""
         if self.has_ended or not (self._in_batch and self._has_look) or self._block is not None:
             return self.has_ended
         return (
@@ -160,7 +159,7 @@ class Growing:
         )
 
     def _begin(self) -> None:
-        """A command or what looks like one has come: the batch begins or goes on."""
+        """A command, or something like one, has arrived: the batch begins or continues."""
         self._has_look = self._in_batch and self._has_look
         self._in_batch, self._in_result = True, False
 
@@ -169,8 +168,8 @@ class Growing:
         self._in_batch = self._in_result = False
 
     def _goes_on(self, line: str) -> bool:
-        """Whether a line that is no command leaves the batch open: a blank one, or what looks
-        like an answer."""
+        """Whether a line that is not a command leaves the batch open: a blank one, or one that
+        looks like an answer."""
         if not line.strip(" \t\r"):
             self._in_result = False
             return True
@@ -223,7 +222,8 @@ class Growing:
         return kind if kind in self._waiting else None
 
     def _ends_lost(self, line: str, *, closes: bool) -> bool:
-        """Whether the line ends a command that could not be read: all between was its text."""
+        """Whether the line ends a command that could not be parsed: all lines in between were its
+        text."""
         kind = self._waits_for(line, closes=closes)
         if kind is None:
             return False
@@ -235,7 +235,7 @@ class Growing:
 
 
 class _Parting(MissReader):
-    """The lines of a reply, taken from the first to the last."""
+    """The lines of a reply, read from first to last."""
 
     def __init__(self, text: str, verbs: Verbs, finished: bool) -> None:
         super().__init__(verbs)
@@ -250,8 +250,8 @@ class _Parting(MissReader):
         self.closers = [at for at, line in enumerate(self.lines) if CLOSER.fullmatch(line)]
         self.quotes = [at for at, line in enumerate(self.lines) if '"' in line]
         self.found: list[Segment] = []
-        self.near: list[Command] = []  # of the prose that is being gathered
-        self.known: dict[int, tuple[Command, int] | None] = {}  # of lines that look like commands
+        self.near: list[Command] = []  # near misses of the current prose
+        self.known: dict[int, tuple[Command, int] | None] = {}  # cached near misses
         self.at = 0
 
     def segments(self) -> tuple[Segment, ...]:
@@ -302,7 +302,7 @@ class _Parting(MissReader):
     # near misses
 
     def _note_near(self, line: str, *, is_code: bool) -> None:
-        """Keeps the near miss that a line of prose is or holds."""
+        """Records the near miss that a line of prose is or contains."""
         found = None if is_code else self._like_here()
         if found is not None:
             self.near.append(found[0])
@@ -326,14 +326,14 @@ class _Parting(MissReader):
         return Command(text, bad=unread("", "write it"))
 
     def _begins_batch(self) -> bool:
-        """Whether the line in turn looks like a command and stands for one: a look, which
+        """Whether the current line only looks like a command and counts as one: a look, which
         runs, or one whose text below it must not run in its place."""
         found = self._like_here()
         return found is not None and (found[0].line is not None or found[1] > self.at + 1)
 
     def _like_here(self) -> tuple[Command, int] | None:
-        """What the line in turn is that looks like a command, and the line after it. Each
-        line is examined once."""
+        """The command that the current line looks like, and the next line. Each line is examined
+        once."""
         if self.at in self.known:
             return self.known[self.at]
         line = self.lines[self.at]
@@ -354,8 +354,8 @@ class _Parting(MissReader):
     # batches
 
     def _add_batch(self) -> None:
-        """All commands up to the next line that is none; blank lines between belong to them,
-        those after the last to the prose, and what looks like an answer to nobody."""
+        """Adds all commands up to the next other line. Blank lines between them belong to the
+        batch, those after the last to the prose, and what looks like an answer is dropped."""
         start, commands = self._offset(self.at), list[Command]()
         end = self.at
         in_result = False
@@ -382,13 +382,13 @@ class _Parting(MissReader):
         self.found.append(Batch(tuple(commands), start, self._offset(end), closed))
 
     def _undecided(self, at: int) -> bool:
-        """Whether the last line of a reply still coming in may yet become a command."""
+        """Whether the last line of an arriving reply may still become a command."""
         if self.finished or at < len(self.lines) - 1:
             return False
         return self.may_become_command(self.lines[at])
 
     def _commands(self) -> list[Command]:
-        """The commands that begin at the line in turn; moves behind their block."""
+        """The commands that begin at the current line; moves behind their block."""
         first = self.at
         line = self.lines[first]
         self.at += 1
@@ -421,8 +421,8 @@ class _Parting(MissReader):
         return replace(self.read(below, first + 1), text=text, note=TO_THE_END)
 
     def _is_one_paragraph(self, first: int) -> bool:
-        """Whether all lines from one on are surely one text: one paragraph without a line
-        that looks like a command, and without a fence that closes before the end."""
+        """Whether all lines from one on are certainly one text: one paragraph without a line that
+        looks like a command, and without a fence that closes before the end."""
         lines = self.lines[first:]
         while lines and not lines[-1].strip():
             lines.pop()
@@ -455,7 +455,7 @@ class _Parting(MissReader):
         return Command(text, bad=named_line(bad, text, first + 1), number=first + 1)
 
     def _end_of_lost(self, first: int, line: str) -> int:
-        """Where the text of a command that cannot be read ends."""
+        """Where the text of a command that cannot be parsed ends."""
         awaited = self.awaited(line)
         places = {"quote": self.quotes, "closer": self.closers, None: []}[awaited]
         end = self._next(places, first + 1)

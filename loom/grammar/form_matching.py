@@ -19,8 +19,8 @@ from loom.grammar.synonyms import (
     Frame,
 )
 
-# The words after a verb, put where a form has them: a line for the canonical reader, or nothing
-# where a word has no place.
+# Puts the words after a verb where a form has them: the result is a line for the canonical reader,
+# or nothing if a word has no place.
 
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
@@ -35,7 +35,7 @@ _SLICES = {
 }
 
 
-# One wording for another in lines of one verb, tried in order.
+# Replacements of wordings in lines of one verb, tried in order.
 SWAPPED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "view": (
         ("with all its annotations", "with-annotations"),
@@ -138,7 +138,7 @@ _REF = re.compile(
     rf"(?:{_LOCAL}'?|\[{_LOCAL}'?\]|{_LOCAL}-{_LOCAL}|#[0-9]+|t[0-9]+|here|root|parent|focus)"
 )
 _NAME = re.compile(r"(?!(?:not|no|the|an?|any|all|another|my|me)$)[a-z][a-z0-9]+")
-_TURN = re.compile(r"(?=[a-z]*[0-9])[a-z0-9]{4,}")  # has a digit, as no word does
+_TURN = re.compile(r"(?=[a-z]*[0-9])[a-z0-9]{4,}")  # has a digit, unlike any word
 _PLACE = re.compile(rf"(?:{_LOCAL}|here|parent|root)")
 _PREFIXED = re.compile(
     r"(?:doc|tree|branch|node|stash|trail|agent|augment|pipe|turn|step):.+", re.DOTALL
@@ -146,8 +146,8 @@ _PREFIXED = re.compile(
 
 
 def fit(form: Form, frame: Frame, rest: list[str], verbs: Verbs) -> str | None:
-    """The line of this form that the words are, every word having a place or a rule that
-    drops it; None where one has none. The canonical reader has still to read it."""
+    """The line of this form for the words, if every word has a place or a rule that drops it; else
+    None. The canonical reader still has to parse it."""
     for phrase, new in _SWAPS.get(form.verb, ()):
         rest = swap(rest, phrase, new)
     fitting = _Fitting(form, [*frame.before, *rest], verbs)
@@ -158,7 +158,7 @@ def fit(form: Form, frame: Frame, rest: list[str], verbs: Verbs) -> str | None:
 
 
 class _Fitting:
-    """Words taken from left to right, each into the pile that it is printed with."""
+    """Words taken from left to right, each added to the pieces that it is printed with."""
 
     def __init__(self, form: Form, words: list[str], verbs: Verbs) -> None:
         self.form = form
@@ -177,8 +177,8 @@ class _Fitting:
         self._dropped = DROPPED.get(form.verb, frozenset())
 
     def has(self, need: str) -> bool:
-        """Whether the kind of argument is here without which the phrase means less."""
-        if need == "text":  # a block may hold it, which the canonical reader then demands
+        """Whether there is an argument of the kind that the phrase requires."""
+        if need == "text":  # a block may contain it, which the canonical reader checks
             quoted = bool(self.texts) or any('"' in one for one in self.others)
             return quoted or self.plan.block is not None
         piles = {"type": self.types, "tag": self.tags}
@@ -197,7 +197,7 @@ class _Fitting:
         return " ".join([self.form.verb, *middle, *self.tags, *self.types, *self.others])
 
     def take(self) -> bool:
-        """One word, or several that belong together; False where it has no place."""
+        """One word, or several that belong together; False if it has no place."""
         word = self.words[self.at] = self._keyed(self.words[self.at])
         if '"' in word or ":" in word or word[:1] in "#§":
             return self._take_marked(word)
@@ -219,7 +219,7 @@ class _Fitting:
         return True
 
     def _after(self, more: frozenset[str] = frozenset()) -> int:
-        """The place of the next word that says something."""
+        """The place of the next meaningful word."""
         at = self.at + 1
         while at < len(self.words) and (self.words[at] in NOISE or self.words[at] in more):
             at += 1
@@ -391,7 +391,7 @@ class _Fitting:
         return self._step(self.refs, f"{self._leads.pop(0)} {word}")
 
     def _drops(self, word: str) -> bool:
-        """Passes over a word that says nothing in this verb's lines."""
+        """Skips a word that has no meaning in this verb's lines."""
         if word not in NOISE and word not in self._dropped:
             return False
         self.counted = self.counted or word in COUNTED
@@ -429,7 +429,7 @@ def _number(word: str) -> str:
 
 def swap(words: list[str], old: Sequence[str], new: Sequence[str]) -> list[str]:
     """The words with every run of `old` replaced by `new`."""
-    if old[0] not in words:  # so it is nearly always
+    if old[0] not in words:  # the usual case
         return words
     old, at = list(old), 0
     while at + len(old) <= len(words):
@@ -452,6 +452,6 @@ def is_place(word: str) -> bool:
 
 
 def is_ref(word: str) -> bool:
-    """Whether a word is a reference by its form alone: more narrow than where a ref must
-    stand, so that no common word is taken for an id."""
+    """Whether a word is a reference by its form alone. Stricter than where a ref is required, so
+    that no common word is taken for an id."""
     return _REF.fullmatch(word.lower()) is not None or _PREFIXED.fullmatch(word) is not None

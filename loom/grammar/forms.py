@@ -1,5 +1,5 @@
-"""How commands are written: verbs, the forms of each, the parts that a line has filled of one, and
-the canonical line that it makes of them."""
+"""How commands are written: verbs, their forms, the parts of a form that a line has filled, and
+the canonical line."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -71,7 +71,7 @@ class Part:
     shown: str = ""
 
     def takes(self, kind: str) -> bool:
-        """Whether a ref of this kind may be in the part."""
+        """Whether a ref of this kind is allowed in the part."""
         return kind not in self.but and (not self.refs or kind in self.refs)
 
     @property
@@ -81,13 +81,13 @@ class Part:
 
     @property
     def absent(self) -> object:
-        """The value where the part is left out; it is not printed."""
+        """The value if the part is left out; it is not printed."""
         return False if self.kind == "flag" and self.default is None else self.default
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A form sorted by how its parts are found on a line."""
+    """The parts of a form, sorted by how they are found on a line."""
 
     options: dict[str, Part]
     words: dict[str, Part]
@@ -200,17 +200,17 @@ def _value(part: Part) -> str:
     return f"{text}={part.default}" if part.value == "word" and part.default else text
 
 
-# The verbs that are known, and how a line begins with one.
+# The known verbs, and how a line begins with one.
 
 
 class Verbs(NamedTuple):
-    """The verbs that are known, each with its forms, and other words for them."""
+    """The known verbs, each with its forms, and their aliases."""
 
     forms: Mapping[str, Sequence[Form]]
     aliases: Mapping[str, str]
 
     def verb_of(self, word: str) -> str | None:
-        """The verb that a word is, or is another word for."""
+        """The verb for a word, which may be an alias; else None."""
         low = word.lower()
         verb = low if low in self.forms else self.aliases.get(low)
         return verb if verb in self.forms else None
@@ -257,7 +257,7 @@ class Filling:
         self._next = 0  # the first part in order that may still be filled
 
     def reach(self, fits: Callable[[Part], bool]) -> Part | None:
-        """The next part in order that fits; what must come before it is not passed over."""
+        """The next part in order that fits; required parts before it are not skipped."""
         for part in self.plan.order[self._next :]:
             if fits(part):
                 return part
@@ -266,7 +266,7 @@ class Filling:
         return None
 
     def place(self, kinds: tuple[str, ...], value: str) -> bool:
-        """Gives a text to the next part of one of these kinds; False where there is none."""
+        """Gives a text to the next part of one of these kinds; False if there is none."""
         part = self.reach(lambda part: part.kind in kinds)
         if part is None:
             return False
@@ -278,21 +278,20 @@ class Filling:
         return True
 
     def fill(self, part: Part) -> None:
-        """Marks a part of the order as given; one that takes several may be given again."""
+        """Marks a part in order as given; one that takes several values may be given again."""
         self.given.add(part.name)
         self._next = self.plan.order.index(part) + (part.name not in self.plan.many)
 
     def claim(self, part: Part, written: str) -> None:
-        """Marks an option, word or led part as given. Raises ParseError the second time."""
+        """Marks an option, word or led part as given. Raises ParseError if it already was."""
         if part.name in self.given:
             also = f" of {'|'.join(part.choices)}" if part.kind == "choice" else ""
             raise unread(f"{short(written)} is given twice.", f"give one{also}")
         self.given.add(part.name)
 
     def settle(self) -> bool:
-        """At the end of the line: whether the content is still missing and must be a block.
-
-        Raises ParseError where anything else is missing.
+        """At the end of the line: whether the content is still missing and must be a block. Raises
+        ParseError if anything else is missing.
         """
         self.values.update({name: tuple(texts) for name, texts in self._several.items()})
         wants_block = False
@@ -347,7 +346,7 @@ class Gathered:
         self._pending: list[Slice | Ref] = []  # slices and trees that come before any ref
 
     def add(self, part: Part, ref: Ref) -> None:
-        """Keeps a ref as (one of) the value of a part."""
+        """Adds a ref to the value of a part."""
         if not allows(part, ref):
             raise misread(
                 f"{short(print_ref(ref))} can't be used here.", f"this takes {wanted(part)}"
@@ -355,7 +354,7 @@ class Gathered:
         self._refs.append((part, ref))
 
     def attach(self, extra: Slice | Ref) -> None:
-        """Gives the last ref its slice or its tree; before any ref, the only one gets it."""
+        """Attaches a slice or a tree to the last ref; before any ref, to the only one."""
         if not self._refs:
             self._pending.append(extra)
             return
@@ -364,8 +363,8 @@ class Gathered:
         self._refs[-1] = (part, joined)
 
     def goes_on(self, token: Token) -> bool:
-        """Whether a token belongs to the last ref, which it then has changed: a slice, or
-        the node of a tree."""
+        """Whether a token belonged to the last ref, and was added to it: a slice, or the node of a
+        tree."""
         last = self._refs[-1][1]
         if last.kind == "tree" and continues_tree(token):
             self._refs[-1] = (self._refs[-1][0], in_tree(demand_ref(token), last))
@@ -376,7 +375,7 @@ class Gathered:
         return extra is not None
 
     def settle(self) -> None:
-        """At the end of the line: a slice before the only ref belongs to that."""
+        """At the end of the line: attaches a slice that came before the only ref."""
         if self._pending and len(self._refs) != 1:
             first = self._pending[0]
             shown = print_slice(first) if isinstance(first, Slice) else f"in {print_ref(first)}"
@@ -414,7 +413,7 @@ def wanted(part: Part) -> str:
     )
 
 
-# How a line is written: the one form of it that is stored, and read back.
+# The canonical form of a line, which is stored and can be parsed again.
 
 CLOSER = re.compile(r"^←[ \t\r]*+$", re.MULTILINE)
 LONG = 120  # characters of content that still fit in a quote

@@ -1,7 +1,7 @@
-"""A grammar in GBNF, as llama.cpp takes it: what a model may write, prose or whole lines.
+"""A GBNF grammar for llama.cpp: what a model may write, prose or whole lines.
 
-Made from the forms that an agent may use, so that even a small model writes only lines that
-are read. It is narrower than the reader: one wording each, the canonical one.
+It is made from the forms that an agent may use, so that even a small model writes only lines that
+can be parsed. It is stricter than the parser: one wording for each form, the canonical one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from loom.grammar.forms import Form, Part
 from loom.grammar.refs import quote as quoted
 
-_FEW = 60  # whole numbers up to this many are named one by one
+_FEW = 60  # whole numbers are listed one by one up to this many
 _MANY = 3  # further values where a part takes several
 _SHARED = (
     r"blanks ::= [ \t]*",
@@ -53,8 +53,8 @@ _PLACES = ("node", "here", "parent", "root")
 
 @dataclass(frozen=True)
 class Known:
-    """What there is to name, where it is known: local ids, types of links and lists, names
-    of agents. What is left empty is written in its general shape (a type is left out)."""
+    """Names that are known: local ids, types of links and lists, names of agents. Empty ones are
+    written in their general shape (a type is left out)."""
 
     nodes: Sequence[str] = ()
     types: Sequence[str] = ()
@@ -62,9 +62,9 @@ class Known:
 
 
 def grammar_of(forms: Iterable[Form], known: Known | None = None, *, acts: bool = False) -> str:
-    """The grammar of whole replies: prose and lines of these forms. With `acts` a reply is
-    one line about a node, its text in quotes. Every line that it makes is read as the form it
-    was made of."""
+    """The grammar of whole replies: prose and lines of these forms. With `acts` a reply is one
+    line about a node, with its text in quotes. Every line that it produces is parsed as the form
+    that it was made from."""
     known = known or Known()
     every = tuple(forms)
     verbs = tuple(dict.fromkeys(form.verb for form in every))
@@ -117,7 +117,7 @@ class _Lines:
         self.inner = {part.needs: part for part in form.parts if part.needs}
 
     def rule(self) -> str:
-        """The verb and its parts; a text also as a block, which then ends the line."""
+        """The verb and its parts; a text may also be a block, which then ends the line."""
         parts = [part for part in self.form.parts if not part.needs]
         pieces = [self._piece(part, as_block=False) for part in parts]
         line = " ".join([literal(self.form.verb), *(one for one in pieces if one)])
@@ -130,7 +130,7 @@ class _Lines:
         )
 
     def _piece(self, part: Part, *, as_block: bool) -> str:
-        """A blank and the part, in brackets where it may be left out; "" without it."""
+        """A blank and the part, in brackets if it is optional; "" without it."""
         if part.kind == "content" and as_block:
             return literal(f" {part.lead}") if part.lead else ""
         said = self._said(part)

@@ -1,5 +1,5 @@
-"""A line of a reply read by the forms of its verb: the command that it is, in whatever words, or
-what it looks like."""
+"""One line of a reply, parsed with the forms of its verb: its command in any wording, or a near
+miss."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -31,15 +31,15 @@ from loom.grammar.synonyms import CHANGING, LOOKS, ONE_BY_ONE, OTHER_TYPES, TYPE
 from loom.grammar.wording import no_reading, several_readings, variants
 
 MAX_LINE_BYTES = 64 * 1024
-NODE = "node:"  # printed before an id without a digit, which may be no id but a word
+NODE = "node:"  # printed before an id without a digit, which would otherwise be taken for a word
 
 
-# One line read by one form: each token finds its part, or the reason why it does not.
+# One line parsed with one form: each token gets a part, or a reason why there is none.
 
 
 @dataclass(frozen=True)
 class Line:
-    """One command: its verb, which of the verb's forms, a value for every part."""
+    """One command: its verb, the form that was used, and a value for every part."""
 
     verb: str
     form: int
@@ -65,7 +65,7 @@ class Reading(MarkedArguments):
         self._list: Part | None = None  # an option's list that the next token may go on
 
     def values(self) -> dict[str, object]:
-        """Every part's value; that of a block is missing, then `wants_block` is set."""
+        """Every part's value; if that of a block is missing, `wants_block` is set."""
         while self.at < len(self.tokens):
             self._take(self.tokens[self.at])
         self._refs.settle()
@@ -108,8 +108,8 @@ class Reading(MarkedArguments):
             self._take_ref(token)
 
     def _takes_as_word(self, token: Token) -> bool:
-        """A TYPE or a free word, where one is allowed; a ref that is allowed there goes first
-        unless the word is a TYPE."""
+        """Takes a TYPE or a free word, if one is allowed; a ref that is allowed there has
+        precedence unless the word is a TYPE."""
         if is_type(token.raw):
             return self._parts.place(("type", "word"), token.raw)
         return (
@@ -136,11 +136,11 @@ class Reading(MarkedArguments):
         return found
 
 
-# The line that the first form of a verb makes of it, with the block below it.
+# The line as parsed by the first form of a verb that can, with the block below it.
 
 
 def canonical_line(body: str, below: str | None, verbs: Verbs) -> Line:
-    """The line as the tables write it. Raises ParseError."""
+    """The line, written as in the tables. Raises ParseError."""
     verb, arguments = verbs.split(body)
     tokens = tokens_of(arguments)
     failures: list[tuple[tuple[bool, int, int], ParseError]] = []
@@ -160,15 +160,16 @@ def canonical_line(body: str, below: str | None, verbs: Verbs) -> Line:
 
 
 def _own_words(form: Form, tokens: Sequence[Token]) -> int:
-    """How many words and options that a form must have are in a line, less those that are not."""
+    """How many of a line's words and options are required by the form, minus those that are not."""
     said = {token.raw.partition(":")[0].lower() for token in tokens}
     own = [part.key if part.kind == "option" else part.lead for part in form.plan.required]
     return sum(1 if word in said else -1 for word in own if word)
 
 
 def _best(failures: list[tuple[tuple[bool, int, int], ParseError]]) -> ParseError:
-    """What to say where no form reads a line: a limit, else what was followed furthest, else the
-    form whose words it has, and of several the last form, which is the common one."""
+    """The error if no form can parse a line: a limit, else of the form that was followed furthest,
+    else of the form whose words the line has; if there are several, of the last form, which is the
+    common one."""
     return max(reversed(failures), key=lambda failure: failure[0])[1]
 
 
@@ -182,7 +183,7 @@ def _demand_size(line: str) -> None:
 
 
 def _with_block(reading: Reading, below: str | None, verbs: Verbs) -> dict[str, object]:
-    """The values of a line together with its block, if it wants one."""
+    """The values of a line together with its block, if it needs one."""
     values = reading.values()
     block = reading.plan.block
     if reading.wants_block and block is not None:
@@ -219,7 +220,7 @@ def _too_much(below: str, verbs: Verbs) -> ParseError:
     )
 
 
-# A line in whatever words.
+# A line in any wording.
 
 
 def read(
@@ -229,12 +230,11 @@ def read(
     *,
     is_whole: bool = True,
 ) -> Line:
-    """The command that `text` is: one line, its arrow optional, its block below it.
-
-    The first form of the verb that reads it counts. Other wordings are read where all that
-    the rules make of them is one line. Raises ParseError: INVALID_SYNTAX, LIMIT_EXCEEDED for a
-    line over 64 KiB (its block not counted) or a number over its maximum, NOT_FOUND for a
-    number that no window, task or step can have.
+    """The command in `text`: one line, with an optional arrow, and its block below it. The first
+    form of the verb that parses it is used. Other wordings are accepted if the rules turn them
+    into exactly one line. Raises ParseError: INVALID_SYNTAX, LIMIT_EXCEEDED for a line over 64 KiB
+    (its block not counted) or a number over its maximum, NOT_FOUND for a number that no window,
+    task or step can have.
     """
     refuse_controls(text)
     line, newline, rest = text.partition("\n")
@@ -262,21 +262,21 @@ def read(
 
 
 def _is_other_type(line: Line) -> bool:
-    """Whether `list` was read with another word for a type: `children`, `ancestors`."""
+    """Whether `list` was parsed with another word for a type: `children`, `ancestors`."""
     kind = str(line.values.get("type", "")).lower() if line.verb == "list" else ""
     return kind in OTHER_TYPES or TYPES.get(kind, kind) != kind
 
 
 def _ends_in_punctuation(line: Line) -> bool:
-    """Whether the type of a link was read with the full stop that ended the line."""
+    """Whether the type of a link was parsed with the full stop at the end of the line."""
     return str(line.values.get("type", "")).endswith((".", ";", "!"))
 
 
 def in_other_words(
     body: str, below: str | None, verbs: Verbs, otherwise: Line | ParseError
 ) -> Line:
-    """The one line that the rules of wording make of a body; where they make none,
-    `otherwise`: why it was not read, or how it was with a common word as an id."""
+    """The one line that the rules of wording make of a body. If they make none, `otherwise`: the
+    error, or the result with a common word as an id."""
     try:
         tiers = variants(body, verbs)
     except ParseError as bad:
@@ -291,8 +291,8 @@ def in_other_words(
 
 
 def _only_reading(wordings: list[str], below: str | None, verbs: Verbs) -> Line | None:
-    """The one line that these read as; None where none is read. Raises ParseError for several, and
-    for one that is over a limit."""
+    """The one line that these wordings stand for; None if there is none. Raises ParseError for
+    several, and for one over a limit."""
     found: dict[str, Line] = {}
     over: list[ParseError] = []
     for wording in wordings:
@@ -308,15 +308,14 @@ def _only_reading(wordings: list[str], below: str | None, verbs: Verbs) -> Line 
     return next(iter(found.values()), None)
 
 
-# What one line of a reply is by itself: a command, something like one, or text.
+# Classification of one line of a reply: a command, something like one, or text.
 
 
 @dataclass(frozen=True)
 class Command:
-    """One command as it can be read, its block included: what it says, or why it is not run.
-
-    Exactly one of `line` and `bad` is set. `number` is its line in the reply, from 1. `near`
-    marks a near miss, which never runs. `note` is a sentence to answer beside its reply.
+    """One parsed command with its block, or the reason why it is not run. Exactly one of `line`
+    and `bad` is set. `number` is its line in the reply, from 1. `near` marks a near miss, which
+    never runs. `note` is added to its reply.
     """
 
     text: str
@@ -327,7 +326,7 @@ class Command:
     note: str = ""
 
 
-# Arrows that models write where → is meant; those of two or three signs first.
+# Arrows that models write instead of →; those of two or three characters first.
 ARROW_MARKS = "→>➜⇒➔➝➞➡➙➛⟶⟹⇨↦⮕"
 _OTHERS = "-->|==>|=>|–>|—>|[➜⇒➔➝➞➡➙➛⟶⟹⇨↦⮕]\ufe0f?"
 LIKE = re.compile(
@@ -347,15 +346,15 @@ _SHOWN = 160  # characters after an arrow inside a sentence that may belong to i
 
 @dataclass(frozen=True)
 class Like:
-    """A whole line that would be a command if it were written plainly: `text` is that
-    command. An `indented` one is too far to the right and has no other mark."""
+    """A whole line that would be a command if it were written plainly: `text` is that command.
+    `indented` means that it is too far to the right and has no other mark."""
 
     text: str
     indented: bool
 
 
 class LineReader:
-    """What one line of a reply is by itself."""
+    """Classifies one line of a reply."""
 
     def __init__(self, verbs: Verbs) -> None:
         self.verbs = verbs
@@ -370,7 +369,7 @@ class LineReader:
         return body.startswith("→")
 
     def read(self, text: str, number: int = 0) -> Command:
-        """The command that the text is; `number` is its line in the reply."""
+        """The command in the text; `number` is its line in the reply."""
         try:
             line = read(text, self.verbs.forms, self.verbs.aliases)
         except ParseError as bad:
@@ -378,8 +377,7 @@ class LineReader:
         return Command(text, line=line, number=number, note=note_of(text, line))
 
     def read_all(self, text: str, number: int = 0) -> list[Command]:
-        """The commands that a line is: several where it names several items and its verb
-        takes one of them."""
+        """The commands of a line: several if it names several items and its verb takes one."""
         said = self.read(text, number)
         if said.line is not None or '"' in text:
             return [said]
@@ -428,14 +426,14 @@ class LineReader:
 
 
 def is_undecided(rest: str) -> bool:
-    """Whether what has come of a line may be the beginning of anything: of a mark, an arrow,
-    the end of a block, an answer. Its next character decides."""
+    """Whether the part of a line that has arrived may be the beginning of a mark, an arrow, the
+    end of a block or an answer. Its next character decides."""
     body = rest.strip(BLANK)
     return body in ("=", "←", *"✓✗✔✘") or MAY_BE_LIKE.fullmatch(rest) is not None
 
 
 def names_something(words: Sequence[str]) -> bool:
-    """Whether one of the words is an id, a tag or the like, which common text has not."""
+    """Whether one of the words is an id, a tag or the like, which do not occur in ordinary text."""
     return any(
         is_id(word) or (word[:1] == "#" and word[1:2].isalnum()) or word[:1] == '"'
         for word in words
@@ -443,22 +441,22 @@ def names_something(words: Sequence[str]) -> bool:
 
 
 def is_id(word: str) -> bool:
-    """Whether a word is an id or another address, punctuation and marks around it left out."""
+    """Whether a word is an id or another address, ignoring punctuation and marks around it."""
     bare = word.strip('*_`()"' + PUNCTUATION)
     return bare.lower() not in REF_WORDS and is_ref(bare)
 
 
 def makes_window(line: Line | None) -> bool:
     """Whether a line only looks: it changes nothing, not even the view. A literal word (`tree
-    reset`, `find clear`, `todo add`) has its own name as value; `find "clear"` has not;
-    `to` is what becomes of a task."""
+    reset`, `find clear`, `todo add`) has its own name as value; `find "clear"` does not; `to` is
+    the new state of a task."""
     if line is None or line.verb not in LOOKS:
         return False
     return not any(line.values.get(word) == word for word in CHANGING) and "to" not in line.values
 
 
 def note_of(text: str, line: Line) -> str:
-    """What is said beside the reply of a line in other words."""
+    """A note for the reply to a line in other words."""
     if line.verb == "find" and first_word(without_arrow(text.strip())).lower() == "search":
         return '! this is what the tree holds; search "words" searches the web, where you may'
     return ""

@@ -1,4 +1,4 @@
-"""What looks like a command and is none, or cannot be read as one: the line to write instead."""
+"""Lines that look like commands but are not, or cannot be parsed; and the line to write instead."""
 
 import re
 from collections.abc import Sequence
@@ -41,10 +41,10 @@ Awaits = Literal["quote", "closer"]
 
 
 class MissReader(LineReader):
-    """A reader of lines that also says what is nearly a command."""
+    """A reader of lines that also finds near misses."""
 
     def may_become_command(self, line: str) -> bool:
-        """Whether a line that still comes in, and is no command yet, may become one or
+        """Whether a line that is still arriving, and is no command yet, may become one or
         something that looks like one."""
         body = line.lstrip(BLANK)
         return (
@@ -54,12 +54,12 @@ class MissReader(LineReader):
         )
 
     def wants_block(self, line: str) -> bool:
-        """Whether a line that is no command by itself is one with the lines below it."""
+        """Whether a line that is not a command on its own is one with the lines below it."""
         return self.read(line + "\n").line is not None
 
     def awaited(self, line: str) -> Awaits | None:
-        """What ends the text of a command that cannot be read: what may have been its block
-        or the rest of its quote is not run in its place. None where the line is all of it."""
+        """The line that ends the text of a command that cannot be parsed, so that what may have
+        been its block or the rest of its quote does not run. None if the line is complete."""
         body = without_arrow(line.strip(" \t\r"))
         verb = self.verbs.verb_of(first_word(body))
         try:
@@ -73,8 +73,8 @@ class MissReader(LineReader):
         return "closer"
 
     def examined(self, like: Like, line: str, number: int) -> Command | None:
-        """What a line that may look like a command is: a look that runs, a near miss, or None
-        where it is only text."""
+        """A line that may look like a command: a look that runs, a near miss, or None if it is
+        only text."""
         said = self.read(like.text, number)
         is_read = said.line is not None and not names_nobody(said.line, like.text)
         if is_read and makes_window(said.line) and not like.indented:
@@ -84,7 +84,7 @@ class MissReader(LineReader):
         return self.near_miss(line, number, said)
 
     def _is_meant(self, text: str) -> bool:
-        """Whether what cannot be read as a command was meant as one."""
+        """Whether text that cannot be parsed was meant as a command."""
         words = without_arrow(text).split()
         word = words[0].strip("*_`" + PUNCTUATION)
         names = names_something(words[1:12])
@@ -116,7 +116,7 @@ class MissReader(LineReader):
         return said
 
     def fenced(self, line: str) -> str | None:
-        """The command that a line of code may be; None where it begins like none."""
+        """The command that a line of code may be; None if it does not begin like one."""
         body = line.strip(" \t\r")
         if not body.startswith(("→", "->")):
             return None
@@ -130,7 +130,7 @@ class MissReader(LineReader):
 
 
 def names_nobody(line: Line, text: str) -> bool:
-    """Whether a line was read with a common word as an id."""
+    """Whether a line was parsed with a common word as an id."""
     return NODE in line.canonical.partition("\n")[0] and NODE not in text.lower()
 
 
@@ -144,15 +144,15 @@ def is_detail(line: str) -> bool:
     return _DETAIL.match(line) is not None
 
 
-# The line to write instead of one that cannot be read.
+# The line to write instead of one that cannot be parsed.
 
-# Suggestions read a line again for each of its words, so long ones get none: without this bound
+# Suggestions parse a line again for each of its words, so long ones get none: without this bound
 # a line of 64 KiB took more than five minutes.
 MOST_SUGGESTED = 1000
 
 
 def with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
-    """The same refusal with the exact line to write, where one can be found."""
+    """The same refusal with the exact line to write, if one can be found."""
     if bad.code != "INVALID_SYNTAX" or isinstance(bad, AmbiguousError):
         return bad
     if len(body) > MOST_SUGGESTED:
@@ -203,7 +203,7 @@ def _each_on_its_line(lines: Sequence[str]) -> str:
 
 
 def _suggested(text: str, below: str | None, verbs: Verbs) -> str:
-    """The canonical line of a text; "" where it is none, or takes a common word as an id."""
+    """The canonical line of a text; "" if there is none, or it takes a common word as an id."""
     try:
         line = read(f"→ {text}" if below is None else f"→ {text}\n{below}", *verbs, is_whole=False)
     except ParseError:
@@ -219,8 +219,8 @@ _ITEMS = re.compile(rf"(?:both[ \t]+)?(?<![A-Za-z0-9:\"])({_ITEM}(?:{_AND}{_ITEM
 
 
 def each_of(text: str, verbs: Verbs) -> tuple[str, ...]:
-    """The lines that a line naming several items stands for, canonical; none where its verb
-    does not read with each of them alone. `view a7x2 and b3k9` is two lines."""
+    """The canonical lines for a line that names several items; none if its verb cannot be parsed
+    with each of them alone. `view a7x2 and b3k9` is two lines."""
     line = text.partition("\n")[0].partition('"')[0]
     match = _ITEMS.search(line)
     if match is None:
@@ -235,7 +235,7 @@ def each_of(text: str, verbs: Verbs) -> tuple[str, ...]:
     return tuple(found)
 
 
-# Fences: what is in one is code, and a command in it a near miss.
+# Fences: their content is code, and a command in it is a near miss.
 
 _CLOSING = re.compile(r"([ \t]*+)(`{3,}+|~{3,}+)[ \t\r]*+")
 _INDENT = 3

@@ -1,19 +1,19 @@
-"""The tokens of a line, and refs: every address that can be written, as a value, read and printed.
-Nothing is looked up. Slices of a text are read in slices. Pure.
+"""The tokens of a line, and refs: every address that can be written, as a value, parsed and
+printed. Nothing is looked up. Slices of a text are parsed in slices. Pure.
 """
 
 import re
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-# A text that is not run, and why.
+# Errors.
 
 Code = Literal["INVALID_SYNTAX", "LIMIT_EXCEEDED", "NOT_FOUND", "REJECTED"]
 SHOWN = 40
 
 
 class ParseError(Exception):
-    """A text that is not run: code, one plain sentence, what to do, and likely verbs."""
+    """A text that cannot be run: code, one plain sentence, what to do, and likely verbs."""
 
     def __init__(
         self,
@@ -30,20 +30,20 @@ class ParseError(Exception):
 
 
 class MisreadError(ParseError):
-    """A word or quote where another one may have been meant: a line to write may be found."""
+    """A word or quote that may stand for another one: a line to write may be found."""
 
 
 class AmbiguousError(ParseError):
-    """A line that can be read in several ways."""
+    """A line that can be parsed in several ways."""
 
 
 def unread(message: str, hint: str) -> ParseError:
-    """The INVALID_SYNTAX that most refusals of this package are."""
+    """The INVALID_SYNTAX error that this package raises most."""
     return ParseError("INVALID_SYNTAX", message, hint)
 
 
 def misread(message: str, hint: str) -> MisreadError:
-    """The INVALID_SYNTAX of a word or quote that may stand for another one."""
+    """The INVALID_SYNTAX error for a word or quote that may stand for another one."""
     return MisreadError("INVALID_SYNTAX", message, hint)
 
 
@@ -54,7 +54,7 @@ def short(text: str) -> str:
 
 
 def refuse_controls(text: str) -> None:
-    """Raises ParseError on U+0000 and on lone surrogates, which no text may hold."""
+    """Raises ParseError for U+0000 and lone surrogates, which no text may contain."""
     if "\0" in text:
         raise unread("The text contains U+0000.", "leave it out")
     if not text.isascii():
@@ -64,7 +64,7 @@ def refuse_controls(text: str) -> None:
             raise unread("The text contains a lone surrogate.", "send valid Unicode") from None
 
 
-# A line cut at its blanks, quotes kept whole. What the pieces mean is not known here.
+# A line split at its blanks, with quotes kept whole. The pieces are not interpreted here.
 
 # Possessive throughout: a quote that never closes must not be tried twice.
 _QUOTE = r'"(?:[^"\\]++|\\.)*+"'
@@ -83,10 +83,9 @@ _WORD = re.compile(r"[^ \t]+")
 
 
 class Token(NamedTuple):
-    """A piece without blanks outside quotes.
-
-    `head` is what comes before the quote (all of it where there is none), `quoted` the
-    text of the one quote that ends it. A `mixed` one has quotes elsewhere: only lists do.
+    """A piece without blanks outside quotes. `head` is what comes before the quote (all of it if
+    there is none), `quoted` the text of the one quote that ends it. A `mixed` one has quotes
+    elsewhere, which only lists do.
     """
 
     raw: str
@@ -95,12 +94,12 @@ class Token(NamedTuple):
     mixed: bool = False
 
     def after(self, length: int) -> "Token":
-        """The same without its first `length` characters, which must be of the head."""
+        """The same without its first `length` characters, which must be part of the head."""
         return Token(self.raw[length:], self.head[length:], self.quoted, self.mixed)
 
 
 def tokens_of(line: str) -> list[Token]:
-    """The pieces of one line, in order. Raises ParseError where a quote is not closed."""
+    """The pieces of one line, in order. Raises ParseError if a quote is not closed."""
     if '"' not in line:
         return [Token(word, word) for word in line.replace("\t", " ").split(" ") if word]
     found: list[Token] = []
@@ -156,12 +155,12 @@ def unescape(inner: str) -> str:
 
 
 def quote(text: str) -> str:
-    """`text` as a quote on one line; `unescape` gives it back."""
+    """`text` as a quote on one line; `unescape` reverses it."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def plain(number: float) -> str:
-    """A number as short as it can be read back: `1`, `0.7`, `65536`."""
+    """A number in its shortest form that can be parsed again: `1`, `0.7`, `65536`."""
     return repr(number).removesuffix(".0")
 
 
@@ -174,12 +173,12 @@ def without_arrow(body: str) -> str:
 
 
 def first_word(body: str) -> str:
-    """What comes before the first blank."""
+    """The text before the first blank."""
     match = _WORD.match(body)
     return match[0] if match else ""
 
 
-# What can be named, as values, and how it is written.
+# Refs as values, and how they are written.
 
 Kind = Literal[
     "node",
@@ -260,10 +259,9 @@ class Slice:
 
 @dataclass(frozen=True)
 class Ref:
-    """What a line names. `id` is in lower case: a local id, a number, an opaque id, which
-    may turn out to be a name where the item has one; `end` is the second id of a range.
-
-    A tree itself has only `tree_id` or `tree_name`; a node of another tree has them too.
+    """The target that a line names. `id` is in lower case: a local id, a number, or an opaque id,
+    which may turn out to be a name if the item has one; `end` is the second id of a range. A tree
+    itself has only `tree_id` or `tree_name`; a node of another tree has them too.
     """
 
     kind: Kind
@@ -286,7 +284,7 @@ class Place:
 
 
 def print_ref(ref: Ref) -> str:
-    """The canonical writing; `parse_ref` gives the same ref back."""
+    """The canonical spelling; `parse_ref` reverses it."""
     whole = _print_whole(ref)
     return whole if ref.slice is None else f"{whole} {print_slice(ref.slice)}"
 
@@ -297,7 +295,7 @@ def _print_whole(ref: Ref) -> str:
     local = _print_local(ref)
     if ref.tree_id or ref.tree_name:
         return f"{_print_tree(ref)} {local if ref.kind == 'branch' else 'node:' + local}"
-    # An id without a digit is nobody's, and would be read as a TYPE or a flag.
+    # No node has an id without a digit, and it would be parsed as a TYPE or a flag.
     bare = ref.kind in ("node", "range") and not _DIGIT.search(local)
     return f"node:{local}" if bare else local
 
@@ -336,9 +334,9 @@ def print_place(place: Place) -> str:
     return f"line:{place.line}" if place.kind == "line" else place.kind
 
 
-# The address that one token is.
+# The ref in one token.
 
-MAX_DIGITS = 9  # longer numbers name nothing, and fit in no column
+MAX_DIGITS = 9  # longer numbers name nothing, and do not fit in a column
 _ID = re.compile(r"[a-z0-9]+")
 _BARE = re.compile(r"([a-z0-9]+)(?:-([a-z0-9]+)|('))?")
 _NUMBER = re.compile(r"[0-9]+")
@@ -346,8 +344,8 @@ _TASK = re.compile(r"t[0-9]+")
 
 
 def ref_of(token: Token) -> Ref | None:
-    """The ref that a token is; None where it has not the form of one. Raises ParseError on a
-    form that is begun and wrong, such as `doc:""`."""
+    """The ref in a token; None if it does not have the form of one. Raises ParseError for a wrong
+    form such as `doc:""`."""
     head = token.head
     if ":" in head:
         prefix, _, word = head.partition(":")
@@ -423,7 +421,7 @@ def _by_id(kind: Kind, word: str, token: Token) -> Ref:
 
 
 def is_type(word: str) -> bool:
-    """Whether a word is a TYPE where a TYPE or a REF is allowed."""
+    """Whether a word is a TYPE, where a TYPE or a REF is allowed."""
     return _TYPE.fullmatch(word) is not None and word.lower() not in REF_WORDS
 
 
@@ -431,7 +429,7 @@ def is_type(word: str) -> bool:
 
 
 def read_ref(tokens: list[Token], at: int) -> tuple[Ref, int]:
-    """The ref at a place among tokens, `tree:… node:…` being one, and the place after it."""
+    """The ref at a place among tokens (`tree:… node:…` is one), and the place after it."""
     if at >= len(tokens):
         raise unread("A reference is missing.", "name an item, such as a7x2 or here")
     ref = ref_of(tokens[at])
@@ -443,14 +441,14 @@ def read_ref(tokens: list[Token], at: int) -> tuple[Ref, int]:
 
 
 def no_ref(token: Token) -> ParseError:
-    """The refusal of a token that names nothing."""
+    """The refusal of a token that is not a reference."""
     return misread(
         f"{short(token.raw)} is not a reference.", 'name an item, such as a7x2, here or doc:"name"'
     )
 
 
 def demand_ref(token: Token) -> Ref:
-    """The ref that one token is. Raises ParseError where it is none."""
+    """The ref in one token. Raises ParseError if it is not one."""
     ref = ref_of(token)
     if ref is None:
         raise no_ref(token)
@@ -463,7 +461,7 @@ def continues_tree(token: Token) -> bool:
 
 
 def says_tree(tokens: list[Token], at: int) -> bool:
-    """Whether `in tree:…` is at a place and says where the ref before it lies."""
+    """Whether `in tree:…` is at a place and names the tree of the ref before it."""
     return (
         tokens[at].raw == "in"
         and at + 1 < len(tokens)
@@ -481,7 +479,7 @@ def tree_of(token: Token) -> Ref:
 
 
 def in_tree(ref: Ref, tree: Ref) -> Ref:
-    """The same ref, in another tree. Raises ParseError where that has no meaning."""
+    """The same ref, in another tree. Raises ParseError if that makes no sense."""
     if ref.kind not in IN_TREES or ref.tree_id or ref.tree_name:
         raise unread(
             f"{short(print_ref(ref))} can't be in {short(print_ref(tree))}.",

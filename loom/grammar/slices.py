@@ -1,5 +1,5 @@
-"""Parts of a text: slices read from a line, what one shows, the text with it replaced, headings,
-long replies cut."""
+"""Parts of a text: slices parsed from a line, what a slice shows, a text with a slice replaced,
+headings, and long replies in parts."""
 
 import re
 from collections import Counter
@@ -24,13 +24,13 @@ from loom.grammar.refs import (
     unread,
 )
 
-# A slice as it is written, and the ref that it belongs to.
+# Parsing of a slice, and the ref that it belongs to.
 
 _SPAN = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
 
 def slice_of(token: Token) -> Slice | None:
-    """The slice that a token is; None where it has not the form of one. Raises ParseError."""
+    """The slice in a token; None if it does not have the form of one. Raises ParseError."""
     head = token.head
     if head[:1] == "§":
         return _section_named(head[1:], token)
@@ -70,7 +70,7 @@ def _section_named(word: str, token: Token) -> Slice:
 
 
 def with_slice(ref: Ref, part: Slice) -> Ref:
-    """The same ref with a slice. Raises ParseError where it has one."""
+    """The same ref with a slice. Raises ParseError if it already has one."""
     if ref.slice is not None:
         raise unread(
             f"{short(print_ref(ref))} already has a slice.", "give only one slice per reference"
@@ -79,7 +79,7 @@ def with_slice(ref: Ref, part: Slice) -> Ref:
 
 
 def parse_ref(text: str) -> Ref:
-    """The one ref that `text` is, with its tree and its slice. Raises ParseError."""
+    """The one ref in `text`, with its tree and its slice. Raises ParseError."""
     refuse_controls(text)
     tokens = tokens_of(text)
     ref, at = read_ref(tokens, 0)
@@ -152,7 +152,7 @@ def _ids(texts: list[str]) -> list[str]:
     return ids
 
 
-# Parts of a text as lenses: what a slice shows, and the text with other words in its place.
+# Slices as lenses: what a slice shows, and the text with the slice replaced.
 
 PART_LINES = 100
 _NAMES = {"lines": "line", "para": "paragraph", "part": "part"}
@@ -160,8 +160,8 @@ _NAMES = {"lines": "line", "para": "paragraph", "part": "part"}
 
 @dataclass(frozen=True)
 class Cut:
-    """A slice of a text: its words, its lines from 1 (both included; `last` < `first` where
-    nothing is there), and what was clipped, as a sentence, or nothing."""
+    """A slice of a text: its words, its lines from 1 (both included; `last` < `first` if it is
+    empty), and what was clipped, as a sentence, or nothing."""
 
     text: str
     first: int
@@ -170,7 +170,7 @@ class Cut:
 
     @property
     def shown(self) -> str:
-        """The words, with a line that says what was clipped."""
+        """The words, followed by a line that says what was clipped."""
         if not self.clipped:
             return self.text
         return f"{self.text}\n({self.clipped})" if self.text else f"({self.clipped})"
@@ -178,17 +178,16 @@ class Cut:
 
 @dataclass(frozen=True)
 class Placed:
-    """A text after a put, and the slice that now shows what was put."""
+    """A text after a replacement, and the slice that now shows the new words."""
 
     text: str
     slice: Slice
 
 
 def get(text: str, part: Slice) -> Cut:
-    """The slice of `text`. What lies past the end is clipped and said.
-
-    Raises ParseError: NOT_FOUND for a section that is not there, INVALID_SYNTAX for a name that
-    several have.
+    """The slice of `text`. What is past the end is clipped, and the result says so. Raises
+    ParseError: NOT_FOUND for a section that does not exist, INVALID_SYNTAX for a name that several
+    sections have.
     """
     lines = text.split("\n")
     first, last, clipped = _lines(lines, part)
@@ -201,11 +200,11 @@ def put(text: str, part: Slice, new: str) -> str:
 
 
 def placed(text: str, part: Slice, new: str) -> Placed:
-    """The text with the slice replaced by `new`, and the slice that shows `new` in it: of the
-    same kind where that is so, else of lines.
+    """The text with the slice replaced by `new`, and the slice that shows `new` in it: of the same
+    kind if possible, else of lines.
 
-    Raises ParseError as `get` does; REJECTED for `head:` and `tail:`, which are read only;
-    NOT_FOUND where the slice lies past the end.
+    Raises ParseError as `get` does; REJECTED for `head:` and `tail:`, which are read-only;
+    NOT_FOUND if the slice is past the end.
     """
     if part.kind in ("head", "tail"):
         raise ParseError("REJECTED", f"{part.kind}: is read-only.", "use lines:a-b")
@@ -222,7 +221,7 @@ def placed(text: str, part: Slice, new: str) -> Placed:
 
 
 def _same_kind(text: str, part: Slice, shown: Slice, new: str) -> Slice | None:
-    """The slice as it was, where it shows exactly what was put."""
+    """The original slice, if it shows exactly the new words; else None."""
     if part.kind == "lines":
         return None
     try:
@@ -258,8 +257,8 @@ def _count(lines: list[str]) -> int:
 
 
 def _span(lines: list[str], part: Slice) -> tuple[int, int, str]:
-    """The lines named. The empty one after a last line break may be named, so that what was
-    put with a line break at its end can be got again; clipping stops before it."""
+    """The named lines. The empty line after a last line break may be named, so that text that ends
+    with a line break can be read back; clipping stops before it."""
     if part.last <= len(lines):
         return part.first, part.last, ""
     total = _count(lines)
@@ -334,13 +333,13 @@ def words(count: int) -> str:
     return f"{count:,} {'word' if count == 1 else 'words'}"
 
 
-PART_CHARACTERS = 12_000  # of a part of a long reply: about 3,000 tokens
+PART_CHARACTERS = 12_000  # characters of a part of a long reply: about 3,000 tokens
 _NEAR = 2_000  # characters before the end of a part in which a line or word end is looked for
 
 
 def parts_of(text: str) -> list[str]:
-    """A long reply in parts of at most PART_CHARACTERS, which joined are the text; each ends
-    after a line where one ends near, else after a word."""
+    """A long reply in parts of at most PART_CHARACTERS, which joined are the text; each ends after
+    a line if one ends nearby, else after a word."""
     parts, start = [], 0
     while len(text) - start > PART_CHARACTERS:
         end = start + PART_CHARACTERS

@@ -1,5 +1,5 @@
-"""Other words for commands and their parts, as data, and the verbs that a misspelt one is near.
-How the words are used is in wording and form_matching."""
+"""Synonyms of commands and their parts, as data, and the verbs that a misspelt word is close to.
+wording and form_matching apply them."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -15,7 +15,7 @@ HARMLESS: Final = frozenset(
 )
 
 
-# Verbs whose answer is a result window: they may also be in marks (docs/model.md §5).
+# Verbs whose answer is a result window: they also run inside marks (docs/model.md §5).
 LOOKS: Final = frozenset(
     "view list tree compare find search graph help budget memory check todo augment".split()
 )
@@ -28,8 +28,8 @@ ONE_BY_ONE: Final = frozenset(
 
 
 class Frame(NamedTuple):
-    """What a phrase stands for: a verb, words put before what follows, and a kind of
-    argument (`type`, `text`, `count`, `tag`) without which the phrase does not mean it."""
+    """What a phrase stands for: a verb, words to add before the rest, and a kind of argument
+    (`type`, `text`, `count`, `tag`) that the phrase requires."""
 
     verb: str
     before: tuple[str, ...] = ()
@@ -246,14 +246,14 @@ PHRASES: Final = _phrases()
 LONGEST: Final = max(len(phrase) for phrase in PHRASES)
 
 
-# Single words in the lines of a command, and what rules make of them: data only.
+# Single words in the lines of a command, and their replacements: data only.
 
 
-# Words that say nothing, wherever they are; `node` before an id is one.
+# Words without meaning anywhere; `node` before an id is one.
 NOISE: Final = frozenset("me us the a an node please its".split())
 ARTICLES: Final = frozenset("the a an please".split())
 
-# Words that say nothing in lines of one verb; prepositions before what they take anyway.
+# Words without meaning in lines of one verb; prepositions before arguments that need none.
 DROPPED: Final = {
     verb: frozenset(words.split())
     for verb, words in {
@@ -333,7 +333,7 @@ KEYED: Final = {
     "continue": {"count": "n", "number": "n", "max_tokens": "tokens", "temp": "temperature"},
 }
 ITEM_KEYS: Final = frozenset("id ref node_id nodeid target item".split())
-# Words after which a turn ends by itself: there is no command for it.
+# Words for ending a turn, which needs no command.
 ENDS: Final = frozenset("done finish finished end stop exit quit wait nothing noop pass".split())
 TYPES: Final = {
     word: kind
@@ -374,7 +374,7 @@ SHORT: Final = {
     "i'd": "i would",
     "i'm": "i am",
 }
-# What is never run for such a word, but named as what may have been meant.
+# Verbs that are never run for such a word, only suggested.
 MEANT: Final = {
     **dict.fromkeys(("delete", "remove", "erase", "kill", "trash"), ("prune", "unlink")),
     **dict.fromkeys(("revert", "rollback", "cancel"), ("undo",)),
@@ -385,7 +385,7 @@ MEANT: Final = {
 }
 
 
-# The verbs that a word differs from in few letters.
+# Verbs that differ from a word in few letters.
 
 MOST = 3
 _LONGEST = 24
@@ -411,7 +411,7 @@ def _near_enough(known: str) -> int:
 
 @lru_cache(maxsize=10_000)  # the same few words are compared with the same verbs
 def _distance(word: str, known: str) -> int | None:
-    """How far a word is from a known one; None where that is too far."""
+    """The edit distance between a word and a known one; None if it is too large."""
     if len(word) > 1 and known.startswith(word):
         return 1
     most = _near_enough(known)
@@ -422,7 +422,7 @@ def _distance(word: str, known: str) -> int | None:
 
 
 def edits(one: str, other: str) -> int:
-    """How many letters to add, drop, change or swap with the next make one of the other."""
+    """The edit distance: letters to add, drop, change or swap with the next one."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):

@@ -1,8 +1,8 @@
-"""Other wordings of a command, turned into lines that the canonical reader reads.
+"""Other wordings of a command, turned into lines for the canonical reader.
 
-Every word of a line must be accounted for by a rule: one that is not is never passed over,
-so that `don't`, `all but` or `should I` never run anything. Quoted texts are moved at most.
-Nothing is guessed: the caller runs a line only where all readings agree.
+A rule must account for every word of a line; unknown words are never skipped, so that `don't`,
+`all but` or `should I` never run anything. Quoted texts may be moved, but not changed. Nothing is
+guessed: the caller runs a line only if all readings agree.
 """
 
 import re
@@ -38,7 +38,7 @@ from loom.grammar.synonyms import (
     candidates,
 )
 
-MAX_TOKENS = 48  # a longer line is no spoken one
+MAX_TOKENS = 48  # a longer line is not natural language
 _BEFORE_REFS = frozenset("from at on under below to in for".split())
 _AFTER_THIS = frozenset("to with as at from".split())
 _BETWEEN = (
@@ -73,7 +73,7 @@ def several_readings(lines: tuple[str, ...], verbs: tuple[str, ...]) -> ParseErr
 
 
 def no_reading(bad: ParseError, body: str, verbs: Verbs) -> ParseError:
-    """The refusal of a line whose verb is not known, with what may have been meant."""
+    """The refusal of a line with an unknown verb, with suggestions."""
     if verbs.verb_of(first_word(body)) is not None:
         return bad
     near = meant(body, verbs)
@@ -83,9 +83,9 @@ def no_reading(bad: ParseError, body: str, verbs: Verbs) -> ParseError:
 
 
 def variants(body: str, verbs: Verbs) -> tuple[list[str], list[str]]:
-    """The lines, without arrow, that a body in other words may mean: those in which a verb
-    stands for itself, which count first, and those of other phrases. None where no rule
-    accounts for all of it. Each has still to be read. Raises ParseError on an open quote."""
+    """The lines, without arrow, that a body in other words may mean: those in which a verb stands
+    for itself, which have precedence, and those from other phrases. None if no rule accounts for
+    all of it. Each still has to be parsed. Raises ParseError for an open quote."""
     text = free_text(body, verbs)
     if text is not None:
         return [text], []
@@ -111,8 +111,8 @@ def variants(body: str, verbs: Verbs) -> tuple[list[str], list[str]]:
 
 
 def _plain_quotes(body: str) -> str:
-    """A body with “these” or 'these' quotes as the plain ones, where it has no plain one, and
-    a call such as `view(a7x2)` as words."""
+    """A body with “these” or 'these' quotes replaced by plain ones, if it has no plain ones, and a
+    call such as `view(a7x2)` as words."""
     call = _CALL.fullmatch(body)
     if call is not None and call[1].lower() not in DESTRUCTIVE:
         body = f"{call[1]} {call[2]}"
@@ -125,8 +125,8 @@ def _plain_quotes(body: str) -> str:
 
 
 def _may_be_meant(verb: str, words: list[str], asks: bool, own_word_only: bool) -> bool:
-    """Whether the way of speaking allows a verb: a question asks for no change, unless it is
-    a request; `can I` asks for leave, which is not the thing itself."""
+    """Whether the phrasing allows a verb: a question asks for no change, unless it is a request;
+    `can I` asks for permission only."""
     if verb in HARMLESS:
         return True
     if verb in DESTRUCTIVE:
@@ -138,7 +138,7 @@ def _may_be_meant(verb: str, words: list[str], asks: bool, own_word_only: bool) 
 
 
 def free_text(body: str, verbs: Verbs) -> str | None:
-    """The line of a text without quotes where only a text is allowed, all that follows
+    """The line for a text without quotes if the verb takes only a text, such as everything after
     `think`; None for any other line."""
     word, _, rest = body.partition(" ")
     rest = rest.strip()
@@ -149,12 +149,12 @@ def free_text(body: str, verbs: Verbs) -> str | None:
     return None
 
 
-# What to write instead of a line that cannot be read.
+# Suggestions for a line that cannot be parsed.
 
 
 def suggestions(body: str, verbs: Verbs) -> Iterator[tuple[str, ...]]:
-    """Lines that may have been meant by one that cannot be read, the likeliest first; each a
-    tuple of one or several. They have still to be read, and are only shown, never run."""
+    """Lines that may have been meant by one that cannot be parsed, most likely first; each a tuple
+    of one or several. They still have to be parsed, and are only shown, never run."""
     verb = verbs.verb_of(first_word(body).rstrip(":"))
     for mark in _BETWEEN:
         parts = [part.strip(" \t.,") for part in mark.split(body) if part and part.strip(" \t.,")]
@@ -195,7 +195,7 @@ def _tagged(verb: str, body: str) -> Iterator[tuple[str, ...]]:
 
 
 def _quoted(verb: str, body: str, verbs: Verbs) -> Iterator[tuple[str, ...]]:
-    """The line with its last words as the text or the tags that it lacks."""
+    """The line with its last words as the missing text or tags."""
     if verb in ("tag", "untag"):
         yield from _tagged(verb, body)
         return
@@ -215,8 +215,8 @@ def _quoted(verb: str, body: str, verbs: Verbs) -> Iterator[tuple[str, ...]]:
 
 
 def meant(body: str, verbs: Verbs) -> tuple[str, ...]:
-    """Up to three verbs that the words of a body may have meant, the first word before the
-    others; each by letters or by synonyms."""
+    """Up to three verbs that the words of a body may mean, the first word before the others; by
+    spelling or by synonyms."""
     found: dict[str, None] = {}
     spoken = [token.raw.lower().strip(".,;:!?") for token in body_tokens(body)][:8]
     for place, word in enumerate(spoken):
@@ -231,11 +231,11 @@ def meant(body: str, verbs: Verbs) -> tuple[str, ...]:
     return tuple(found)[:MOST]
 
 
-# The words that are left, in every order and number that a phrase may have.
+# The words of a body, and the phrases they may begin with.
 
 
 def body_tokens(body: str) -> list[Token]:
-    """The words of a body that are in no quote; none where a quote is not closed."""
+    """The words of a body outside quotes; none if a quote is not closed."""
     return [token_of(word) for word in body.partition('"')[0].split()]
 
 
@@ -267,8 +267,8 @@ def _plain(token: Token) -> list[str]:
 
 
 def _bared(words: list[str]) -> Iterator[tuple[list[str], bool]]:
-    """The words without what politeness puts around them; and whether that was of the plain
-    sort, which alone may come before a destructive verb."""
+    """The words without polite phrases around them; and whether those were of the plain kind,
+    which alone may precede a destructive verb."""
     words = _without_end(words)
     plain = _without_start(words, _PLAIN_POLITE)
     yield plain, True
@@ -308,7 +308,7 @@ def _without_end(words: list[str]) -> list[str]:
 
 
 def _moved(words: list[str]) -> Iterator[list[str]]:
-    """`from a7x2 generate three` with the place put last."""
+    """`from a7x2 generate three` with the place moved to the end."""
     if not words or words[0] not in _BEFORE_REFS:
         return
     at = 1
@@ -319,7 +319,7 @@ def _moved(words: list[str]) -> Iterator[list[str]]:
 
 
 def _frames(words: list[str], verbs: Verbs) -> Iterator[tuple[Frame, list[str]]]:
-    """Every phrase that the words begin with, and what follows it."""
+    """Every phrase that the words begin with, and the words after it."""
     if not words:
         return
     said = _placed(words)
@@ -344,7 +344,7 @@ def _known(verbs: Verbs, frame: Frame, rest: list[str]) -> Iterator[tuple[Frame,
 
 
 def _placed(words: list[str]) -> list[str]:
-    """The words with `this node` and the like as the ref that they are."""
+    """The words with `this node` and the like replaced by the ref that they stand for."""
     for phrase, ref in _PLACED:
         words = swap(words, phrase, ref)
     after = [*words[1:], ""]
@@ -352,12 +352,12 @@ def _placed(words: list[str]) -> list[str]:
 
 
 def _is_this(word: str, after: str) -> bool:
-    """Whether `this` stands for a node: nothing else is named by it."""
+    """Whether `this` stands for a node: nothing else is named with it."""
     return word == "this" and (after[:1] in ("", '"', "#") or after in _AFTER_THIS)
 
 
 def _prefixes(words: list[str]) -> Iterator[tuple[tuple[str, ...], list[str], list[str]]]:
-    """Beginnings of the words, articles passed over and one ref as `*`: the phrase with and
+    """Beginnings of the words, without articles and with one ref as `*`: the phrase with and
     without `me`, the ref in it, and the words after it."""
     whole: list[str] = []
     bare: list[str] = []

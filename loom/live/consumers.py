@@ -1,5 +1,5 @@
-"""`/ws/…`: the consumer of one WebSocket, from its handshake to its end, and the routes to it;
-and the hub of this process, with its feeds by stream and the watch over all sockets."""
+"""`/ws/…`: the consumer of one WebSocket, from its handshake to its end, and its routes; and the
+hub of this process, with its feeds by stream and a periodic check of all sockets."""
 
 import asyncio
 import logging
@@ -18,12 +18,12 @@ from loom.live.rooms import Member, rooms
 
 log = logging.getLogger("heddle.live")
 
-WATCH_S = 1.0  # a lost bell or a changed role is noticed after so long at the latest
-LINGER_S = 5.0  # a feed without sockets waits so long for one to come back
+WATCH_S = 1.0  # seconds until a lost bell or a changed role is noticed at the latest
+LINGER_S = 5.0  # seconds that a feed without sockets waits for one to come back
 
 
 class Hub:
-    """Feeds are opened on first use and closed when nobody has listened for a while."""
+    """Opens feeds on first use, and closes them when nobody has listened for a while."""
 
     def __init__(self) -> None:
         self.process = secrets.token_hex(8)
@@ -34,14 +34,14 @@ class Hub:
         self._rechecks: set[asyncio.Task[None]] = set()
 
     async def join(self, guest: Guest, wire: Wire) -> Socket:
-        """A socket at the guest's feed, for an accepted connection; `Socket.run` serves it."""
+        """Adds a socket to the guest's feed, for an accepted connection; `Socket.run` serves it."""
         if self._watch is None:
             self._watch = asyncio.create_task(self._watching())
         feed = await self._feed(guest)
         socket = Socket(guest, feed, wire)
         feed.sockets.add(socket)
         try:
-            # Rights may have changed since the handshake.
+            # Permissions may have changed since the handshake.
             await feed.recheck()
         except BaseException:
             feed.leave(socket)
@@ -107,7 +107,7 @@ class Hub:
             del self._feeds[feed.stream], self._opening[feed.stream]
 
     async def close(self) -> None:
-        """Closes every socket with 1012, so that clients come back at once."""
+        """Closes every socket with 1012, so that clients reconnect immediately."""
         tasks = [self._watch] if self._watch else []
         for task in tasks:
             task.cancel()
@@ -126,7 +126,7 @@ hub = PerLoop(Hub)
 
 
 async def lifespan(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Start and stop of the process: at its end every socket is closed with 1012."""
+    """Start and end of the process: at its end every socket is closed with 1012."""
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
@@ -140,10 +140,9 @@ async def lifespan(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
-    """Admits a guest, then passes their frames to a socket of this process's hub.
-
-    Without a channel of its own: the hub listens once for all sockets of a stream, and a
-    broker that is down must not keep anybody from the log.
+    """Admits a guest, then passes their frames to a socket of this process's hub. It has no
+    channel of its own: the hub listens once for all sockets of a stream, and a broker that is down
+    must not keep anybody from the log.
     """
 
     channel_layer_alias = ""
@@ -151,7 +150,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     serving: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
-        """Accepts everybody: only then can a client that is refused read the closing code."""
+        """Accepts everybody: only then can a refused client read the closing code."""
         try:
             guest = await self._guest()
         except Unwelcome as unwelcome:

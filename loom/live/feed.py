@@ -1,5 +1,5 @@
-"""One stream in this process: is notified, reads the log once, wakes its sockets; and one open
-socket: what it has been sent, and what it still has to be sent."""
+"""One stream in this process, which is notified, reads the log once and wakes its sockets; and one
+open socket: what it has been sent, and what it still has to be sent."""
 
 import asyncio
 import json
@@ -17,15 +17,15 @@ from loom.rules.errors import CommandError, not_found
 log = logging.getLogger("heddle.live")
 
 HEARTBEAT_S = 20.0
-SLOW_S = 2.0  # a send that takes so long while events fall out of the ring
-STUCK_S = 20.0  # a send that takes so long at all
+SLOW_S = 2.0  # seconds of a send after which events fall out of the ring
+STUCK_S = 20.0  # seconds of a send after which a socket counts as stuck
 FAREWELL_S = 30.0
 DELTAS_A_SECOND = 20.0
 FRAMES_A_SECOND = 10.0
 
 
 class Wire(Protocol):
-    """What a socket needs of its connection: a Channels consumer has it."""
+    """The methods that a socket needs of its connection; a Channels consumer has them."""
 
     async def send(self, text_data: str) -> None:
         """Sends one frame."""
@@ -35,9 +35,9 @@ class Wire(Protocol):
 
 
 class Socket:
-    """A guest at a feed. Nothing is queued here: a cursor into the feed's ring, and one
-    into the text of each running generation, say what comes next. So a slow socket gets
-    merged deltas, and costs no memory."""
+    """A guest at a feed. Nothing is queued here: a cursor into the feed's ring, and one into the
+    text of each running generation, determine what comes next. So a slow socket gets merged
+    deltas, and costs no memory."""
 
     def __init__(self, guest: Guest, feed: "Feed", wire: Wire) -> None:
         self.guest = guest
@@ -59,7 +59,7 @@ class Socket:
         self._loop = asyncio.get_running_loop()
 
     def close(self, code: int) -> None:
-        """Asks for the end of this socket, with a code that says why."""
+        """Requests the end of this socket, with a code for the reason."""
         self.close_code = self.close_code or code
         self._closing.set()
 
@@ -91,7 +91,7 @@ class Socket:
                 task.cancel()
             ended = await asyncio.gather(*tasks, return_exceptions=True)
         for outcome in ended:
-            # OSError is the peer's going away (ASGI 2.4); all else is ours.
+            # OSError means that the peer has left (ASGI 2.4); everything else is a bug.
             if isinstance(outcome, Exception) and not isinstance(outcome, OSError):
                 self._fail(outcome)
         if self.close_code:
@@ -152,7 +152,7 @@ class Socket:
         ring = self.feed.ring
         while self._cursor < ring.head:
             if self._cursor < ring.floor:
-                # Not past the ring: only what is in it came after rights were looked at.
+                # Not past the ring: permissions were only checked for what is in it.
                 count = min(reads.PAGE, ring.head - self._cursor)
                 entries = await self.feed.read(
                     reads.entries_after, self.feed.stream, self._cursor, count
@@ -168,8 +168,8 @@ class Socket:
                 return
 
     async def _send_drawn(self) -> None:
-        """What changed on the page, after the events that changed it. What happened before
-        this socket was opened was drawn for others: its page fetches what it shows."""
+        """Sends rendered parts, after the events that changed them. Changes before this socket was
+        opened are not sent: its page fetches what it shows."""
         if not self.guest.drawn:
             return
         if self._is_behind:
@@ -192,7 +192,7 @@ class Socket:
             await self._send(frames.delta(partial.uid, chunk=partial.chunk, text=text, whole=whole))
 
     def _behind(self) -> list[tuple[Partial, Reader]]:
-        """The generations of which something is unsent, the longest waiting first."""
+        """The generations with unsent text, the longest waiting first."""
         partials = self.feed.partials
         self._readers = {
             uid: self._readers.get(uid) or Reader(partial.epoch)
@@ -229,14 +229,14 @@ class Socket:
 
 
 SUBSCRIBED_S = 2.0  # a broker that is down must not keep people from the log
-CATCH_UP_S = 0.25  # how often a generation's row is written at least
+CATCH_UP_S = 0.25  # seconds; a generation's row is written at least this often
 CATCH_UPS = 8
 PRESENCE_GAP_S = 0.2
 ANNOUNCE_S = 20.0
 
 
 class Feed:
-    """All sockets of one stream in this process, and what they share."""
+    """All sockets of one stream in this process, and their shared state."""
 
     def __init__(self, guest: Guest, *, process: str, threads: Threads) -> None:
         self.stream = guest.stream
@@ -262,7 +262,8 @@ class Feed:
         self._loop = asyncio.get_running_loop()
 
     async def open(self) -> None:
-        """Joins the group first, then reads how far the log goes; nothing is missed in between."""
+        """Joins the group first, then reads the head of the log, so that nothing is missed in
+        between."""
         self._spawn(streams.listen((self.stream, self.groves), self._receive, self._subscribed))
         try:
             await asyncio.wait_for(self._subscribed.wait(), SUBSCRIBED_S)
@@ -281,12 +282,12 @@ class Feed:
             task.cancel()
 
     def ring_bell(self, seq: int) -> None:
-        """Says that the stream has come to `seq`."""
+        """Notifies the feed that the stream has reached `seq`."""
         if seq > self.ring.head:
             self._bell.set()
 
     def put(self, socket: Socket, place: Place) -> None:
-        """Notes where a socket's participant is, and sends it to everybody."""
+        """Stores the position of a socket's participant, and sends it to everybody."""
         if self.here.put(id(socket), place):
             self._announce()
 
@@ -297,7 +298,7 @@ class Feed:
             self._announce()
 
     def tick(self, now: float) -> None:
-        """Once a second: slow sockets, heartbeats, and who is here."""
+        """Runs once a second: slow sockets, heartbeats, and presence."""
         for socket in self.sockets:
             socket.look(now)
         if self.here.expire(now):
@@ -347,8 +348,8 @@ class Feed:
     # What changed, drawn for the pages that show it.
 
     def _draw(self, entries: list[Entry]) -> None:
-        """Draws what the events changed, once for all sockets; what happens meanwhile is drawn
-        together after it."""
+        """Renders what the events changed, once for all sockets; changes in the meantime are
+        rendered together afterwards."""
         if not self._languages():
             self._undrawn = Changed()
             return
@@ -380,14 +381,14 @@ class Feed:
             self._is_drawing = False
 
     async def recheck(self) -> None:
-        """Asks for each socket what its guest may do now; closes or narrows it."""
+        """Checks the current permissions of each socket's guest; closes or restricts it."""
         passes = {socket.guest.ticket for socket in self.sockets}
         if not passes:
             return
         self.judge(await self.read(reads.verdicts_of, passes))
 
     def judge(self, verdicts: dict[reads.Pass, reads.Verdict]) -> None:
-        """Closes or narrows the sockets as the verdicts of `reads.verdicts_of` say."""
+        """Closes or restricts the sockets according to the verdicts of `reads.verdicts_of`."""
         reads.judge(list(self.sockets), verdicts)
 
     # The doorbell.
@@ -422,8 +423,8 @@ class Feed:
         self._wake_all()
 
     def reached(self, uid: str, chunk: int) -> None:
-        """Notes how far the row of a running text has come: what was lost on the way here is
-        read there, and not only once more comes."""
+        """Notes how much of a running text its row has, so that pieces lost on the way here are
+        read from the row even if no more arrive."""
         if uid not in self._ended and chunk > self._partial(uid).chunk:
             self._read_on(self._partial(uid))
 
@@ -433,7 +434,8 @@ class Feed:
             self._spawn(self._close_gap(partial))
 
     async def _close_gap(self, partial: Partial) -> None:
-        """Reads the generation's row until it has reached what arrived too early."""
+        """Reads the generation's row until it contains the text before the piece that arrived too
+        early."""
         try:
             for _ in range(CATCH_UPS):
                 row = await self.read(reads.partial, partial.uid)
@@ -451,7 +453,7 @@ class Feed:
     def _end_partial(self, frame: str) -> None:
         ended = json.loads(frame)["event"]["payload"]["generation"]["id"]
         self._ended.append(ended)
-        # Sockets send what is left of it before they send the event, so it goes only then.
+        # Sockets send the rest of it before the event, so it is only removed then.
         self._loop.call_later(1, self.partials.pop, ended, None)
 
     # Who is here.
@@ -475,7 +477,7 @@ class Feed:
             "asks": asks,
         }
         self._spawn(streams.send_async(self.stream, message))
-        if self.tree_uid and not asks:  # who asks does not know of the others yet
+        if self.tree_uid and not asks:  # the asking process does not know the others yet
             here = [place["participant"] for place in self.here.places()]
             self._spawn(asyncio.to_thread(streams.set_present, self.stream, here))
             nodes = {place["participant"]: place["node"] for place in self.here.places()}

@@ -1,4 +1,4 @@
-"""Plain values of the live connection: frames, the last events, running texts, who is where."""
+"""Plain values of the live connection: frames, the last events, running texts, and presence."""
 
 import json
 from collections import deque
@@ -15,7 +15,7 @@ _HINT = 'Send {"type": "presence", "node": ID} and, if you write, "buffer": TEXT
 
 
 class Presence(BaseModel):
-    """Where the sender is, and the working buffer that others may see."""
+    """The sender's position, and the working buffer that others may see."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -34,13 +34,12 @@ def event(body: dict[str, Any]) -> str:
 
 
 def heartbeat(seq: int) -> str:
-    """Says how far the stream has come."""
+    """The frame with the last seq of the stream."""
     return _frame("heartbeat", seq=seq)
 
 
 def delta(generation: str, *, chunk: int, text: str, whole: bool) -> str:
-    """A piece of a running generation. `whole`: all its text so far, instead of what follows.
-
+    """A piece of a running generation. `whole`: all of its text so far, instead of the next piece.
     The first delta of a generation after connecting is whole, unless it is its chunk 1.
     """
     if whole and chunk != 1:
@@ -49,13 +48,13 @@ def delta(generation: str, *, chunk: int, text: str, whole: bool) -> str:
 
 
 def drawn(seq: int, parts: dict[str, Any]) -> str:
-    """What the events up to `seq` changed on a page, drawn for everybody; without parts the
-    client has to fetch what it shows."""
+    """The parts that events up to `seq` changed on a page; without parts the client has to fetch
+    what it shows."""
     return _frame("drawn", seq=seq, **(parts or {"again": True}))
 
 
 def presence(here: list[dict[str, Any]]) -> str:
-    """Everybody who is here now; replaces what was said before."""
+    """Everybody who is present now; replaces the previous list."""
     return _frame("presence", here=here)
 
 
@@ -85,14 +84,14 @@ def read(text: str | None) -> Presence:
     return given
 
 
-# Which drawings an event changes.
+# The rendered parts that an event changes.
 
 
 @dataclass(frozen=True)
 class Changed:
-    """What has to be drawn again after some events, by local ids: the nodes `near` together
-    with those above, below and beside them, `only` alone, and the candidates below `points`
-    and of the `generations` (their uids) that ended without a node; and `turns` by their uids."""
+    """What has to be rendered again after some events, by local ids: the nodes `near` together
+    with those above, below and beside them, `only` alone, and the candidates below `points` and of
+    the `generations` (their uids) that ended without a node; and `turns` by their uids."""
 
     near: frozenset[str] = frozenset()
     only: frozenset[str] = frozenset()
@@ -145,7 +144,7 @@ def _changed_by_generation(kind: str, generation: Any) -> Changed:
         return Changed(turns=turns)
     if kind == "generation.started":
         return Changed(points=frozenset({generation["point"]}), turns=turns)
-    # Where it became a node, that node's own event says the rest.
+    # If it became a node, the node's own event covers the rest.
     lost = frozenset(() if generation["node"] else {generation["id"]})
     return Changed(generations=lost, turns=turns)
 
@@ -159,8 +158,8 @@ MAX_CHARACTERS = 16 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Entry:
-    """One event as a frame, and what it changes on a page. `hidden` is the frame for roles in
-    `hidden_from`."""
+    """One event as a frame, and what it changes on a page. Roles in `hidden_from` get the frame
+    `hidden`."""
 
     seq: int
     kind: str
@@ -170,13 +169,13 @@ class Entry:
     changed: Changed = Changed()
 
     def frame_for(self, role: str) -> str:
-        """What somebody with this role is sent."""
+        """The frame for somebody with this role."""
         return self.hidden if role in self.hidden_from else self.frame
 
 
 @dataclass
 class Ring:
-    """Entries in order without gaps, from after `floor` to `head`; old ones fall out."""
+    """Consecutive entries from after `floor` to `head`; old ones are dropped."""
 
     head: int
     floor: int = -1
@@ -204,7 +203,7 @@ class Ring:
             self.floor = gone.seq
 
     def after(self, seq: int, *, limit: int = 64) -> list[Entry]:
-        """The next entries after `seq`, which must not lie below the floor."""
+        """The next entries after `seq`, which must not be below the floor."""
         start = seq - self.floor
         return [self._entries[i] for i in range(start, min(start + limit, len(self._entries)))]
 
@@ -214,7 +213,7 @@ MAX_DRAWINGS = 32
 
 @dataclass
 class Drawings:
-    """The last frames of what changed on a page, by language, numbered from 1."""
+    """The last frames of rendered parts, by language, numbered from 1."""
 
     count: int = 0
     _kept: deque[tuple[int, dict[str, str]]] = field(
@@ -222,13 +221,13 @@ class Drawings:
     )
 
     def add(self, seq: int, by_language: dict[str, str]) -> None:
-        """Takes what the events up to `seq` changed."""
+        """Adds the parts that the events up to `seq` changed."""
         self._kept.append((seq, by_language))
         self.count += 1
 
     def next(self, number: int, language: str) -> tuple[int, int, str] | None:
-        """The number, the seq and the frame of what follows that number. Where that fell out,
-        the newest, which says that all has to be fetched; None where nothing follows."""
+        """The number, the seq and the frame that follow a number. If that frame was dropped, the
+        newest one, which says that everything has to be fetched; None if nothing follows."""
         if number >= self.count:
             return None
         first = self.count - len(self._kept) + 1
@@ -244,7 +243,7 @@ class Drawings:
 
 @dataclass
 class Partial:
-    """One generation's text so far. `epoch` changes when it had to be started over."""
+    """The text so far of one generation. `epoch` changes when it had to be started over."""
 
     uid: str
     text: str = ""
@@ -254,9 +253,8 @@ class Partial:
     waiting: dict[int, str] = field(default_factory=dict)
 
     def take(self, chunk: int, text: str) -> bool:
-        """Takes a delta; whether there is a gap, so that the row has to be read.
-
-        Repeats are dropped, and what came too early waits for the gap to be closed.
+        """Takes a delta; returns whether there is a gap, so that the row has to be read. Repeats
+        are dropped, and pieces that arrive too early wait until the gap is closed.
         """
         if chunk > self.chunk:
             self.waiting[chunk] = text
@@ -264,7 +262,7 @@ class Partial:
         return bool(self.waiting)
 
     def catch_up(self, chunk: int, text: str) -> None:
-        """Takes text and chunk from the generation's row, which holds all of it."""
+        """Takes text and chunk from the generation's row, which has all of it."""
         if chunk > self.chunk or (chunk == self.chunk and text != self.text):
             if not text.startswith(self.text):
                 self.epoch += 1
@@ -281,7 +279,7 @@ class Partial:
 
 @dataclass
 class Reader:
-    """How much of one generation's text one socket has been sent, and when it was sent last."""
+    """How much of one generation's text a socket has been sent, and when it was last sent some."""
 
     epoch: int = 0
     offset: int = 0
@@ -293,7 +291,7 @@ class Reader:
         return (self.epoch, self.chunk) != (partial.epoch, partial.chunk)
 
     def take(self, partial: Partial, now: float) -> tuple[str, bool]:
-        """What is still to be sent, and whether it is the whole text; then it counts as sent."""
+        """The text to send next, and whether it is the whole text; it then counts as sent."""
         if self.epoch != partial.epoch:
             self.epoch, self.offset = partial.epoch, 0
         piece, whole = partial.text[self.offset :], self.offset == 0
@@ -301,7 +299,7 @@ class Reader:
         return piece, whole
 
 
-# Who is where in one stream, over all processes. Plain values with an expiry.
+# Presence in one stream, across all processes. Plain values with an expiry.
 
 
 Place = dict[str, Any]  # {participant, node, buffer?}
@@ -310,14 +308,14 @@ TTL_S = 50.0
 
 @dataclass
 class Here:
-    """This process's places by socket, and those that other processes reported, by process."""
+    """This process's positions by socket, and those that other processes reported, by process."""
 
     own: dict[int, Place] = field(default_factory=dict)
     others: dict[str, tuple[float, list[Place]]] = field(default_factory=dict)
     version: int = 0
 
     def put(self, socket: int, place: Place) -> bool:
-        """Notes where a socket's participant is; whether that is news."""
+        """Stores the position of a socket's participant; returns whether it has changed."""
         if self.own.get(socket) == place:
             return False
         self.own[socket] = place
@@ -325,13 +323,13 @@ class Here:
         return True
 
     def leave(self, socket: int) -> bool:
-        """Forgets a socket; whether it had a place."""
+        """Removes a socket; returns whether it had a position."""
         had = self.own.pop(socket, None) is not None
         self.version += had
         return had
 
     def take(self, process: str, places: list[Place], now: float) -> None:
-        """Takes what another process says about its own sockets."""
+        """Takes another process's report about its sockets."""
         _, before = self.others.get(process, (0.0, []))
         if places:
             self.others[process] = (now + TTL_S, places)
@@ -340,7 +338,7 @@ class Here:
         self.version += before != places
 
     def expire(self, now: float) -> bool:
-        """Forgets processes that have not reported for long; whether there were any."""
+        """Removes processes that have not reported for long; returns whether there were any."""
         gone = [process for process, (until, _) in self.others.items() if until < now]
         for process in gone:
             del self.others[process]
@@ -348,7 +346,7 @@ class Here:
         return bool(gone)
 
     def places(self) -> list[Place]:
-        """Everybody who is here; the same place of the same participant is listed once."""
+        """Everybody who is present; the same position of the same participant is listed once."""
         found: list[Place] = []
         for place in [*self.own.values(), *(p for _, ps in self.others.values() for p in ps)]:
             if place not in found:
@@ -358,7 +356,7 @@ class Here:
 
 @dataclass
 class Pace:
-    """A rate limit: `a_second` on average, `burst` at once. The caller gives the time."""
+    """A rate limit: `a_second` on average, `burst` at once. The caller passes the time."""
 
     a_second: float
     burst: float
@@ -366,7 +364,7 @@ class Pace:
     _at: float = 0.0
 
     def may_go(self, now: float) -> bool:
-        """Whether one may go now."""
+        """Whether one more is allowed now."""
         if self._left < 0:
             self._left, self._at = self.burst, now
         self._left = min(self.burst, self._left + (now - self._at) * self.a_second)
@@ -374,7 +372,7 @@ class Pace:
         return self._left >= 1
 
     def take(self, now: float) -> bool:
-        """Whether one may go now; if so, it is counted."""
+        """Whether one more is allowed now; if so, it is counted."""
         if not self.may_go(now):
             return False
         self._left -= 1
@@ -382,5 +380,5 @@ class Pace:
 
     @property
     def wait_s(self) -> float:
-        """How long until the next one may go."""
+        """How long until the next one is allowed."""
         return max(0.0, (1 - self._left) / self.a_second)

@@ -1,5 +1,5 @@
-"""What sockets read from the database, and the threads that read it; and who opens a socket, and
-to which stream: by API key, or by cookie from a listed Origin."""
+"""Database reads for sockets, and the threads that run them; and the admission of a socket to a
+stream: by API key, or by cookie from a listed Origin."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
@@ -37,18 +37,18 @@ from loom.rules.node_values import digest
 P = ParamSpec("P")
 T = TypeVar("T")
 
-COUNT = 2  # so that reading a long log does not hold up new events
+COUNT = 2  # two, so that reading a long log does not delay new events
 
 
 class Threads:
-    """Runs the functions below. Only reads: a failed one is not tried again here."""
+    """Runs the functions below. They only read, so a failed one is not retried here."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(COUNT, "live", initializer=self._enter)
         self._connections: list[BaseDatabaseWrapper] = []
 
     async def read(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What the function returns. A connection that failed is opened again next time."""
+        """The return value of the function. A connection that failed is opened again next time."""
 
         def run() -> T:
             try:
@@ -60,8 +60,8 @@ class Threads:
         return await asyncio.get_running_loop().run_in_executor(self._pool, run)
 
     async def close(self) -> None:
-        """Ends the threads, once they have read, and closes their connections."""
-        await asyncio.to_thread(self._leave)  # Django closes none on a loop's thread
+        """Ends the threads after their current reads, and closes their connections."""
+        await asyncio.to_thread(self._leave)  # Django refuses this on the loop's thread
 
     def _leave(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
@@ -75,8 +75,8 @@ class Threads:
 
 
 class PerLoop(Generic[T]):
-    """Returns the one object of the running event loop, made by `make` when it is first asked for.
-    A process has one loop, so this is one object in each process."""
+    """Returns the one object of the running event loop, made by `make` on first use. A process has
+    one loop, so there is one object in each process."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -89,7 +89,7 @@ class PerLoop(Generic[T]):
         return self._made[loop]
 
 
-# What sockets read from the database. Synchronous; each call a few short queries.
+# Database reads for sockets. Synchronous; each call makes a few short queries.
 
 
 Verdict = str | int  # a role, or the code a socket is closed with
@@ -97,9 +97,8 @@ Verdict = str | int  # a role, or the code a socket is closed with
 
 @dataclass(frozen=True)
 class Pass:
-    """What admitted a guest, so that it can be checked again.
-
-    `password` is the password's hash at that time: a change ends sockets of browsers.
+    """What admitted a guest, so that it can be checked again. `password` is the hash of the
+    password at that time: changing it ends sockets of browsers.
     """
 
     user_id: int
@@ -144,8 +143,8 @@ def _entry(body: event_log.Body) -> Entry:
 
 
 def drawn(tree_uid: str, changed: Changed, languages: frozenset[str]) -> dict[str, dict[str, Any]]:
-    """What changed in a tree, drawn once in each language by the function that DRAWING names:
-    pages and sockets know nothing of each other."""
+    """The changed parts of a tree, rendered once in each language by the function that DRAWING
+    names, so that pages and sockets do not depend on each other."""
     parts: dict[str, dict[str, Any]] = import_string(settings.DRAWING)(
         tree_uid,
         languages,
@@ -164,20 +163,20 @@ def heads(streams: Iterable[str]) -> dict[str, int]:
 
 
 def running(tree_uid: str) -> list[tuple[str, int, str]]:
-    """Uid, chunk and text of the generations of a tree that have not ended."""
+    """Uid, chunk and text of the running generations of a tree."""
     rows = Generation.objects.filter(tree__uid=tree_uid, ended_at__isnull=True)
     return list(rows.order_by("id").values_list("uid", "chunk", "text"))
 
 
 def reached(tree_uids: Iterable[str]) -> list[tuple[str, str, int]]:
-    """Tree, uid and chunk of the generations of trees that have a text and go on; one query."""
+    """Tree, uid and chunk of the running generations of trees that have a text; one query."""
     going = Generation.objects.filter(ended_at__isnull=True, status="running", chunk__gt=0)
     rows = going.filter(tree__uid__in=list(tree_uids)).order_by()
     return list(rows.values_list("tree__uid", "uid", "chunk"))
 
 
 def partial(generation_uid: str) -> tuple[int, str] | None:
-    """Chunk and text of one generation; None when it is over or was never there."""
+    """Chunk and text of one generation; None if it has ended or never existed."""
     rows = Generation.objects.filter(uid=generation_uid, status__in=("queued", "running"))
     return rows.values_list("chunk", "text").first()
 
@@ -190,14 +189,14 @@ def node_exists(tree_id: int, local_id: str) -> bool:
 def news(
     stream: str, seq: int, limit: int, passes: set[Pass]
 ) -> tuple[list[Entry], dict[Pass, Verdict]]:
-    """The next events, and who may still receive them: read after the events, so that a
-    member who was removed before one of them does not get it. Two queries."""
+    """The next events, and who may still receive them, read after the events so that a member who
+    was removed before one of them does not get it. Two queries."""
     entries = entries_after(stream, seq, limit)
     return entries, memberships(passes) if entries else {}
 
 
 def memberships(passes: set[Pass]) -> dict[Pass, Verdict]:
-    """For each pass the role its user has now, or 4404; one query."""
+    """The current role of each pass's user, or 4404; one query."""
     roles = _members(passes)
     return {
         one: _limited(roles.get((one.user_id, one.grove_id), (4404, ""))[0], one) for one in passes
@@ -205,9 +204,8 @@ def memberships(passes: set[Pass]) -> dict[Pass, Verdict]:
 
 
 def verdicts_of(passes: set[Pass]) -> dict[Pass, Verdict]:
-    """For each pass the role it gives now, or the code its socket is closed with.
-
-    Checks memberships, keys, sessions, passwords and trees. At most four queries.
+    """For each pass its current role, or the code with which its socket is closed. Checks
+    memberships, keys, sessions, passwords and trees. At most four queries.
     """
     members = _members(passes)
     lasting = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
@@ -232,7 +230,7 @@ def verdicts_of(passes: set[Pass]) -> dict[Pass, Verdict]:
 
 
 class Judged(Protocol):
-    """A socket, or the member of a room: who holds it, and the role it has now."""
+    """A socket, or the member of a room: its guest, and the current role."""
 
     guest: Any
     role: str
@@ -242,7 +240,7 @@ class Judged(Protocol):
 
 
 def judge(held: Iterable[Judged], verdicts: dict[Pass, Verdict]) -> None:
-    """Closes or narrows each as the verdicts of `verdicts_of` say."""
+    """Closes or restricts each one according to the verdicts of `verdicts_of`."""
     for one in held:
         verdict = verdicts.get(one.guest.ticket)
         if isinstance(verdict, int):
@@ -252,7 +250,7 @@ def judge(held: Iterable[Judged], verdicts: dict[Pass, Verdict]) -> None:
 
 
 def _limited(found: Verdict, one: Pass) -> Verdict:
-    """The role that the scope of a pass's key leaves."""
+    """The role after applying the scope of a pass's key."""
     return found if isinstance(found, int) else limited(cast(Role, found), one.scope)
 
 
@@ -263,7 +261,7 @@ def _members(passes: set[Pass]) -> dict[tuple[int, int], tuple[Verdict, str]]:
 
 
 def _those(rows: QuerySet[Any], column: str, asked: set[Any]) -> set[Any]:
-    """The asked values that are still there; no query where none is asked."""
+    """Those of the given values that still exist; no query if there are none."""
     wanted = {value for value in asked if value}
     if not wanted:
         return set()
@@ -291,7 +289,7 @@ class Guest:
 
 
 class Unwelcome(Exception):
-    """The socket is closed with `code`; `refused`, where given, is sent before."""
+    """The socket is closed with `code`; `refused`, if given, is sent before that."""
 
     def __init__(self, code: int, refused: CommandError | None = None) -> None:
         super().__init__(code)
@@ -317,7 +315,7 @@ def _by_key(given: str) -> tuple[User, dict[str, Any]]:
 
 
 def _by_cookie(headers: dict[str, list[str]]) -> tuple[User, dict[str, Any]]:
-    # A browser sends the cookie along from any page: only the Origin shows whose page it is.
+    # A browser sends the cookie from any page: only the Origin identifies the page.
     origins = headers.get("origin", [])
     if len(origins) != 1 or origins[0] not in settings.ORIGINS:
         raise Unwelcome(4401)
@@ -380,8 +378,8 @@ _OPENERS: dict[str, Callable[[User, str], tuple[access.Actor, Any]]] = {
 
 
 def welcome(scope: SocketScope, kind: str, uid: str) -> Guest:
-    """The guest who may listen to the item's stream. Raises Unwelcome: 4401 not
-    signed in, 4404 not visible or not there, 4400 for a `since` that is no number."""
+    """The guest who may listen to the item's stream. Raises Unwelcome: 4401 not signed in, 4404
+    not visible or missing, 4400 for an invalid `since`."""
     user, by = _who(_headers(scope))
     try:
         actor, item = _OPENERS[kind](user, uid)

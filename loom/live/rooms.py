@@ -1,7 +1,7 @@
 """Rooms: a document in this process, and the sockets of those who have it open.
 
-The wire protocol is that of y-websocket, so that any client of Yjs can join. The log in the
-database is the order of record: a room adds what its members type, and reads what other processes
+The wire protocol is that of y-websocket, so that any Yjs client can join. The log in the database
+is authoritative for the order: a room adds what its members type, and reads what other processes
 and agents have added.
 """
 
@@ -32,19 +32,19 @@ from loom.rules.shared_text import (
 
 log = logging.getLogger("heddle.rooms")
 
-REST_S = 2.0  # without typing, after which a document settles into a revision
+REST_S = 2.0  # seconds without typing after which a revision is made
 WATCH_S = 1.0
 LINGER_S = 5.0
 SUBSCRIBED_S = 2.0
-QUICKEST_S, SLOWEST_S = 0.008, 0.05  # how long typing is gathered before it is sent on
-A_SOCKET_S = 0.0002  # what one more socket adds to that
-MOST_WAITING = 16 * 1024 * 1024  # bytes that wait for a slow client
+QUICKEST_S, SLOWEST_S = 0.008, 0.05  # seconds for which typing is collected before it is sent on
+A_SOCKET_S = 0.0002  # seconds that each socket adds to that
+MOST_WAITING = 16 * 1024 * 1024  # bytes that may wait for a slow client
 SYNC, AWARENESS, QUERY = 0, 1, 3
 STEP_1, STEP_2, UPDATE = 0, 1, 2
 
 
 class Wire(Protocol):
-    """What a member needs of its connection."""
+    """The methods that a member needs of its connection."""
 
     async def send_bytes(self, frame: bytes) -> None:
         """Sends one frame."""
@@ -100,8 +100,8 @@ class Member:
             self.room.leave(self)
 
     def receive(self, frame: bytes) -> None:
-        """Takes a message of the client. One that cannot be read, or would make of the document
-        what no document is, closes the socket with 4400 and changes nothing."""
+        """Takes a message of the client. One that is invalid, or would make the document invalid,
+        closes the socket with 4400 and changes nothing."""
         if self._code or self not in self.room.members:
             return
         if not self._pace.take(asyncio.get_running_loop().time()):
@@ -142,7 +142,7 @@ class Member:
                 self.close(4403)
             return
         if self.room.shared.lacks(update):
-            # Something was lost on the way: the client sends all that this copy lacks.
+            # Something was lost on the way: asks the client for everything that this copy lacks.
             self.send(_sync(STEP_1, self.room.shared.vector))
             return
         self.room.typed(self.room.shared.try_update(update), self)
@@ -173,7 +173,7 @@ class Room:
         self._subscribed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._rest: asyncio.TimerHandle | None = None
-        self._wrote = ""  # who has typed here last, since the last time that nobody was here
+        self._wrote = ""  # who typed here last, since the room was last empty
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -182,7 +182,7 @@ class Room:
         return document_log.bell(self.document.uid)
 
     async def open(self) -> None:
-        """Joins the group first, then reads the log: nothing is missed in between."""
+        """Joins the group first, then reads the log, so that nothing is missed in between."""
         self._spawn(streams.listen([self.stream], self._hear, self._subscribed))
         try:
             await asyncio.wait_for(self._subscribed.wait(), SUBSCRIBED_S)
@@ -196,7 +196,7 @@ class Room:
             self._rest_again()
 
     def enter(self, member: Member) -> None:
-        """Sends a new member what y-websocket sends: what this copy has, and who is here."""
+        """Sends a new member what y-websocket sends: the state of this copy, and the carets."""
         self.members.add(member)
         self.idle_since = None
         member.send(_sync(STEP_1, self.shared.vector))
@@ -204,7 +204,7 @@ class Room:
             member.send(create_awareness_message(self.seen.encoded()))
 
     def leave(self, member: Member) -> None:
-        """Forgets a member; once the last has left, the document settles."""
+        """Removes a member; once the last has left, a revision is made."""
         if member not in self.members:
             return
         self.members.discard(member)
@@ -231,7 +231,8 @@ class Room:
         self.flush_soon()
 
     def flush_soon(self) -> None:
-        """Sends on what has gathered, soon: together, so that many typing cost little."""
+        """Schedules sending what was collected: together, so that many people typing cost
+        little."""
         if not self._will_flush:
             self._will_flush = True
             wait = min(SLOWEST_S, max(QUICKEST_S, len(self.members) * A_SOCKET_S))
@@ -256,7 +257,7 @@ class Room:
             self._pass_on(changed)
 
     def _pass_on(self, changed: set[int]) -> None:
-        """Sends the carets of this process to the others."""
+        """Sends the carets of this process to the other processes."""
         own = [
             [client, seen.clock, seen.state]
             for client in changed
@@ -267,7 +268,7 @@ class Room:
             self._spawn(streams.send_async(self.stream, message))
 
     async def _store(self) -> None:
-        """Adds what was typed to the log, as often as the database takes it."""
+        """Adds what was typed to the log, and retries while the database is busy."""
         try:
             while self._unstored:
                 batch, self._unstored = self._unstored, []
@@ -292,8 +293,8 @@ class Room:
     # What others have added to the log.
 
     def ring(self, seq: int) -> None:
-        """Says that the log has come to `seq`. While something typed here is being stored, it may
-        be that: then it is looked at once that is known."""
+        """Notifies the room that the log has reached `seq`. While typing from here is being
+        stored, it may be that: then it is checked once that is known."""
         self._heard = max(self._heard, seq)
         if self._heard > self.seq and self._stored.is_set():
             self._bell.set()
@@ -342,7 +343,8 @@ class Room:
             self._rest_again()
 
     async def _want_summary(self) -> None:
-        """Has the document summarised for whoever wrote last, once everybody has left."""
+        """Queues a summary of the document for the person who wrote last, once everybody has
+        left."""
         wrote, self._wrote = self._wrote, ""
         await self._stored.wait()
         try:
@@ -360,7 +362,7 @@ class Room:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something typed here is not stored or not settled yet."""
+        """Whether something typed here is not stored, or not in a revision, yet."""
         return not self._stored.is_set() or self._rest is not None
 
     def _spawn(self, work: Any) -> None:
@@ -369,7 +371,7 @@ class Room:
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """Stores and settles what is left, and stops listening."""
+        """Stores what is left, makes a revision of it, and stops listening."""
         await self._stored.wait()
         if self._rest is not None:
             self._rest.cancel()
@@ -389,7 +391,8 @@ def _document(uid: str) -> Document | None:
 
 
 class Rooms:
-    """The rooms of this process: opened for the first member, closed a while after the last."""
+    """The rooms of this process: opened for the first member, closed a while after the last one
+    left."""
 
     def __init__(self) -> None:
         self.process = secrets.token_hex(8)
@@ -399,7 +402,8 @@ class Rooms:
         self._watch: asyncio.Task[None] | None = None
 
     async def enter(self, guest: Guest, wire: Wire) -> Member:
-        """A member of the room of the guest's document. Raises Unwelcome where it is gone."""
+        """Adds a member to the room of the guest's document. Raises Unwelcome if the document is
+        gone."""
         if self._watch is None:
             self._watch = asyncio.create_task(self._watching())
         async with self._opening.setdefault(guest.stream, asyncio.Lock()):
@@ -424,7 +428,7 @@ class Rooms:
                 log.warning("could not look after the rooms", exc_info=True)
 
     async def look(self) -> None:
-        """Checks for lost bells, for who may no longer be here, and for empty rooms."""
+        """Checks for lost bells, members who are no longer allowed, and empty rooms."""
         now = asyncio.get_running_loop().time()
         for name, room in list(self._rooms.items()):
             room.tick(now)
@@ -446,7 +450,7 @@ class Rooms:
         reads.judge(members, verdicts)
 
     async def close(self) -> None:
-        """Closes every socket with 1012, so that clients come back at once."""
+        """Closes every socket with 1012, so that clients reconnect immediately."""
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None

@@ -32,8 +32,8 @@ def keep_address() -> None:
 
 
 def address() -> str:
-    """Where browsers find this Heddle: the first address in HEDDLE_ORIGINS, else where it was last
-    started."""
+    """The address of this Heddle for browsers: the first one in HEDDLE_ORIGINS, else the one where
+    it was last started."""
     if not settings.ENV.origins and _file().exists():
         return _file().read_text().strip()
     return str(settings.ORIGINS[0])
@@ -44,7 +44,7 @@ def signin_link(user: User) -> str:
     return f"{address()}/signin/{people.make_signin_link(user)}"
 
 
-# A command typed in the shell: by whom, and in which tree.
+# A command line from the shell: its author, and its tree.
 
 
 AGENT = "agent:"

@@ -1,5 +1,5 @@
-"""What rows share: opaque public ids, text kept as given, queries whose SQL is built once, and many
-rows written at once."""
+"""Shared by all rows: opaque public ids, packed JSON, queries whose SQL is built once, and bulk
+inserts."""
 
 import gzip
 import json
@@ -34,8 +34,8 @@ class PublicIdentity(models.Model):
 
 
 class PackedJSON(models.Field):  # type: ignore[type-arg]  # no generics at run time
-    """A JSON value that is stored compressed and cannot be queried, for values that repeat long
-    texts. Migrations see a BinaryField."""
+    """A JSON value that is stored compressed and cannot be queried, for values with long
+    repetitive texts. Migrations see a BinaryField."""
 
     empty_strings_allowed = False
 
@@ -54,7 +54,7 @@ class PackedJSON(models.Field):  # type: ignore[type-arg]  # no generics at run 
         return connection.Database.Binary(packed)
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
-        """The value again; {} for an empty one."""
+        """The unpacked value; {} for an empty one."""
         return json.loads(gzip.decompress(bytes(value))) if value else {}
 
 
@@ -67,8 +67,8 @@ Reader = Callable[[Iterable[Row]], Iterator[Any]]
 
 
 class Given(Expression):
-    """A placeholder in a prepared query for a value that is given with each run: a text, a whole
-    number or an instant."""
+    """A placeholder in a prepared query for a value that each run provides: a text, a whole number
+    or an instant."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -80,10 +80,9 @@ class Given(Expression):
 
 
 class Prepared(Generic[R]):
-    """A queryset of rows or of `values_list`, with `Given` in place of the values.
-
-    `make` is called once for each kind of database. What its rows name by `select_related`
-    comes with them, as always. Values that change the SQL (a None, a list) are not for it.
+    """A queryset of rows or of `values_list`, with `Given` in place of the values. `make` is
+    called once for each kind of database. Rows of `select_related` are loaded, as usual. Values
+    that change the SQL (a None, a list) are not supported.
     """
 
     def __init__(self, make: Callable[[], QuerySet[Any, R]]) -> None:
@@ -103,7 +102,7 @@ class Prepared(Generic[R]):
         return list(reader(rows))
 
     def first(self, **given: str | int | datetime) -> R | None:
-        """The first row; None where there is none."""
+        """The first row; None if there is none."""
         return next(iter(self.all(**given)), None)
 
     def _build(self) -> tuple[str, tuple[Any, ...], Reader]:
@@ -118,14 +117,14 @@ class Prepared(Generic[R]):
 
 
 def _ready(value: str | int | datetime) -> Any:
-    """The value as the database takes it."""
+    """The value in the form that the database accepts."""
     if isinstance(value, datetime):
         return connection.ops.adapt_datetimefield_value(value)
     return value
 
 
 def _plain(compiler: Any) -> Reader:
-    """Reads tuples, with what each database writes in its own way converted."""
+    """Returns a reader of tuples that converts values which differ between databases."""
     converters = compiler.get_converters([column[0] for column in compiler.select])
 
     def read(rows: Iterable[Row]) -> Iterator[Any]:
@@ -208,8 +207,8 @@ def _insert_of(model: type[Model], vendor: str, is_keyed: bool) -> _Insert:
 
 
 def insert_row(row: M) -> M:
-    """Stores a new row and sets its key where it has none yet; the same row. As `save` does, but
-    for signals and `auto_now`."""
+    """Stores a new row, sets its key if it has none, and returns it. Like `save`, but without
+    signals and `auto_now`."""
     insert = _insert_of(type(row), connection.vendor, row.pk is not None)
     for one in insert.stamped:
         one.pre_save(row, True)
@@ -223,8 +222,8 @@ def insert_row(row: M) -> M:
 
 
 def insert_rows(model: type[Model], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Stores new rows, given as the values of all their columns by attribute (`vars` of an instance
-    will do). A key that is None is left to the database; nothing else is computed."""
+    """Stores new rows, given as the values of all their columns by attribute (`vars` of an
+    instance works). The database sets a key that is None; nothing else is computed."""
     if not rows:
         return
     key = model._meta.pk
@@ -246,8 +245,8 @@ def _update_of(model: type[Model], vendor: str, names: tuple[str, ...]) -> tuple
 
 
 def update_row(row: Model, *names: str) -> None:
-    """Stores these fields of a row, as `save(update_fields=…)` does, but for signals and
-    `auto_now`. Raises DatabaseError where the row is gone."""
+    """Stores these fields of a row, like `save(update_fields=…)`, but without signals and
+    `auto_now`. Raises DatabaseError if the row no longer exists."""
     sql, fields = _update_of(type(row), connection.vendor, names)
     values = []
     for attribute, convert in fields:
@@ -260,7 +259,7 @@ def update_row(row: Model, *names: str) -> None:
 
 
 def _converter(field: Any) -> Convert | None:
-    """What makes a value ready for the database, for kinds of fields that need it."""
+    """The function that prepares a value for the database, for fields that need one."""
     if isinstance(field, models.JSONField):
         return lambda value: connection.ops.adapt_json_value(value, field.encoder)
     if isinstance(field, models.DateTimeField):
@@ -277,5 +276,5 @@ _PLAIN = {
 
 
 def today() -> date:
-    """The day to which money is counted."""
+    """The current day (UTC), for counting money."""
     return datetime.now(UTC).date()

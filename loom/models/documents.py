@@ -1,4 +1,4 @@
-"""Documents, their revisions, and the log of updates that people and agents type into them."""
+"""Documents, their revisions, and the log of updates that people and agents type."""
 
 from django.db import models
 
@@ -8,13 +8,13 @@ from loom.models.workspaces import Workspace
 
 
 class Document(PublicIdentity):
-    """A text of a grove that several can write at once. `revision` is the number of its newest
-    revision, `words` are counted there; `head` is the last seq of its updates, and `settled` the
-    last one that a revision has taken in."""
+    """A text of a grove that several people can write at once. `revision` is the number of its
+    newest revision, `words` is the count there; `head` is the last seq of its updates, and
+    `settled` the last one that is part of a revision."""
 
     grove = models.ForeignKey(Grove, models.CASCADE, related_name="documents")
     title = models.CharField(max_length=200)
-    title_key = models.CharField(max_length=400)  # the title, whatever its case
+    title_key = models.CharField(max_length=400)  # the case-folded title
     kind = models.CharField(max_length=8, default="note")  # note or augment
     maker = models.ForeignKey(Participant, models.PROTECT, related_name="+")
     made_at = models.DateTimeField()
@@ -44,7 +44,7 @@ class Document(PublicIdentity):
 
 
 class DocumentText(models.Model):
-    """A text that revisions of a document have: stored once, however many of them it is in."""
+    """The text of one or more revisions of a document, stored once."""
 
     id = models.BigAutoField(primary_key=True)
     document = models.ForeignKey(Document, models.CASCADE, related_name="texts", db_index=False)
@@ -61,10 +61,9 @@ class DocumentText(models.Model):
 
 
 class Revision(models.Model):
-    """A document as it was. Never changed once it is stored.
-
-    `sections` are its headings with the ids that they keep (`loom.rules.documents`), `authors`
-    the public ids of those who wrote since the revision before, `seq` the last update in it.
+    """One state of a document. Never changed once it is stored. `sections` are its headings with
+    their stable ids (`loom.rules.documents`), `authors` the public ids of those who wrote since
+    the previous revision, `seq` the last update in it.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -76,7 +75,7 @@ class Revision(models.Model):
     sections = models.JSONField(default=list)
     by = models.ForeignKey(Participant, models.PROTECT, related_name="+")
     authors = models.JSONField(default=list)
-    restored = models.IntegerField(null=True)  # the number of the revision that it brings back
+    restored = models.IntegerField(null=True)  # the number of the revision that it restores
     seq = models.BigIntegerField()
     at = models.DateTimeField()
 
@@ -89,8 +88,8 @@ class Revision(models.Model):
 
 
 class DocumentEmbed(models.Model):
-    """A local id that an embed in the newest revision of a document names, so that what embeds a
-    node is found without reading texts. Which node is meant depends on who asks."""
+    """A local id in an embed of a document's newest revision, so that the documents that embed a
+    node are found without reading texts. Which node it means depends on the reader."""
 
     id = models.BigAutoField(primary_key=True)
     document = models.ForeignKey(Document, models.CASCADE, related_name="embeds", db_index=False)
@@ -107,8 +106,8 @@ class DocumentEmbed(models.Model):
 
 
 class DocumentUpdate(models.Model):
-    """What was typed into a document, as an update of Yjs; only added to. `authors` are the public
-    ids of those whose changes it holds."""
+    """Typed changes of a document, as an update of Yjs; append-only. `authors` are the public ids
+    of the people whose changes it contains."""
 
     id = models.BigAutoField(primary_key=True)
     document = models.ForeignKey(Document, models.CASCADE, related_name="updates", db_index=False)
@@ -126,7 +125,8 @@ class DocumentUpdate(models.Model):
 
 
 class DocumentState(models.Model):
-    """All updates of a document up to `seq` in one, so that it opens without reading them all."""
+    """All updates of a document up to `seq` merged into one, so that it opens without reading
+    each."""
 
     document = models.OneToOneField(
         Document, models.CASCADE, primary_key=True, related_name="state"
@@ -139,7 +139,8 @@ class DocumentState(models.Model):
 
 
 class DocumentView(models.Model):
-    """Which revision of a document a workspace was last shown: what it goes by when it writes."""
+    """The revision of a document that a workspace was last shown, against which its writes are
+    checked."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""The log: streams that are locked and numbered, events, steps, and kept answers."""
+"""The log: locked and numbered streams, events, steps, and receipts."""
 
 from django.db import models
 
@@ -9,11 +9,10 @@ from loom.models.workspaces import Workspace
 
 
 class Stream(models.Model):
-    """The unit of locking and numbering: `tree:UID`, `grove:UID` or `workspace:UID`.
-
-    `head` is the last seq given out; `items` the last ordinal of a node of the tree. `leaves`
-    and `deepest` are the size of the tree that is seen (`loom.queries.trees`), kept as it
-    grows; `leaves` None: not known, and measured when it is asked for.
+    """The unit of locking and numbering: `tree:UID`, `grove:UID` or `workspace:UID`. `head` is the
+    last seq that was used; `items` the last ordinal of a node of the tree. `leaves` and `deepest`
+    are the size of the visible tree (`loom.queries.outline`), updated as it grows; `leaves` None:
+    unknown, and measured when it is needed.
     """
 
     name = models.CharField(max_length=48, unique=True)
@@ -28,7 +27,7 @@ class Stream(models.Model):
 
 
 class Event(models.Model):
-    """One thing that happened. Never updated; deleted only where its stream is erasing."""
+    """One change. Never updated; only deleted while its stream is being erased."""
 
     stream = models.ForeignKey(Stream, models.PROTECT, related_name="events")
     seq = models.BigIntegerField()
@@ -47,10 +46,10 @@ class Event(models.Model):
 
 
 class Step(PublicIdentity):
-    """Who tried what, with what outcome. `inverse` is what undo would do.
+    """One attempt by somebody, and its outcome. `inverse` is what undo would do.
 
     A line belongs to a workspace and is numbered there. An action (`loom.commands.registry`)
-    belongs to none: it is numbered in its stream, and has its name as `canonical` and its
+    belongs to none: it is numbered in its stream, and has its name in `canonical` and its
     arguments, without secrets, in `arguments`.
     """
 
@@ -59,7 +58,7 @@ class Step(PublicIdentity):
     actor = models.ForeignKey(Participant, models.PROTECT, related_name="+")
     on_behalf_of = models.ForeignKey(Participant, models.PROTECT, null=True, related_name="+")
     turn_uid = models.CharField(max_length=32, blank=True)
-    # "2.1": the first line of the second round. Of a line with several steps the last has it.
+    # "2.1": the first line of the second round. If a line has several steps, the last one has it.
     turn_place = models.CharField(max_length=16, blank=True)
     position = models.CharField(max_length=48, blank=True)  # where it was given: a local id
     line = models.TextField()
@@ -68,7 +67,7 @@ class Step(PublicIdentity):
     because = models.TextField(blank=True)
     link_type = models.CharField(max_length=40, blank=True)
     outcome = models.CharField(max_length=40)  # "ok" or a code
-    # The reply or the refusal, without what it quotes from nodes: `quoted` holds those pieces
+    # The reply or the refusal, without quotations from nodes: `quoted` has the references to them
     # (loom.rules.node_values). Read it with loom.queries.node_bodies.messages_of.
     message = models.TextField(blank=True)
     quoted = models.JSONField(null=True)
@@ -109,7 +108,7 @@ class Step(PublicIdentity):
 
 
 class StepItem(models.Model):
-    """An item that a step touched; `place` is its order among them."""
+    """An item that a step touched; `place` is its order."""
 
     step = models.ForeignKey(Step, models.CASCADE, related_name="touched", db_index=False)
     item = models.ForeignKey(Item, models.PROTECT, related_name="+")
@@ -124,7 +123,7 @@ class StepItem(models.Model):
 
 
 class Receipt(models.Model):
-    """The answer to a request with a key: a repeat is answered from here. It is kept for
+    """The stored answer to a request with a key, which is returned for a repeat. It is kept for
     HEDDLE_RECEIPT_DAYS; the sweeper deletes older ones."""
 
     participant = models.ForeignKey(Participant, models.CASCADE)

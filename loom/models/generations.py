@@ -6,24 +6,23 @@ from loom.models.base import PackedJSON, PublicIdentity
 from loom.models.groves import Grove, Participant
 from loom.models.trees import Node, Tree
 
-# The statuses of a turn that goes on, and those in which it has ended.
+# The statuses of a running turn, and of one that has ended.
 OPEN_TURN = ("queued", "leased", "assembling", "generating", "executing", "finishing")
 ENDED_TURN = ("done", "interrupted", "halted", "failed", "stopped")
 
 
 class Turn(PublicIdentity):
-    """One turn. `form` is continuation or aside; `invoked_at` the node it was asked at, whose
-    slot is leased while it goes on; `answers_below` the node it answers below.
+    """One turn. `form` is continuation or aside; `invoked_at` is the node where it was started,
+    whose slot is leased while it runs; `answers_below` is the node that it answers below.
 
-    `rounds` are those that ended, each `{generation, length, text, prose, replies, dropped,
-    notes, changed, workspace, stated}`; once the turn has ended without `text`, `prose`,
-    `workspace`, `stated` and the texts of its `replies`, which their generations, steps and nodes
-    hold (loom.queries.workspaces.said_in). `replies` those of the lines of the current round
-    that ran; `waits_for` the generations that one of its lines started and that have not been
-    reported yet. `extension` is what the agent asks its people for: `{steps, why}`. `scope` is
-    that of the API key the turn was asked for with. `prepared` is the request of the current
-    round, made once, priced and sent (agents.subject_prompt.prepared); None once the turn has
-    ended.
+    `rounds` are the finished ones, each `{generation, length, text, prose, replies, dropped,
+    notes, changed, workspace, stated}`; after the end of the turn they have no `text`, `prose`,
+    `workspace`, `stated` or texts in `replies`, because their generations, steps and nodes store
+    them (loom.queries.workspace_bodies.said_in). `replies` are those of the lines of the current
+    round that ran; `waits_for` are the generations that one of its lines started and that have not
+    been reported yet. `extension` is what the agent asks for: `{steps, why}`. `scope` is that of
+    the API key that started the turn. `prepared` is the request of the current round, assembled
+    once, priced and sent (agents.generations.prepared); None once the turn has ended.
     """
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="turns")
@@ -68,16 +67,16 @@ class Turn(PublicIdentity):
         return self.uid
 
 
-# What runs: generations, the calls that feed them, and imports.
+# Generations, their calls, and imports.
 
 
 class Call(PublicIdentity):
-    """One exchange with a provider: the evidence behind the nodes it made."""
+    """One exchange with a provider: the evidence for the nodes that it produced."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="calls")
     participant = models.ForeignKey(Participant, models.PROTECT)
     turn = models.ForeignKey("loom.Turn", models.PROTECT, null=True, related_name="calls")
-    # Of a call that a file brought: its id where it was made, which its nodes name.
+    # For an imported call: its id in the original installation, which its nodes name.
     origin = models.CharField(max_length=32, blank=True, default="")
     purpose = models.CharField(max_length=12, default="continue")
     provider = models.CharField(max_length=40)
@@ -107,19 +106,19 @@ SUMMARY = -1  # the `round` of a generation that becomes the summary of its poin
 
 
 class Generation(PublicIdentity):
-    """One streamed answer. Its row holds what was shown, so nothing shown is lost; once it has
-    become a node, the node alone holds it. Read it as `shown`."""
+    """One streamed answer. Its row stores the text that was shown, so that none is lost; once it
+    has become a node, only the node stores it. Read it with `shown`."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="generations")
     call = models.ForeignKey(Call, models.PROTECT, null=True, related_name="generations")
     participant = models.ForeignKey(Participant, models.PROTECT, related_name="generations")
     asked_by = models.ForeignKey(Participant, models.PROTECT, related_name="+")
-    # The turn it belongs to: as its `round` (from 1), or (0) started by one of its lines.
+    # The turn it belongs to: it is its `round` (from 1), or was started by one of its lines (0).
     turn = models.ForeignKey("loom.Turn", models.PROTECT, null=True, related_name="generations")
     round = models.IntegerField(default=0)
     batch = models.CharField(max_length=32)  # the same for all candidates of one line
     point = models.ForeignKey(Node, models.PROTECT, related_name="+")
-    # Of a summary of a document: that one; `point` is then the root of a tree it is linked to.
+    # For a summary of a document: the document; `point` is then the root of a tree it is linked to.
     document = models.ForeignKey(
         "loom.Document", models.SET_NULL, null=True, related_name="+", db_index=False
     )
@@ -131,7 +130,7 @@ class Generation(PublicIdentity):
     settings = models.JSONField(default=dict)  # samplers, as loom.rules.providers names them
     status = models.CharField(max_length=12, default="queued")
     stop_asked = models.BooleanField(default=False)
-    discard = models.BooleanField(default=False)  # undone: its node is pruned when it comes
+    discard = models.BooleanField(default=False)  # undone: its node is pruned when it is made
     text = models.TextField(blank=True)
     chunk = models.IntegerField(default=0)
     note = models.CharField(max_length=200, blank=True)
@@ -144,8 +143,8 @@ class Generation(PublicIdentity):
     tries = models.IntegerField(default=0)
     lane = models.CharField(max_length=64, blank=True)
     rank = models.BigIntegerField(default=0)  # the order of a lane: the lowest goes first
-    # Money in billionths of a dollar, by `prices` (none: not known, and nothing is counted),
-    # from the purse of the member who answers for it.
+    # Money in billionths of a dollar, by `prices` (empty: unknown, and nothing is counted),
+    # from the purse of the member who pays.
     payer = models.ForeignKey(Participant, models.PROTECT, null=True, related_name="+")
     prices = models.JSONField(null=True)
     reading = models.IntegerField(default=0)  # tokens of the path, estimated
@@ -161,8 +160,8 @@ class Generation(PublicIdentity):
     class Meta:
         ordering = ["id"]
         indexes = [
-            # Of what goes on. A query that is to use them says `ended_at__isnull=True`: SQLite
-            # cannot prove a condition with values in it, which come beside the SQL.
+            # For running ones. A query must say `ended_at__isnull=True` to use them: SQLite
+            # cannot match a condition with parameters.
             models.Index(
                 fields=["status"],
                 condition=models.Q(ended_at__isnull=True),
@@ -190,14 +189,13 @@ class Generation(PublicIdentity):
 
     @property
     def shown(self) -> str:
-        """The text so far, or that of the node it became; `node` is read where it is not at
-        hand."""
+        """The text so far, or that of the node it became; loads `node` if necessary."""
         return self.node.text if self.node is not None else self.text
 
 
 class Lane(models.Model):
-    """What is asked with one provider key, in a fair order. `reached`: the rank of the last
-    one that began; a new one starts behind it. Locked while a generation begins."""
+    """The requests that share one provider key, in a fair order. `reached`: the rank of the last
+    one that began; a new one is queued behind it. Locked while a generation begins."""
 
     name = models.CharField(max_length=64, unique=True)
     reached = models.BigIntegerField(default=0)
@@ -207,8 +205,8 @@ class Lane(models.Model):
 
 
 class Purse(models.Model):
-    """What a member has spent on one day (UTC), in billionths of a dollar. Locked while money
-    is reserved or settled; what is reserved is stored with the generations themselves."""
+    """What a member has spent on one day (UTC), in billionths of a dollar. Locked while money is
+    reserved or settled; reserved amounts are stored with the generations."""
 
     participant = models.ForeignKey(Participant, models.CASCADE, related_name="purses")
     day = models.DateField()
@@ -225,8 +223,8 @@ class Purse(models.Model):
 
 
 class WebSearch(PublicIdentity):
-    """A search of the web that a line asked for: step `seq` of the workspace, which holds what was
-    found. `asks` are the arguments of the line; `turn_uid` the turn that waits for it."""
+    """A web search started by a line: step `seq` of the workspace, which stores the result. `asks`
+    are the arguments of the line; `turn_uid` the turn that waits for it."""
 
     workspace = models.ForeignKey("loom.Workspace", models.CASCADE, related_name="web_searches")
     seq = models.IntegerField()
@@ -259,9 +257,9 @@ class WebSearch(PublicIdentity):
 
 
 class Import(PublicIdentity):
-    """A file on its way to becoming trees, each all or nothing. One that holds several, or a text
-    that can be split in several ways, has the status `waiting` until somebody has chosen; the
-    answers are in `options`."""
+    """A file that is being imported as trees, each all or nothing. If it contains several, or a
+    text that can be split in several ways, its status is `waiting` until somebody has chosen; the
+    choices are in `options`."""
 
     grove = models.ForeignKey(Grove, models.CASCADE)
     participant = models.ForeignKey(Participant, models.PROTECT)
@@ -288,13 +286,13 @@ class Import(PublicIdentity):
 
 
 class ImportPart(models.Model):
-    """One tree of a file that holds several: listed, then chosen, then done or failed."""
+    """One tree of a file that contains several: listed, then chosen, then done or failed."""
 
     of = models.ForeignKey(Import, models.CASCADE, related_name="parts")
     number = models.IntegerField()  # its place in the file, from 0
     title = models.CharField(max_length=300, blank=True)
     at = models.DateTimeField(null=True)
-    count = models.IntegerField(default=0)  # of messages, 0: unknown
+    count = models.IntegerField(default=0)  # messages; 0: unknown
     status = models.CharField(max_length=8, default="listed")
     tree = models.ForeignKey(Tree, models.SET_NULL, null=True)
     error = models.JSONField(null=True)

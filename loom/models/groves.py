@@ -1,4 +1,4 @@
-"""Users and how they sign in; groves, their members and participants."""
+"""Users and how they sign in; groves, and their members and participants."""
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
@@ -14,24 +14,25 @@ from loom.rules.provider_kinds import DEFAULT_CONTEXT
 
 
 class User(AbstractUser):
-    """Somebody who can sign in. What they may do is decided by their memberships."""
+    """A person who can sign in. Their memberships decide what they may do."""
 
     display_name = models.CharField(max_length=80, blank=True)
     theme = models.CharField(max_length=10, default="system")
     preferences = models.JSONField(default=dict)  # read them by `likes`
     is_operator = models.BooleanField(default=False)  # made by the first start
 
-    # Not stored: what the API key of this request allows at most, see `ApiKey.scope`.
+    # Not stored: the scope of the API key of this request, see `ApiKey.scope`.
     scope: Scope = "owner"
 
     @property
     def likes(self) -> Preferences:
-        """How this person wants the page."""
+        """This person's preferences for pages."""
         return read_preferences(self.preferences)
 
     @property
     def reader(self) -> str:
-        """A name for what a browser keeps of what this person reads; it says nothing of them."""
+        """The name under which a browser stores what this person reads; it reveals nothing about
+        them."""
         return salted_hmac("loom.reader", str(self.pk)).hexdigest()[:16]
 
     def __str__(self) -> str:
@@ -39,7 +40,7 @@ class User(AbstractUser):
 
 
 class ApiKey(PublicIdentity):
-    """A bearer key of a user. Only its SHA-256 is kept; the key is shown once."""
+    """A bearer key of a user. Only its SHA-256 is stored; the key is shown once."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="api_keys")
     name = models.CharField(max_length=80)
@@ -48,7 +49,7 @@ class ApiKey(PublicIdentity):
     created_at = models.DateTimeField(auto_now_add=True)
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
-    # The role that the key has at most, whatever the role of its person: see `access.get_actor`.
+    # The highest role of the key, whatever the role of its person: see `access.get_actor`.
     scope = models.CharField(max_length=8, default="owner")
     expires_at = models.DateTimeField(null=True)
 
@@ -57,7 +58,7 @@ class ApiKey(PublicIdentity):
 
     @property
     def is_over(self) -> bool:
-        """Whether its time is over."""
+        """Whether it has expired."""
         return self.expires_at is not None and self.expires_at <= timezone.now()
 
     def __str__(self) -> str:
@@ -136,7 +137,7 @@ class Participant(PublicIdentity):
     # Fernet of the provider's key together with the base URL it is bound to.
     sealed_key = models.TextField(blank=True)
     auth = models.CharField(max_length=8, default="bearer")  # how it is sent: bearer, basic, none
-    # What shares one provider key shares one lane; empty: a lane of its own.
+    # Participants with the same provider key share a lane; empty: a lane of its own.
     lane = models.CharField(max_length=64, blank=True)
     parallel = models.IntegerField(default=12)  # calls at once over the lane
     probe = models.JSONField(default=dict)  # what the last probe of its endpoint found
@@ -164,8 +165,8 @@ class Participant(PublicIdentity):
 
 
 class SearchService(models.Model):
-    """The service by which a grove searches the web: its kind (`loom.rules.providers`), its
-    address where the kind has none of its own, its key, and what one search costs."""
+    """The service with which a grove searches the web: its kind (`loom.rules.provider_kinds`), its
+    address if the kind has no default, its key, and the price of a search."""
 
     grove = models.OneToOneField(Grove, models.CASCADE, related_name="search_service")
     kind = models.CharField(max_length=12)
@@ -196,7 +197,7 @@ class Membership(models.Model):
 
 
 class Invitation(PublicIdentity):
-    """A link by which somebody new becomes a member. Only its SHA-256 is kept."""
+    """A link with which somebody can become a member. Only its SHA-256 is stored."""
 
     grove = models.ForeignKey(Grove, models.CASCADE, related_name="invitations")
     role = models.CharField(max_length=8)

@@ -1,4 +1,4 @@
-"""Trees and their nodes, links and marks; and links by which anybody may read one tree."""
+"""Trees with their nodes, links and marks; and public links to trees."""
 
 from django.db import models
 
@@ -12,7 +12,7 @@ from loom.rules.node_values import ORDINAL_BITS, PLACE_BITS
 
 
 class Tree(PublicIdentity):
-    """One tree. `mode` is fixed at creation; `archived_at` makes it read only."""
+    """One tree. `mode` is fixed at creation; `archived_at` makes it read-only."""
 
     grove = models.ForeignKey(Grove, models.CASCADE, related_name="trees")
     title = models.CharField(max_length=300, blank=True)
@@ -52,10 +52,9 @@ ORDER = models.Func(
 
 class Node(models.Model):
     """One version of one slot. Content, author, place and hash never change once written.
-
-    `slot_id` is the id of the slot's first version (its own for an original),
-    `parent_slot_id` the slot above (null for the root). Flags of a slot are kept on its
-    first version: pruned, excluded, sandbox; `version_pruned` is each version's own.
+    `slot_id` is the id of the slot's first version (its own for an original), `parent_slot_id` the
+    slot above (null for the root). Flags of a slot are stored on its first version: pruned,
+    excluded, sandbox; `version_pruned` belongs to each version.
     """
 
     id = models.BigIntegerField(primary_key=True)
@@ -78,12 +77,12 @@ class Node(models.Model):
     generation_uid = models.CharField(max_length=32, blank=True)
     finish = models.CharField(max_length=80, default="complete")
     created_at = models.DateTimeField()
-    # Where it is among its siblings, if that is not by its id (loom.rules.node_values.place_of).
+    # Its place among its siblings if that is not its id (loom.rules.node_values.place_of).
     place = models.BigIntegerField(null=True)
-    # An import of our own JSON keeps the foreign proof: its author and call ids.
+    # An import of Heddle's own JSON keeps the original proof: its author and call ids.
     proof_author = models.CharField(max_length=64, blank=True)
     imported = models.JSONField(null=True)
-    # The only mutable part.
+    # The only mutable fields.
     pruned = models.BooleanField(default=False)
     version_pruned = models.BooleanField(default=False)
     excluded = models.BooleanField(default=False)
@@ -99,7 +98,7 @@ class Node(models.Model):
         indexes = [
             models.Index(fields=["parent_slot", "id"], name="node_below"),
             models.Index(fields=["slot", "id"], name="node_versions"),
-            # Slots that are seen below a slot: counted without reading a node.
+            # Visible slots below a slot: counted without reading nodes.
             models.Index(
                 "parent_slot",
                 "kind",
@@ -109,7 +108,7 @@ class Node(models.Model):
                 name="node_seen_below",
             ),
             models.Index(fields=["tree"], condition=models.Q(pruned=True), name="node_pruned"),
-            # Texts by depth: the deepest that is left where another was pruned.
+            # Texts by depth: finds the deepest remaining one after a prune.
             models.Index(
                 fields=["tree", "depth", "id"],
                 condition=models.Q(kind="text", pruned=False, slot=models.F("id")),
@@ -125,10 +124,10 @@ class Item(models.Model):
     """What links, marks, sources and steps point at: a node, a tree or a document. Made when
     something first points at it.
 
-    The id is that of `loom.rules.node_values`. What is erased leaves its item behind while
-    something still points at it, so `tree` and `node` may name rows that are gone: then it is
-    shown as broken. A node is one version that never changes, so pointing at it says which
-    version was meant; an item that changes is pointed at with the version seen.
+    The id is computed in `loom.rules.node_values`. The item of something erased stays while
+    something still points at it, so `tree` and `node` may name deleted rows: it is then shown as
+    broken. A node is one version that never changes, so a reference to it identifies the version;
+    references to items that can change store the version seen.
     """
 
     id = models.BigIntegerField(primary_key=True)
@@ -146,7 +145,8 @@ class Item(models.Model):
 
 
 class NodeSource(models.Model):
-    """What a node was made from, besides its parent: an item as it was seen, and its role."""
+    """A source of a node in addition to its parent: an item in the version that was seen, and its
+    role."""
 
     node = models.ForeignKey(Node, models.CASCADE, related_name="sources")
     item = models.ForeignKey(Item, models.PROTECT, related_name="+", db_index=False)
@@ -162,9 +162,9 @@ class NodeSource(models.Model):
 
 
 class Link(PublicIdentity):
-    """A typed link between two items, kept in the tree of its source; of a document in the tree
-    where it was made. The versions are the revisions of documents as they were linked; "" of
-    nodes, which never change, and of trees."""
+    """A typed link between two items, stored in the tree of its source; a link from a document in
+    the tree where it was made. The versions are the revisions of documents when they were linked;
+    "" for nodes, which never change, and for trees."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="links")
     type = models.CharField(max_length=40, default="related")
@@ -190,7 +190,7 @@ class Link(PublicIdentity):
 
 
 class Mark(PublicIdentity):
-    """A bookmark, tag or read mark on an item. Taken off, it stays as a removed row."""
+    """A bookmark, tag or read mark on an item. A removed mark stays as a row."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="marks")
     kind = models.CharField(max_length=8)
@@ -209,7 +209,7 @@ class Mark(PublicIdentity):
 
 
 class Image(models.Model):
-    """An image that a tree has. Its bytes are a file named by their hash, kept once for all trees;
+    """An image of a tree. Its bytes are a file named by their hash, stored once for all trees;
     members of the tree's grove can read it. Texts name it by its hash."""
 
     id = models.BigAutoField(primary_key=True)
@@ -233,8 +233,8 @@ class Image(models.Model):
 
 
 class BranchSettings(models.Model):
-    """Settings that are asked with at a slot and everywhere below it, where nothing nearer or
-    on the line says otherwise; {}: none any more."""
+    """Settings for candidates at a slot and everywhere below it, unless something nearer or on the
+    line says otherwise; {}: removed."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="branch_settings")
     slot = models.ForeignKey(Node, models.CASCADE, related_name="+")
@@ -250,11 +250,11 @@ class BranchSettings(models.Model):
         return f"settings at {self.slot_id}"
 
 
-# Links by which anybody may read one tree.
+# Public links.
 
 
 class PublicLink(PublicIdentity):
-    """Opens one tree for reading, to whoever has it. Only the secret's SHA-256 is kept."""
+    """A link with which anybody can read one tree. Only the secret's SHA-256 is stored."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="public_links")
     digest = models.CharField(max_length=64, unique=True)

@@ -1,4 +1,4 @@
-"""Each participant's own view of a tree, and the text a person has not yet committed."""
+"""Each participant's own view of a tree, and a person's unsaved text."""
 
 from django.db import models
 from django.db.models.functions import Lower
@@ -22,7 +22,7 @@ class Workspace(PublicIdentity):
     augments = models.JSONField(default=dict)  # {loaded, pinned}: ids of documents
     settings = models.JSONField(default=dict)  # of its windows, see loom.queries.windows
     made_at = models.DateTimeField(auto_now_add=True)
-    # Up to which event of the tree its person has looked, and when; None: never.
+    # The last event of the tree that its person has seen, and when; None: never.
     seen_seq = models.BigIntegerField(default=0)
     seen_at = models.DateTimeField(null=True)
 
@@ -52,7 +52,7 @@ class VersionChoice(models.Model):
 
 
 class Mention(models.Model):
-    """An annotation that names a member with an @; `seen_at`: when they looked at its tree."""
+    """An annotation that mentions a member with an @; `seen_at`: when they looked at its tree."""
 
     id = models.BigAutoField(primary_key=True)
     participant = models.ForeignKey(Participant, models.CASCADE, related_name="mentions")
@@ -76,8 +76,8 @@ class Mention(models.Model):
 
 
 class Saved(PublicIdentity):
-    """What somebody keeps by a name: a search, a preset of samplers, or an arrangement of windows.
-    Of one person; or, where `participant` is None, of all members of the grove."""
+    """Something saved under a name: a search, a preset of samplers, or an arrangement of windows.
+    It belongs to one person or, if `participant` is None, to all members of the grove."""
 
     grove = models.ForeignKey(Grove, models.CASCADE, related_name="saved")
     participant = models.ForeignKey(Participant, models.CASCADE, null=True, related_name="saved")
@@ -104,12 +104,12 @@ class Saved(PublicIdentity):
 
 
 class Window(models.Model):
-    """What a participant keeps in view, `#number`: lines of a node (also a hit of a search), a
-    branch or range of nodes, a tree's outline, the result of a line of a turn, or a stash. Its
-    states are those of `loom.rules.windows`; a closed one stays as a row.
+    """What a participant keeps in view, `#number`: lines of a node (also a search hit), a branch
+    or range of nodes, a tree's outline, the result of a line of a turn, or a stash. Its states are
+    in `loom.rules.limits`; a closed one stays as a row.
 
-    A node never changes, so its row says which version was seen; of a branch or range `nodes`
-    are the ids of those seen. The text of a result is in its step; of a stash it is `text`.
+    A node never changes, so its row identifies the version seen; for a branch or range `nodes` are
+    the ids of those seen. The text of a result is in its step; that of a stash is in `text`.
     `step` is the line that opened the window.
     """
 
@@ -134,12 +134,12 @@ class Window(models.Model):
     opened_at = models.DateTimeField()
     form = models.CharField(max_length=8, blank=True)  # diff, of a node; prose, of several
     place = models.CharField(max_length=200, blank=True)  # §motive, head:200: how lines were named
-    pad = models.SmallIntegerField(default=0)  # lines around them that it does not own
+    pad = models.SmallIntegerField(default=0)  # lines of padding around them
     is_live = models.BooleanField(default=False)  # it follows the current version
     query = models.CharField(max_length=500, blank=True)  # of the search whose hit it is
     score = models.FloatField(null=True)  # from 0 to 1, of the best hit
     via = models.CharField(max_length=40, blank=True)  # the link type that led there
-    parent_number = models.IntegerField(default=0)  # from which window; 0: from none
+    parent_number = models.IntegerField(default=0)  # the window that it was opened from; 0: none
     nodes = models.JSONField(default=list)  # row ids
     shown_step = models.IntegerField(default=0)  # the number of the step that last showed it
 
@@ -175,8 +175,9 @@ class Window(models.Model):
 
 
 class Task(models.Model):
-    """A line of the list of tasks of a workspace, `t` and its number. `place`: its order among
-    those that are not archived, from 1. A removed one stays as a row: numbers are not used again.
+    """A line of the task list of a workspace, `t` and its number. `place`: its order among those
+    that are not archived, from 1. A removed one stays as a row, because numbers are never used
+    again.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -206,13 +207,12 @@ class Task(models.Model):
         return f"t{self.number}"
 
 
-# What a person has typed and not yet made a node of.
+# Unsaved text.
 
 
 class Draft(models.Model):
-    """Uncommitted text, each person's own: what will go below a slot (`buffer`), a pending
-    wording of it (`edit`), or a note on it (`note`). Ended drafts have no row. `at`
-    identifies its state."""
+    """Unsaved text of one person: what will go below a slot (`buffer`), a pending wording of it
+    (`edit`), or a note on it (`note`). Deleted when it ends. `at` identifies its state."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="drafts")
@@ -220,7 +220,7 @@ class Draft(models.Model):
     kind = models.CharField(max_length=6)
     text = models.TextField()
     at = models.DateTimeField()
-    told_at = models.DateTimeField()  # when the workspace's stream last heard of it
+    told_at = models.DateTimeField()  # when it last had an event in the workspace's stream
 
     class Meta:
         ordering = ["id"]

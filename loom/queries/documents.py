@@ -1,8 +1,8 @@
-"""Documents for somebody: lists, their texts and sections, revisions and what changed between
-them.
+"""Documents as a reader may see them: lists, texts and sections, revisions and what changed
+between them.
 
-For whoever sends texts to models: `document_of` finds the document of a ref, `text_of` its newest
-revision, or the part that a slice names.
+Code that sends texts to models uses `document_of`, which finds the document of a ref, and
+`text_of`, which returns its newest revision or the part that a slice names.
 """
 
 from collections import defaultdict
@@ -40,7 +40,7 @@ from loom.rules.node_values import excerpt
 from loom.rules.shared_text import SharedText
 
 MOST_SUGGESTED = 50
-MOST_PARTS = 30  # of a long document that a refusal names
+MOST_PARTS = 30  # parts of a long document that a refusal lists
 CHUNK = 500  # updates that are read at once
 WITHHELD = "(left out of what models are sent)"
 
@@ -51,7 +51,7 @@ def newest(document: Document) -> Revision:
 
 
 def revision_of(document: Document, number: int) -> Revision:
-    """The revision of that number, with its text. NOT_FOUND where there is none."""
+    """The revision of that number, with its text. NOT_FOUND if there is none."""
     rows = Revision.objects.select_related("content", "by")
     found = rows.filter(document=document, number=number).first()
     if found is None:
@@ -61,8 +61,8 @@ def revision_of(document: Document, number: int) -> Revision:
 
 
 def updates_after(document_id: int, seq: int) -> Iterator[tuple[int, bytes]]:
-    """The updates of the log after a seq, in order, each with its seq; from the start, the stored
-    state is kept in place of all that it holds."""
+    """The updates of the log after a seq, in order, each with its seq. From the start, the stored
+    state replaces all updates that it contains."""
     if seq == 0:
         state = DocumentState.objects.filter(document=document_id).first()
         if state is not None:
@@ -81,8 +81,8 @@ def heads(ids: Sequence[int]) -> dict[int, int]:
 
 
 def document_of(actor: Actor, tree: Tree | None, ref: Ref) -> Document:
-    """The document that a ref names, by id or by title, for somebody in a tree. NOT_FOUND where
-    there is none, or none that they may read."""
+    """The document that a ref names by id or title, as seen from a tree. NOT_FOUND if there is
+    none, or none that the actor may read."""
     rows = documents_for(actor, tree).select_related("grove", "maker")
     word = ref.name or ref.id
     by_title = Q(title_key=title_key(word))
@@ -101,13 +101,13 @@ def _known(actor: Actor, tree: Tree | None) -> str:
 
 
 def title_key(title: str) -> str:
-    """What titles of one grove differ in."""
+    """The title in the form in which titles of a grove must differ."""
     return title.casefold()[: documents.MAX_TITLE * 2]
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A document, or the part of it that was asked for, as its newest revision has it."""
+    """A document, or the requested part of it, in its newest revision."""
 
     document: Document
     revision: Revision
@@ -124,7 +124,7 @@ class Shown:
 
 def text_of(document: Document, part: Slice | None = None) -> Shown:
     """The newest text of a document that the caller may read, or a part of it. Raises ParseError
-    for a section that is not there, or that several headings name."""
+    for a section that does not exist, or that several headings name."""
     revision = newest(document)
     whole = revision.content.text
     if part is None:
@@ -134,7 +134,7 @@ def text_of(document: Document, part: Slice | None = None) -> Shown:
 
 
 def current(document: Document) -> str:
-    """The text as it is at this moment, with what was typed and is not settled yet."""
+    """The text at this moment, including what was typed and is not settled yet."""
     if document.head == document.settled:
         return newest(document).content.text
     return SharedText(update for _, update in updates_after(document.pk, 0)).text
@@ -148,8 +148,8 @@ def as_file(document: Document) -> tuple[str, str]:
 
 
 def parts_named(shown: Shown) -> str:
-    """The sections of a document with their lines, or its parts of a hundred lines: what may be
-    opened by itself."""
+    """The sections of a document with their lines, or its parts of a hundred lines: what can be
+    opened on its own."""
     text = shown.revision.content.text
     if not shown.sections:
         return f"part:1 to part:{-(-(text.count(chr(10)) + 1) // PART_LINES)}"
@@ -169,8 +169,8 @@ def revision_seen(workspace: Workspace, document: Document) -> int:
 
 
 def matching(among: QuerySet[Document], query: str, *, limit: int) -> list[Shown]:
-    """Those documents with the query in their title or text, the best first; one query. Texts are
-    looked through one by one: a grove has few documents."""
+    """The documents with the query in their title or text, best first; one query. Texts are
+    searched one by one, because a grove has few documents."""
     wanted = query.casefold().strip()
     found: list[tuple[int, Shown]] = []
     rows = Revision.objects.filter(number=F("document__revision"))
@@ -184,11 +184,11 @@ def matching(among: QuerySet[Document], query: str, *, limit: int) -> list[Shown
     return [shown for _, shown in found[:limit]]
 
 
-MOST_LORE = 500  # documents of a tree that are looked through for keys
+MOST_LORE = 500  # documents of a tree that are searched for keys
 
 
 def lore_of(actor: Actor, tree: Tree) -> tuple[LoreEntry, ...]:
-    """The entries of lore of a tree: the documents that are linked to it or to a node of it, that
+    """The lore entries of a tree: the documents that are linked to it or to one of its nodes, that
     the actor may read, and whose front matter names keys. One query."""
     if READ_DOCUMENTS not in actor.permissions:
         return ()
@@ -245,12 +245,12 @@ def _piece(kind: str, text: str) -> list[Piece]:
     return [Piece(kind, text)] if text else []
 
 
-# What is suggested for a document.
+# Suggestions for a document.
 
 
 def open_suggestions(actor: Actor, document: Document) -> list[Node]:
-    """The suggestions for a document that nobody has decided, oldest first, from trees that the
-    actor sees. Three queries: texts are read of those that are shown."""
+    """The undecided suggestions for a document, oldest first, from trees that the actor can see.
+    Three queries: only the texts that are shown are read."""
     rows = NodeSource.objects.filter(item=node_values.of_document(document.pk), role="primary")
     found = Node.objects.filter(pk__in=rows.values("node"), kind="annotation", form="diff")
     found = found.filter(resolved_at=None, pruned=False, tree__in=access.trees_for(actor))
@@ -259,13 +259,13 @@ def open_suggestions(actor: Actor, document: Document) -> list[Node]:
     return list(shown.order_by("created_at"))
 
 
-# What a document is linked to, and what it embeds.
+# Links and embeds of a document.
 
 
 @dataclass(frozen=True)
 class LinkSeen:
-    """A link from the side of a document: its type, the other end as a line names it, and as it
-    is shown."""
+    """A link as seen from a document: its type, the other end as a line names it, and as it is
+    shown."""
 
     type: str
     ref: str
@@ -334,7 +334,7 @@ def _mentions(actor: Actor, ends: Iterable[Tree | int], here: Tree | None) -> It
 
 
 def embedded(actor: Actor, document: Document, written: Iterable[str]) -> dict[str, Tree | int]:
-    """What each embed of a document names, as far as the actor sees it: a tree, or the row id of a
+    """The target of each embed of a document, if the actor may see it: a tree, or the row id of a
     node. At most four queries."""
     refs = {}
     for one in written:
@@ -358,7 +358,7 @@ def _tree_named(ref: Ref) -> str:
 
 
 def _trees_named(actor: Actor, document: Document, refs: Iterable[Ref]) -> dict[str, Tree]:
-    """The trees that the references name, by id or title whatever its case; one query."""
+    """The trees that the references name, by id or title in any case; one query."""
     named = Q()
     for ref in refs:
         if ref.tree_id:
@@ -374,8 +374,8 @@ def _trees_named(actor: Actor, document: Document, refs: Iterable[Ref]) -> dict[
 def _nodes_named(
     actor: Actor, document: Document, refs: dict[str, Ref], trees: dict[str, Tree]
 ) -> dict[str, int]:
-    """The row ids of the nodes that are meant: in a tree that is linked to the document, or the
-    only one of that name. Two queries."""
+    """The row ids of the nodes that the references mean: in a tree that is linked to the document,
+    or the only node of that name. Two queries."""
     meant = {one: ref for one, ref in refs.items() if ref.kind == "node"}
     if not meant:
         return {}
@@ -398,7 +398,7 @@ def _nodes_named(
 
 
 def trees_linked(actor: Actor, document: Document) -> QuerySet[Tree]:
-    """The trees that the document is linked to, or nodes of which it is linked to."""
+    """The trees that are linked to the document, or whose nodes are."""
     own = node_values.of_document(document.pk)
     links = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
     ends = {one for pair in links.values_list("source", "target") for one in pair}

@@ -1,5 +1,5 @@
-"""The event log as a reader may see it, a tree as it was at an event, what others did in it
-since somebody looked at it last, and where they were named."""
+"""The event log as a reader may see it, a tree as it was at an event, what others have done in it
+since the reader last looked, and where the reader was mentioned."""
 
 import json
 from collections import Counter
@@ -36,7 +36,7 @@ from loom.rules.limits import Role
 from loom.rules.node_values import instant
 
 MAX_EVENTS = 1000
-MAX_CHARACTERS = 16_000_000  # of payloads in one response; a single event may have more
+MAX_CHARACTERS = 16_000_000  # characters of payloads in one response; a single event may have more
 Body = dict[str, Any]
 
 
@@ -84,7 +84,7 @@ def event_body(  # noqa: PLR0917 (the columns of one row, in their order)
 
 def hydrated(events: list[Body]) -> list[Body]:
     """The events with the texts of their nodes: each text is stored only once, in its node. One
-    query, none where no node was added."""
+    query, none if no node was added."""
     added = [one for one in events if one["kind"] == "node.added"]
     bodies = with_texts([one["payload"]["node"] for one in added])
     for event, body in zip(added, bodies, strict=True):
@@ -216,8 +216,8 @@ def _selected(slots: list[int], workspace: Workspace | None, at: Moment) -> dict
 # -- news
 
 
-MOST = 100  # events of one tree that are counted
-REACH = 2000  # of its last events, those that are looked at
+MOST = 100  # the highest count of news for one tree
+REACH = 2000  # the number of last events that are considered
 KINDS = (
     *("node.added", "node.flagged", "mark.added", "link.added", "tree.changed"),
     *("annotation.resolved", "annotation.reopened", "tag.renamed", "tag.removed"),
@@ -228,7 +228,7 @@ KINDS = (
 @dataclass(frozen=True)
 class News:
     """What others did in one tree. `total` is at most MOST; `by` counts by participant (uid) and
-    kind of event; `events` are the last ones, the newest first."""
+    kind of event; `events` are the last ones, newest first."""
 
     since: datetime
     total: int
@@ -237,7 +237,7 @@ class News:
 
 
 def news_of(actor: Actor, tree: Tree, workspace: Workspace | None) -> News | None:
-    """What others did in the tree since the actor looked at it; None where they never did, or
+    """What others did in the tree since the actor last looked at it; None if they never looked, or
     nothing was done. Two queries."""
     if workspace is None or workspace.seen_at is None:
         return None
@@ -255,7 +255,7 @@ def news_of(actor: Actor, tree: Tree, workspace: Workspace | None) -> News | Non
 
 
 def _kind(event: Event) -> str:
-    """The kind of an event; of an annotation `annotation.added`."""
+    """The kind of an event; for an annotation `annotation.added`."""
     node = event.payload.get("node") if event.kind == "node.added" else None
     is_note = isinstance(node, dict) and node.get("kind") == "annotation"
     return "annotation.added" if is_note else event.kind
@@ -268,8 +268,9 @@ _PART = """SELECT * FROM (SELECT {tree} AS tree FROM loom_event
 
 
 def counts_of(actor: Actor, trees: Iterable[Tree]) -> dict[int, int]:
-    """How much others did in each tree since the actor looked at it, at most MOST, by the tree's
-    row id; none of trees that they never looked at. At most three queries."""
+    """The number of changes by others in each tree since the actor last looked at it, at most
+    MOST, by the tree's row id; trees that they never looked at are left out. At most three
+    queries."""
     own = Workspace.objects.filter(
         participant=actor.participant, tree__in=list(trees), seen_at__isnull=False
     ).select_related("tree")
@@ -291,11 +292,11 @@ def _count(parts: list[str]) -> str:
     return _COUNT.format(parts=" UNION ALL ".join(parts))
 
 
-# What others wrote, a line each: as a model is sent it, and as the API lists it.
+# Mentions.
 
 
 def mentions_of(user: User, *, unseen: bool = False) -> "QuerySet[Mention]":
-    """Where the user was named in an annotation, the newest first, in trees that they may see."""
+    """The annotations that mention the user, newest first, in trees that they may see."""
     rows = Mention.objects.filter(
         participant__user=user, tree__in=access.visible_trees(user), node__version_pruned=False
     )

@@ -1,5 +1,5 @@
-"""Links as they are stored, for readers who may see both ends; portals grouped by type; and what
-can be reached over links. Those of one item, as it sees them, are in `node_context`."""
+"""Links for readers who may see both ends; portals, grouped by type; and what can be reached over
+links. The links of one item from its own side are in `node_context`."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -98,7 +98,7 @@ def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Portal:
-    """Some links of one type; none to what the reader may not see."""
+    """Some links of one type, without those to items that the reader may not see."""
 
     type: str
     many: int
@@ -116,8 +116,8 @@ class Portal:
 def portals_of(
     actor: Actor, nodes: Sequence[int], *, outside: Grove | None = None
 ) -> dict[int, tuple[Portal, ...]]:
-    """The portals at the foot of each node, by row id; those that lead out of a grove alone
-    where one is given. Four queries for all nodes."""
+    """The portals at the foot of each node, by row id; if a grove is given, only those that lead
+    out of it. Four queries for all nodes."""
     found: list[tuple[int, str, int]] = []
     for end, other in (("source", "target"), ("target", "source")):
         links = Link.objects.filter(**{f"{end}__in": nodes}, removed_at__isnull=True)
@@ -154,7 +154,7 @@ def _visible_portals(actor: Actor, trees: set[int], outside: Grove | None) -> se
     return set(seen.values_list("pk", flat=True))
 
 
-# What can be reached over links, as data.
+# Following links.
 
 
 MOST_REACHED = 200  # items
@@ -172,8 +172,8 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True)
 class Graph:
-    """The items that were reached, with how many links away, and the links between them. `is_cut`:
-    there are more than MOST_REACHED."""
+    """The items that were reached, each with its distance in links, and the links between them.
+    `is_cut`: there are more than MOST_REACHED."""
 
     items: dict[int, int]
     links: tuple[Edge, ...]
@@ -181,15 +181,15 @@ class Graph:
 
 
 def sureness(confidence: float | None) -> str:
-    """`high`, `medium` or `low`; "" where nobody said how sure they are, or hardly."""
+    """`high`, `medium` or `low`; "" if no confidence was given, or a very low one."""
     if confidence is None:
         return ""
     return next((word for least, word in SURE if confidence >= least), "")
 
 
 def graph_of(actor: Actor, node: Node, types: Iterable[str], depth: int) -> Graph:
-    """What can be reached from a node over links of these types, read from either side, at most
-    `depth` links away, as far as the actor may see it. At most five queries for each of them."""
+    """What can be reached from a node over links of these types, in either direction, at most
+    `depth` links away, if the actor may see it. At most five queries for each step."""
     wanted = set(types)
     inward = {one for one in link_types.STORED if link_types.reverse_of(one) in wanted}
     start = node_values.of_node(node.pk)

@@ -21,11 +21,11 @@ from loom.models.base import Given, Prepared
 
 PRUNED, EXCLUDED, SANDBOX, VERSION_PRUNED, RESOLVED = 1, 2, 4, 8, 16
 IMPORTED = 32  # only in rows: skeletons and events do not have it
-GONE = EXCLUDED | PRUNED | VERSION_PRUNED  # what models are not sent
+GONE = EXCLUDED | PRUNED | VERSION_PRUNED  # flags of texts that models are not sent
 
 
 class Rest(NamedTuple):
-    """What most nodes leave empty. `blocks` is JSON text (None: one block holding `text`)."""
+    """The columns that most nodes leave empty. `blocks` is JSON (None: one block with `text`)."""
 
     form: str = ""
     blocks: str | None = None
@@ -136,7 +136,7 @@ class NodeRow(NamedTuple):
 
 
 NO_REST = Rest()
-# Takes a third of the time of NodeRow._make; the columns below are as many as the fields.
+# Takes a third of the time of NodeRow._make; there must be as many columns below as fields.
 as_row: Callable[[tuple[Any, ...]], NodeRow] = partial(tuple.__new__, NodeRow)
 _IN_UTC = {
     "sqlite": """replace({0}, ' ', 'T') || CASE length({0}) WHEN 26 THEN 'Z' ELSE '.000000Z' END""",
@@ -228,7 +228,7 @@ def node_ref(node: Node, tree_id: int) -> str:
 
 
 def rows() -> QuerySet[Node]:
-    """Nodes with what is shown with them, in order of creation."""
+    """Nodes with the related rows that are shown with them, in order of creation."""
     return Node.objects.select_related(*RELATED).order_by("id")
 
 
@@ -268,8 +268,8 @@ def with_tree(tree: Tree, node: Node) -> Node:
 
 
 def slots_below(slot_id: int | Given, *, pruned: bool = False) -> QuerySet[Node]:
-    """First versions of the text slots below a slot in the order of siblings; pruned ones only if
-    asked for."""
+    """First versions of the text slots below a slot, in the order of siblings; pruned ones only
+    with `pruned`."""
     below = rows().filter(parent_slot=slot_id, kind="text", slot_id=F("id"))
     below = below.annotate(order=ORDER).order_by("order", "id")
     return below if pruned else below.filter(pruned=False)
@@ -348,7 +348,7 @@ def withheld(actor: Actor, ids: Iterable[int]) -> set[int]:
 def below_pruned(tree_id: int, slots: Iterable[int]) -> set[int]:
     """Those of `slots` that are below a pruned slot (their own flag does not count).
 
-    One query upward from all of them together, none where nothing in the tree is pruned.
+    One query upward from all of them together, none if nothing in the tree is pruned.
     """
     asked = set(slots)
     if not asked or not has_pruned(tree_id):
@@ -489,7 +489,7 @@ def path_of(
 
 
 def end_of(tree: Tree, workspace: Workspace | None, node: Node | None) -> Node:
-    """Where a path ends: at `node`, else where the workspace is, else at the root."""
+    """The end of a path: `node`, else the position of the workspace, else the root."""
     if node is not None:
         return node
     if workspace is not None and workspace.position.tree_id == tree.pk:
@@ -497,4 +497,4 @@ def end_of(tree: Tree, workspace: Workspace | None, node: Node | None) -> Node:
     return root_of(tree)
 
 
-# Settings that are pinned to a branch: what is asked with at a slot and below it.
+# Settings that are pinned to a branch: they apply to the slot and everything below it.

@@ -124,15 +124,15 @@ Tally = dict[str, int]
 
 
 class Hanging(NamedTuple):
-    """What belongs to the nodes of a batch: `below` counts slots by slot above and kind, `links` by
-    node id. What is pruned or may not be seen is not counted."""
+    """What belongs to the nodes of a batch: `below` counts slots by slot above and kind, `links`
+    by node id. Pruned slots, and links that the reader may not see, are not counted."""
 
     below: dict[tuple[int, str], int]
     links: Counter[int]
 
 
 def hanging_at(actor: Actor, rows: Sequence[NodeRow]) -> Hanging:
-    """What belongs to the nodes; two queries, three where there are links."""
+    """What belongs to the nodes; two queries, three if there are links."""
     return Hanging(counted_below({row.slot_id for row in rows}), _links(actor, rows))
 
 
@@ -187,7 +187,7 @@ def _links(actor: Actor, rows: Sequence[NodeRow]) -> Counter[int]:
 
 Body = dict[str, Any]
 
-BEGINNING = 80  # characters of a text that its event keeps, for lists of events
+BEGINNING = 80  # characters of a text that its event stores, for lists of events
 
 
 def node_bodies(
@@ -308,15 +308,15 @@ def _body(row: NodeRow, tree_uid: str, facts: Facts) -> Body:
     }
 
 
-# What steps answered.
+# Answers of steps.
 
 
 Quoted = Sequence[Sequence[Any]] | None
 
 
 def with_quoted(stored: Iterable[tuple[int, str, Quoted]]) -> dict[int, str]:
-    """Stored messages, each with an id and what it quotes, with the texts that nodes hold; by
-    their ids. One query; none where nothing is quoted."""
+    """Stored messages with the texts of the nodes that they quote filled in, by id. One query;
+    none if nothing is quoted."""
     every = list(stored)
     keys = {one[1] for _, _, quoted in every for one in quoted or ()}
     rows = Node.objects.filter(pk__in=keys).values_list("pk", "text") if keys else ()
@@ -327,16 +327,16 @@ def with_quoted(stored: Iterable[tuple[int, str, Quoted]]) -> dict[int, str]:
 
 
 def messages_of(steps: Iterable[Step]) -> dict[int, str]:
-    """What steps answered, by their ids."""
+    """The answers of steps, by id."""
     return with_quoted((step.pk, step.message, step.quoted) for step in steps)
 
 
 def message_of(step: Step) -> str:
-    """What one step answered."""
+    """The answer of one step."""
     return messages_of([step])[step.pk]
 
 
-# Nodes as JSON text, written without the values in between.
+# Nodes as JSON text, written directly, without building dicts first.
 
 
 _NODE = (
@@ -373,7 +373,7 @@ def _written(rows: Sequence[NodeRow], tree: str, facts: Facts, hanging: Hanging)
     marked = facts.sources.keys() | facts.bookmarks.keys() | facts.tags.keys()
     local_ids, below, links = facts.local_ids, hanging.below, hanging.links
     for row in rows:
-        # Taken apart at once: reading fields one by one is what costs here.
+        # Unpacked in one go: reading the fields one by one is the main cost here.
         key, local_id, slot, above, depth, kind, text, who, _, _, at, upon, digest, bits, _ = row
         if who not in authors:
             authors[who] = _json({"id": who, "name": row.author_name, "kind": row.author_kind})
@@ -408,7 +408,7 @@ def _written(rows: Sequence[NodeRow], tree: str, facts: Facts, hanging: Hanging)
 
 
 def _marks_json(facts: Facts, key: int) -> tuple[str, str, str]:
-    """Sources, bookmarks and tags of a node that has some."""
+    """Sources, bookmarks and tags of a node, if it has any."""
     found = facts.sources.get(key), facts.bookmarks.get(key), facts.tags.get(key)
     sources, bookmarks, tags = (_json(many or []) for many in found)
     return sources, bookmarks, tags

@@ -18,7 +18,7 @@ from loom.rules import documents, link_types, node_values
 from loom.rules.limits import CROSS_TREE
 from loom.rules.node_values import home_of
 
-ERASED = "erased"  # what an item is called once its tree is gone: shown as broken
+ERASED = "erased"  # the name of an item whose tree is gone: shown as broken
 
 MOST_EMBEDDING = 20  # documents that embed one node
 
@@ -32,7 +32,7 @@ class Seen:
     tree_title: str
     note: str
     tree_uid: str = ""
-    document_uid: str = ""  # where the other end is a document, whose title `tree_title` has
+    document_uid: str = ""  # if the other end is a document; `tree_title` is its title then
     revisions: tuple[int, int] = (0, 0)  # of that document: when it was linked, and now
 
     @property
@@ -58,8 +58,8 @@ class Seen:
 
 
 def documents_seen(actor: Actor, tree: Tree | None, items: Iterable[int]) -> set[int]:
-    """Those of the items that are documents which the actor may read in the tree; one query, none
-    where no item is a document."""
+    """Those of the items that are documents and that the actor may read in the tree; one query,
+    none if no item is a document."""
     asked = [key for one in items if (key := node_values.document_id(one)) is not None]
     if not asked:
         return set()
@@ -108,8 +108,8 @@ def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
 
 
 def mentioning(actor: Actor, node: Node) -> list[Seen]:
-    """The documents that embed a version of a node, as far as the actor may read them, as links
-    that are not stored. Three queries, and four for each document that may be one, at most 20."""
+    """The documents that embed a version of a node and that the actor may read, as links that are
+    not stored. Three queries, and four for each candidate document, at most 20."""
     among = documents_for(actor, node.tree).order_by()
     names = lookup.rows().filter(slot=node.slot_id).values_list("pk", "local_id")
     versions = dict(names)
@@ -130,8 +130,8 @@ def mentioning(actor: Actor, node: Node) -> list[Seen]:
 
 @dataclass(frozen=True)
 class Counts:
-    """How much belongs to a node: visible continuations, annotations, links, versions, the
-    `sources` it was made from, and the nodes it is a source of (`merges`)."""
+    """What belongs to a node: visible continuations, annotations, links, versions, the `sources`
+    that it was made from, and the nodes that it is a source of (`merges`)."""
 
     continuations: int
     annotations: int
@@ -173,8 +173,7 @@ def _seen_nodes(actor: Actor, node: Node, keys: list[int]) -> QuerySet[Node]:
 
 
 def annotations_of(node: Node) -> QuerySet[Node]:
-    """The annotations directly on a node that are not pruned, oldest first; of each its
-    newest wording."""
+    """The visible annotations directly on a node, oldest first, each in its newest wording."""
     newer = Node.objects.filter(slot=OuterRef("slot"), id__gt=OuterRef("id"), version_pruned=False)
     notes = lookup.rows().filter(parent_slot=node.slot_id, kind="annotation", slot__pruned=False)
     return notes.filter(~Exists(newer), version_pruned=False).order_by("slot_id")
@@ -207,8 +206,8 @@ _AROUND = """
         SELECT id, parent_slot_id FROM loom_node WHERE id IN ({slots})
     ), {near} ORDER BY v.id
 """
-# What is kept of nodes: marks, and links with their other end: the node it is, and the grove of
-# the tree that it is or lies in.
+# Marks of nodes, and links with their other end: the node, and the grove of its tree (or of the
+# tree itself).
 _KEPT = """
     SELECT m.kind, m.item_id, m.label, p.uid, 0, 0, m.id FROM loom_mark m
     JOIN loom_participant p ON p.id = m.participant_id
@@ -223,7 +222,7 @@ _KEPT = """
     LEFT JOIN loom_node f ON f.id = i.node_id
     LEFT JOIN loom_tree t ON t.erasing_at IS NULL AND t.id = i.tree_id
 """
-# What the reader keeps: the versions they chose, and what they typed at one slot.
+# The reader's own data: the versions they chose, and their drafts at one slot.
 _OWN = """
     UNION ALL SELECT 'choice', c.slot_id, s.local_id, v.local_id, 0, c.node_id, c.id
         FROM loom_versionchoice c JOIN loom_node s ON s.id = c.slot_id
@@ -235,7 +234,7 @@ _OWN = """
 
 @dataclass
 class Kept:
-    """Marks and links by the row id of the node, oldest first; and of a reader the versions they
+    """Marks and links by the row id of the node, oldest first; and for a reader the versions they
     chose, by slot, as row ids and as local ids, and their drafts at one slot, by kind."""
 
     marks: dict[int, list[tuple[str, str, str]]]  # kind, label, participant
@@ -248,8 +247,8 @@ class Kept:
 def kept_of(
     tree: Tree, nodes: Iterable[int], *, workspace: Workspace | None = None, slot: int = 0
 ) -> Kept:
-    """What is kept of the nodes (row ids), and with a `workspace` what its reader keeps in the
-    tree and at a slot. One query."""
+    """The marks and links of the nodes (row ids), and with a `workspace` its reader's versions and
+    drafts in the tree and at a slot. One query."""
     sql, params = _KEPT.format(items=listed(nodes)), [tree.pk]
     if workspace is not None:
         sql, params = sql + _OWN, [*params, workspace.pk, workspace.pk, slot]
@@ -268,7 +267,7 @@ def kept_of(
 
 
 def _in_order(row: Sequence[Any]) -> tuple[int, int]:
-    """Links from a node before those to it, then the oldest first."""
+    """Links from a node before links to it, then oldest first."""
     return -row[4], row[6]
 
 
@@ -296,7 +295,7 @@ class Note(NamedTuple):
 
 
 class LinksOf(NamedTuple):
-    """So many links of one type; `only` is the local id of the other end where there is just
+    """The number of links of one type; `only` is the local id of the other end if there is exactly
     one and it is a node."""
 
     type: str
@@ -311,14 +310,14 @@ class LinksOf(NamedTuple):
 
 @dataclass
 class Margin:
-    """Beside one node; all ids are local.
+    """What is shown beside one node; all ids are local.
 
-    `place` of `of` siblings (text slots, pruned ones left out but for its own), `before` and
-    `after` the newest versions beside; `versions` oldest first, pruned ones left out; `notes`
-    oldest first. `wordings` are the versions above that the node goes on from, or was accepted
-    below; None: all of them. Below any other it is marked as written after an older version.
-    `links` lead to items of the same grove, which everybody who reads the tree may read;
-    `is_linked_out` says that others lead to other groves.
+    `place` of `of` siblings (text slots; pruned ones are left out, except its own), `before` and
+    `after` the newest versions of its neighbours; `versions` oldest first, without pruned ones;
+    `notes` oldest first. `wordings` are the versions above that the node was written after or
+    accepted below; None: all of them. Below any other it is marked as written after an older
+    version. `links` lead to items of the same grove, which everybody who can read the tree can
+    read; `is_linked_out` says that there are links to other groves.
     """
 
     place: int = 1
@@ -346,10 +345,10 @@ class Spot(NamedTuple):
 
 
 class Around:
-    """What is around some slots, by slot and by the slot above."""
+    """The versions around some slots, by slot and by the slot above."""
 
     def __init__(self, slots: Iterable[int], rows: Iterable[Sequence[Any]] | None = None) -> None:
-        """Reads what is around them with one query, where its `rows` are not given, by id."""
+        """Reads them with one query, unless `rows` are given (by id)."""
         self.versions: dict[int, list[Near]] = defaultdict(list)
         self.below: dict[int, list[Near]] = defaultdict(list)  # first versions
         self.by_id: dict[int, Near] = {}
@@ -376,7 +375,7 @@ class Around:
         return next((one for one in reversed(all_of) if not one.version_pruned), all_of[-1])
 
     def selected(self, slot: int, chosen: int | None) -> Near:
-        """The version of that row id where it is there and not pruned, else the newest."""
+        """The version with that row id if it exists and is not pruned, else the newest."""
         found = (one for one in self.versions[slot] if one.id == chosen)
         one = next(found, None)
         return self.newest(slot) if one is None or one.version_pruned else one
@@ -391,7 +390,7 @@ class Around:
         ]
 
     def notes(self, slot: int) -> list[Near]:
-        """The annotations on a slot in their newest wording, oldest first, pruned ones left out."""
+        """The visible annotations on a slot in their newest wording, oldest first."""
         seen = []
         for one in self.below[slot]:
             wording = self.newest(one.slot_id)
@@ -403,8 +402,8 @@ class Around:
 def margins_of(
     tree: Tree, spots: Sequence[Spot], around: Around | None = None, kept: Kept | None = None
 ) -> Margins:
-    """The margin of each version, by row id. Two queries, less where `around`, which holds the
-    slots of the spots, or what is `kept` of them was read already; none without spots."""
+    """The margin of each version, by row id. Two queries; fewer if `around` (which contains the
+    slots of the spots) or `kept` was already read; none without spots."""
     if not spots:
         return {}
     around = around or Around({spot.slot_id for spot in spots})
@@ -437,7 +436,7 @@ def _margin(around: Around, spot: Spot) -> Margin:
 
 
 def _wordings(around: Around, spot: Spot, accepted: set[str]) -> tuple[str, ...] | None:
-    """The versions above that the one here goes on from, or was accepted below; None: all."""
+    """The versions above that this one was written after, or accepted below; None: all."""
     own = next(one for one in around.versions[spot.slot_id] if one.id == spot.id)
     if own.parent_slot_id is None or not own.parent_hash:
         return None

@@ -1,4 +1,5 @@
-"""The tree as an outline (what is below a slot, as far as a reader unfolds it), and its size."""
+"""The tree as an outline (what is below a slot, as far as a reader has expanded it), and its
+size."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -13,14 +14,14 @@ from loom.queries.node_bodies import counted_below
 from loom.queries.places import order_sql
 from loom.rules.node_values import excerpt, place_of
 
-OUTLINE_DEPTH = 2  # levels shown before anything was said
-SIBLINGS = 12  # of a position that an outline is unfolded to
-ANCESTORS = 4  # above it; of more the nearest ones, and how many are left out
-LINES = 30  # of an outline before anything is expanded
-HITS = 5  # of a search, to which it is unfolded
-MOST_EXPANDED = 40  # nodes of one workspace; of more the last ones
-CHILDREN = 30  # of an expanded node that are shown
-WORDS = 8  # of a node
+OUTLINE_DEPTH = 2  # levels shown by default
+SIBLINGS = 12  # siblings shown beside the position
+ANCESTORS = 4  # shown above the position; if there are more, the nearest, and how many are left out
+LINES = 30  # lines of an outline before anything is expanded
+HITS = 5  # hits of a search that are unfolded
+MOST_EXPANDED = 40  # expanded nodes of one workspace; the last ones count
+CHILDREN = 30  # children shown of an expanded node
+WORDS = 8  # words shown of a node
 NOTHING: dict[str, Any] = {
     **{"expanded": [], "collapsed": [], "found": []},
     **{"query": "", "hits": [], "scores": {}},
@@ -29,8 +30,8 @@ NOTHING: dict[str, Any] = {
 
 def outline_of(workspace: Workspace) -> dict[str, Any]:
     """The state of the outline: folded to `depth`, except for what was `expanded` or `collapsed`;
-    the last `query` of find and the local ids of its `hits`, with their `scores`; and what was
-    `found` before, to which it stays unfolded."""
+    the last `query` of find and the local ids of its `hits`, with their `scores`; and what earlier
+    searches `found`, which stays unfolded."""
     return {"depth": OUTLINE_DEPTH, **NOTHING, **workspace.outline}
 
 
@@ -50,9 +51,9 @@ _DOWN = """
 
 
 class Line(NamedTuple):
-    """One line of an outline. `level` from 0; `children` and `annotations` that are seen;
-    `shown` of the children are lines below it; `is_last` among its siblings shown. With
-    `left_out` the line stands for so many nodes, each below the one before."""
+    """One line of an outline. `level` starts at 0; `children` and `annotations` count the visible
+    ones; `shown` of the children have lines below it; `is_last` among its shown siblings. With
+    `left_out` the line stands for that many nodes, each below the one before."""
 
     row: NodeRow
     level: int
@@ -71,8 +72,9 @@ class Outline(NamedTuple):
 
 
 def drawn(lines: Sequence[Line], here: int, words: Callable[[NodeRow], str]) -> list[str]:
-    """The lines as text: `├─ - [a7x2]* "…" [3+]`, open, folded (+) or a leaf (·), with what is
-    not shown counted; `here` is the slot of the position, `words` what is said of a node."""
+    """The lines as text: `├─ - [a7x2]* "…" [3+]`, expanded (-), folded (+) or a leaf (·), with the
+    number of children that are not shown; `here` is the slot of the position, `words` returns the
+    text of a node."""
     bars: list[str] = []
     made = []
     for line in lines:
@@ -116,7 +118,7 @@ def outline(
 def _lines(
     node: Node, workspace: Workspace | None, slots: list[int], below: dict[int, list[int]]
 ) -> list[Line]:
-    """Reading order without recursion: a stack of (slot, level, is it the last)."""
+    """Reading order without recursion: a stack of (slot, level, whether it is the last)."""
     selected = {slot: key for slot, (key, _) in selected_versions(slots, workspace).items()}
     selected[node.slot_id] = node.pk
     rows = {row.slot_id: row for row in rows_of([selected[slot] for slot in slots])}
@@ -136,9 +138,9 @@ def _lines(
 def unfolded(
     lines: list[Line], path: Sequence[NodeRow], workspace: Workspace, *, alone: bool = False
 ) -> list[Line]:
-    """The lines, with those from the deepest node of the path that has one down to its end,
-    which gets its siblings beside it, unless it is `alone`. Nothing is added where the end has a
-    line."""
+    """The lines, with lines added from the deepest node of the path that has one down to its end,
+    and the siblings of the end, unless it is `alone`. Nothing is added if the end has a line
+    already."""
     at = {line.row.slot_id: place for place, line in enumerate(lines)}
     deepest = max((n for n, row in enumerate(path) if row.slot_id in at), default=-1)
     missing = path[deepest + 1 :]
@@ -166,7 +168,7 @@ def unfolded(
 
 
 def _chain(above: Sequence[NodeRow], level: int) -> list[Line]:
-    """A line for each of the nodes, each below the one before; of many the last ones."""
+    """A line for each of the nodes, each below the one before; if there are many, the last ones."""
     left_out = len(above) - ANCESTORS if len(above) > ANCESTORS else 0
     lines = [Line(above[0], level, 0, 0, 0, True, left_out)] if left_out else []
     counts = counted_below([row.slot_id for row in above[left_out:]])
@@ -178,7 +180,7 @@ def _chain(above: Sequence[NodeRow], level: int) -> list[Line]:
 
 
 def _siblings(here: NodeRow, parent_slot: int, workspace: Workspace) -> list[NodeRow]:
-    """The node with those beside it, in their order; of many the ones next to it. Reads few slots,
+    """The node with its siblings, in order; if there are many, the nearest ones. Reads few slots,
     however many there are."""
     least = SIBLINGS - 1
     found = fetch(_BESIDE, [parent_slot, *[here.slot_id] * 3, least] * 2)
@@ -192,7 +194,7 @@ def _siblings(here: NodeRow, parent_slot: int, workspace: Workspace) -> list[Nod
     return [rows[slot] for slot in (*reversed(before), here.slot_id, *after)]
 
 
-# As in the index node_seen_below.
+# The same conditions as in the index node_seen_below.
 _SEEN_BELOW = "n.parent_slot_id = %s AND n.kind = 'text' AND n.slot_id = n.id AND NOT n.pruned"
 
 
@@ -210,12 +212,12 @@ def _side(sign: int, than: str, way: str) -> str:
 _BESIDE = f"{_side(-1, '<', 'DESC')} UNION ALL {_side(1, '>', 'ASC')}"
 
 
-# The outline as a workspace has left it.
+# The outline of a workspace.
 
 
 def outline_text(actor: Actor, workspace: Workspace, state: dict[str, Any] | None = None) -> str:
-    """The outline of a workspace, or as another `state` would leave it, with the first words of its
-    nodes: what it takes of what is read."""
+    """The outline of a workspace as text, or as another `state` would make it, with the first
+    words of its nodes; used to count its tokens."""
     at, tree = workspace.position, workspace.tree
     if not may_reach(actor, at.tree_id, here=tree):
         at = lookup.root_of(tree)
@@ -235,9 +237,9 @@ def outline_left(
     *,
     limit: int = LINES,
 ) -> list[Line]:
-    """The outline of a tree as far as a workspace unfolds it: to its depth, down to the end of
-    `path` with its siblings, to the best hits of its searches, and what it has expanded; without
-    what is below a node that it has collapsed."""
+    """The outline of a tree as a workspace has expanded it: to its depth, down to the end of
+    `path` with its siblings, to the best hits of its searches, and the nodes that it has expanded;
+    without what is below nodes that it has collapsed."""
     state = {**outline_of(workspace), **(state or {})}
     root = lookup.root_of(tree)
     lines = outline(actor, tree, workspace, root, depth=state["depth"], limit=limit).lines
@@ -257,7 +259,7 @@ def outline_left(
 def _with_way(
     actor: Actor, tree: Tree, workspace: Workspace, lines: list[Line], local_id: str
 ) -> list[Line]:
-    """The lines, with the way to a node that has none."""
+    """The lines, with the way to a node that has no line yet."""
     if any(line.row.local_id == local_id and not line.left_out for line in lines):
         return lines
     node = lookup.find_node(tree, local_id)
@@ -268,8 +270,8 @@ def _with_way(
 
 
 def _with_children(lines: list[Line], slots: list[int], workspace: Workspace) -> list[Line]:
-    """The lines, with the continuations of these slots, at most CHILDREN of each; parents come
-    before what is below them. Four queries, however many slots."""
+    """The lines, with the continuations of these slots, at most CHILDREN each; parents come before
+    what is below them. Four queries, however many slots."""
     if not slots:
         return lines
     below: dict[int, list[int]] = {slot: [] for slot in slots}
@@ -297,8 +299,8 @@ def _selected(slots: Sequence[int], workspace: Workspace) -> list[tuple[int, str
 def _opened(
     lines: list[Line], slot: int, rows: Sequence[NodeRow], counts: dict[tuple[int, str], int]
 ) -> list[Line]:
-    """The lines, with one for each of these rows below the line of a slot; those that have one
-    keep what is below them."""
+    """The lines, with one for each of these rows below the line of a slot; rows that already have
+    one keep what is below them."""
     place = next((at for at, one in enumerate(lines) if one.row.slot_id == slot), None)
     if place is None or not rows or lines[place].left_out:
         return lines
@@ -385,10 +387,10 @@ _STREAM = Prepared(lambda: Stream.objects.filter(name=Given("name")))
 
 
 def stored_size(tree: Tree, stream: Stream) -> Size:
-    """The size of the tree as its stream stores it; measured where that has none."""
+    """The size of the tree as its stream stores it; measured if it is not stored."""
     if (
         stream.leaves is None or stream.deepest is None
-    ):  # grown by an import that is not done, or before this was kept
+    ):  # an import is still running, or the tree is older than this column
         return Size(stream.items, *measured(tree.pk))
     return Size(stream.items, stream.leaves, stream.deepest)
 
@@ -400,8 +402,8 @@ def measured(tree_id: int) -> tuple[int, int]:
     return leaves, depth
 
 
-# The part of a tree that goes or comes when a slot is pruned or restored: what is visible from the
-# slot down, in order of depth.
+# The part of a tree that a prune hides or a restore shows: what is visible from the slot down, in
+# order of depth.
 _PART = """
     WITH RECURSIVE part(slot, parent, depth) AS (
         SELECT id, parent_slot_id, depth FROM loom_node WHERE id = %s
@@ -422,7 +424,7 @@ _DEEP = """
 
 def size_after(size: tuple[int, int], slot: Node, *, pruned: bool) -> tuple[int, int]:
     """The branches and the depth of a tree of this size after the flag of a text slot was set.
-    Reads what is below the slot, and what lies as deep as the deepest part that went."""
+    Reads what is below the slot, and what is as deep as the deepest hidden part."""
     leaves, deepest = size
     if slot.kind != "text" or slot.parent_slot_id is None or places.is_below_pruned(slot):
         return size

@@ -1,5 +1,5 @@
-"""What a page of a path shows, however long the path is: the path with all that is around it, and
-the candidates below its end. One query each; texts, marks and links are read by the page.
+"""What the page of a path shows, however long the path is: the end of the path with what is around
+it, and the candidates below. One query each; the page reads texts, marks and links.
 """
 
 import json
@@ -34,10 +34,10 @@ from loom.queries.places import ONLY_WAY
 from loom.rules.node_values import LAST_PLACE, place_asked
 from loom.rules.provider_kinds import samplers_written
 
-NEAREST = 200  # of a path, where not all of it is read
+NEAREST = 200  # nodes of a path that are read if not all are needed
 
-MOST_LOOKED_AT = 8  # nodes, to find a first text
-MOST_STEPS = 40  # of the only way down from the root, for a reader who has not been there yet
+MOST_LOOKED_AT = 8  # nodes that are checked to find a first text
+MOST_STEPS = 40  # steps down an unbranched start, for a reader who has not been there yet
 
 # `up` walks from the end to the root, or as far as is needed; `path` are the last of it with the
 # version that is selected in each; `own` are those that are drawn, and `near` what is around them.
@@ -81,8 +81,8 @@ class Here:
 @dataclass(frozen=True)
 class Way:
     """The end of a path as somebody reads it: its last NEAREST versions, root first, and what is
-    around the last of them. `has_root`: the first of them is the root. `children` is how many
-    texts are below each text slot that is below the end."""
+    around the last of them. `has_root`: the first of them is the root. `children` is the number of
+    texts below each text slot that is below the end."""
 
     path: list[Spot]
     around: Around
@@ -102,7 +102,7 @@ class Way:
 @dataclass(frozen=True)
 class _Start:
     """Where a path ends: SQL for the slot with its parameters, and the version in it (None: the
-    selected one). `top` is the depth at which it is not followed further up."""
+    selected one). `top` is the depth at which the walk up stops."""
 
     slot: str
     top: int = 0
@@ -112,10 +112,10 @@ class _Start:
 
 def way_of(visit: Visit, end: Node | None, *, most: int) -> Way:
     """The path to `end` (None: the position of the visitor), with what is around its last `most`
-    nodes. One query; two where the position is hidden: then it ends above what hides it.
+    nodes. One query; two if the position is hidden: then the path ends above what hides it.
 
-    Somebody who has not moved yet is led as far down as there is only one way to go; where that
-    ends at an empty node, to the first text, with at most four queries more.
+    A reader who has not moved yet is taken down as far as the tree does not branch; if that ends
+    at an empty node, to the first text, with at most four more queries.
     """
     workspace = visit.workspace
     if end is not None:
@@ -139,13 +139,13 @@ def way_of(visit: Visit, end: Node | None, *, most: int) -> Way:
 
 
 def _is_empty(way: Way) -> bool:
-    """Whether there is nothing to read at the end: the root has no text."""
+    """Whether there is no text at the end: the root has none."""
     end = way.path[-1].id
     return len(way.path) == 1 or Node.objects.filter(pk=end, text="").exists()
 
 
 def first_text(tree: Tree) -> Node | None:
-    """The first visible node of a tree that has a text, where one of its first nodes does."""
+    """The first visible node with a text, if it is among the first nodes of the tree; else None."""
     first = Node.objects.filter(tree=tree, kind="text", parent_slot__isnull=False)
     for node in first.exclude(text="").order_by("id")[:MOST_LOOKED_AT]:
         if hidden_by(node) is None and not node.version_pruned:
@@ -154,7 +154,7 @@ def first_text(tree: Tree) -> Node | None:
 
 
 def _way(start: _Start, workspace: Workspace, most: int) -> tuple[Way, int | None]:
-    """The path, and the slot above the highest that is pruned on it."""
+    """The path, and the slot above the highest pruned one on it."""
     selected, params = selected_sql(workspace)
     if start.version is not None:
         selected = f"CASE WHEN up.slot = {start.slot} THEN {start.version} ELSE {selected} END"
@@ -181,9 +181,9 @@ def _way(start: _Start, workspace: Workspace, most: int) -> tuple[Way, int | Non
 # lost, and which models somebody asked last on the path, to offer the same again.
 
 
-AT_ONCE = timedelta(seconds=5)  # generations of one command are started within this time
+AT_ONCE = timedelta(seconds=5)  # the generations of one command start within this time
 FAILED_FOR = timedelta(minutes=10)
-MOST_ASKED = 400  # candidates that are looked at for one go
+MOST_ASKED = 400  # candidates that are considered as one request
 
 _CANDIDATES = """
     SELECT g.id, g.uid, g.node_id, g.point_id, p.uid, p.name, b.uid, g.status,
@@ -212,8 +212,8 @@ _CANDIDATES = """
 
 
 class Candidate(NamedTuple):
-    """A generation of a line. `participant` and `asked_by` are public ids, `before` so many begin
-    before it; `text` is empty once it is a node, which has it."""
+    """A generation of a line. `participant` and `asked_by` are public ids, `before` is the number
+    of candidates ahead of it; `text` is empty once it is a node, which has it."""
 
     pk: int
     uid: str
@@ -243,17 +243,17 @@ class Candidate(NamedTuple):
 
     @property
     def created_at(self) -> datetime:
-        """When it was asked for."""
+        """When it was requested."""
         return datetime.fromisoformat(self.at)
 
     @property
     def error(self) -> dict[str, Any]:
-        """Why it failed; empty where it did not."""
+        """Why it failed; empty if it did not."""
         return json.loads(self.error_json or "null") or {}
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The samplers it was asked for with."""
+        """The samplers of the request."""
         found: dict[str, Any] = json.loads(self.settings_json)
         return found
 
@@ -276,8 +276,8 @@ class Asked:
 @dataclass
 class Candidates:
     """`begun`: what made the first version of a slot, by slot; `coming` and `lost` below the
-    points, oldest first. `asked` is what was asked for last, by the participant's name, at
-    the version `asked_at`, the deepest of the path where anything was asked for."""
+    points, oldest first. `asked` is the last request, by the participant's name, at the version
+    `asked_at`, the deepest one on the path with a request."""
 
     begun: dict[int, Candidate] = field(default_factory=dict)
     coming: list[Candidate] = field(default_factory=list)
@@ -293,9 +293,9 @@ def candidates_of(
     by: Participant | None = None,
     path: Sequence[int] = (),
 ) -> Candidates:
-    """What made the slots, what is coming below the points (row ids), and what `by` asked for: what
-    they did not get there lately, and which models they asked last on the path (row ids, root
-    first). Rounds of turns are none of them: they are drawn with the turn. One query."""
+    """What made the slots, what is coming below the points (row ids), and what `by` asked for: the
+    recent candidates that failed, and which models they last asked on the path (row ids, root
+    first). Rounds of turns are not included: they are shown with the turn. One query."""
     near = path[-NEAREST:]
     cast = "::text" if connection.vendor == "postgresql" else ""
     sql = _CANDIDATES.format(
@@ -329,7 +329,7 @@ def _asked(rows: Sequence[Candidate]) -> tuple[int | None, dict[str, Asked]]:
     first = rows[0]
     since = first.created_at - AT_ONCE
     go = [one for one in rows if one.point_id == first.point_id and one.created_at >= since]
-    # One line asks each of them: who failed and was asked again at once is counted once.
+    # A line asks each agent once: one that failed and was asked again right away counts once.
     newest = {one.name: one for one in reversed(go)}
     many = Counter(one.name for one in reversed(go) if newest[one.name].batch == one.batch)
     return first.point_id, {name: _asked_of(newest[name], count) for name, count in many.items()}
@@ -341,9 +341,9 @@ def _asked_of(one: Candidate, count: int) -> Asked:
 
 
 def rests_of(rows: Sequence[NodeRow], children: Mapping[int, int]) -> dict[int, tuple[str, int]]:
-    """Where the second half of a split goes on, by row id: the text that was split, which keeps all
-    that is below it, and how much that is. Of halves that nobody continued (`children`: how many
-    texts are below each slot). No query without a split."""
+    """Where the second half of a split continues, by row id: the text that was split, which keeps
+    everything below it, and how much that is. Only for halves that nobody continued (`children`:
+    the number of texts below each slot). No query without a split."""
     halves = [
         one for one in rows if one.rest is not None and not children.get(one.slot_id) and one.length
     ]

@@ -69,7 +69,7 @@ _ONLY_WAY = f"""WITH RECURSIVE {ONLY_WAY}
 """
 _PINS = Prepared(lambda: BranchSettings.objects.filter(tree=Given("tree")).select_related("slot"))
 
-MOST_NOTES = 20  # annotations on annotations that are followed up to a text
+MOST_NOTES = 20  # replies that are followed up to a text
 
 
 def places_of(ids: Sequence[int], workspace: Workspace | None) -> dict[int, list[str]]:
@@ -149,8 +149,8 @@ def version_above(node: Node, workspace: Workspace | None) -> Node | None:
 
 
 def first_fork(root: Node, *, most: int, sandboxes: bool = True) -> Node:
-    """As far down from the root as there is only one way to go, at most so many steps, and not
-    into a sandbox where those are not read. The first version of the slot; two queries."""
+    """The node reached from the root by going down while there is only one way, at most `most`
+    steps, and not into a sandbox unless `sandboxes`. The first version of the slot; two queries."""
     end = root.slot_id
     with connection.cursor() as cursor:
         cursor.execute(_ONLY_WAY, [root.slot_id, most])
@@ -167,7 +167,7 @@ def is_below_pruned(slot: Node) -> bool:
 
 
 def hidden_slots(tree: Tree) -> set[int]:
-    """The pruned slots of the tree and all slots below them; costs as much as is hidden."""
+    """The pruned slots of the tree and all slots below them; the cost grows with what is hidden."""
     return {row[0] for row in fetch(_DOWN.format(walked=walked("down.slot")), [tree.pk])}
 
 
@@ -214,7 +214,7 @@ def hides(node: Node) -> bool:
 def pins_on(
     actor: Actor, tree: Tree, workspace: Workspace | None, node: Node
 ) -> list[BranchSettings]:
-    """The pins at a node and above it, the topmost first; one query where the tree has none, else
+    """The pins at a node and above it, the topmost first; one query if the tree has none, else
     two."""
     pins = {one.slot_id: one for one in _PINS.all(tree=tree.pk) if one.settings}
     if not pins:
@@ -226,7 +226,7 @@ def pins_on(
 def settings_at(
     actor: Actor, tree: Tree, workspace: Workspace | None, node: Node
 ) -> dict[str, Any]:
-    """The settings that hold at a node: of each the one that is pinned nearest above."""
+    """The settings that apply at a node: for each, the nearest pinned one above."""
     found: dict[str, Any] = {}
     for one in pins_on(actor, tree, workspace, node):
         found |= one.settings

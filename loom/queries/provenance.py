@@ -41,8 +41,8 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True)
 class CallSeen:
-    """A call for one reader. Without `is_open` there are no texts, only their lengths
-    (docs/model.md §7). `answer` is None if the stored bytes are damaged."""
+    """A call for one reader. Unless `is_open` it has no texts, only their lengths (docs/model.md
+    §7). `answer` is None if the stored bytes are damaged."""
 
     call: Call
     is_open: bool
@@ -61,8 +61,8 @@ class CallSeen:
 
     @property
     def thoughts(self) -> list[str]:
-        """What the model thought before each candidate, in the provider's own words for it; none
-        for who may not read the call, and where it thought nothing."""
+        """The model's thoughts before each candidate, as the provider reported them; none for
+        readers who may not read the call, or if there were none."""
         return thoughts_in(self.response) if self.is_open else []
 
     def body(self) -> Body:
@@ -122,9 +122,10 @@ def response_of(call: Call) -> bytes | None:
 
 
 def thoughts_in(response: bytes) -> list[str]:
-    """The thoughts of each candidate in the bytes of an answer, one JSON or a stream of them:
-    `reasoning_content` or `reasoning` beside a text, or blocks of the kind `thinking`. They are
-    kept nowhere else: they are no part of the text, and are sent to nobody (docs/model.md §7)."""
+    """The thoughts of each candidate in the bytes of an answer, one JSON value or a stream of
+    them: `reasoning_content` or `reasoning` beside a text, or blocks of the kind `thinking`. They
+    are stored nowhere else: they are not part of the text, and are sent to nobody (docs/model.md
+    §7)."""
     text = response.decode("utf-8", "replace")
     if not any(word in text for word in THINKING):
         return []
@@ -191,8 +192,8 @@ LONGEST = 2_000  # characters of a line of it
 
 @dataclass(frozen=True)
 class Changed:
-    """What differs between two texts: the `same` characters that both begin with, and the lines
-    as of a unified diff; `is_cut`: there are more."""
+    """The difference between two texts: the number of `same` characters at the beginning of both,
+    and the lines of a unified diff; `is_cut`: there are more."""
 
     same: int
     lines: tuple[str, ...]
@@ -205,7 +206,7 @@ class Changed:
 
 
 def changed(old: str, new: str) -> Changed:
-    """How a text differs from an earlier one."""
+    """The difference between a text and an earlier one."""
     same = _common(old, new)
     start = new.rfind("\n", 0, same) + 1  # whole lines are compared
     lines = difflib.unified_diff(
@@ -225,7 +226,7 @@ def _common(one: str, two: str) -> int:
 
 
 def messages_in(request: Body) -> list[tuple[str, str]]:
-    """What a request says, by role: its prompt, its system text, its messages."""
+    """The parts of a request with their roles: its prompt, its system text, its messages."""
     body = request.get("body")
     if not isinstance(body, dict):
         return []
@@ -238,7 +239,7 @@ def messages_in(request: Body) -> list[tuple[str, str]]:
 
 
 def request_text(request: Body) -> str:
-    """A request as one text: of each part its role on a line, then what it says."""
+    """A request as one text: for each part its role on a line, then its text."""
     return "\n".join(f"{role}\n{text}" for role, text in messages_in(request))
 
 
@@ -252,8 +253,8 @@ def words(content: Any) -> str:
 
 
 def calls_of(turn: Turn) -> list[tuple[Call, int]]:
-    """The calls of a turn in order, without their texts, and the round of each; 0 where a line of
-    it asked for candidates. Two queries."""
+    """The calls of a turn in order, without their texts, and the round of each; 0 if a line of the
+    turn asked for candidates. Two queries."""
     rows = list(Call.objects.filter(turn=turn, origin="").defer("request", "response"))
     named = Generation.objects.filter(call__in=[one.pk for one in rows])
     rounds = dict(named.values_list("call_id", "round"))
@@ -261,7 +262,7 @@ def calls_of(turn: Turn) -> list[tuple[Call, int]]:
 
 
 def call_before(call: Call) -> Call | None:
-    """The call of the round before in the same turn; None where this is the first."""
+    """The call of the round before in the same turn; None if this is the first."""
     rows = Call.objects.filter(turn=call.turn_id, purpose=call.purpose, pk__lt=call.pk)
     return rows.order_by("-pk").first() if call.turn_id else None
 
@@ -277,13 +278,13 @@ def _length(value: Any) -> int:
 # Where a node came from: its hash and the hashed fields, its call, and what it depends on.
 
 
-ABOVE = 200  # of the versions above, the nearest ones
+ABOVE = 200  # versions above that are listed, the nearest ones
 SAID = {
-    "valid": "Everything fits: the hashes, the versions they were built upon, and the bytes of "
+    "valid": "Everything matches: the hashes, the versions they were built upon, and the bytes of "
     "each answer.",
-    "incomplete": "What is here fits, but it cannot all be proved: the answer of a call is not "
-    "sealed, was put together from parts, or is not here.",
-    "invalid": "Something does not fit: it was changed after it was written.",
+    "incomplete": "What is here matches, but not all of it can be proved: the answer of a call is "
+    "not sealed, was put together from parts, or is not here.",
+    "invalid": "Something does not match: it was changed after it was written.",
 }
 
 UNVOUCHED = "came from a file: nobody but the file vouches for their hashes, authors and times."
@@ -366,8 +367,8 @@ def _told(at: Any) -> str | None:
 
 
 def with_origins(ids: Collection[int]) -> dict[int, NodeRow]:
-    """The nodes of these row ids and all that they were edited from, by row id. At most one
-    query."""
+    """The nodes with these row ids and everything that they were edited from, by row id. At most
+    one query."""
     if not ids:
         return {}
     sql = _BACK.format(
@@ -379,8 +380,8 @@ def with_origins(ids: Collection[int]) -> dict[int, NodeRow]:
 def pieces_of(
     rows: Sequence[NodeRow], origins: Mapping[int, NodeRow] | None = None
 ) -> dict[int, Pieces]:
-    """The pieces of each row, by row id. One query, none where none of them is an edit or what
-    they were edited from (`origins`) is given."""
+    """The pieces of each row, by row id. One query, none if none of them is an edit or `origins`
+    is given."""
     edited = {row.id: row.more.edited_from_id for row in rows}
     if origins is None:
         wanted = {one for one in edited.values() if one is not None}
@@ -395,8 +396,8 @@ def pieces_of(
 
 
 def writers_of(row: NodeRow, pieces: Pieces) -> list[str]:
-    """Who wrote the text of a row, most characters first; its author where it is empty. Who only
-    split a text, or cut it, wrote nothing of it."""
+    """Who wrote the text of a row, most characters first; its author if it is empty. Those who
+    only split or cut a text wrote nothing of it."""
     lengths: dict[str, int] = {}
     for author, length in pieces:
         lengths[author] = lengths.get(author, 0) + length
@@ -422,7 +423,7 @@ def _along(newest: NodeRow, origins: Mapping[int, NodeRow]) -> Pieces:
 
 
 class _Texts:
-    """The texts of one step; two hashes identify it, so that a cache does not compare texts."""
+    """The texts of one step; identified by two hashes, so that a cache does not compare texts."""
 
     def __init__(self, before: str, after: str, pieces: Pieces, author: str) -> None:
         self.before, self.after, self.pieces, self.author = before, after, pieces, author

@@ -110,7 +110,7 @@ def _tagged(name: str, items: set[int]) -> set[int]:
 
 
 def is_tag(label: str, name: str) -> bool:
-    """The condition that a mark is the tag of that name, whatever its case."""
+    """The condition that a mark is the tag with that name, in any case."""
     return label.casefold() == name.casefold()
 
 
@@ -130,8 +130,8 @@ MAX_READ = 50_000_000  # characters that one search reads, the newest texts firs
 
 
 class Hit(NamedTuple):
-    """A node that matches, or (node None) a tree whose title does. `score` is relative to the best
-    hit, which has 1.00; `at` and `times` as in search_index.Match."""
+    """A matching node, or (node None) a tree with a matching title. `score` is relative to the
+    best hit, which has 1.00; `at` and `times` are as in search_index.Match."""
 
     tree: Tree
     node: NodeRow | None
@@ -158,7 +158,7 @@ def find_in_tree(
     below: Node | None = None,
     limit: int = 5,
 ) -> Found:
-    """Texts and annotations of one tree, and what has a tag of that name; or only texts of what is
+    """Matching texts and annotations of one tree, and nodes with a tag of that name; or only texts
     at or below one of its nodes."""
     _demand_query(query)
     scope = Scope((tree.pk,), below.slot_id if below is not None else None)
@@ -200,7 +200,7 @@ def find_in_grove(
 def _tag_matches(
     actor: Actor, query: str, workspaces: dict[int, Workspace | None], trees: dict[int, Tree]
 ) -> tuple[dict[int, Match], dict[int, Match]]:
-    """What has a tag whose name matches the query, with or without its `#`."""
+    """The items with a tag whose name matches the query, with or without its `#`."""
     folded = fold(query.strip().removeprefix("#"))
     rows = Mark.objects.filter(tree__in=list(trees), kind="tag", removed_at__isnull=True)
     labels = rows.order_by().values_list("label", flat=True).distinct()

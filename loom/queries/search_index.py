@@ -106,7 +106,7 @@ def _is_whole(text: str, start: int, end: int) -> bool:
 MAX_CANDIDATES = 2_000
 MAX_SCANNED = 50_000  # nodes that are read for a query of one or two characters, newest first
 MAX_PATTERN = 200
-MAX_TRIGRAMS = 24  # of a query that are looked up in the index; they are spread over all of it
+MAX_TRIGRAMS = 24  # trigrams of a query that are looked up; they are spread over all of it
 MAX_COMPARED = 32  # characters of a query that LIKE compares: its worst case is their product
 TRIGRAM = 3
 
@@ -149,7 +149,7 @@ def candidates(query: str, scope: Scope) -> list[Candidate]:
 
 
 def _where(scope: Scope) -> tuple[str, list[Any]]:
-    """Conditions on `n`; the only values in it are row ids."""
+    """Conditions on `n`; the only values in them are row ids."""
     if len(scope.trees) == 1:
         # The nodes of a tree are one range of row ids: both databases walk only that.
         tree = scope.trees[0]

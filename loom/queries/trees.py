@@ -1,5 +1,5 @@
-"""Groves and trees as a whole: their bodies, marks, the skeleton without texts, and a
-tree as a public link shows it."""
+"""Groves and trees as a whole: their bodies, marks, the skeleton without texts, and a tree as a
+public link shows it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -187,7 +187,7 @@ def tags_on(trees: Sequence[Tree]) -> dict[int, tuple[str, ...]]:
 
 
 def marks_of(actor: Actor, tree: Tree) -> list[tuple[str, str, str, str]]:
-    """(id, kind, label, local id) of what is on nodes of the tree, oldest first. One query."""
+    """(id, kind, label, local id) of the marks on nodes of the tree, oldest first. One query."""
     return list(fetch(_ON, [tree.pk]))
 
 
@@ -230,7 +230,7 @@ def skeleton(actor: Actor, tree: Tree) -> dict[str, Any]:
 
 
 def _orders(rows: Sequence[Sequence[Any]], index: dict[int, int]) -> list[tuple[int, list[int]]]:
-    """The children of each node of which one was asked for before another and added after it."""
+    """The children of each node whose children are not in order of creation."""
     placed = {row[2] for row in rows if row[8] is not None}
     below: dict[int, list[tuple[int, int]]] = {parent: [] for parent in placed}
     for row in rows if placed else ():
@@ -360,7 +360,7 @@ def public_image(actor: Actor, tree: Tree, local_id: str, sha256: str) -> Image:
 
 
 def _first_fork(tree: Tree) -> Node:
-    """As far down as there is only one way to go."""
+    """The node where the tree first branches, or its end."""
     node = first_fork(lookup.root_of(tree), most=DEEP, sandboxes=False)
     return selected_version(node.slot_id, None) or node
 

@@ -41,7 +41,7 @@ def tokens_of(text: str, model_ref: str) -> tuple[int, How]:
 @cache
 def _vocabulary() -> "tiktoken.Encoding | None":
     """The vocabulary of OpenAI's newer models; None if its file is missing. Loading it takes 0.6 s
-    once, and 90 MB: only a process that needs it has it."""
+    once and 90 MB, so it is only loaded in processes that use it."""
     try:
         folder = Path(str(metadata.distribution("litellm").locate_file(_FILES)))
     except metadata.PackageNotFoundError:
@@ -101,7 +101,7 @@ def bytes_of(nodes: Iterable[int]) -> int:
 
 
 IN_ONE_QUERY = 500
-USUAL_TOKENS = 1024  # of a response whose length nobody limits
+USUAL_TOKENS = 1024  # of a response without a length limit
 _SUMS = {
     "generations": Count("pk"),
     "tokens_in": Sum("tokens_in"),
@@ -114,8 +114,8 @@ _ENDED = ("done", "stopped", "interrupted", "failed")
 
 @dataclass
 class Total:
-    """Sums over generations that have ended; `spent` in billionths of a dollar, None if no price
-    was known for any of them."""
+    """Sums over generations that have ended; `spent` in billionths of a dollar, None if none of
+    them had a known price."""
 
     generations: int = 0
     tokens_in: int = 0
@@ -224,7 +224,7 @@ def _people(actor: Actor) -> QuerySet[Participant]:
 
 
 def _spent_by(actor: Actor, first: date, last: date) -> list[dict[str, Any]]:
-    """What each member spent from a day to a day, and has left today. Four queries."""
+    """What each member spent in a range of days, and has left today. Four queries."""
     people = list(_people(actor))
     purses = Purse.objects.filter(participant__in=people).order_by()
     spans = purses.filter(day__range=(first, last)).values_list("participant")
@@ -259,8 +259,8 @@ def _left_body(left: Left) -> dict[str, Any]:
 
 
 def estimate(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) -> dict[str, Any]:
-    """What a candidate below `node` would read, by model, with its prices; and the caller's money
-    for today."""
+    """What a candidate below `node` would read, for each model, with its prices; and the caller's
+    money for today."""
     rows = path_of(actor, tree, workspace, node)
     sent = [row.text for row in rows if row.kind == "text" and not row.excluded]
     text = tree.system_context + tree.memory + "".join(sent) + tree.author_note

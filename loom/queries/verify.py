@@ -264,8 +264,8 @@ def _later_in_tree(tree: Tree, workspace: Workspace | None, found: _Findings) ->
     ]
 
 
-# What is wrong with a view (docs/model.md §14.3.13): windows that overlap or are behind, and links
-# of thought that lead to nothing or in a circle.
+# Problems of a view (docs/model.md §14.3.13): windows that overlap or are behind, and links between
+# claims that lead nowhere or in a circle.
 
 
 THOUGHT = ("evidence", "supports", "requires")

@@ -1,4 +1,4 @@
-"""What windows show to the one who asks: their lines, and what is newer by now."""
+"""What windows show to the actor: their lines, and what has changed since."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -40,9 +40,9 @@ from loom.rules.limits import CROSS_TREE
 from loom.rules.node_values import count, excerpt, instant
 from loom.rules.windows import Lines, Row, difference_named, owned, rows_of, total_of
 
-LAST_CHANGES = 3  # of a document, that its window names
+LAST_CHANGES = 3  # changes of a document that its window lists
 MOST_READ = 100_000  # characters of a document whose changes are read
-MOST_HIDDEN = 100  # that a list of windows shows, the newest ones
+MOST_HIDDEN = 100  # hidden windows in a list, the newest ones
 SAME = "(no change)"
 EMPTY = "(nothing is left of these lines)"
 TREE_DEPTH = 2
@@ -50,12 +50,12 @@ TREE_LINES = 60
 
 
 class Shown(NamedTuple):
-    """A window with what it shows to somebody. `rows` are its lines; where they may not see it,
-    one sentence in brackets, and it is not `is_open`. `node` is the version that is shown, the
-    `revision`th of its slot, and `lines` those of its `total`. `current` is the local id of the
-    current version where that is another one; `is_stale`: what it shows has changed since.
-    `document`: the uid of the document that it is of, and `changes` the last ones of that, the
-    newest first. `whole`: the text that its lines are of."""
+    """A window with what it shows to somebody. `rows` are its lines; if they may not see it, one
+    sentence in brackets, and it is not `is_open`. `node` is the version that is shown, the
+    `revision`th of its slot, and `lines` are those of its `total`. `current` is the local id of
+    the current version if that is another one; `is_stale`: what it shows has changed since.
+    `document` is the uid of its document, and `changes` the last changes of it, newest first.
+    `whole` is the text that the lines belong to."""
 
     window: Window
     ref: str
@@ -74,7 +74,7 @@ class Shown(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The lines that the window owns."""
+        """The lines that belong to the window, without padding."""
         return "\n".join(owned(self.rows))
 
     @property
@@ -84,12 +84,12 @@ class Shown(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many lines those are."""
+        """The number of those lines."""
         return sum(not one.is_around for one in self.rows)
 
 
 def notes_of(window: Window) -> tuple[str, ...]:
-    """Why and how a window is there: `● 0.81 "query"`, `live`, `via supports`."""
+    """The settings and origin of a window: `● 0.81 "query"`, `live`, `via supports`."""
     notes = (
         f'● {window.score or 0:.2f} "{window.query}"' if window.query else "",
         "live" if window.is_live else "",
@@ -99,7 +99,7 @@ def notes_of(window: Window) -> tuple[str, ...]:
 
 
 def staleness(shown: Shown) -> str:
-    """`stale, now [k2m9]`, `stale`; nothing where what is shown is current."""
+    """`stale, now [k2m9]`, `stale`; nothing if what is shown is current."""
     if not shown.is_stale:
         return ""
     name = shown.current if shown.window.kind == "document" else f"[{shown.current}]"
@@ -107,7 +107,8 @@ def staleness(shown: Shown) -> str:
 
 
 def facts_of(shown: Shown) -> dict[str, Any]:
-    """What the frame of a window says beside its lines, by the fields of a section's Pane."""
+    """What the frame of a window says in addition to its lines, named as the fields of a section's
+    Pane."""
     one, lines = shown.window, shown.lines
     return {
         "number": one.number,
@@ -126,8 +127,8 @@ def facts_of(shown: Shown) -> dict[str, Any]:
 
 @dataclass
 class _Read:
-    """What was read for several windows at once: nodes by id, the selected version of their
-    slots, how many versions come before each, what the actor may not see."""
+    """What was read for several windows at once: nodes by id, the selected version of their slots,
+    how many versions come before each, and what the actor may not see."""
 
     nodes: dict[int, Node]
     selected: dict[int, tuple[int, str]]
@@ -137,8 +138,8 @@ class _Read:
 
 
 def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> list[Shown]:
-    """What the windows show to the actor, by number. The number of queries does not depend on
-    how many there are; a branch that is live, and a tree, have some of their own."""
+    """What the windows show to the actor, by number. The number of queries does not depend on how
+    many windows there are, except that a live branch and a tree each need some of their own."""
     found = by_number(rows)
     if not found:
         return []
@@ -191,7 +192,7 @@ def _items(window: Window, touched: dict[int, list[int]]) -> set[int]:
 
 
 def _reached(actor: Actor, workspace: Workspace, trees: set[int]) -> set[int]:
-    """Those of the trees that the actor may read from the workspace's own."""
+    """Those of the trees that the actor may read from the workspace's tree."""
     others = trees - {workspace.tree_id}
     if not others or CROSS_TREE not in actor.permissions:
         return {workspace.tree_id}
@@ -219,8 +220,8 @@ def _read(actor: Actor, workspace: Workspace, found: list[Window], items: set[in
 
 
 def _papers(found: list[Window]) -> dict[int, dict[int, Revision]]:
-    """The revisions of documents that windows show, and the newest ones, of one that is not very
-    long also those before. One query; none where there is no such window."""
+    """The revisions of documents that windows show, and the newest ones; for documents that are
+    not very long also those before. One query; none if there is no such window."""
     seen = {(-(one.item_id or 0), one.version_seen) for one in found if one.kind == "document"}
     papers: dict[int, dict[int, Revision]] = {}
     if seen:
@@ -235,7 +236,7 @@ def _papers(found: list[Window]) -> dict[int, dict[int, Revision]]:
 
 @dataclass(frozen=True)
 class _Change:
-    """Two texts by their hashes, for a cache that is asked before they are compared."""
+    """Two texts with their hashes, so that a cache can be checked before they are compared."""
 
     hashes: tuple[str, str]
     old: str = field(compare=False)
@@ -248,8 +249,8 @@ def _named_change(change: _Change) -> str:
 
 
 def _changes(versions: dict[int, Revision]) -> tuple[str, ...]:
-    """`revision 4 by Ada, line 3: - "stood" + "lay"`: the last changes of a document, as far as
-    their texts were read."""
+    """`revision 4 by Ada, line 3: - "stood" + "lay"`: the last changes of a document whose texts
+    were read."""
     newest = max(versions)
     said = []
     for number in range(newest, max(newest - LAST_CHANGES, 1), -1):
@@ -345,8 +346,8 @@ def _of_node(workspace: Workspace, window: Window, read: _Read) -> Shown:
 
 
 def _difference(node: Node, newest: Node | None, read: _Read) -> tuple[Row, ...]:
-    """What has changed since the version that was seen; of the current one, what differs from
-    the text that it was edited from."""
+    """What has changed since the version that was seen; for the current version, the difference
+    from the text that it was edited from."""
     old, new = node, newest
     if new is None or new.pk == node.pk:
         old, new = read.nodes.get(node.edited_from_id or 0, node), node
@@ -414,8 +415,8 @@ def windows_of(actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
 
 
 def windows_shown(actor: Actor, workspace: Workspace) -> list[Shown]:
-    """The windows that are not closed: all visible and the newest hidden ones; first those that
-    were put in an order, in that order."""
+    """The windows that are not closed: all visible and the newest hidden ones; those with a chosen
+    order come first."""
     rows = Window.objects.filter(workspace=workspace.pk, is_closed=False, is_visible=False)
     hidden = rows.select_related("item", "step").order_by("-number")[:MOST_HIDDEN]
     every = [*visible(workspace), *hidden]
@@ -426,7 +427,7 @@ def windows_shown(actor: Actor, workspace: Workspace) -> list[Shown]:
 
 
 def _opens(shown: Shown) -> str:
-    """The line that opens such a window, in any tree; "" where there is none."""
+    """The line that opens the same window in any tree; "" if there is none."""
     one, node = shown.window, shown.node
     if not shown.is_open or one.kind in ("result", "stash"):
         return ""

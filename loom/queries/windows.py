@@ -20,9 +20,9 @@ from loom.rules.windows import followed as following
 GONE = "(you may not see this any longer)"
 WITHHELD = "(excluded or pruned: models are not sent its text)"
 LOST = "a text that is gone"
-LENSES = ("node", "search", "document")  # windows on lines of one text
+LENSES = ("node", "search", "document")  # kinds of windows that show lines of one text
 STRETCHES = ("branch", "range")
-HEADS = ("head:", "tail:")  # places that are read only
+HEADS = ("head:", "tail:")  # slices that are read-only
 
 
 def by_number(rows: Iterable[Window]) -> list[Window]:
@@ -42,18 +42,18 @@ def lines_of(window: Window) -> Lines:
 
 
 def is_lens(window: Window) -> bool:
-    """Whether a window shows lines of a text as they are: such windows share no line."""
+    """Whether a window shows lines of a text as they are: no two of these show the same line."""
     return window.kind in LENSES and not window.form
 
 
 def is_fixed(window: Window) -> bool:
-    """Whether nothing can be written through the window: the first or last lines of a text."""
+    """Whether the window is read-only because it shows the first or last lines of a text."""
     return window.place.startswith(HEADS)
 
 
 @dataclass(frozen=True)
 class Source:
-    """A version of a text that windows show lines of: its item, what names the version there (the
+    """A version of a text whose lines windows show: its item, the identifier of the version (the
     hash of a node, the number of a revision), and the text."""
 
     item: int
@@ -69,7 +69,7 @@ def source_of(one: Node | Revision) -> Source:
 
 
 def seen_by(window: Window) -> Source | None:
-    """The version that a window shows lines of; None where it shows none or that is gone."""
+    """The version whose lines a window shows; None if it shows none or that is gone."""
     item = window.item_id or 0
     if window.kind not in LENSES or not item:
         return None
@@ -82,7 +82,7 @@ def seen_by(window: Window) -> Source | None:
 
 
 def newest_for(workspace: Workspace, source: Source) -> Source:
-    """The version of the same text that is current in a workspace."""
+    """The current version of the same text in a workspace."""
     if source.item < 0:
         rows = Revision.objects.filter(document=-source.item).select_related("content")
         return source_of(rows.order_by("-number")[0])
@@ -92,18 +92,18 @@ def newest_for(workspace: Workspace, source: Source) -> Source:
 
 
 def settings_of(workspace: Workspace) -> dict[str, Any]:
-    """The settings of windows: those of the workspace, otherwise of its grove. Without a limit
-    (0) STATUS only warns; `evict` is "lru" or nothing. And how the path is cut in what its
-    participant asks for: as they chose, otherwise as the tree says."""
+    """The settings of windows: those of the workspace, otherwise of its grove. Without a limit (0)
+    STATUS only warns; `evict` is "lru" or nothing. Also the truncation for the requests of its
+    participant: their choice, otherwise the tree's."""
     of_grove = workspace.tree.grove.settings
     own = {name: of_grove.get(name, value) for name, value in SETTINGS.items()}
     return {**own, "truncation": workspace.tree.truncation, **workspace.settings}
 
 
 def parents_of(workspace: Workspace, number: int, also: Iterable[Window] = ()) -> dict[int, int]:
-    """From which window the one with that number was opened, and that one, and so on up to one
-    that is closed, by their numbers; `also` windows that are not stored yet. One query, which
-    reads only these rows."""
+    """The chain of windows from which the one with that number was opened, up to a closed one, by
+    their numbers; `also` are windows that are not stored yet. One query, which reads only these
+    rows."""
     opened = {one.number: one.parent_number for one in also if one.parent_number}
     seeds = f"""w.workspace_id = %s AND w.number IN ({listed({number, *opened.values()})})
         AND w.parent_number > 0 AND NOT w.is_closed"""
@@ -111,7 +111,7 @@ def parents_of(workspace: Workspace, number: int, also: Iterable[Window] = ()) -
     return {**{row[1]: row[2] for row in rows}, **opened}
 
 
-# -- what a window is called
+# -- names of windows
 
 
 def named(lines: Lines) -> str:
@@ -167,7 +167,7 @@ def name_of(actor: Actor, window: Window, here: Tree) -> str:
 
 
 def opened_by(window: Window, here: Tree) -> str:
-    """`a7x2 lines:3-9`: what opens the window, after the verb."""
+    """`a7x2 lines:3-9`: the arguments of the line that opens the window."""
     if window.kind == "document":
         ref = ref_of(window, here, None)
     else:
@@ -183,7 +183,7 @@ def first_of(window: Window, found: dict[int, Node]) -> str:
 
 
 def with_lines(window: Window, ref: str, lines: Lines | None = None) -> str:
-    """The name of a window with the lines of its text, where it has any."""
+    """The name of a window with the lines of its text, if it has any."""
     if not is_lens(window) or not ref.startswith(("[", "doc:")):
         return ref
     return f"{ref} {named(lines or lines_of(window))}"
@@ -196,7 +196,7 @@ def followed(seen: Source, newer: Source, lines: Lines) -> Lines:
 
 def stretch_of(actor: Actor, workspace: Workspace, last: Node, first: Node | None) -> list[int]:
     """The row ids of the nodes with a text from `first` (None: from the root) to `last`, at most
-    MOST_NODES, the last ones; empty where `first` is not above `last`."""
+    MOST_NODES, the last ones; empty if `first` is not above `last`."""
     path = lookup.path_of(actor, last.tree, workspace, last)
     slots = [row.slot_id for row in path]
     if first is not None and first.slot_id not in slots:
@@ -207,7 +207,7 @@ def stretch_of(actor: Actor, workspace: Workspace, last: Node, first: Node | Non
 
 # -- augments: documents that are loaded into a prompt, with all that they require. What an augment
 # requires is read from its front matter each time: a document can be changed at any time, so a
-# requirement that is gone or goes in a circle is left out and said.
+# requirement that is gone or circular is left out and reported.
 
 
 def visible(workspace: Workspace) -> QuerySet[Window]:

@@ -32,7 +32,7 @@ from loom.rules.limits import Spent
 from loom.rules.node_values import count, digest_named, digest_of, instant, plain
 
 MOST_NOTES = 50
-MOST_ARCHIVED = 100  # that are listed, the newest ones
+MOST_ARCHIVED = 100  # archived tasks that are listed, the newest ones
 TASK_MARKS = {"unchecked": "[ ]", "checked": "[x]", "archived": "[-]"}
 
 
@@ -88,8 +88,8 @@ _GOING_ON = Prepared(
 
 
 def status_of(actor: Actor, workspace: Workspace) -> dict[str, Any]:
-    """The last step seen, how many there are, and how many tokens the view takes, as far as the
-    actor may see it: in all and by section; the turn that goes on, and what it has used."""
+    """The last step seen, the number of steps, and the tokens of the view that the actor may see,
+    in total and by section; the running turn, and what it has used."""
     windows = contents_of(actor, workspace, visible(workspace))
     todos = [line for task in current_tasks(workspace) for line in task_lines(task)]
     sections = {
@@ -174,8 +174,8 @@ def _task_body(task: Task) -> dict[str, Any]:
 
 def led_out(steps: Sequence[Step], tree: Tree, items: Mapping[int, list[int]]) -> set[int]:
     """The row ids of those steps in a tree that touched an item of another grove (`items` as
-    `items_of` returns them): not every member may see their texts. One query, none where all
-    items are of that tree."""
+    `items_of` returns them): not every member may see their texts. One query, none if all items
+    are of that tree."""
     homes = {step.pk: set(map(node_values.home_of, items[step.pk])) for step in steps}
     every = set().union(*homes.values()) - {tree.pk}
     if not every:
@@ -186,8 +186,8 @@ def led_out(steps: Sequence[Step], tree: Tree, items: Mapping[int, list[int]]) -
 
 
 def texts_of(steps: Sequence[Step]) -> dict[int, str]:
-    """The texts that stored lines only name, by the id of the step: those of the nodes that
-    the steps touched, found by their digests. Two queries; none where no line names one."""
+    """The texts that stored lines only name, by the id of the step: those of the nodes that the
+    steps touched, found by their hashes. Two queries; none if no line names one."""
     named = [(step, digest) for step in steps if (digest := digest_named(step.canonical))]
     touched = items_of(step for step, _ in named) if named else {}
     items = chain.from_iterable(touched.values())
@@ -200,8 +200,8 @@ def texts_of(steps: Sequence[Step]) -> dict[int, str]:
 
 
 def said_in(generation: Generation, turn: Turn) -> str:
-    """What a round of a turn said, up to its cut, read from the row of its generation or from
-    the node that it became."""
+    """The text of a round of a turn, up to its cut, from the row of its generation or from the
+    node that it became."""
     over = {one["generation"]: one for one in turn.rounds}
     kept: dict[str, Any] = over.get(generation.uid, {})
     if kept.get("is_answer") and turn.node is not None:
@@ -226,7 +226,7 @@ def spent_in(
 
 
 def circle_of(one: Augment, every: Sequence[Augment]) -> list[str]:
-    """The names of a circle of requirements that leads back to `one`; [] where there is none."""
+    """The names of a circle of requirements that leads back to `one`; [] if there is none."""
     named = {**{other.key: other for other in every}, one.key: one}
     ways = [[one.key, title_key(name)] for name in reversed(one.requires)]
     seen: set[str] = set()

@@ -1,5 +1,4 @@
-"""What a workspace holds for its participant: turns with what they spent, tasks, windows, augments,
-notifications."""
+"""The parts of a workspace: turns with what they spent, tasks, windows, augments, notifications."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +43,7 @@ from loom.rules.limits import Spent, State, budget_in
 from loom.rules.node_values import STORED_WHOLE, excerpt, instant, plain
 from loom.rules.options import Budget
 
-# Turns as they are shown: what they may use, what they used, and the body of docs/model.md §14.3.
+# Turns: what they may use, what they have used, and the body of docs/model.md §14.3.
 
 
 WITH = (
@@ -60,8 +59,8 @@ WITH = (
 
 
 def turns() -> QuerySet[Turn]:
-    """Turns with the rows that their body needs; the request of the current round is read when
-    it is asked for."""
+    """Turns with the rows that their body needs; the request of the current round is loaded on
+    access."""
     return Turn.objects.select_related(*WITH).defer("prepared")
 
 
@@ -93,7 +92,7 @@ def made_by(replies: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def spent_of(turn: Turn, now: datetime) -> Spent:
-    """What the turn has used by now. A line that was refused is no step of it."""
+    """What the turn has used so far. A refused line does not count as a step."""
     steps, items = _USED.first(turn=turn.uid) or (0, 0)
     end = turn.ended_at or now
     return Spent(
@@ -147,7 +146,7 @@ def turn_body(turn: Turn) -> dict[str, Any]:
         "participant": turn.participant.uid,
         "invoked_by": turn.invoked_by.uid,
         "point": turn.invoked_at.local_id,
-        "stands": turn.answers_below.local_id,
+        "answers_below": turn.answers_below.local_id,
         "input": turn.input_node.local_id if turn.input_node else None,
         "as": turn.form,
         "budget": {
@@ -206,8 +205,8 @@ def items_of(steps: Iterable[Step]) -> dict[int, list[int]]:
 
 
 def current_tasks(workspace: Workspace) -> list[Task]:
-    """The tasks that are neither archived nor removed, in their order. There are few of them, so
-    that the database need not sort them."""
+    """The tasks that are neither archived nor removed, in order. There are few of them, so they
+    are sorted here."""
     if not workspace.pk:  # it is not stored yet
         return []
     found = _CURRENT_TASKS.all(of=workspace.pk)
@@ -284,7 +283,7 @@ def led_from(seeds: str, kept: str) -> str:
 
 
 def depth_in(parents: Mapping[int, int], number: int) -> int:
-    """How deep a window lies: 0 where it was not opened from another one."""
+    """The nesting depth of a window: 0 if it was not opened from another one."""
     seen = {number}
     while (number := parents.get(number, 0)) and number not in seen:
         seen.add(number)
@@ -292,9 +291,9 @@ def depth_in(parents: Mapping[int, int], number: int) -> int:
 
 
 def depths_of(turns: Sequence[Turn]) -> dict[int, int]:
-    """How deep windows lie at most, by the row ids of turns of one tree: those that the agent of a
-    turn that goes on sees now, those that a turn that has ended opened. One query, which reads
-    these windows and those above them."""
+    """The greatest nesting depth of windows, by the row ids of turns of one tree: of those that
+    the agent of a running turn sees now, and of those that an ended turn opened. One query, which
+    reads these windows and those above them."""
     found = _nested(turns)
     depths = {}
     for turn in turns:
@@ -327,7 +326,7 @@ def _nested(turns: Sequence[Turn]) -> list[tuple[Any, ...]]:
 # Augments: those of a grove, and those that a workspace has loaded.
 
 
-MOST_AUGMENTS = 200  # of a grove that are read
+MOST_AUGMENTS = 200  # augments of a grove that are read
 
 
 @dataclass(frozen=True)
@@ -342,12 +341,12 @@ class Augment:
 
     @property
     def key(self) -> str:
-        """What names of one grove differ in."""
+        """The name in the form in which names of a grove must differ."""
         return title_key(self.name)
 
 
 def augment_of(uid: str, name: str, text: str) -> Augment:
-    """The augment that a text with front matter is."""
+    """The augment for a text with front matter."""
     head = documents.front_matter(text)
     body = text[documents.body_start(text) :].strip("\n")
     return Augment(uid, name, body, head.get("requires", ()), head.get("tools", ()))
@@ -373,7 +372,7 @@ _AUGMENTS = Prepared(
 
 
 def in_order(chosen: Iterable[Augment], every: Sequence[Augment]) -> list[Augment]:
-    """The augments with all that they require, each once, what is required first."""
+    """The augments with all that they require, each once, requirements first."""
     named = {one.key: one for one in every}
     ordered: dict[str, Augment] = {}
     begun: set[str] = set()
@@ -430,21 +429,22 @@ def loaded_in(workspace: Workspace) -> Loaded:
 
 
 NOTIFIED = 10  # lines; the last ones
-EVICTED = "lines in windows"  # ends the reason for which windows were hidden
+EVICTED = "lines in windows"  # the suffix of the reason of steps that hid windows
 WORDS = 8  # of a text
 
 
 def notifications_of(
     actor: Actor, workspace: Workspace, *, asked: int | None = None
 ) -> tuple[str, ...]:
-    """What others wrote in the tree since the participant of the workspace has seen it: an agent
-    until the end of its last turn there, a person until they looked; and which windows were hidden
-    for lack of room. Without the node `asked`, the request of a turn. At most eight queries."""
+    """What others wrote in the tree since the participant of the workspace last saw it (an agent:
+    the end of its last turn there; a person: their last visit), and which windows were hidden for
+    lack of room. Without the node `asked`, the request of a turn. At most eight queries."""
     return (*_written(actor, workspace, asked), *_evicted(workspace))[-NOTIFIED:]
 
 
 def _evicted(workspace: Workspace) -> tuple[str, ...]:
-    """Which windows were hidden because others needed their room, since the last turn or visit."""
+    """The windows that were hidden because others needed their room, since the last turn or
+    visit."""
     if not workspace.pk:  # it is not stored yet
         return ()
     found = _EVICTED.all(of=workspace.pk)

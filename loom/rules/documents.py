@@ -1,5 +1,5 @@
-"""The text of a document: its sections and their lasting ids, what a write changes, front matter,
-what it embeds, and the keys of lore. Pure."""
+"""The text of a document: its sections and their stable ids, edits, front matter, embeds, and the
+keys of lore. Pure."""
 
 import re
 import unicodedata
@@ -11,7 +11,7 @@ from loom.grammar.refs import ParseError, Place, Slice, short, unread
 from loom.grammar.slices import Cut, get, headings_of
 from loom.rules.node_values import looks_like_id
 
-MAX_BYTES = 4 * 1024 * 1024  # of a text in UTF-8, as of a node
+MAX_BYTES = 4 * 1024 * 1024  # of a text in UTF-8, the same as for a node
 MAX_TITLE = 200
 MOST_KEYS = 40
 
@@ -45,18 +45,18 @@ def count_words(text: str) -> int:
     return len(text[body_start(text) :].split())
 
 
-# Front matter: what stands between two lines of dashes at the start of the text.
+# Front matter: the lines between two lines of dashes at the start of the text.
 
 
 def body_start(text: str) -> int:
-    """The place after the front matter; 0 where there is none."""
+    """The place after the front matter; 0 if there is none."""
     found = _FRONT.match(text)
     return found.end() if found else 0
 
 
 def front_matter(text: str) -> dict[str, tuple[str, ...]]:
     """The entries of the front matter, by name in lower case: `keys: a, b`, `keys: [a, b]`, or a
-    list of lines that begin with `- `. {} where there is none."""
+    list of lines that begin with `- `. {} if there is none."""
     found = _FRONT.match(text)
     entries: dict[str, tuple[str, ...]] = {}
     last = ""
@@ -83,11 +83,11 @@ def _unquoted(written: str) -> str:
 
 
 def embeds_of(text: str) -> list[str]:
-    """What the text embeds, in order, each once: `a7x2` of `![[a7x2]]`."""
+    """The refs that the text embeds, in order, each once: `a7x2` for `![[a7x2]]`."""
     return list(dict.fromkeys(match[1].strip() for match in _EMBED.finditer(text)))
 
 
-MOST_EMBEDS = 100  # of one document that are followed
+MOST_EMBEDS = 100  # embeds of one document that are followed
 _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -99,7 +99,7 @@ def ids_embedded(text: str) -> list[str]:
 
 
 def split_at_embeds(line: str) -> list[str]:
-    """A line in pieces: text and what is embedded in turn, beginning and ending with text."""
+    """A line in pieces that alternate between text and embeds, beginning and ending with text."""
     return _EMBED.split(line)
 
 
@@ -164,8 +164,8 @@ def unpacked(stored: Sequence[Sequence[object]]) -> list[Section]:
 
 
 def section_named(sections: Sequence[Section], name: str) -> Section:
-    """The section with that id or heading, whatever its case. Raises ParseError: NOT_FOUND, or
-    INVALID_SYNTAX where several have the heading."""
+    """The section with that id or heading, in any case. Raises ParseError: NOT_FOUND, or
+    INVALID_SYNTAX if several have the heading."""
     wanted = " ".join(name.casefold().split())
     by_id = [one for one in sections if one.id == wanted]
     found = by_id or [one for one in sections if " ".join(one.text.casefold().split()) == wanted]
@@ -197,7 +197,7 @@ def lines_of(text: str, sections: Sequence[Section], section: Section) -> tuple[
 
 
 def cut(text: str, sections: Sequence[Section], part: Slice) -> Cut:
-    """What a slice shows of a text; a section is found by its lasting id too. Raises ParseError."""
+    """What a slice shows of a text; a section is also found by its stable id. Raises ParseError."""
     if part.kind == "section":
         found = section_named(sections, part.name)
         first, last = lines_of(text, sections, found)
@@ -205,7 +205,7 @@ def cut(text: str, sections: Sequence[Section], part: Slice) -> Cut:
     return get(text, part)
 
 
-# What a write changes.
+# Edits for the forms of `write`.
 
 
 def appended(text: str, content: str) -> list[Edit]:
@@ -215,7 +215,7 @@ def appended(text: str, content: str) -> list[Edit]:
 
 
 def _gap(before: str) -> str:
-    """What parts a text from a paragraph after it."""
+    """The line breaks between a text and a paragraph after it."""
     if not before:
         return ""
     return "" if before.endswith("\n\n") else "\n" if before.endswith("\n") else "\n\n"
@@ -262,19 +262,19 @@ def line_starts(text: str) -> list[int]:
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:
-    """The text with the edits, which do not overlap, made."""
+    """The text after these edits, which do not overlap."""
     for one in sorted(edits, key=lambda edit: edit.start, reverse=True):
         text = text[: one.start] + one.text + text[one.end :]
     return text
 
 
-MOST_PIECES = 4000  # between the ends that are the same; above, all of it is one edit
+MOST_PIECES = 4000  # words between the common ends; with more, everything is one edit
 _PIECES = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 
 def difference(before: str, after: str) -> list[Edit]:
-    """Edits that make one text of another, few and short: what others type in the meantime
-    elsewhere is not touched by them."""
+    """Edits that turn one text into another, few and short, so that they do not touch what others
+    type elsewhere in the meantime."""
     if before == after:
         return []
     head = _common(before, after)
@@ -294,7 +294,7 @@ def difference(before: str, after: str) -> list[Edit]:
 
 def _common(one: str, two: str) -> int:
     low, high = 0, min(len(one), len(two))
-    while low < high:  # by halves: comparing slices is quicker than characters
+    while low < high:  # binary search: comparing slices is faster than characters
         middle = (low + high + 1) // 2
         low, high = (middle, high) if one[:middle] == two[:middle] else (low, middle - 1)
     return low
@@ -307,8 +307,8 @@ def _places(pieces: list[str], start: int) -> list[int]:
     return places
 
 
-# -- lore: texts that a request holds while one of their keys occurs near its end (docs/model.md
-# §6.2). An entry is a document whose front matter names keys:
+# -- lore: texts that are part of a request while one of their keys occurs near its end
+# (docs/model.md §6.2). An entry is a document whose front matter names keys:
 #
 #     ---
 #     keys: Thomas, "the old house"
@@ -322,8 +322,8 @@ LONGEST_KEY = 100
 USUAL_ORDER = 100
 MOST_ORDER = 10_000
 FENCE = "---"
-# From here on scripts put no blanks between words (Thai, Chinese, Japanese), or join endings to
-# them (Korean); except for the further letters of Latin and Greek.
+# Above this code point scripts put no blanks between words (Thai, Chinese, Japanese) or join
+# endings to them (Korean), except for the additional letters of Latin and Greek.
 _UNSPACED = 0x0E00
 _FURTHER = range(0x1E00, 0x2000)
 _ONE_KEY = re.compile(r'\s*"([^"]*)"|\s*\'([^\']*)\'|([^,]+)')
@@ -346,15 +346,15 @@ class LoreEntry:
 
 @dataclass(frozen=True)
 class FoundLore:
-    """What enters, in its order, and what has a key there but does not; each with the reason
-    in words."""
+    """The entries that are used, in order, and those that have a key there but are not; each with
+    the reason in words."""
 
     entered: tuple[tuple[LoreEntry, str], ...] = ()
     left: tuple[tuple[LoreEntry, str], ...] = ()
 
     @property
     def taken(self) -> tuple[LoreEntry, ...]:
-        """What enters, without the reasons."""
+        """The entries that are used, without the reasons."""
         return tuple(one for one, _ in self.entered)
 
 
@@ -394,8 +394,8 @@ def keys_of(field: str) -> tuple[str, ...]:
 
 
 def entry_of(uid: str, title: str, document: str) -> LoreEntry | None:
-    """The entry that a document is; None where its front matter names no key, or nothing is
-    below it."""
+    """The lore entry for a document; None if its front matter names no key, or there is no text
+    below."""
     fields, body = divided(document)
     keys = keys_of(fields.get("keys", ""))
     text = body.strip("\n")
@@ -412,8 +412,8 @@ def _order(given: str) -> int:
 
 
 def occurs(key: str, text: str) -> bool:
-    """Whether a key occurs in a text as a word of its own, whatever its case. In scripts that
-    put no blanks between words it may be anywhere."""
+    """Whether a key occurs in a text as a whole word, in any case. In scripts without blanks
+    between words it may be anywhere."""
     wanted, within = _folded(key), _folded(text)
     at = within.find(wanted) if wanted else -1
     while at >= 0:
@@ -443,9 +443,9 @@ def _in_a_word(char: str) -> bool:
 
 
 def chosen_lore(entries: Iterable[LoreEntry], end: str, budget: int, counted: Counted) -> FoundLore:
-    """Of the entries those with a key in `end`, the last characters of a text: by `order`, then
-    by title, as long as all of them together have at most `budget` tokens. One that is too
-    long is left out, and a shorter one after it may still enter."""
+    """The entries with a key in `end`, the last characters of a text: by `order`, then by title,
+    while all of them together have at most `budget` tokens. An entry that is too long is left out,
+    and a shorter one after it may still be used."""
     entered: list[tuple[LoreEntry, str]] = []
     left: list[tuple[LoreEntry, str]] = []
     room = budget

@@ -1,4 +1,5 @@
-"""Why something is refused: the closed list of codes and what they mean to a caller."""
+"""The closed list of error codes with their HTTP statuses, and the error that every refusal
+raises."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -20,7 +21,7 @@ Code = Literal[
 
 @dataclass(frozen=True)
 class Meaning:
-    """HTTP status, and whether trying again can help."""
+    """The HTTP status of a code, and whether a retry can help."""
 
     status: int
     retryable: bool
@@ -82,10 +83,10 @@ class CommandError(Exception):
         }
 
 
-# What may not be seen is reported in the same words as what does not exist.
+# Items that may not be seen are reported in the same words as missing ones.
 LOOK_AGAIN = "check how it is written; what is not shared with you is not found either"
 
 
 def not_found(what: str, hint: str = LOOK_AGAIN) -> CommandError:
-    """The refusal for what does not exist or may not be seen: one sentence for both."""
+    """The refusal for an item that is missing or may not be seen: the same sentence for both."""
     return CommandError("NOT_FOUND", f"{what} was not found.", hint=hint)

@@ -1,5 +1,5 @@
-"""What bounds a participant: permissions, the settings of its grove, the budget of a turn, loops in
-it, and how long its windows stay in view. Pure.
+"""Limits of a participant: permissions, the settings of its grove, the budget of a turn, loops,
+and how long its windows stay visible. Pure.
 """
 
 import re
@@ -14,14 +14,14 @@ from loom.rules.errors import CommandError
 from loom.rules.options import BUDGETS, SETTINGS, Budget
 from loom.rules.providers import NANO
 
-# Who may do what: roles, the permissions of docs/model.md §5.1, and what to do without one.
+# Roles, the permissions of docs/model.md §5.1, and advice if one is missing.
 
 
 Role = Literal["reader", "writer", "owner"]
 
 
 class Permission(StrEnum):
-    """What an actor may do. The order is that of the table in docs/model.md §5.1, and of every
+    """A permission of an actor. The order is that of the table in docs/model.md §5.1, and of every
     list of permissions that is stored or shown."""
 
     LOOM = "loom_aware"
@@ -36,7 +36,7 @@ class Permission(StrEnum):
 LOOM, WRITE, GENERATE = Permission.LOOM, Permission.WRITE, Permission.GENERATE
 READ_DOCUMENTS, WRITE_DOCUMENTS = Permission.READ_DOCUMENTS, Permission.WRITE_DOCUMENTS
 CROSS_TREE, WEB_SEARCH = Permission.CROSS_TREE, Permission.WEB_SEARCH
-# What an API key allows at most: to look, to write as a writer, or all that its person may.
+# The highest role that an API key allows: reader, writer, or that of its person.
 Scope = Literal["read", "write", "owner"]
 SCOPES: tuple[Scope, ...] = ("read", "write", "owner")
 _ROLE_OF_SCOPE: dict[Scope, Role] = {"read": "reader", "write": "writer", "owner": "owner"}
@@ -48,13 +48,13 @@ OF_ROLE: dict[Role, frozenset[Permission]] = {
     "owner": _ALL,
 }
 Preset = Literal["collaborator", "analysis", "subject"]
-# What an agent gets by one word: all of it, to look and read, or to be sent text only.
+# Presets of an agent's permissions: all, looking and reading, or text only.
 PRESETS: dict[Preset, tuple[Permission, ...]] = {
     "collaborator": tuple(Permission),
     "analysis": (LOOM, READ_DOCUMENTS),
     "subject": (),
 }
-# What a permission presupposes.
+# The permissions that a permission requires.
 NEEDS: dict[Permission, Permission] = {
     WRITE: LOOM,
     GENERATE: LOOM,
@@ -63,13 +63,13 @@ NEEDS: dict[Permission, Permission] = {
 
 
 def limited(role: Role, scope: Scope) -> Role:
-    """The role, or the one that a key's scope allows at most."""
+    """The role, or a lower one if the scope of the key does not allow it."""
     most = _ROLE_OF_SCOPE[scope]
     return min(role, most, key=ROLES.index)
 
 
 def named(names: Iterable[str]) -> frozenset[Permission]:
-    """The permissions of these names. ValueError for a name that is none."""
+    """The permissions with these names. ValueError for an unknown name."""
     return frozenset(map(Permission, names))
 
 
@@ -79,13 +79,13 @@ def in_order(permissions: Collection[str]) -> list[str]:
 
 
 def lacking(needed: frozenset[Permission], held: frozenset[Permission]) -> list[str]:
-    """The names of needed permissions that are not held, in the order of the table."""
+    """The names of needed permissions that are missing, in the order of the table."""
     return in_order(needed - held)
 
 
 def remedy(needed: frozenset[Permission], role: Role, *, asked_by: str = "") -> str:
-    """What to do about a permission that is lacking, for a person of that role, or for an agent
-    in a turn that somebody of that role asked for."""
+    """Advice about a missing permission, for a person with that role, or for an agent in a turn
+    that somebody with that role started."""
     if not asked_by:
         return "Ask an owner of the grove to make you a writer."
     if lacking(needed, OF_ROLE[role]):
@@ -103,7 +103,7 @@ def preset_of(names: Iterable[str]) -> Preset | None:
 
 
 def broken_rule(names: list[str]) -> str:
-    """The sentence that says which rule a list of permission names breaks; "" if none."""
+    """The sentence about the rule that a list of permission names breaks; "" if it breaks none."""
     known = in_order(tuple(Permission))
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -114,7 +114,7 @@ def broken_rule(names: list[str]) -> str:
     return ""
 
 
-# The settings of a grove, as they were set or by default.
+# The settings of a grove, with their defaults.
 
 
 def value_of(settings: Mapping[str, Any], name: str) -> Any:
@@ -123,7 +123,7 @@ def value_of(settings: Mapping[str, Any], name: str) -> Any:
 
 
 def number_of(settings: Mapping[str, Any], name: str) -> int:
-    """The same of one that is a whole number."""
+    """The same, for a setting that is a whole number."""
     return int(value_of(settings, name))
 
 
@@ -133,14 +133,14 @@ def values_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def daily_limit(settings: Mapping[str, Any]) -> int:
-    """The limit of a grove with these settings per day and member, in billionths of a dollar; 0:
-    there is none."""
+    """The limit per day and member of a grove with these settings, in billionths of a dollar; 0
+    means no limit."""
     return round(float(value_of(settings, "daily_budget_usd")) * NANO)
 
 
 def budget_in(preset: str, settings: Mapping[str, Any]) -> Budget:
-    """The budget of a preset in a grove with these settings. Raises INVALID_SYNTAX for a word
-    that names none."""
+    """The budget of a preset in a grove with these settings. Raises INVALID_SYNTAX for an unknown
+    preset."""
     plain = budget_of(preset)
     return Budget(
         steps=number_of(settings, f"{preset}_steps"),
@@ -153,19 +153,19 @@ def budget_in(preset: str, settings: Mapping[str, Any]) -> Budget:
     )
 
 
-# What one turn may use, and what it has used.
+# The budget of a turn, and what it has used.
 
 Next = Literal["go on", "conclude", "end"]
 HOURS_OF_A_DAY: Final = 24
-BEYOND: Final = 20  # lines of a round beyond the steps of a turn
-# What runs when everything is used up: to see what is left, and to think of an end.
+BEYOND: Final = 20  # lines of a round that are read in addition to the steps of the turn
+# Verbs that still run when the budget is used up.
 ALWAYS: Final = frozenset({"help", "budget", "think"})
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What a turn has used. `depth` is how deep windows lie, or would with the next line;
-    `rounds` counts those that ended; `steps_today` are the agent's in this tree."""
+    """What a turn has used. `depth` is the nesting depth of windows, including those of the next
+    line; `rounds` counts finished ones; `steps_today` are the agent's in this tree."""
 
     steps: int = 0
     depth: int = 0
@@ -189,15 +189,14 @@ def budget_of(preset: str) -> Budget:
 
 
 def extended(budget: Budget, steps: int) -> Budget:
-    """The budget with so many steps more, as `budget extend` asks."""
+    """The budget with this many more steps, as granted after `budget extend`."""
     return replace(budget, steps=budget.steps + steps)
 
 
 def what_is_over(budget: Budget, spent: Spent) -> str | None:
-    """The sentence that says what is used up, the first of them; None while lines may run.
-
-    A figure is used up when it reaches its limit; the depth only when it goes beyond, so
-    that windows at the deepest level can still be used and closed.
+    """The sentence about the first part of the budget that is used up; None while lines may run. A
+    number is used up when it reaches its limit; the depth only when it exceeds it, so that windows
+    at the deepest level can still be used and closed.
     """
     if spent.steps_today >= budget.day:
         return f"All {budget.day:,} steps of this agent here in {HOURS_OF_A_DAY} hours are used."
@@ -223,12 +222,12 @@ def is_late(budget: Budget, spent: Spent) -> bool:
 
 
 def may_still_run(verb: str) -> bool:
-    """Whether a verb runs though the budget is used up."""
+    """Whether a verb runs even if the budget is used up."""
     return verb in ALWAYS
 
 
 def refusal(budget: Budget, spent: Spent, verb: str) -> CommandError | None:
-    """LIMIT_EXCEEDED for a line with this verb, or None where it may run."""
+    """LIMIT_EXCEEDED for a line with this verb, or None if it may run."""
     over = what_is_over(budget, spent)
     if over is None or may_still_run(verb):
         return None
@@ -240,13 +239,13 @@ def refusal(budget: Budget, spent: Spent, verb: str) -> CommandError | None:
 
 
 def most_lines(budget: Budget) -> int:
-    """How many lines of one round are looked at: what may still run when all is used up, and
-    what is refused, has an end too."""
+    """How many lines of one round are read: lines that still run without a budget, and refused
+    ones, need a limit too."""
     return min(budget.steps + BEYOND, MAX_COMMANDS)
 
 
 def not_run(over: int, budget: Budget) -> str:
-    """What an agent reads of the lines of its reply that were more than are looked at."""
+    """The message about the lines of a reply that were over the limit and not read."""
     return (
         f"! LIMIT_EXCEEDED: {over:,} lines more were not run. At most {most_lines(budget)} lines"
         " of a reply are: send the others in your next reply."
@@ -254,8 +253,8 @@ def not_run(over: int, budget: Budget) -> str:
 
 
 def next_round(budget: Budget, spent: Spent, *, concluding: bool) -> Next:
-    """What follows a round that asks for another one: a round, the one last round that may
-    only conclude, or, after that (`concluding`), the end."""
+    """What follows a round that asks for another one: a round, the last round that may only
+    conclude, or, after that (`concluding`), the end."""
     if concluding:
         return "end"
     return "conclude" if what_is_over(budget, replace(spent, depth=0)) else "go on"
@@ -276,30 +275,30 @@ def shown(budget: Budget, spent: Spent) -> str:
 
 
 def clock(milliseconds: int) -> str:
-    """Minutes and seconds that are over: `0:21`, `5:00`, `75:09`."""
+    """Elapsed minutes and seconds: `0:21`, `5:00`, `75:09`."""
     minutes, seconds = divmod(max(milliseconds, 0) // 1000, 60)
     return f"{minutes}:{seconds:02}"
 
 
-# When an agent walks in circles, and what comes of it (docs/model.md §7).
+# Detection of loops, and the reaction to them (docs/model.md §7).
 
-Deed = Literal["run", "warn", "refuse", "halt"]
+Decision = Literal["run", "warn", "refuse", "halt"]
 Status = Literal["ok", "exact", "structural", "semantic"]
-HISTORY: Final = 100  # steps that are looked at
+HISTORY: Final = 100  # steps that are considered
 LONGEST: Final = 6  # steps of a block that repeats
-TIMES: Final = 3  # as often as a block is repeated at the end
+TIMES: Final = 3  # repetitions of a block at the end that count as a loop
 GRAM: Final = 3  # characters
-# Two texts are one when the cosine is above 0.95: its square as a fraction, so that the
-# comparison is of whole numbers.
+# Two texts count as the same if the cosine is above 0.95: its square as a fraction, so that only
+# whole numbers are compared.
 _SQUARE: Final = (361, 400)
-_DEEDS: Final[tuple[Deed, ...]] = ("run", "warn", "refuse", "halt")
+_DECISIONS: Final[tuple[Decision, ...]] = ("run", "warn", "refuse", "halt")
 
 
 @dataclass(frozen=True)
 class Past:
-    """One step, or the line that would be the next. `line` is canonical, or as given where
-    it could not be read; `items` what it touches, each with its version; `changed` says
-    whether it changed the world (a refused line did not, and a thought does not count, or
+    """One step, or the line that would be next. `line` is canonical, or as given if it could not
+    be parsed; `items` are those it touches, each with its version; `changed` says whether it
+    changed the tree or grove (a refused line did not, and a thought does not count, because
     thinking would hide every loop); `result` names the window of its answer, such as `#14`.
     """
 
@@ -313,7 +312,7 @@ class Past:
 
 @dataclass(frozen=True)
 class Said:
-    """The prose of one round, and whether one of its lines changed the world."""
+    """The prose of one round, and whether one of its lines changed the tree or grove."""
 
     text: str
     changed: bool = False
@@ -321,11 +320,11 @@ class Said:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is done with a line (or, by `semantic`, with a turn), and why: `earlier` is the
-    step, or for `semantic` the round counted from 1, that is repeated; where the line is
-    not run the position goes back to `position`."""
+    """The decision about a line (or, by `semantic`, about a turn) and its reason: `earlier` is the
+    repeated step, or for `semantic` the repeated round, counted from 1; if the line is not run,
+    the position goes back to `position`."""
 
-    deed: Deed = "run"
+    decision: Decision = "run"
     status: Status = "ok"
     earlier: int = 0
     position: str = ""
@@ -333,8 +332,8 @@ class Verdict:
 
     @property
     def warning(self) -> str:
-        """The line that goes with the answer, "" where there is nothing to warn of."""
-        return "" if self.deed == "run" else f"! {self.message} Next time it is not run."
+        """The warning that is added to the answer; "" if there is none."""
+        return "" if self.decision == "run" else f"! {self.message} Next time it is not run."
 
     @property
     def message(self) -> str:
@@ -347,9 +346,9 @@ class Verdict:
 
     @property
     def refusal(self) -> CommandError:
-        """LOOP, with a pointer to what is repeated."""
+        """LOOP, with a reference to what is repeated."""
         there = f"its answer is {self.result}; " if self.result else ""
-        halted = "the turn was halted; " if self.deed == "halt" else ""
+        halted = "the turn was halted; " if self.decision == "halt" else ""
         return CommandError(
             "LOOP", self.message, hint=f"{halted}{there}look at something else, or conclude"
         )
@@ -359,10 +358,10 @@ OK: Final = Verdict()
 
 
 def look(past: Sequence[Past], now: Past) -> Verdict:
-    """What is to be done with the line `now` after the steps `past`, oldest first."""
+    """The decision about the line `now` after the steps `past`, oldest first."""
     recent = _since_change(past[-HISTORY:])
     found = (_exact(recent, now), _structural(recent, now))
-    return max(found, key=lambda verdict: _DEEDS.index(verdict.deed))
+    return max(found, key=lambda verdict: _DECISIONS.index(verdict.decision))
 
 
 def _since_change(past: Sequence[Past]) -> Sequence[Past]:
@@ -390,7 +389,7 @@ def _structural(past: Sequence[Past], now: Past) -> Verdict:
 
 
 def _periodic(pairs: Sequence[object], size: int) -> int:
-    """How many of the last pairs repeat what stood `size` before them, with that first block."""
+    """How many of the last pairs equal the pair `size` before them, including that first block."""
     at = len(pairs) - 1
     while at >= size and pairs[at] == pairs[at - size]:
         at -= 1
@@ -398,14 +397,14 @@ def _periodic(pairs: Sequence[object], size: int) -> int:
 
 
 def _verdict(status: Status, times: int, earlier: Past) -> Verdict:
-    deed = _DEEDS[min(times, len(_DEEDS) - 1)]
-    return Verdict(deed, status, earlier.seq, earlier.position, earlier.result)
+    decision = _DECISIONS[min(times, len(_DECISIONS) - 1)]
+    return Verdict(decision, status, earlier.seq, earlier.position, earlier.result)
 
 
 def semantic(rounds: Sequence[Said]) -> Verdict:
-    """Whether the last round says what earlier rounds of the turn said: like one since the
-    last change of the world: warn; like two: halt. Rounds of under three characters say
-    nothing."""
+    """Whether the prose of the last round repeats earlier rounds of the turn: if one since the
+    last change of the tree or grove is alike, warn; if two, halt. Rounds of under three characters
+    are ignored."""
     if not rounds:
         return OK
     since = max((at for at, one in enumerate(rounds[:-1]) if one.changed), default=-1) + 1
@@ -417,7 +416,7 @@ def semantic(rounds: Sequence[Said]) -> Verdict:
 
 
 def grams(text: str) -> Counter[str]:
-    """The trigrams of a text, blanks closed up and in small letters, with their counts."""
+    """The trigrams of a text in lower case, with whitespace collapsed, and their counts."""
     plain = " ".join(text.lower().split())
     return Counter(plain[at : at + GRAM] for at in range(len(plain) - GRAM + 1))
 
@@ -433,16 +432,16 @@ def _size(vector: Counter[str]) -> int:
     return sum(count * count for count in vector.values())
 
 
-# How long a window stays in view. One that is kept stays; any other is hidden at the end of the
-# turn in which it was opened, or of the next turn where it was opened between turns. `show`, or
-# its number in the answer, extends it by one turn (docs/model.md §3).
+# How long a window stays visible. One that is kept stays; any other is hidden at the end of the
+# turn in which it was opened, or of the next turn if it was opened between turns. `show`, or its
+# number in the answer, extends it by one turn (docs/model.md §3).
 
 _NUMBER = re.compile(r"(?<![\w#&])#([1-9][0-9]{0,8})(?![\w-])")
 
 
 @dataclass(frozen=True)
 class State:
-    """Of one window. `is_extended`: it stays for one more turn."""
+    """The state of one window. `is_extended`: it stays for one more turn."""
 
     is_visible: bool = True
     is_kept: bool = False
@@ -460,16 +459,16 @@ class State:
         return State(is_visible=True, is_kept=kept, is_extended=in_turn and not kept)
 
     def hidden(self) -> "State":
-        """Hidden; a kept one stays so when it is shown again."""
+        """Hidden; a kept window stays kept when it is shown again."""
         return replace(self._open(), is_visible=False, is_extended=False)
 
     def closed(self) -> "State":
-        """Closed for good."""
+        """Closed permanently."""
         self._open()
         return State(is_visible=False, is_closed=True)
 
     def after_turn(self, *, is_mentioned: bool) -> "State":
-        """As it is when a turn has ended, whose answer may have mentioned it."""
+        """The state after the end of a turn, whose answer may have mentioned the window."""
         if self.is_closed or self.is_kept:
             return self
         if self.is_visible and (self.is_extended or is_mentioned):

@@ -21,11 +21,11 @@ PAIRS = {
 }
 SYMMETRIC = ("related", "similar", "contrasts")
 STORED = (*PAIRS, *SYMMETRIC)
-LINK_TYPES = tuple(sorted({*STORED, *PAIRS.values()}))  # as they are read from either side
+LINK_TYPES = tuple(sorted({*STORED, *PAIRS.values()}))  # names as read from either side
 
 
 def reverse_of(name: str) -> str:
-    """How a stored type reads from its target's side."""
+    """The name of a stored type as read from its target."""
     return PAIRS.get(name, name)
 
 

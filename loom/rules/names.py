@@ -1,9 +1,9 @@
-"""What people, agents and groves may be called, and which names look alike. PURE.
+"""Names of people, agents and groves, and which of them look alike. PURE.
 
-A name is shown in pages and in the headers that models read, so it must be one line of
-characters that are seen, and no name may pass for another one. A skeleton is what a name looks
-like: of two names with one skeleton a reader cannot know who is who. The table below has the
-common look-alikes of Latin letters and digits, not all of Unicode's (UTS 39).
+A name is shown in pages and in the headers that models read, so it must be one line of visible
+characters, and no name may be mistaken for another. A skeleton stands for what a name looks like:
+a reader cannot distinguish two names with the same skeleton. The table below has the common
+look-alikes of Latin letters and digits, not all of Unicode's (UTS 39).
 """
 
 import re
@@ -17,7 +17,7 @@ IMPORTED = "imported"
 TAG_COLOURS = ("ink", "blue", "teal", "rust", "green", "plum", "amber", "rose")
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
-# What headers say of a person is not part of a name.
+# What headers add to a name must not be part of one.
 _SAYS_MORE = re.compile(r"\s*\((?:human|model|you|imported(?: \d+)?)\)\s*\Z", re.IGNORECASE)
 
 _LIKE = {
@@ -79,7 +79,7 @@ _SAME = str.maketrans({other: one for one, others in _LIKE.items() for other in 
 
 
 def checked(name: str, *, most: int) -> str:
-    """The name as it is kept (NFKC). INVALID_SYNTAX where nobody may be called so."""
+    """The name as it is stored (NFKC). INVALID_SYNTAX if it is not allowed."""
     kept = unicodedata.normalize("NFKC", name)
     if not kept.strip() or len(kept) > most or not all(map(_is_seen, kept)):
         raise CommandError(
@@ -97,8 +97,8 @@ def checked(name: str, *, most: int) -> str:
 
 
 def cleaned(name: str, *, most: int) -> str:
-    """What of a name may be kept, "" where nothing is left: for names that are not chosen
-    here, such as those in a file."""
+    """The allowed part of a name, "" if nothing is left; for names that are not chosen here, such
+    as those in a file."""
     kept = unicodedata.normalize("NFKC", "".join(one if one.isprintable() else " " for one in name))
     kept = "".join(one for one in kept if _is_seen(one)).strip()
     while found := _SAYS_MORE.search(kept):
@@ -111,9 +111,9 @@ def _is_seen(one: str) -> bool:
 
 
 def skeleton(name: str) -> str:
-    """What a name looks like: equal for names that a reader takes for one another."""
+    """A value that is equal for names that readers cannot tell apart."""
     seen = unicodedata.normalize("NFKC", name).translate(_SAME)
-    # Marks that change nothing one sees, and blanks, do not make names different.
+    # Invisible marks and blanks do not make names different.
     shape = "".join(one for one in seen if not one.isspace() and _is_drawn(one)).casefold()
     for several, one in _SEVERAL.items():
         shape = shape.replace(several, one)
@@ -127,7 +127,7 @@ def _is_drawn(one: str) -> bool:
 
 
 def shown_title(title: str) -> str:
-    """The title of a tree as it is kept: "" where a reader would see nothing of it."""
+    """The title of a tree as it is stored: "" if nothing of it would be visible."""
     return title if skeleton(title) else ""
 
 
@@ -137,6 +137,6 @@ def tree_named(title: str) -> str:
 
 
 def look_alike(name: str, taken: Iterable[str]) -> str:
-    """The first of the taken names that is this one or looks like it; "" where none does."""
+    """The first of the taken names that equals this one or looks like it; "" if none does."""
     same, shape = unicodedata.normalize("NFKC", name).casefold(), skeleton(name)
     return next((one for one in taken if one.casefold() == same or skeleton(one) == shape), "")

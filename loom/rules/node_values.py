@@ -1,5 +1,5 @@
-"""Nodes as they are named, sealed and told: their ids and hashes, images and lines like frames
-in their texts, and what stands for a text in replies and stored lines. Pure.
+"""Values of nodes: their ids and hashes, images, escaping of lines like frames in their texts, and
+short forms of texts for replies and stored lines. Pure.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-# Local ids: letters and digits in turn.
+# Local ids: alternating letters and digits.
 
 
 LETTERS = "abcdefghjkmnpqrstvwxyz"  # no i l o u
@@ -20,7 +20,7 @@ MAX_LENGTH = 8
 
 
 def space(length: int) -> int:
-    """How many ids of `length` characters there are: letters and digits in turn."""
+    """The number of ids with `length` characters: alternating letters and digits."""
     count: int = len(LETTERS) ** ((length + 1) // 2) * len(DIGITS) ** (length // 2)
     return count
 
@@ -57,21 +57,23 @@ def looks_like_id(word: str) -> bool:
 
 ORDINAL_BITS = 32
 _ORDINAL = (1 << ORDINAL_BITS) - 1
-# The order of siblings: when they were begun. A text that somebody typed began when it was added,
-# a candidate when it was asked for, in whatever order candidates end.
+# The order of siblings is that in which they began: a text when it was added, a candidate when it
+# was asked for, whenever it ends.
 PLACE_BITS = 20
 _PLACES = (1 << PLACE_BITS) - 1
 LAST_PLACE = 1 << 62
 
 
 def place_of(node_id: int, place: int | None) -> int:
-    """Where a slot is among its siblings: lower comes first. `place` is what its node stores."""
+    """The place of a slot among its siblings: lower comes first. `place` is what its node
+    stores."""
     return (node_id & _ORDINAL) << PLACE_BITS if place is None else place
 
 
 def place_asked(after: int | None, generation: int) -> int | None:
-    """The place of a candidate that was asked for when `after` was the ordinal of the tree's newest
-    node; `generation` is its row id. None for those of old, which are where they were added."""
+    """The place of a candidate that was asked for when `after` was the ordinal of the tree's
+    newest node; `generation` is its row id. None for old candidates, which stay where they were
+    added."""
     return None if after is None else (after << PLACE_BITS) + (generation & _PLACES)
 
 
@@ -86,39 +88,39 @@ def of_tree(tree_id: int) -> int:
 
 
 def of_document(document_id: int) -> int:
-    """The id of a document's item: below 0, where no node and no tree is."""
+    """The id of a document's item: below 0, unlike those of nodes and trees."""
     return -document_id
 
 
 def node_id(item: int) -> int | None:
-    """The node's row id, or None where the item is something else."""
+    """The node's row id, or None if the item is something else."""
     return item if item > 0 and item & _ORDINAL else None
 
 
 def tree_id(item: int) -> int | None:
-    """The tree's row id, or None where the item is something else."""
+    """The tree's row id, or None if the item is something else."""
     return None if item <= 0 or item & _ORDINAL else item >> ORDINAL_BITS
 
 
 def document_id(item: int) -> int | None:
-    """The document's row id, or None where the item is something else."""
+    """The document's row id, or None if the item is something else."""
     return -item if item < 0 else None
 
 
 def of_workspace(tree: str, participant: str) -> str:
-    """The public id of a participant's workspace in a tree, made of theirs: it is known before
-    anything is stored, so that reading a tree for the first time stores nothing."""
+    """The public id of a participant's workspace in a tree, derived from their ids: it is known
+    before anything is stored, so that reading a tree for the first time stores nothing."""
     return f"{tree}{participant}"
 
 
 def workspace_parts(uid: str) -> tuple[str, str]:
-    """The tree's and the participant's public ids in such an id."""
+    """The public ids of the tree and the participant in such an id."""
     half = len(uid) // 2
     return uid[:half], uid[half:]
 
 
 def home_of(item: int) -> int:
-    """The row id of the tree that an item is or lies in; 0 of a document, which is in none."""
+    """The row id of the tree that an item is or is in; 0 for a document, which is in none."""
     return max(item, 0) >> ORDINAL_BITS
 
 
@@ -143,7 +145,7 @@ def sha256(value: Any) -> str:
 
 
 def digest(secret: str) -> str:
-    """How keys, invitations and links are stored: the hex SHA-256 of the secret."""
+    """The stored form of keys, invitations and links: the hex SHA-256 of the secret."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -168,7 +170,7 @@ def proof(
     kind: str,
     parent: str,
 ) -> dict[str, Any]:
-    """The values a node's hash is taken of; empty strings stand for null."""
+    """The values that a node's hash covers; empty strings stand for null."""
     return {
         "author": author,
         "call": call or None,
@@ -185,30 +187,30 @@ def proof(
 # that edits, versions and hashes hold for it as for every other character.
 
 MOST_IMAGE_BYTES: Final = 20 * 1024 * 1024
-MOST_IMAGE_PIXELS: Final = 25_000_000  # of one frame: about 100 MB once it is decoded
+MOST_IMAGE_PIXELS: Final = 25_000_000  # pixels of one frame: about 100 MB when decoded
 MOST_IMAGE_FRAMES: Final = 1_000
 MOST_IMAGES: Final = 50
-# As Pillow names the format: (media type, ending). None of them can hold a script.
+# Pillow's name of the format: (media type, extension). None of them can contain a script.
 IMAGE_TYPES: Final = {
     "PNG": ("image/png", "png"),
     "JPEG": ("image/jpeg", "jpg"),
     "GIF": ("image/gif", "gif"),
     "WEBP": ("image/webp", "webp"),
 }
-IMAGE_TOKENS: Final = 1_600  # that a model reads of one, at most: it is sent no larger
-WEB: Final = ("https://", "http://", "mailto:")  # how addresses of links begin that may be followed
+IMAGE_TOKENS: Final = 1_600  # the most of one image, which is scaled down before it is sent
+WEB: Final = ("https://", "http://", "mailto:")  # prefixes of addresses that may be links
 IMAGE_SIGN: Final = "](image:"  # in every text with an image, and hardly in any other
 _IMAGE = re.compile(r"!\[([^\[\]\n]{0,1000})\]\(image:([0-9a-f]{64})\)")
 
 
 def image_reference(sha256: str, alt: str) -> str:
-    """How a text names an image."""
+    """The reference to an image in a text."""
     shown = " ".join(alt.replace("[", "(").replace("]", ")").split())[:1000]
     return f"![{shown}](image:{sha256})"
 
 
 def hashes_in(text: str) -> list[str]:
-    """The hashes of the images that a text names, each once, in order; at most 50."""
+    """The hashes of the images in a text, each once, in order; at most 50."""
     if IMAGE_SIGN not in text:
         return []
     return list(dict.fromkeys(found[2] for found in _IMAGE.finditer(text)))[:MOST_IMAGES]
@@ -220,13 +222,13 @@ def described(text: str) -> str:
 
 
 def described_image(alt: str) -> str:
-    """What stands in place of an image."""
+    """The text that replaces an image."""
     return f"[image: {alt}]" if alt else "[image]"
 
 
 def beginning(text: str, most: int) -> str:
-    """The first words of a text on one line, at most `most` characters, with what its images show
-    in place of them."""
+    """The first words of a text on one line, at most `most` characters, with descriptions in place
+    of images."""
     return " ".join(described(text[: most * 2 + 1200]).split())[:most]
 
 
@@ -236,8 +238,9 @@ def images_replaced(text: str, make: Callable[[str, str], str]) -> str:
 
 
 def images_parted(text: str, wanted: set[str]) -> list[tuple[str, str]]:
-    """The text in parts for a model that sees: words ("words", …) and, behind the words for it,
-    each image that is wanted ("image", its hash), which is taken from `wanted`: once is enough."""
+    """The text in parts for a model that sees images: words ("words", …) and, after the words for
+    it, each wanted image ("image", its hash), which is removed from `wanted`, because once is
+    enough."""
     parts: list[tuple[str, str]] = []
     begun = 0
     for found in _IMAGE.finditer(text):
@@ -255,7 +258,7 @@ def images_parted(text: str, wanted: set[str]) -> list[tuple[str, str]]:
 # of a line. Texts of people, models and files may have lines of both shapes, also behind characters
 # that nobody sees: they are escaped.
 
-# Whatever a model may take for the start of a line.
+# Everything that a model may take for the start of a line.
 _START = "(?:^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])"
 
 
@@ -283,8 +286,8 @@ SHORT = 4_000  # characters of a text whose escaped form is kept: a path is sent
 
 
 def escaped(text: str) -> str:
-    """Somebody's text, with a backslash before what would be a frame or a header at the start
-    of a line, whatever unseen characters are in front of it."""
+    """A text by somebody else, with a backslash before what would be a frame or a header at the
+    start of a line, also after invisible characters."""
     return _kept(text) if len(text) <= SHORT else _escaped(text)
 
 
@@ -296,7 +299,7 @@ _kept = lru_cache(maxsize=8_192)(_escaped)
 
 
 def frames_escaped(text: str) -> str:
-    """The same for a text of ours that holds headers of our own: only frames are escaped."""
+    """The same for Heddle's own text with headers: only frames are escaped."""
     return _FRAMES.sub(r"\1\\", text)
 
 
@@ -306,8 +309,8 @@ def plain(text: str) -> str:
 
 
 def count(text: str) -> int:
-    """About how many tokens a text has, for most models: a quarter of its characters, and of
-    each image what one has at most."""
+    """The approximate number of tokens of a text for most models: a quarter of its characters, and
+    for each image the maximum."""
     return -(-len(text) // 4) + (IMAGE_TOKENS * len(hashes_in(text)) if IMAGE_SIGN in text else 0)
 
 
@@ -317,12 +320,12 @@ def count(text: str) -> int:
 
 SHORTEST_QUOTED = 240  # characters; a shorter piece stays in the reply
 _SNIPPET = 60  # what is looked for in a text
-_MOST_SNIPPETS = 400  # of a reply: what the search costs does not grow with its square
+_MOST_SNIPPETS = 400  # per reply; the cost of the search grows with the square
 GONE = "(a text that is gone)"
 
 
 class Quotation(NamedTuple):
-    """One piece of a reply that a node holds."""
+    """One piece of a reply that is stored in a node."""
 
     at: int
     node: int
@@ -342,8 +345,8 @@ class _Piece(NamedTuple):
 def take_out_quotations(
     reply: str, texts: Sequence[tuple[int, str]]
 ) -> tuple[str, tuple[Quotation, ...]]:
-    """The reply without what it quotes from `texts` (id and text), and the quotations that
-    `put_back` puts back. A part of a text is found too."""
+    """The reply without what it quotes from `texts` (id and text), and the quotations, which
+    `put_back_quotations` inserts again. Parts of a text are found, too."""
     if len(reply) < SHORTEST_QUOTED:
         return reply, ()
     found: list[Quotation] = []
@@ -359,7 +362,7 @@ def take_out_quotations(
 
 
 def _free(reply: str, found: Sequence[Quotation]) -> list[tuple[int, int]]:
-    """The stretches of the reply that no quotation covers."""
+    """The sections of the reply that no quotation covers."""
     begin, free = 0, []
     for one in sorted(found):
         free.append((begin, one.at))
@@ -368,7 +371,7 @@ def _free(reply: str, found: Sequence[Quotation]) -> list[tuple[int, int]]:
 
 
 def _pieces(reply: str, begin: int, end: int, text: str) -> list[_Piece]:
-    """The long pieces that a stretch of the reply shares with a text, in order."""
+    """The long pieces that a section of the reply shares with a text, in order."""
     step = max(SHORTEST_QUOTED - _SNIPPET, (end - begin) // _MOST_SNIPPETS)
     found, at = [], begin
     while at + _SNIPPET <= end:
@@ -387,7 +390,7 @@ def _pieces(reply: str, begin: int, end: int, text: str) -> list[_Piece]:
 
 
 def _same(one: str, two: str) -> int:
-    """How many characters two strings begin with alike."""
+    """How many characters are the same at the beginning of two strings."""
     low, high = 0, min(len(one), len(two))
     while low < high:
         middle = (low + high + 1) // 2
@@ -401,7 +404,7 @@ def _same(one: str, two: str) -> int:
 def put_back_quotations(
     rest: str, quotations: Sequence[Sequence[object]], texts: Mapping[int, str]
 ) -> str:
-    """The reply again. A piece that its node does not hold any more is `GONE`."""
+    """The original reply. A piece that its node no longer has becomes `GONE`."""
     parts, used, at = [], 0, 0
     for one in (Quotation(*fields) for fields in quotations):  # type: ignore[arg-type]
         before = one.at - at
@@ -421,30 +424,29 @@ def _piece(one: Quotation, texts: Mapping[int, str]) -> str:
 STORED_WHOLE = 240  # characters of content that a stored line keeps; longer ones are named
 FIRST_WORDS = 8
 FIRST_CHARACTERS = 60
-# What stands for a text in a stored line. No form reads it: such a line cannot be run again.
+# The name of a text in a stored line. No form parses it: such a line cannot be run again.
 _NAMED = re.compile(r'[ \n]"[^"\n]*…" \([\d,]+ characters, sha256 ([0-9a-f]{64})\)')
 
 
 def named(text: str) -> str:
-    """What a stored line says in place of a long text that a node holds: its first words,
-    its length and its digest. `"It was…" (100,000 characters, sha256 …)`."""
+    """The name of a long text in a stored line: its first words, its length and its hash. `"It
+    was…" (100,000 characters, sha256 …)`."""
     words = text[: FIRST_CHARACTERS * 4].replace('"', "'").replace("\\", "/").split()
     first = " ".join(words[:FIRST_WORDS])[:FIRST_CHARACTERS].rstrip()
     return f'"{first}…" ({len(text):,} characters, sha256 {digest_of(text)})'
 
 
 def block_of(canonical: str) -> str:
-    """The content of a canonical line that is written as a block; "" where it has none."""
+    """The content of a canonical line that is written as a block; "" if it has none."""
     _, _, block = canonical.partition("\n")
     return block.removesuffix("\n←")
 
 
 def shortened(canonical: str) -> str:
-    """A canonical line as it is stored where a node holds its content: a long block is
-    replaced by its name. `→ respond [a7x2] "It was…" (100,000 characters, sha256 …)`.
-
-    Lines without a long block come back unchanged. Content that holds a closing line (`←`)
-    is in quotes, not in a block, and stays.
+    """A canonical line as it is stored if a node holds its content: a long block is replaced by
+    its name. `→ respond [a7x2] "It was…" (100,000 characters, sha256 …)`. Lines without a long
+    block are returned unchanged. Content with a closing line (`←`) is in quotes, not in a block,
+    and stays.
     """
     block = block_of(canonical)
     if len(block) <= STORED_WHOLE:
@@ -453,7 +455,7 @@ def shortened(canonical: str) -> str:
 
 
 def digest_named(line: str) -> str:
-    """The SHA-256 of the text that a stored line only names; "" where it names none."""
+    """The SHA-256 of the text that a stored line only names; "" if it names none."""
     found = _NAMED.search(line)
     return found[1] if found else ""
 
@@ -463,7 +465,7 @@ def without_name(line: str) -> str:
     return _NAMED.sub(" …", line)
 
 
-# -- what replies say of a node: its age, its first words.
+# -- ages and excerpts in replies.
 
 MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86400
 SUMMARY_WORDS = 30
@@ -483,10 +485,9 @@ def age(now: datetime, then: datetime) -> str:
 
 
 def excerpt(text: str, words: int = SUMMARY_WORDS) -> str:
-    """The first words in quotes, on one line; `…` says that there are more.
-
-    A text of so few words is its own summary. Where words have no end, as in scripts
-    without blanks, 300 characters count as enough.
+    """The first words in quotes, on one line; `…` says that there are more. A text of at most that
+    many words is its own summary. In scripts without blanks between words, 300 characters count as
+    enough.
     """
     head = text[: SUMMARY_CHARACTERS * 8]
     parts = head.split(None, words)

@@ -1,8 +1,8 @@
-"""What a grove and a person can set: what there is, its defaults, and what it may be. Pure. See
-docs/model.md §14.3.
+"""The settings of groves and people: names, defaults and allowed values. Pure. See docs/model.md
+§14.3.
 
-Only what was set is stored. `limits.value_of` and `limits.values_of` read the settings of a grove,
-and `read_preferences` those of a person, with the defaults.
+Only values that were set are stored. `limits.value_of` and `limits.values_of` read the settings of
+a grove with their defaults, and `read_preferences` those of a person.
 """
 
 import re
@@ -15,11 +15,11 @@ from loom.rules.errors import CommandError
 from loom.rules.names import TAG_COLOURS
 from loom.rules.provider_kinds import RESERVE
 
-# Budgets of turns: a grove says its own figures for each.
+# Budgets of turns: a grove can change the numbers of each.
 
 
 BudgetName = Literal["quick", "standard", "thorough"]
-STEPS_A_DAY: Final = 1000  # of one agent in one tree, in 24 hours
+STEPS_A_DAY: Final = 1000  # steps of one agent in one tree, in 24 hours
 TOKENS: Final = 100_000
 USUAL_BUDGET: Final[BudgetName] = "standard"
 
@@ -56,8 +56,8 @@ MOST_OF_A_RESULT: Final = 1_000_000  # tokens
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting: its default, what it says (pages translate that), and of a number the `least`
-    and `most`."""
+    """One setting: its default, its description (translated in pages), and for a number the
+    `least` and `most`."""
 
     name: str
     kind: Kind
@@ -107,7 +107,7 @@ SETTINGS: Final[dict[str, Setting]] = {
             "daily_budget_usd",
             "number",
             DAILY_USD,
-            "US dollars that each member may spend a day; 0: no limit",
+            "US dollars that each member may spend per day; 0: no limit",
             0,
             1e9,
         ),
@@ -115,8 +115,8 @@ SETTINGS: Final[dict[str, Setting]] = {
             "result_threshold",
             0,
             _(
-                "tokens of a result that are given whole; 0: a tenth of what the model reads, at "
-                "least 4,000"
+                "results of up to this many tokens are sent whole; 0: a tenth of the model's "
+                "context, at least 4,000"
             ),
             0,
             MOST_OF_A_RESULT,
@@ -128,39 +128,57 @@ SETTINGS: Final[dict[str, Setting]] = {
             "the id of the model that makes summaries; empty: the first with a key; none: no "
             "summaries",
         ),
-        _number("summary_words", 30, _("words of a text that is its own summary"), 1, 1_000),
+        _number("summary_words", 30, _("words up to which a text is its own summary"), 1, 1_000),
         _number("summary_tokens", 50, _("tokens of the summary of a node"), 8, 2_000),
-        _number("tree_summary_tokens", 120, _("tokens of that of a tree or document"), 8, 4_000),
-        _number("tree_summary_every", 10, _("nodes after which a tree's is made again"), 1, 1000),
-        _number("truncation_kept", 4, _("last nodes that truncateMiddle keeps"), 1, 100),
         _number(
-            "truncation_reserve", RESERVE, _("tokens that are kept for the answer"), 0, 100_000
+            "tree_summary_tokens", 120, _("tokens of the summary of a tree or document"), 8, 4_000
         ),
+        _number(
+            "tree_summary_every",
+            10,
+            _("new nodes after which the summary of a tree is updated"),
+            1,
+            1000,
+        ),
+        _number("truncation_kept", 4, _("number of last nodes that truncateMiddle keeps"), 1, 100),
+        _number("truncation_reserve", RESERVE, _("tokens reserved for the answer"), 0, 100_000),
         _number("earlier_step", 8, _("nodes by which EARLIER grows"), 1, 100),
-        _number("trace_actions", 10, _("last actions in MEMORY and memory trace"), 1, 100),
-        _number("path_nodes", 12, _("last nodes of the path in PATH"), 1, 200),
+        _number(
+            "trace_actions", 10, _("number of last actions in MEMORY and memory trace"), 1, 100
+        ),
+        _number("path_nodes", 12, _("number of last path nodes in PATH"), 1, 200),
         _number("outline_lines", 30, _("lines of OUTLINE"), 5, 500),
         _number("windows_share", 25, _("percent of the context for windows"), 1, 90),
-        _number("windows_visible", windows.MOST_VISIBLE, _("visible windows at most"), 1, 500),
+        _number(
+            "windows_visible", windows.MOST_VISIBLE, _("maximum number of visible windows"), 1, 500
+        ),
         _number(
             "windows_warn_lines", windows.WARNED, _("lines above which STATUS warns"), 1, 100_000
         ),
-        _number("stashes", windows.MOST_STASHED, _("stashed texts at most"), 1, 2_000),
+        _number("stashes", windows.MOST_STASHED, _("maximum number of stashed texts"), 1, 2_000),
         _number(
-            "window_lines_max", 0, _("lines of all windows at most; 0: no limit"), 0, 1_000_000
+            "window_lines_max",
+            0,
+            _("maximum number of lines of all windows; 0: no limit"),
+            0,
+            1_000_000,
         ),
         Setting(
             "evict",
             "string",
             "",
-            _("lru: over that limit, hide what was shown longest ago; empty: refuse"),
+            _("lru: over that limit, hide what was shown least recently; empty: refuse"),
             choices=("", "lru"),
         ),
-        Setting("auto_open", "boolean", False, _("open what the request of a turn names")),
+        Setting("auto_open", "boolean", False, _("open items that the request of a turn names")),
         _number(
-            "active_seconds", 60, _("seconds after a line for which others are active"), 1, 3_600
+            "active_seconds",
+            60,
+            _("seconds for which others count as active after a line"),
+            1,
+            3_600,
         ),
-        _number("continue_max", 10, _("continuations of one line at most"), 1, 10),
+        _number("continue_max", 10, _("maximum number of continuations per line"), 1, 10),
         _number(
             "steps_a_day",
             STEPS_A_DAY,
@@ -169,7 +187,7 @@ SETTINGS: Final[dict[str, Setting]] = {
             10**6,
         ),
         *(one for name, budget in BUDGETS.items() for one in _of_budget(name, budget)),
-        Setting("tag_colours", "object", {}, "colours by the names of tags"),
+        Setting("tag_colours", "object", {}, "colours by tag name"),
     )
 }
 
@@ -184,7 +202,7 @@ def settings_schema() -> dict[str, Any]:
 
 
 def demand_settings(given: Mapping[str, Any]) -> None:
-    """Raises INVALID_SYNTAX for a setting that there is not, or that it cannot be; None stands for
+    """Raises INVALID_SYNTAX for unknown settings and values that are not allowed; None stands for
     the default."""
     unknown = next((name for name in given if name not in SETTINGS), None)
     if unknown is not None:
@@ -239,14 +257,14 @@ def _wrong(said: str, hint: str) -> CommandError:
     return CommandError("INVALID_SYNTAX", said, hint=hint)
 
 
-# The keys of a page, and what they do.
+# Keyboard shortcuts.
 
 Where = Literal["free", "typing", "any"]
 
 
 @dataclass(frozen=True)
 class Action:
-    """Something a key does. `where`: when nothing is typed, only while typing, or always."""
+    """What a key does. `where`: when nothing is being typed, only while typing, or always."""
 
     id: str
     combo: str
@@ -302,13 +320,13 @@ _ALONE_WHILE_TYPING = re.compile(r"Escape|F\d+")
 
 
 def bound_keys(own: Mapping[str, str]) -> dict[str, str]:
-    """Each action's combo, the person's own where there is one; empty where it has no key."""
+    """Each action's shortcut, the person's own if they have set one; empty if it has none."""
     return {action.id: own.get(action.id, action.combo) for action in ACTIONS}
 
 
 def checked_keys(given: Mapping[str, str]) -> dict[str, str]:
-    """The combos that differ from those at first. Refuses what cannot be pressed, would stop
-    the typing, or means two things in one place."""
+    """The shortcuts that differ from the defaults. Refuses those that cannot be pressed, would
+    block typing, or are used twice in one place."""
     for name, combo in given.items():
         if name not in ACTIONS_BY_ID:
             raise CommandError("NOT_FOUND", f"There is no action {name}.", hint="reload the page")
@@ -354,7 +372,7 @@ def _demand_apart(combos: Mapping[str, str]) -> None:
                 )
 
 
-# How one person likes the page: fonts, nodes, defaults. Kept as plain values per user.
+# The preferences of one person: fonts, nodes, defaults. Stored as plain values per user.
 
 Prose = Literal["serif", "sans", "mono"]
 Size = Literal["small", "medium", "large", "larger"]
@@ -381,9 +399,9 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8}){0,2}")
 
 @dataclass(frozen=True)
 class Preferences:
-    """The choices of one person. `temperature`: 0 to 2, or None for the model's own;
-    `language`: the code of one, or "" for what the browser asks for;
-    `styled`: whether Markdown in a buffer is shown as what it is; `paste`: formatted text."""
+    """The preferences of one person. `temperature`: 0 to 2, or None for the model's own;
+    `language`: a language code, or "" for the browser's; `styled`: whether Markdown in a buffer is
+    rendered; `paste`: what becomes of pasted formatted text."""
 
     prose: Prose = "serif"
     size: Size = "medium"
@@ -401,13 +419,13 @@ class Preferences:
 
     @property
     def stored(self) -> dict[str, Any]:
-        """As JSON: only what differs from the beginning."""
+        """As JSON: only what differs from the defaults."""
         first = asdict(Preferences())
         return {name: value for name, value in asdict(self).items() if value != first[name]}
 
 
 def read_preferences(stored: object) -> Preferences:
-    """What was stored; what another version stored and this one does not know is left out."""
+    """The stored preferences; those that this version does not know are left out."""
     known = {one.name for one in fields(Preferences)}
     given = stored if isinstance(stored, dict) else {}
     fits = {name: value for name, value in given.items() if name in known and _fits(name, value)}
@@ -415,12 +433,12 @@ def read_preferences(stored: object) -> Preferences:
 
 
 def keys_of(stored: object) -> dict[str, str]:
-    """The keys that a person has chosen, by action, from what is stored."""
+    """The person's own shortcuts, by action, from what is stored."""
     return read_preferences(stored).keys
 
 
 def language_of(stored: object) -> str:
-    """The language that a person has chosen, from what is stored; "" for that of the browser."""
+    """The person's language, from what is stored; "" for that of the browser."""
     return read_preferences(stored).language
 
 
@@ -442,7 +460,7 @@ def _fits(name: str, value: object) -> bool:
 
 
 def changed_preferences(before: Preferences, given: Mapping[str, Any]) -> Preferences:
-    """The preferences with some changed. Refuses names and values that there are not."""
+    """The preferences with some changes. Refuses unknown names and invalid values."""
     wanted = dict(given)
     if isinstance(wanted.get("keys"), dict):
         wanted["keys"] = checked_keys(wanted["keys"])

@@ -1,4 +1,4 @@
-"""The kinds of providers that a form offers, their samplers and limits, and what a probe looks for.
+"""The kinds of providers that a form offers, their samplers and limits, and the checks of a probe.
 Pure.
 """
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from loom.rules.errors import CommandError
 from loom.rules.providers import MOST, NAMES
 
-# Samplers: what a request may carry.
+# Samplers: optional settings of a request.
 
 
 MAX_STOPS, MAX_STOP = 16, 200
@@ -21,8 +21,8 @@ MAX_LINE = 30_000
 
 @dataclass(frozen=True)
 class Sampler:
-    """One number that a request may carry. `off`: its value when it does nothing; `probe`: one at
-    which it visibly does something."""
+    """One number in a request. `off`: the value without effect; `probe`: one with a visible
+    effect."""
 
     name: str
     lowest: float
@@ -43,10 +43,10 @@ SAMPLERS = (
     Sampler("seed", 0, 2**31 - 1, None, 7, is_whole=True),
 )
 SAMPLERS_BY_NAME = {one.name: one for one in SAMPLERS}
-# These have no number: texts that end the answer, biases by token, and a GBNF grammar.
+# Settings that are not numbers: stop texts, biases by token, and a GBNF grammar.
 OTHERS = ("stop", "logit_bias", "grammar")
 SAMPLER_NAMES = (*SAMPLERS_BY_NAME, *OTHERS)
-# A preset may also say these, which a line has as options of their own.
+# A preset may also have these, which are separate options of a line.
 REQUEST_OPTIONS = {
     "temperature": Sampler("temperature", 0, 2, None, 1),
     "tokens": Sampler("tokens", 1, 8192, None, 1, is_whole=True),
@@ -56,8 +56,8 @@ REQUEST_OPTIONS = {
 def checked_samplers(
     given: object, *, only: tuple[str, ...] = (*REQUEST_OPTIONS, *SAMPLER_NAMES)
 ) -> dict[str, Any]:
-    """The settings, if each has a name and value that there is; INVALID_SYNTAX otherwise. What is
-    None or empty is left out."""
+    """The settings, if each has a known name and a valid value; INVALID_SYNTAX otherwise. None and
+    empty values are left out."""
     if not isinstance(given, Mapping):
         raise _refused("Settings are an object of names and values.", '{"top_p": 0.9}')
     made = {}
@@ -114,7 +114,7 @@ _CHECKS = {"stop": _stop, "logit_bias": _bias, "grammar": _grammar}
 
 
 def read_samplers(written: str) -> dict[str, Any]:
-    """The settings that a line names: JSON, or `top_p=0.9 seed=7`."""
+    """The settings in a line: JSON, or `top_p=0.9 seed=7`."""
     if len(written) > MAX_LINE:
         raise _refused(f"Settings have at most {MAX_LINE} characters.", "shorten the grammar")
     text = written.strip()
@@ -134,20 +134,20 @@ def read_samplers(written: str) -> dict[str, Any]:
 
 
 def samplers_written(settings: Mapping[str, Any]) -> str:
-    """The settings as a line names them; `read` returns the same."""
+    """The settings as a line names them; `read_samplers` reverses it."""
     if all(name not in OTHERS for name in settings):
         return " ".join(f"{name}={value!r}" for name, value in settings.items())
     return json.dumps(dict(settings), ensure_ascii=False, separators=(",", ":"))
 
 
-# Kinds of providers, as a form offers them.
+# Kinds of providers that a form offers.
 
 
 @dataclass(frozen=True)
 class Kind:
-    """`url`: where it is when none is given, "" where one must be; `own`: the address is the
-    adapter's own and is not stored; `lists`: it says which models it has; `variable`: the
-    variable of the environment in which its key usually is."""
+    """A kind of provider. `url`: its default address, "" if one must be given; `own`: the address
+    is the adapter's own and is not stored; `lists`: it can list its models; `variable`: the
+    environment variable that usually has its key."""
 
     name: str
     title: str
@@ -159,11 +159,11 @@ class Kind:
 
 
 LOCAL: Final = "local"
-# Tokens that a model reads where neither a person nor its provider says how many.
+# The context of a model, in tokens, if neither a person nor its provider specifies it.
 DEFAULT_CONTEXT: Final = 32_768
-RESERVE: Final = 1024  # of them, which are kept for the answer (docs/model.md §6.3)
+RESERVE: Final = 1024  # of these, reserved for the answer (docs/model.md §6.3)
 LOCAL_LIMITS: Final = (4096, 2048)  # tokens read and written by other local models, if unsaid
-LOCAL_WINDOW: Final = 1200  # tokens in front that the embedded model reads within 5 s on two cores
+LOCAL_WINDOW: Final = 1200  # tokens that the embedded model reads within 5 s on two cores
 KINDS: Final = (
     Kind(
         "openai",
@@ -207,7 +207,7 @@ LITELLM_BY_HANDLER: Final = frozenset(
         *("hosted_vllm", "minimax", "mistral", "openrouter", "ovhcloud", "together_ai", "xai"),
     )
 )
-# Services that search the web. One without an address of its own is run by its users.
+# Services that search the web. One without a default address is hosted by its users.
 SEARCH_SERVICES: Final = (
     Kind("searxng", "SearXNG"),
     Kind("brave", "Brave Search", "https://api.search.brave.com/res/v1", own=True),
@@ -217,8 +217,8 @@ _BY_NAME: Final = {kind.name: kind for kind in KINDS}
 
 
 def why_not_litellm(model: str, *, has_key: bool) -> str:
-    """Why `litellm:` may not ask for this model, in a sentence; "" if it may. `model` is what
-    follows the colon, such as `gemini/gemini-2.0-flash`."""
+    """Why `litellm:` may not call this model, as a sentence; "" if it may. `model` is the part
+    after the colon, such as `gemini/gemini-2.0-flash`."""
     provider, _, name = model.partition("/")
     if provider not in LITELLM_BY_SDK | LITELLM_BY_HANDLER:
         known = ", ".join(sorted(LITELLM_BY_SDK | LITELLM_BY_HANDLER))
@@ -231,25 +231,25 @@ def why_not_litellm(model: str, *, has_key: bool) -> str:
 
 
 def usual_limits(model_ref: str, base_url: str) -> tuple[int, int | None]:
-    """How many tokens a participant reads and writes where nobody says (None: as its provider
-    does): `local:` models at an address of their own are usually small."""
+    """The default number of tokens that a participant reads and writes (None: the provider's):
+    `local:` models at their own address are usually small."""
     is_small = model_ref.partition(":")[0] == LOCAL and base_url != ""
     return LOCAL_LIMITS if is_small else (DEFAULT_CONTEXT, None)
 
 
 def search_service(name: str) -> Kind | None:
-    """The kind of a service that searches the web; None for any other word."""
+    """The kind of web search service with that name; None if there is none."""
     return next((one for one in SEARCH_SERVICES if one.name == name), None)
 
 
 def kind_of(name: str) -> Kind:
-    """The kind of this name; of any other word OpenAI's shape elsewhere."""
+    """The kind with this name; for unknown names that of another OpenAI-compatible API."""
     return _BY_NAME.get(name, _BY_NAME["custom"])
 
 
-# What a probe of an endpoint looks for, in its order; and what of it changes a request.
+# The checks of a probe, in order, and those that change a request.
 
-# Ways to have a chat go on with a text, the best first: bench/prose.py.
+# Ways to make a chat continue a text, best first: bench/prose.py.
 WAYS: Final = ("prefill", "continue_final", "few_shot", "instruction")
 CHECKS: Final = (
     "chat",
@@ -267,8 +267,8 @@ CHECKS: Final = (
 )
 # Of these a participant's capabilities say how it is asked.
 REMEMBERED: Final = (*WAYS, "grammar", "images")
-# Samplers that a provider of a kind takes, as long as no probe has looked: what its own
-# documentation names. Of any other kind nothing is taken for granted but texts that end an answer.
+# Samplers that a kind of provider supports according to its documentation; used until a probe has
+# checked. Of other kinds only stop texts are assumed.
 _DOCUMENTED: Final[dict[str, frozenset[str]]] = {
     "openai": frozenset(
         ("top_p", "frequency_penalty", "presence_penalty", "seed", "stop", "logit_bias")
@@ -280,8 +280,8 @@ PROBED: Final = (*(one.name for one in SAMPLERS), "logit_bias")
 
 
 def samplers_of(model_ref: str, found: Mapping[str, bool]) -> frozenset[str]:
-    """The samplers that a participant's endpoint takes: what the probe found, else what is
-    documented of its kind."""
+    """The samplers that a participant's endpoint supports: found by the probe, else as documented
+    for its kind."""
     if any(name in found for name in PROBED):
         taken = {name for name in PROBED if found.get(name)}
         return frozenset(taken | {"stop"} | ({"grammar"} if found.get("grammar") else set()))
@@ -290,7 +290,7 @@ def samplers_of(model_ref: str, found: Mapping[str, bool]) -> frozenset[str]:
 
 
 def broken_prices(body: Any) -> str:
-    """Why an owner's prices cannot be kept; "" where they can. {} takes them back."""
+    """Why an owner's prices cannot be stored; "" if they can. {} removes them."""
     if not isinstance(body, dict) or not set(body) <= {*NAMES, "caches_from"}:
         return f"prices holds {', '.join(NAMES)} and caches_from."
     if body and not {"input", "output"} <= set(body):

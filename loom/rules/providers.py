@@ -1,8 +1,7 @@
-"""Where a model is called and what it costs. Pure.
+"""Which addresses may be called for a model, and what a model costs. Pure.
 
-`agents.providers.transport` resolves names and asks `why_not_address` about each answer: what can
-be said of an address without asking the network is here (docs/model.md §14.3.14). So are the prices
-of models, and what tokens come to.
+`agents.providers.transport` resolves names and passes each address to `why_not_address`: the
+checks here need no network (docs/model.md §14.3.14).
 """
 
 import json
@@ -17,15 +16,16 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-# Which addresses the server may call, and how an entry of the list allows one.
+# Addresses that the server may call, and entries of the list that allow more.
 
 
 Address = IPv4Address | IPv6Address
-# Names that never mean a public address, whatever a resolver says.
+# Names that never have a public address, whatever a resolver answers.
 _INSIDE = ("localhost", "local", "internal", "home.arpa", "localdomain")
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)\Z")
 _NUMBER = re.compile(r"(0x[0-9a-f]*|[0-9]+)\Z")
-# Where clouds keep the keys of a machine: only an entry with the address itself opens them.
+# Metadata addresses of clouds, with the machine's keys: only an entry with the exact address allows
+# them.
 _METADATA = tuple(
     ip_network(one)
     for one in (
@@ -39,7 +39,7 @@ _METADATA = tuple(
 )
 # Addresses with an IPv4 address inside, and other ranges that `is_global` of some Python
 # versions lets through: NAT64, 6to4, Teredo, site-local, documentation, benchmarks, relays,
-# shared address space, discard, and everything that was never given out as global unicast.
+# shared address space, discard, and everything that was never assigned as global unicast.
 _NOT_PUBLIC = tuple(
     ip_network(one)
     for one in (
@@ -71,7 +71,7 @@ _NOT_PUBLIC = tuple(
 _WITH_IPV4 = tuple(
     IPv6Network(one) for one in ("64:ff9b::/96", "64:ff9b:1::/48", "::/96", "::ffff:0:0:0/96")
 )
-# The only block of IPv6 from which public addresses are given out.
+# The only block of IPv6 from which public addresses are assigned.
 _UNICAST = IPv6Network("2000::/3")
 _KINDS = (
     ("is_unspecified", "an unspecified address"),
@@ -85,7 +85,7 @@ _KINDS = (
 
 @dataclass(frozen=True)
 class Target:
-    """Where a URL leads: `host` in lower case without brackets and final dot."""
+    """The target of a URL: `host` in lower case without brackets and final dot."""
 
     scheme: str
     host: str
@@ -100,7 +100,7 @@ class Target:
 
 
 class BadUrl(ValueError):
-    """A URL that no provider may have, whatever is allowed; the text is one sentence."""
+    """A URL that no provider may have, whatever is allowed; the message is one sentence."""
 
 
 def read_url(url: str) -> Target:
@@ -186,9 +186,9 @@ def why_refused(url: str, allow: Sequence[str]) -> str:
 
 
 def private_entry(url: str) -> str:
-    """The entry by which an owner may allow `url` in the page, such as `127.0.0.1:11434`: this
-    host and port alone. "" for what the page never opens: the addresses where clouds keep their
-    keys, and what is no address at all."""
+    """The entry with which an owner may allow `url` in the page, such as `127.0.0.1:11434`: this
+    host and port alone. "" for addresses that the page never allows: the metadata addresses of
+    clouds, and invalid ones."""
     try:
         target = read_url(url)
     except BadUrl:
@@ -219,7 +219,7 @@ def _inside(address: Address) -> list[Address]:
 
 
 def not_public(address: Address) -> str:
-    """What an address is that is not public, in words; "" for a public one."""
+    """The kind of a non-public address, in words; "" for a public one."""
     for flag, words in _KINDS:
         if getattr(address, flag):
             return words
@@ -241,7 +241,7 @@ def _is_inside(host: str) -> bool:
 
 
 def _lists_loopback(target: Target, allow: Sequence[str]) -> bool:
-    """Whether localhost is asked for and its addresses are listed."""
+    """Whether localhost is requested and its addresses are in the list."""
     loopback = (IPv4Address("127.0.0.1"), IPv6Address("::1"))
     return target.host.split(".")[-1] == "localhost" and any(
         _lists_address(one, target.port, allow) for one in loopback
@@ -249,7 +249,7 @@ def _lists_loopback(target: Target, allow: Sequence[str]) -> bool:
 
 
 def _split(entry: str) -> tuple[str, int | None]:
-    """An entry's host without brackets, and its port if it names one; "" for a wrong entry."""
+    """An entry's host without brackets, and its port if it has one; "" for an invalid entry."""
     entry = entry.strip().lower()
     if "/" in entry:
         return entry, None
@@ -302,7 +302,7 @@ _COSTS = (
     "cache_read_input_token_cost",
     "cache_creation_input_token_cost",
 )
-# Where each provider is called: its prices hold there, and not at another address.
+# The address of each provider: its listed prices only apply there.
 HOSTS = {
     "anthropic": "api.anthropic.com",
     "cerebras": "api.cerebras.ai",
@@ -317,7 +317,7 @@ HOSTS = {
     "together_ai": "api.together.xyz",
     "xai": "api.x.ai",
 }
-# From how many tokens a provider caches the beginning of a prompt (read 2026-11-21).
+# The number of tokens from which a provider caches the beginning of a prompt (read 2026-11-21).
 CACHES_FROM = {
     "anthropic": 1024,
     "deepseek": 1024,
@@ -331,8 +331,8 @@ CACHES_FROM = {
 
 @dataclass(frozen=True)
 class Counts:
-    """Tokens of one answer: read (all of them), of these read from the provider's cache and
-    kept in it, and written."""
+    """Tokens of one answer: read (all of them), those of them that were read from the provider's
+    cache or stored in it, and written."""
 
     read: int = 0
     wrote: int = 0
@@ -342,8 +342,8 @@ class Counts:
 
 @dataclass(frozen=True)
 class Prices:
-    """USD per million tokens: read, written by the model, read from the provider's cache,
-    kept in it (None: as `input`)."""
+    """USD per million tokens: read, written by the model, read from the provider's cache, stored
+    in it (None: as `input`)."""
 
     input: float
     output: float
@@ -351,15 +351,15 @@ class Prices:
     written: float | None = None
 
     def reading(self, tokens: int) -> int:
-        """What it costs to send so many tokens, at the dearer of the two ways to send them."""
+        """The cost of sending that many tokens, at the higher of the two input prices."""
         return _nano(tokens, max(self.input, self.written or 0))
 
     def writing(self, tokens: int) -> int:
-        """What it costs to be answered so many."""
+        """The cost of that many tokens of answer."""
         return _nano(tokens, self.output)
 
     def of(self, counts: Counts) -> int:
-        """What an answer came to."""
+        """The cost of an answer."""
         cached = min(counts.cached, counts.read)
         kept = min(counts.kept, counts.read - cached)
         own_cached = self.input if self.cached is None else self.cached
@@ -387,7 +387,7 @@ def _nano(tokens: int, price: float) -> int:
 
 
 def prices_from(body: Mapping[str, Any] | None) -> Prices | None:
-    """The prices a `body` holds; None where there are none."""
+    """The prices in a `body`; None if there are none."""
     if not body or "input" not in body or "output" not in body:
         return None
     return Prices(**{name: float(body[name]) for name in NAMES if body.get(name) is not None})
@@ -417,8 +417,8 @@ def _table() -> dict[str, Prices]:
 
 
 def listed(model_ref: str, base_url: str) -> Prices | None:
-    """The listed prices of a model; None where it is not listed, or is called elsewhere than
-    at its provider, where other prices hold."""
+    """The listed prices of a model; None if it is not listed, or is called at another address,
+    where other prices apply."""
     provider, model = _named(model_ref)
     if provider not in HOSTS or (base_url and urlsplit(base_url).hostname != HOSTS[provider]):
         return None
@@ -426,8 +426,8 @@ def listed(model_ref: str, base_url: str) -> Prices | None:
 
 
 def cached_from(model_ref: str) -> int | None:
-    """From how many tokens on the model's provider caches a prompt's beginning; None where
-    that is not known."""
+    """The number of tokens from which the model's provider caches a prompt's beginning; None if
+    unknown."""
     return CACHES_FROM.get(_named(model_ref)[0])
 
 
@@ -440,7 +440,7 @@ def _named(model_ref: str) -> tuple[str, str]:
 
 
 class Priced(Protocol):
-    """A participant, as far as prices are concerned."""
+    """The fields of a participant that prices depend on."""
 
     prices: Any
     model_ref: Any
@@ -462,8 +462,8 @@ def caches_from(participant: Priced) -> int | None:
 
 
 def counts_of(usage: Mapping[str, Any]) -> Counts:
-    """The tokens of a provider's usage, in either of the two usual ways to report them: the
-    prompt with what came from the cache, or beside it."""
+    """The tokens in a provider's usage, which is reported in one of two ways: the prompt including
+    the cached tokens, or without them."""
     details = usage.get("prompt_tokens_details")
     cached = _first(usage, "cached_tokens", "cache_read_input_tokens")
     if not cached and isinstance(details, Mapping):

@@ -1,5 +1,6 @@
-"""A text that several type in: the server's copy, held by pycrdt, and the carets in it. Here alone
-positions are converted: pycrdt counts bytes of UTF-8, everything else in Heddle code points. Pure.
+"""A text that several people type in: the server's copy, stored in pycrdt, and their carets.
+Positions are only converted here: pycrdt counts bytes of UTF-8, everything else in Heddle code
+points. Pure.
 """
 
 import json
@@ -19,7 +20,7 @@ from pycrdt import (
 
 from loom.rules.documents import MAX_BYTES, Edit
 
-NAME = "text"  # of the shared text, in every document
+NAME = "text"  # the name of the shared text in every document
 EMPTY = b"\x00\x00"  # an update that changes nothing
 MOST_UPDATE = MAX_BYTES + 1024 * 1024  # bytes of one update
 
@@ -27,7 +28,7 @@ __all__ = ["EMPTY", "MOST_UPDATE", "NAME", "HostileError", "SharedText", "create
 
 
 class HostileError(Exception):
-    """An update that is no update, or would make of a document what no document is."""
+    """An invalid update, or one that would make a document invalid."""
 
 
 def byte_offset(text: str, at: int) -> int:
@@ -36,10 +37,8 @@ def byte_offset(text: str, at: int) -> int:
 
 
 class SharedText:
-    """One text with its history. For one thread at a time.
-
-    Updates from outside are tried on a second copy first: pycrdt may panic on a hostile one, and
-    what a panic leaves behind is thrown away.
+    """One text with its history. Not thread-safe. Updates from outside are tried on a second copy
+    first, because pycrdt may panic on a malicious one; after a panic that copy is thrown away.
     """
 
     def __init__(self, updates: Iterable[bytes] = ()) -> None:
@@ -48,7 +47,7 @@ class SharedText:
 
     @classmethod
     def born(cls, text: str) -> "tuple[SharedText, bytes]":
-        """A new text, and the update that it begins with."""
+        """A new text, and its first update."""
         made = cls()
         return made, made.edit([Edit(0, 0, text)]) if text else EMPTY
 
@@ -59,12 +58,12 @@ class SharedText:
 
     @property
     def vector(self) -> bytes:
-        """What this copy has, as a state vector of Yjs."""
+        """The state of this copy, as a state vector of Yjs."""
         return self._copy.doc.get_state()
 
     def state(self, vector: bytes | None = None) -> bytes:
-        """All that a copy with that state vector lacks, as one update; without one: all there is.
-        Raises HostileError for what is no state vector."""
+        """Everything that a copy with that state vector lacks, as one update; without a vector:
+        everything. Raises HostileError for an invalid state vector."""
         doc = self._copy.doc
         try:
             return doc.get_update() if vector is None else doc.get_update(vector)
@@ -73,7 +72,7 @@ class SharedText:
             raise HostileError("the state vector cannot be read") from None
 
     def edit(self, edits: Sequence[Edit]) -> bytes:
-        """Makes edits of the current text in one transaction; the update that they are."""
+        """Edits the current text in one transaction; returns the update."""
         before, text = self.text, self._copy.text
         with self._copy.doc.transaction():
             for one in sorted(edits, key=lambda edit: edit.start, reverse=True):
@@ -85,7 +84,7 @@ class SharedText:
         return self._followed(self._copy.taken())
 
     def apply(self, update: bytes) -> bytes:
-        """Applies an update of the log; what it changed, as an update."""
+        """Applies an update of the log; returns what it changed, as an update."""
         try:
             self._copy.doc.apply_update(update)
         except BaseException as error:
@@ -94,15 +93,15 @@ class SharedText:
         return self._followed(self._copy.taken())
 
     def _followed(self, changed: bytes) -> bytes:
-        """The change, made in the copy for trials as well."""
+        """Applies the change to the copy for trials as well; returns it."""
         if self._trial is not None and changed != EMPTY:
             self._trial.doc.apply_update(changed)
             self._trial.taken()
         return changed
 
     def try_update(self, update: bytes) -> bytes:
-        """Applies an update from outside, if all is well with it; what it changed (EMPTY: nothing
-        that was not there already). Raises HostileError, and changes nothing."""
+        """Applies a valid update from outside; returns what it changed (EMPTY: nothing new).
+        Raises HostileError, and changes nothing."""
         if len(update) > MOST_UPDATE:
             raise HostileError("the update is too large")
         if self._trial is None:
@@ -123,8 +122,8 @@ class SharedText:
         return changed
 
     def lacks(self, update: bytes) -> bool:
-        """Whether an update of one client goes on from what this copy does not have. Applied too
-        early, pycrdt would lose letters; the client is asked for all of it instead."""
+        """Whether an update of one client builds on something that this copy does not have.
+        Applied too early, pycrdt would lose letters; the client is asked for everything instead."""
         try:
             clients, at = _number(update, 0)
             if clients != 1:
@@ -138,7 +137,7 @@ class SharedText:
 
 
 class _Copy:
-    """A document of pycrdt, with what was changed in it since it was last asked."""
+    """A pycrdt document that records its changes."""
 
     def __init__(self, updates: Iterable[bytes]) -> None:
         self.doc: Doc[Text] = Doc()
@@ -156,13 +155,13 @@ class _Copy:
         self._inserted += [one["insert"] for one in delta if "insert" in one]
 
     def taken(self) -> bytes:
-        """What was changed since the last call, as one update."""
+        """The changes since the last call, as one update."""
         changed = joined(self._made)
         self._made, self._inserted = [], []
         return changed
 
     def check(self) -> None:
-        """Refuses what was inserted since the last call, if it is no plain text or too long."""
+        """Refuses what was inserted since the last call if it is not plain text or too long."""
         if set(self.doc.keys()) - {NAME}:
             raise HostileError(f"only the text {NAME!r} is kept")
         for one in self._inserted:
@@ -175,7 +174,7 @@ class _Copy:
 
 
 def joined(updates: Sequence[bytes]) -> bytes:
-    """Updates in one, in their order; EMPTY of none."""
+    """Updates merged into one, in order; EMPTY if there are none."""
     several = [one for one in updates if one != EMPTY]
     if len(several) < 2:
         return several[0] if several else EMPTY
@@ -184,12 +183,12 @@ def joined(updates: Sequence[bytes]) -> bytes:
 
 
 def _raise_unless_pycrdt(error: BaseException) -> None:
-    """Lets through what must never be swallowed. A panic of pycrdt is no Exception."""
+    """Raises errors that must not be swallowed. A panic of pycrdt is not an Exception."""
     if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
         raise error
 
 
-# The numbers of Yjs: seven bits a byte, the lowest first.
+# Numbers in Yjs: seven bits per byte, the lowest first.
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
@@ -206,7 +205,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _clocks(vector: bytes) -> dict[int, int]:
-    """How far a state vector has come with each client."""
+    """The clock of each client in a state vector."""
     many, at = _number(vector, 0)
     found: dict[int, int] = {}
     for _ in range(many):
@@ -218,14 +217,14 @@ def _clocks(vector: bytes) -> dict[int, int]:
 # Carets: the awareness protocol of Yjs, with names that come from the login.
 
 
-EXPIRES_S = 40.0  # clients of Yjs say every 15 s that they are still there
+EXPIRES_S = 40.0  # seconds; clients of Yjs send a sign of life every 15 s
 MOST_STATE = 2048  # bytes of a caret
 MOST_CLIENTS = 4  # ids of Yjs that one socket may speak for
 COLOURS = "30bced 6eeb83 ffbc42 ecd444 ee6352 9ac2c9 8acb88 1be7ff".split()
 
 
 class Caller(Protocol):
-    """Who is signed in at a socket."""
+    """The person who is signed in on a socket."""
 
     @property
     def participant(self) -> str:
@@ -238,8 +237,8 @@ class Caller(Protocol):
 
 @dataclass
 class Seen:
-    """What one client of Yjs says of itself: its caret. `owner` is a socket, or the name of
-    another process."""
+    """The state of one Yjs client: its caret. `owner` is a socket, or the name of another
+    process."""
 
     clock: int
     state: str  # JSON; "null": gone
@@ -264,8 +263,8 @@ def entries_of(body: bytes) -> list[tuple[int, int, str]]:
 
 @dataclass
 class Awareness:
-    """The carets in one document, by client. Who somebody is comes from their login, whatever the
-    client says."""
+    """The carets in one document, by client. The identity comes from the login, whatever the
+    client sends."""
 
     clients: dict[int, Seen] = field(default_factory=dict)
     changed: set[int] = field(default_factory=set)
@@ -273,7 +272,8 @@ class Awareness:
     def take(
         self, owner: object, who: Caller, entries: list[tuple[int, int, str]], now: float
     ) -> None:
-        """What a socket says of its own clients; what it says of others is dropped."""
+        """Takes what a socket sends about its own clients; what it sends about others is
+        dropped."""
         own = sum(1 for one in self.clients.values() if one.owner is owner)
         for client, clock, said in entries:
             known = self.clients.get(client)
@@ -286,7 +286,7 @@ class Awareness:
             self._put(client, Seen(clock, _state(said, who), owner, now))
 
     def take_from(self, process: str, entries: Iterable[Any], now: float) -> None:
-        """What another process has sent of its clients."""
+        """Takes what another process has sent about its clients."""
         for client, clock, state in entries:
             known = self.clients.get(client)
             if known is None or known.owner == process:
@@ -303,14 +303,14 @@ class Awareness:
             known.at = seen.at
 
     def leave(self, owner: object) -> None:
-        """The clients of a socket are gone."""
+        """Removes the clients of a socket that has closed."""
         for client, seen in list(self.clients.items()):
             if seen.owner is owner:
                 self.clients[client] = Seen(seen.clock + 1, "null", seen.owner, seen.at)
                 self.changed.add(client)
 
     def expire(self, now: float) -> None:
-        """Forgets clients of whom nothing was heard for long."""
+        """Removes clients that have not been heard from for long."""
         for client, seen in list(self.clients.items()):
             if now - seen.at > EXPIRES_S:
                 if seen.state == "null":
@@ -331,7 +331,7 @@ class Awareness:
 
 
 def _state(said: str, who: Caller) -> str:
-    """A caret as it is passed on: its place from the client, its name from the login."""
+    """A caret as it is passed on: its position from the client, its name from the login."""
     if len(said) > MOST_STATE:
         raise HostileError("the caret is too long")
     try:

@@ -1,4 +1,5 @@
-"""How texts change: merged and compared by words, and whose each character is. Pure."""
+"""Changes of texts: merging, comparing by words, and attributing each character to a person.
+Pure."""
 
 import re
 from difflib import SequenceMatcher
@@ -21,8 +22,8 @@ class Change(NamedTuple):
 
 
 def merged(base: str, ours: str, theirs: str) -> str | None:
-    """The base with what changed in both texts. None where both changed the same passage in
-    different ways, or a text is too long to be compared word by word."""
+    """The base with the changes of both texts. None if both changed the same passage in different
+    ways, or a text is too long to be compared word by word."""
     if ours in (base, theirs):
         return theirs
     if theirs == base:
@@ -36,8 +37,8 @@ def merged(base: str, ours: str, theirs: str) -> str | None:
 
 
 def difference(old: str, new: str) -> list[tuple[str, str]] | None:
-    """`[(what goes, what comes)…]` in order, with `(text, text)` for what stays; None where a text
-    is too long to be compared word by word."""
+    """`[(removed, added)…]` in order, with `(text, text)` for what stays; None if a text is too
+    long to be compared word by word."""
     before, after = _WORDS.findall(old), _WORDS.findall(new)
     if max(len(before), len(after)) > MOST_COMPARED_WORDS:
         return None
@@ -57,8 +58,8 @@ def _changes(base: list[str], other: list[str]) -> list[Change]:
 
 
 def _together(ours: list[Change], theirs: list[Change]) -> list[Change] | None:
-    """Both lists in order, what both changed alike once; None where they clash. A change clashes
-    at most with neighbours in its order, so each is compared with the one before."""
+    """Both lists in order, with identical changes only once; None if they conflict. A change can
+    only conflict with its neighbours in order, so each is compared with the one before."""
     every = sorted({*ours, *theirs}, key=lambda one: (one.start, one.end))
     mine = set(ours)
     both = mine & set(theirs)
@@ -90,18 +91,17 @@ def _applied(words: list[str], changes: list[Change]) -> str:
     return "".join([*made, *words[at:]])
 
 
-# Whose each character of an edited text is, from the wordings it came from.
+# The author of each character of an edited text, from its earlier wordings.
 
 # (author, how many characters), in order; neighbours have different authors.
 Pieces = tuple[tuple[str, int], ...]
 _WORDS_AND_SIGNS = re.compile(r"\w+|\W")
-MOST_WORDS = 2000  # between the ends that are the same; above, all of it is the editor's
+MOST_WORDS = 2000  # words between the common ends; with more, all of it is the editor's
 
 
 def inherited(before: str, pieces: Pieces, after: str, author: str) -> Pieces:
-    """The pieces of `after`, which `author` made of `before` with its pieces: what stayed is
-    whose it was, what is new is his. Ends that stayed are found by character, the rest by
-    word."""
+    """The pieces of `after`, which `author` made from `before` with its pieces: what stayed keeps
+    its author, what is new is by `author`. Common ends are found by character, the rest by word."""
     head = _common(before, after)
     tail = _common(before[head:][::-1], after[head:][::-1])
     owners = _spread(pieces)

@@ -1,5 +1,5 @@
-"""What a participant keeps in view: the lines of a window, how they move with their text, and how
-they are shown. Pure. See docs/model.md §3. How long a window stays is in `limits`.
+"""Windows: their lines, how these move when the text changes, and how they are shown. Pure. See
+docs/model.md §3. How long a window stays is in `limits`.
 """
 
 import re
@@ -13,13 +13,13 @@ from loom.rules.errors import CommandError
 MOST_VISIBLE = 40  # windows of one workspace
 MOST_STASHED = 200
 MOST_PAD = 10  # lines around a window that it does not own
-MOST_WITH = 10  # linked items that are opened along
-MOST_DEEP = 10  # windows that were opened from each other, but for the budget of a turn
-MOST_NODES = 200  # of a branch or range, the last ones
-WARNED = 350  # lines of all windows; STATUS warns from one more on
-MOST_COMPARED = 1_000_000  # lines of two texts that differ, each with each
-MOST_QUOTED = 60  # characters of what was changed, that the header of a window quotes
-LARGE = 200  # lines of a text, above which a reply says how many it has
+MOST_WITH = 10  # linked items that `with:` opens
+MOST_DEEP = 10  # nesting depth of windows, if the budget of a turn does not say less
+MOST_NODES = 200  # nodes of a branch or range that are shown, the last ones
+WARNED = 350  # lines of all windows; above this STATUS warns
+MOST_COMPARED = 1_000_000  # pairs of differing lines in two texts
+MOST_QUOTED = 60  # characters of a change that the header of a window quotes
+LARGE = 200  # for a text with more lines than this, a reply says how many
 # Of a grove or a workspace. `window_lines_max` 0: no limit, STATUS only warns. `auto_open`: what
 # the request of a turn names is opened for the turn.
 SETTINGS: dict[str, Any] = {"window_lines_max": 0, "evict": "", "auto_open": False}
@@ -44,7 +44,7 @@ class Lines:
     last: int
 
     def overlaps(self, other: "Lines") -> bool:
-        """Whether both hold a line."""
+        """Whether both have a line in common."""
         return self.first <= other.last and other.first <= self.last
 
     def with_all(self, others: Iterable["Lines"]) -> "Lines":
@@ -54,17 +54,17 @@ class Lines:
 
 
 class Span(NamedTuple):
-    """A change of a text: its lines `first` to `last` became `now` lines. `last` is one less than
-    `first` where lines were only added."""
+    """A change of a text: its lines `first` to `last` became `now` lines. `last` is `first` - 1 if
+    lines were only added."""
 
     first: int
     last: int
     now: int
 
     def moved(self, lines: Lines) -> Lines:
-        """Where those lines are after the change, with what it put between them; what it only
-        touches at an end is cut there, so that two ranges without a common line have none
-        afterwards. `last` is less than `first` where nothing is left."""
+        """Where those lines are after the change, including what it put between them. A range that
+        the change touches only at one end is cut there, so that two ranges without a common line
+        have none afterwards. `last` is less than `first` if nothing is left."""
         return Lines(self._boundary(lines.first - 1) + 1, self._boundary(lines.last))
 
     def touches(self, lines: Lines) -> bool:
@@ -72,7 +72,7 @@ class Span(NamedTuple):
         return self.first <= lines.last and self.last >= lines.first
 
     def _boundary(self, after: int) -> int:
-        """The place after so many lines, in the new text."""
+        """The place after that many lines, in the new text."""
         if after < self.first:
             return after
         if after >= self.last:
@@ -81,8 +81,8 @@ class Span(NamedTuple):
 
 
 def changes(old: str, new: str) -> list[Span]:
-    """What differs between two texts, by lines, in order; of large differences one span from the
-    first to the last line of them."""
+    """The differences between two texts, by lines, in order; large differences are one span from
+    the first to the last differing line."""
     one, two = old.split("\n"), new.split("\n")
     most = min(len(one), len(two))
     head = next((at for at in range(most) if one[at] != two[at]), most)
@@ -96,8 +96,8 @@ def changes(old: str, new: str) -> list[Span]:
 
 
 def difference_named(old: str, new: str) -> str:
-    """`line 3: - "stood" + "lay"`, `lines 3–9: + "…" and 2 more places`: what differs between two
-    texts, with the lines of the new one; only the first place, and its first words."""
+    """`line 3: - "stood" + "lay"`, `lines 3–9: + "…" and 2 more places`: the first difference
+    between two texts, with its first words and the lines of the new text."""
     spans = changes(old, new)
     if not spans:
         return "no change"
@@ -134,7 +134,7 @@ def _words(text: str) -> str:
 
 def followed(old: str, new: str, lines: Lines) -> Lines:
     """Where lines of a text are in a newer wording of it."""
-    for span in reversed(changes(old, new)):  # so that the numbers above it are still those of old
+    for span in reversed(changes(old, new)):  # from the end: numbers above stay those of `old`
         lines = span.moved(lines)
     return lines
 
@@ -145,8 +145,8 @@ def total_of(text: str) -> int:
 
 
 class Row(NamedTuple):
-    """A line of a window: its number in the whole text (0: it has none), and whether it is only
-    around the window, whose range does not own it."""
+    """A line of a window: its number in the whole text (0: none), and whether it is only padding,
+    which does not belong to the range."""
 
     number: int
     text: str
@@ -164,12 +164,12 @@ def rows_of(text: str, lines: Lines, pad: int = 0) -> tuple[Row, ...]:
 
 
 def owned(rows: Sequence[Row]) -> list[str]:
-    """The texts of the lines that a window owns."""
+    """The texts of the lines that belong to a window, without padding."""
     return [one.text for one in rows if not one.is_around]
 
 
 def numbered(row: Row) -> str:
-    """`12  text`; `(12)  text` of a line around a window; the text alone where it has no number."""
+    """`12  text`; `(12)  text` for padding; only the text if it has no number."""
     if not row.number:
         return row.text
     return f"({row.number})  {row.text}" if row.is_around else f"{row.number}  {row.text}"
@@ -177,8 +177,7 @@ def numbered(row: Row) -> str:
 
 def to_evict(sizes: Sequence[tuple[int, int]], most: int) -> list[int]:
     """The numbers of the windows that have to be hidden so that the others have at most `most`
-    lines: of (number, lines), the least recently shown first, those at the front. The last is
-    never among them."""
+    lines: from (number, lines), least recently shown first. The last one is never among them."""
     total = sum(lines for _, lines in sizes)
     gone = []
     for number, lines in sizes[:-1]:
@@ -190,7 +189,7 @@ def to_evict(sizes: Sequence[tuple[int, int]], most: int) -> list[int]:
 
 
 def demand_settings(given: Mapping[str, Any]) -> None:
-    """Raises INVALID_SYNTAX for a setting of a workspace that it cannot be."""
+    """Raises INVALID_SYNTAX for an invalid setting of a workspace."""
     most = given.get("window_lines_max", 0)
     if isinstance(most, bool) or not isinstance(most, int) or not 0 <= most <= 1_000_000:
         raise _wrong("window_lines_max is a number of lines.", "0 means no limit")
@@ -214,7 +213,7 @@ def _wrong(said: str, hint: str) -> CommandError:
 
 
 def refs_named(text: str) -> list[str]:
-    """The refs that a text names as such, in order: `[a7x2]` (without its brackets) and
-    `doc:"notes" §motive`, at most MOST_NAMED."""
+    """The refs in a text, in order: `[a7x2]` (without its brackets) and `doc:"notes" §motive`, at
+    most MOST_NAMED."""
     found = (one[1].lower() if one[1] else one[0] for one in _NAMED.finditer(text))
     return list(dict.fromkeys(found))[:MOST_NAMED]

@@ -1,1 +1,1 @@
-"""Import and export: other programs' files and our own, each ending in a report."""
+"""Import and export: files of other programs and Heddle's own, each ending in a report."""

@@ -1,4 +1,4 @@
-"""A ZIP of a tree for people and programs: its JSON, its text, what models were asked and answered,
+"""A ZIP of a tree for people and programs: its JSON, its text, the requests and answers of models,
 thoughts and evidence as Markdown."""
 
 import io
@@ -22,7 +22,7 @@ from loom.transfer.selection import Selection, Wanted, batched, notes_of
 
 EVIDENCE = ("supports", "refutes", "evidence")
 SHOWN = 1024 * 1024  # characters of an answer that Markdown shows
-DATE = (1980, 1, 1, 0, 0, 0)  # so that the same tree gives the same file
+DATE = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same tree gives the same file
 _REQUEST_IDS = ("x-request-id", "request-id", "apim-request-id", "cf-ray")
 _ENDINGS = dict(IMAGE_TYPES.values())
 _README = """# {title}
@@ -40,14 +40,14 @@ A tree of Heddle, exported on {day} UTC.
 
 
 class Zipped:
-    """A ZIP file that is taken out while it is being written."""
+    """A ZIP file whose bytes are sent while it is being written."""
 
     def __init__(self) -> None:
         self._out = _Drained()
         self._zip = zipfile.ZipFile(self._out, "w", zipfile.ZIP_DEFLATED)
 
     def file(self, name: str, pieces: Iterator[bytes], *, packed: bool = True) -> Iterator[bytes]:
-        """Writes one file; returns what of the archive is ready after each piece."""
+        """Writes one file; yields the bytes of the archive that are ready after each piece."""
         info = zipfile.ZipInfo(name, DATE)
         info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
         with self._zip.open(info, "w", force_zip64=True) as out:
@@ -57,7 +57,7 @@ class Zipped:
         yield self._out.taken()
 
     def one(self, name: str, content: str | bytes, *, packed: bool = True) -> bytes:
-        """Writes one file at once. Returns what of the archive is ready."""
+        """Writes one file in one piece. Returns the bytes of the archive that are ready."""
         info = zipfile.ZipInfo(name, DATE)
         info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
         self._zip.writestr(info, content)
@@ -70,7 +70,7 @@ class Zipped:
 
 
 class _Drained(io.RawIOBase):
-    """A file that can only be written, and whose bytes are taken out in between."""
+    """A write-only file whose bytes are taken out in between."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -84,7 +84,7 @@ class _Drained(io.RawIOBase):
         return len(piece)
 
     def taken(self) -> bytes:
-        """What was written since it was last asked."""
+        """The bytes written since the last call."""
         made = b"".join(self._pieces)
         self._pieces = []
         return made
@@ -121,7 +121,7 @@ def archive(wanted: Wanted) -> Iterator[bytes]:
 
 
 def _file_name(title: str) -> str:
-    """The words of a title that every file system takes, with a dash behind them; else ""."""
+    """The words of a title that are valid on every file system, followed by a dash; else ""."""
     words = "".join(one if one.isascii() and one.isalnum() else " " for one in title).split()
     return f"{'-'.join(words)[:60]}-" if words else ""
 
@@ -173,7 +173,7 @@ def _thought(row: NodeRow) -> str:
 
 
 def _evidence(tree: Tree) -> Iterator[tuple[str, str]]:
-    """For each text that something supports or refutes, its name and a page of those links."""
+    """For each text with supporting or refuting links, its name and a page of those links."""
     rows = Link.objects.filter(tree=tree, removed_at=None, type__in=EVIDENCE)
     found: dict[int, list[Link]] = {}
     for link in rows.select_related("by").order_by("id").iterator(chunk_size=2000):
@@ -195,7 +195,7 @@ def _evidence(tree: Tree) -> Iterator[tuple[str, str]]:
 
 
 def notes(wanted: Wanted, selection: Selection) -> Iterator[bytes]:
-    """The annotations, below the id and the first words of the text that each is about."""
+    """The annotations, below the id and the first words of the text that they are about."""
     yield b"\n\n## Notes\n"
     for page in selection.pages():
         found = notes_of(wanted.tree, [step.slot for step, _ in page])
@@ -216,8 +216,8 @@ def _note(wanted: Wanted, level: int, row: NodeRow) -> str:
 
 
 def provenance(wanted: Wanted, ids: list[int]) -> Iterator[bytes]:
-    """Where each of these nodes came from: hashes, calls with their request ids and times, and, as
-    far as the actor may read them, what was sent and answered."""
+    """Where each of these nodes came from: hashes, calls with their request ids and times, and the
+    requests and answers that the actor may read."""
     yield b"\n\n## Provenance\n"
     told: set[str] = set()
     for keys in batched(ids, 200):

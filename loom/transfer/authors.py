@@ -1,4 +1,4 @@
-"""The authors and items that a file names, as participants and items of this grove."""
+"""The authors and items in a file, as participants and items of this grove."""
 
 import re
 from array import array
@@ -15,12 +15,13 @@ from loom.rules import node_values
 from loom.rules.names import IMPORTED, cleaned
 from loom.transfer.gathering import UNNAMED
 
-HIDDEN = 128  # of the flags of a ledger: below a pruned node
+HIDDEN = 128  # a flag of a ledger: below a pruned node
 
 
 class Ledger:
-    """By ordinal: slot, depth, hash, local id (`labels`), and `flags` as those of a NodeRow; by
-    local id the ordinal; and by slot the ordinals of its versions, where there are several."""
+    """The nodes written so far. By ordinal: slot, depth, hash, local id (`labels`), and `flags` as
+    in a NodeRow; by local id the ordinal; and by slot the ordinals of its versions, if there are
+    several."""
 
     def __init__(self, tree_id: int) -> None:
         self._tree = tree_id << ORDINAL_BITS
@@ -46,7 +47,7 @@ class Ledger:
         return self._slots[ordinal]
 
     def depth(self, ordinal: int) -> int:
-        """The depth; -1 for no node, so that what is below nothing becomes the root."""
+        """The depth; -1 for no node, so that a node below nothing becomes the root."""
         return self._depths[ordinal]
 
     def hash(self, ordinal: int) -> str:
@@ -65,15 +66,15 @@ class Ledger:
             self.versions.setdefault(slot, [slot]).append(self.count)
 
 
-# What a file calls an item, as the id of one of this grove.
+# Addresses of items in a file, as ids of this grove.
 
 
 _ELSEWHERE = re.compile(r"tree:([a-z0-9]{1,32})(?: node:([a-z0-9]{4,8}))?")
 
 
 class Addressing:
-    """`a7x2` and `tree` are in the new tree; `tree:ID`, `tree:ID node:a7x2` and `doc:ID` are in the
-    same grove: a file must not find out about anything outside of it."""
+    """Resolves addresses in a file. `a7x2` and `tree` are in the new tree; `tree:ID`, `tree:ID
+    node:a7x2` and `doc:ID` are in the same grove: a file must not reveal anything outside of it."""
 
     def __init__(self, tree: Tree, ledger: Ledger) -> None:
         self.tree, self.ledger = tree, ledger
@@ -81,7 +82,7 @@ class Addressing:
         self._known: dict[str, str] = {}
 
     def of(self, name: str) -> int | None:
-        """The item's id; None where the item is not there."""
+        """The item's id; None if the item does not exist."""
         if name == "tree":
             return node_values.of_tree(self.tree.pk)
         if name in self.ledger.names:
@@ -95,7 +96,7 @@ class Addressing:
         return f"tree:{self.tree.uid}" if name == "tree" else self._known.get(name, name)
 
     def know(self, name: str, paper: Document) -> None:
-        """Takes a name of the file for a document that has another one here."""
+        """Records the name in the file of a document that has another one here."""
         self._elsewhere[name] = node_values.of_document(paper.pk)
         self._known[name] = f"doc:{paper.uid}"
 
@@ -123,8 +124,8 @@ ROOM = 20  # characters for the suffix of a name
 
 
 class Authors:
-    """Participants by name and kind. New ones are archived at once: they cannot be asked to
-    write."""
+    """Participants by name and kind. New ones are archived immediately, so that they cannot be
+    asked to write."""
 
     def __init__(self, grove: Grove, person: Participant) -> None:
         self.grove, self.person = grove, person

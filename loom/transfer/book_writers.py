@@ -24,7 +24,7 @@ def _xml(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """The text without what has no place in XML: most control characters."""
+    """The text without characters that XML does not allow: most control characters."""
     return "".join(one if _is_xml(one) else "\ufffd" for one in text)
 
 
@@ -35,14 +35,14 @@ def _is_xml(one: str) -> bool:
 
 
 class Pictures:
-    """The images of a tree that a book shows, each by its hash."""
+    """The images in a book, each by its hash."""
 
     def __init__(self, tree: Tree) -> None:
         self._all = {one.sha256: one for one in tree.images.all()}
         self.shown: dict[str, Image] = {}
 
     def find(self, sha256: str) -> Image | None:
-        """The image, which is then one of those shown; None if its file is gone or damaged."""
+        """The image, which is then part of the book; None if its file is missing or damaged."""
         image = self._all.get(sha256)
         if image is None or sha256 in self.shown:
             return image
@@ -54,13 +54,13 @@ class Pictures:
         return image
 
     def files(self, folder: str) -> Iterator[tuple[str, bytes]]:
-        """The name and the bytes of each that is shown."""
+        """The name and the bytes of each image in the book."""
         for image in self.shown.values():
             raw = bytes_of(image)
             yield f"{folder}{name_of(image)}", as_png(raw) if image.media_type == WEBP else raw
 
 
-WEBP = "image/webp"  # which older readers do not know
+WEBP = "image/webp"  # a type that older readers do not support
 
 
 def name_of(image: Image) -> str:
@@ -279,11 +279,11 @@ _RUN_STYLES = {
     "s": "<w:strike/>",
     "code": '<w:rFonts w:ascii="Courier New" w:hAnsi="Courier New"/>',
 }
-_ORDER = ("code", "strong", "em", "s")  # the order that the schema of Word demands
+_ORDER = ("code", "strong", "em", "s")  # the order that Word's schema requires
 
 
 def docx(wanted: Wanted) -> Iterator[bytes]:
-    """The path as a document of Word."""
+    """The path as a Word document."""
     out, writer = Zipped(), _Docx(wanted)
     for name, content in _DOCX_FILES.items():
         yield out.one(name, content)
@@ -314,7 +314,7 @@ def _based(uid: str) -> str:
 
 
 class _Docx:
-    """Writes the text, and then what it points at: images, addresses and lists."""
+    """Writes the text, and then its images, addresses and lists."""
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted

@@ -1,4 +1,4 @@
-"""The formats that are written: what each can hold, and what an export of a tree leaves out."""
+"""The export formats: what each can contain, and what an export of a tree leaves out."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +17,7 @@ from loom.transfer.selection import IDS_AT_ONCE, Selection, Wanted, batched, nod
 
 Scope = Literal["tree", "path", "both"]
 Writer = Callable[[Wanted], Iterator[bytes]]
-PIECE = 64 * 1024  # bytes that are sent at once
+PIECE = 64 * 1024  # bytes of one piece
 ALL = (
     "authors",
     "times",
@@ -42,8 +42,8 @@ ALL = (
 
 @dataclass(frozen=True)
 class Format:
-    """One format: the ending and media type of its file, its writer, and in words what it holds of
-    `ALL` and which of notes, authors and calls can be asked for."""
+    """One format: the extension and media type of its file, its writer, and in words which of
+    `ALL` it contains and which of notes, authors and calls are optional."""
 
     name: str
     label: str
@@ -55,7 +55,7 @@ class Format:
     options: str = ""
 
     def pieces(self, wanted: Wanted) -> Iterator[bytes]:
-        """The file, in pieces that are worth sending: every one is a trip between threads."""
+        """The file, in pieces of a useful size: each one is passed between threads."""
         pieces = self.write(wanted)
         return pieces if self.name == "heddle" else _gathered(pieces)
 
@@ -192,8 +192,8 @@ _TABLE = (
     ),
 )
 FORMATS: dict[str, Format] = {one.name: one for one in _TABLE}
-BY_PATH = ("markdown", "text", "epub", "docx", "sillytavern")  # the path if neither is asked for
-# Who wrote what is not written unless asked for: training tools refuse unknown fields.
+BY_PATH = ("markdown", "text", "epub", "docx", "sillytavern")  # formats that default to the path
+# Authors are only written on request: training tools refuse unknown fields.
 NAMELESS = ("jsonl", "preferences")
 
 
@@ -209,9 +209,9 @@ def format_named(name: str) -> Format:
 def asked(
     actor: Actor, tree: Tree, params: Mapping[str, str], *, of_page: bool = False
 ) -> tuple[Format, Wanted]:
-    """The format and what to write, from the parameters of an address: `format`, `node` or `whole`,
-    `notes`, `authors`, `calls`. A page asks for a preview of any combination: there the scope is
-    that of the format."""
+    """The format and what to write, from the parameters of an address: `format`, `node` or
+    `whole`, `notes`, `authors`, `calls`. A page requests previews of any combination: there the
+    scope is that of the format."""
     format = format_named(params.get("format", "heddle"))
     named, is_whole = params.get("node", ""), params.get("whole") in ("1", "true")
     if of_page and format.scope != "both":
@@ -254,12 +254,12 @@ def _end(tree: Tree, workspace: Workspace | None, named: str) -> Node:
     return lookup.root_of(tree)
 
 
-# What a format has no place for, in this tree.
+# What an export of this tree leaves out.
 
 
 @dataclass(frozen=True)
 class Loss:
-    """Something that the file will not contain: how many of it, and a sentence for people."""
+    """A kind of data that the file will not contain: the number, and a sentence for people."""
 
     what: str
     count: int
@@ -314,7 +314,7 @@ _SAYS = {
 
 
 def preview(wanted: Wanted, format: Format) -> Preview:
-    """What this export holds and leaves out. Counts only; reads no text."""
+    """What this export contains and leaves out. Only counts; reads no text."""
     selection = select(wanted)
     counts = _counts(wanted, selection)
     if wanted.end is not None:
@@ -334,7 +334,7 @@ def preview(wanted: Wanted, format: Format) -> Preview:
 
 
 def _kept(wanted: Wanted, format: Format) -> set[str]:
-    """What the format holds, as far as it was asked for."""
+    """What the format contains, given the options."""
     kept = set(format.holds.split())
     kept -= {one for one in format.options.split() if not getattr(wanted, one)}
     if format.name == "markdown" and wanted.calls:
@@ -347,7 +347,7 @@ def _kept(wanted: Wanted, format: Format) -> set[str]:
 
 
 def _counts(wanted: Wanted, selection: Selection) -> Counter[str]:
-    """How many there are of what a format may have no place for, on the path or in the tree."""
+    """The numbers of things that a format may have no place for, on the path or in the tree."""
     tree = wanted.tree
     marks = selection.marks().values()
     counts = Counter(
@@ -393,7 +393,8 @@ def _images(keys: list[int]) -> Iterator[str]:
 
 
 def _branches(wanted: Wanted, selection: Selection) -> dict[str, int]:
-    """The texts that are not on the path, and those of them that are beside one of its texts."""
+    """The number of texts that are not on the path, and of those that are beside one of its
+    texts."""
     every = select(replace(wanted, end=None))
     beside = 0
     for above in selection.below:

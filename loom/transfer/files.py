@@ -1,4 +1,4 @@
-"""Foreign files: checked first, then read event by event within limits."""
+"""Foreign files: checked first, then parsed event by event within limits."""
 
 import mmap
 import re
@@ -50,13 +50,13 @@ def value_of(  # noqa: PLR0912 (one loop without calls)
     depth: int = MAX_DEPTH,
 ) -> Any:
     """The value that starts with `first`, with at most `most` characters and `depth` levels; a
-    value that is no text counts as `weight` characters."""
+    value that is not text counts as `weight` characters."""
     event, value = first
     if event not in _STARTS:
         if value.__class__ is str and len(value) > most:
             raise TooMuch
         return _plain(value)
-    # One loop without calls: an archive of 500 MB has 40 million events.
+    # One loop without function calls: an archive of 500 MB has 40 million events.
     top: Any = {} if event == "start_map" else []
     inside, is_map, key, left = top, event == "start_map", "", most
     above: list[Any] = []
@@ -114,8 +114,8 @@ def _plain(value: Any) -> Any:
 
 
 def without_secrets(name: str, value: Any, report: Report, level: int = 0) -> tuple[bool, Any]:
-    """The field without keys, and whether anything is left: keys are removed and reported by
-    name, and so is what is nested deeper than 64 levels."""
+    """The field without keys, and whether anything is left: keys are removed and reported by name,
+    and so is what is nested deeper than 64 levels."""
     if level > MAX_DEPTH:
         report.dropped[name[:80]] += 1
         return False, None

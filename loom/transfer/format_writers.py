@@ -35,7 +35,7 @@ def _line(value: Any) -> bytes:
 
 
 class Dialogue:
-    """The messages of the path that a walk is at. `system`: what models are told in this tree."""
+    """The messages of the current path of a walk. `system`: the tree's system context."""
 
     def __init__(self, selection: Selection) -> None:
         self.wanted = selection.wanted
@@ -87,9 +87,9 @@ def jsonl(wanted: Wanted) -> Iterator[bytes]:
 
 
 def preferences(wanted: Wanted) -> Iterator[bytes]:
-    """A line for each pair of siblings of which one was chosen and the other was not, and of which
-    a model wrote at least one. A text is chosen if it is bookmarked, goes on, or is on the path
-    that was asked for; it is rejected if it was pruned, or none of these while a sibling was."""
+    """A line for each pair of siblings of which one was chosen and the other was not, and at least
+    one was written by a model. A text is chosen if it is bookmarked, has continuations, or is on
+    the requested path; it is rejected if it was pruned, or is none of these while a sibling is."""
     selection = select(replace(wanted, end=None), pruned=True)
     path = select(wanted) if wanted.end is not None else None
     chosen_slots = set(path.chosen) if path else set()
@@ -134,7 +134,7 @@ def _read(selection: Selection, slots: list[int]) -> list[NodeRow]:
 
 
 def _as_one(talk: Dialogue, rows: list[NodeRow]) -> list[Message]:
-    """The text so far of a buffer, as the one message that models are to go on with."""
+    """The text so far of a buffer, as the one message that models should continue."""
     text = "".join(row.text for row in rows)
     return [*talk.head, {"role": "user", "content": text}] if text else list(talk.head)
 
@@ -158,8 +158,8 @@ def _pairs(
 
 
 def sillytavern(wanted: Wanted) -> Iterator[bytes]:
-    """One path as a chat: a line about the chat, then a line for each text, with the texts beside
-    it as its swipes. Excluded texts are hidden messages there."""
+    """One path as a chat: a line about the chat, then a line for each text, with its siblings as
+    swipes. Excluded texts are hidden messages there."""
     selection = select(wanted)
     yield _line(
         {
@@ -219,7 +219,7 @@ def _json(value: Any) -> str:
 
 
 def joined_text(selection: Selection, step: Step, row: NodeRow) -> str:
-    """The text as programs need it that join texts without a separator."""
+    """The text for programs that join texts without a separator."""
     is_later = selection.tree.mode == "dialogue" and step.depth > 1 and row.text
     return GAP + row.text if is_later else row.text
 
@@ -304,7 +304,7 @@ def _pyloom_answer(row: NodeRow) -> Body:
 
 
 def loomsidian(wanted: Wanted) -> Iterator[bytes]:
-    """Flat notes by UUID. Our empty root is not written: there may be several roots."""
+    """Flat notes by UUID. The empty root is not written: there may be several roots."""
     selection = select(wanted)
     marks = selection.marks()
     tree = selection.tree
@@ -337,7 +337,7 @@ def loomsidian(wanted: Wanted) -> Iterator[bytes]:
 
 
 def exoloom(wanted: Wanted) -> Iterator[bytes]:
-    """Nodes by number, with pruned branches, which its lens hides as ours does."""
+    """Nodes by number, with pruned branches, which are hidden there as they are here."""
     selection = select(wanted, pruned=True)
     marks = selection.marks()
     numbers = {step.slot: place for place, step in enumerate(selection.steps(), 1)}
@@ -370,8 +370,8 @@ def exoloom(wanted: Wanted) -> Iterator[bytes]:
 
 
 def miniloom(wanted: Wanted) -> Iterator[bytes]:
-    """Nodes by number, each with the patch that makes its whole text of its parent's: an insertion
-    at the end. Places are counted in UTF-16 units."""
+    """Nodes by number, each with the patch that makes its whole text from its parent's: an
+    insertion at the end. Positions are counted in UTF-16 units."""
     selection = select(wanted)
     numbers = {step.slot: place for place, step in enumerate(selection.steps(), 1)}
     position = selection.position()

@@ -1,4 +1,4 @@
-"""What readers are made of: nodes that name their parents, shared beginnings, and times."""
+"""Helpers of readers: nodes that name their parents, shared beginnings, and times."""
 
 import hashlib
 import re
@@ -63,7 +63,7 @@ class Gathered:
         self._put(record)
 
     def leave_out(self, name: str, parent: str) -> None:
-        """Notes a node that is not taken: what is below it goes below its parent."""
+        """Notes a node that is skipped: what is below it is placed below its parent."""
         if name not in self._names:
             self._passed.append(parent)
             self._names[name] = -len(self._passed)
@@ -98,7 +98,7 @@ class Gathered:
             found = self._parent(name)
             if found is None:
                 missing += 1
-            # A version stands where the version is that it shares its slot with.
+            # A version is placed where the first version of its slot is.
             above.append(-1 if found is None or found == number else found)
         for number, name in self._versions.items():
             first = self._names.get(name, -1)
@@ -110,7 +110,7 @@ class Gathered:
         return above
 
     def _parent(self, name: str) -> int | None:
-        """The nearest node that was taken; -1 for none, None where it is missing."""
+        """The nearest node that was taken; -1 for none, None if it is missing."""
         seen = 0
         while name:
             found = self._names.get(name)
@@ -160,8 +160,8 @@ def walk(below: dict[int, list[int]], first: list[int], order: "array[int]") -> 
 
 
 class Trie:
-    """Texts in a row that share their beginnings: one node for the same text below the same one.
-    `take` returns the number of the node, and whether it is new."""
+    """Sequences of texts that share their beginnings: the same text below the same node is one
+    node. `take` returns the number of the node, and whether it is new."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, bytes], int] = {}
@@ -188,7 +188,7 @@ def as_text(value: Any, what: str) -> str:
 
 
 def name_of(value: Any) -> str:
-    """An id of a file, which may be a number; "" where it is neither."""
+    """An id of a file, which may be a number; "" if it is neither."""
     if isinstance(value, bool):
         return ""
     if isinstance(value, int):
@@ -267,7 +267,7 @@ _MILLIS = re.compile(r"(?<=s)\s*\d{1,4}ms$")
 
 
 def time_of(value: Any) -> str:
-    """A time of any program as RFC 3339 in UTC, "" where it cannot be read: seconds or
+    """A time of any program as RFC 3339 in UTC, "" if it cannot be read: seconds or
     milliseconds since 1970, ISO 8601, or one of the forms of pyloom and SillyTavern. A time
     without a zone is taken as UTC."""
     if isinstance(value, bool):

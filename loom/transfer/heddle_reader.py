@@ -1,4 +1,4 @@
-"""Reading Heddle's own JSON: the same tree again, with its proofs and calls."""
+"""Reading Heddle's own JSON: the same tree, with its proofs and calls."""
 
 import base64
 import binascii
@@ -105,7 +105,7 @@ def _at(given: str) -> datetime | None:
     return datetime.fromisoformat(given) if given else None
 
 
-# Reading Heddle's own JSON: the same tree again, with its proofs.
+# The tree.
 
 
 Put = Callable[[Record | CallRecord], None]
@@ -115,7 +115,7 @@ FLAT = "the first version of a slot comes before what builds on it"
 
 
 def read(events: Iterator[Event], put: Put, report: Report) -> Head:
-    """Reads one of our own files to its end; records come in the order of the file."""
+    """Reads a file in Heddle's own format to its end; records come in the order of the file."""
     reader = _Reader(put, report)
     next(events)
     for event, name in events:
@@ -337,12 +337,12 @@ def _instant(given: str, what: str) -> str:
         raise unreadable(f"The time {given[:40]!r} of {what} cannot be read.") from None
 
 
-# Documents of a ZIP: made before the links to them, and not again where they are there already.
+# Documents of a ZIP: made before the links to them, unless they already exist.
 
 
 def add_documents(growing: Growing, files: dict[str, Path], actor: Actor) -> None:
-    """Makes the documents of a ZIP in the grove, and lets links find them. One with the same title
-    and text is used as it is; one of which only the title is taken gets another title."""
+    """Makes the documents of a ZIP in the grove, so that links find them. An existing one with the
+    same title and text is used; if only the title is taken, the new one gets another title."""
     listed = _listed_papers(files)
     for name, one in listed.items():
         try:
@@ -368,7 +368,7 @@ def add_papers(growing: Growing, papers: list[Paper], actor: Actor) -> list[Link
 
 
 def _listed_papers(files: dict[str, Path]) -> dict[str, dict[str, str]]:
-    """By file what `documents.json` says of it; a file that it does not list has its name."""
+    """The entry of each file in `documents.json`; a file without one is named after itself."""
     found: dict[str, dict[str, str]] = {}
     try:
         told = json.loads(files["documents.json"].read_bytes())
@@ -388,7 +388,7 @@ def _listed_papers(files: dict[str, Path]) -> dict[str, dict[str, str]]:
 
 
 def _document(actor: Actor, one: dict[str, str], text: str, report: Report) -> Document:
-    """The document, which is new or was there."""
+    """The document, which is new or already existed."""
     title = " ".join(one["title"].split())[:180] or "Untitled document"
     for number in range(1, 100):
         wanted = title if number == 1 else f"{title} ({number})"

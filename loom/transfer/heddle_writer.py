@@ -238,7 +238,7 @@ def _participants(
     return [{"name": one.name, "kind": one.kind} for one in rows]
 
 
-# As values: instances of five models for each node took three times as long.
+# As values: loading instances of five models for each node took three times as long.
 _COLUMNS = """id local_id slot_id slot__local_id parent_slot__local_id kind form text blocks
     author__name author__uid created_at edited_from__local_id finish generation_uid summary
     pruned version_pruned excluded sandbox resolved_at imported proof_author call_uid
@@ -253,8 +253,8 @@ def _nodes(tree: Tree, nodes: "QuerySet[Node]") -> Iterator[list[Body]]:
 
 
 def _sized(nodes: "QuerySet[Node]") -> Iterator[tuple[int, int]]:
-    """The nodes in the order in which they were begun, so that siblings are in their order in the
-    file. A node comes after all that it was begun below."""
+    """The nodes in the order in which they began, so that siblings are in order in the file. A
+    node comes after everything that it began below."""
     rows = nodes.order_by().values_list("id", "place", "length")
     begun = sorted((place_of(key, place), key, size) for key, place, size in rows.iterator())
     yield from ((key, size) for _, key, size in begun)
@@ -344,8 +344,8 @@ def _links(tree: Tree, rows: "QuerySet[Link]", last: int) -> Iterator[list[Body]
 
 
 def _is_known(item: int, last: int) -> bool:
-    """Whether an item was there when the export began (those of other trees were). A document is
-    not in the file; the links to it are."""
+    """Whether an item existed when the export began (those of other trees did). A document is not
+    in the file, but the links to it are."""
     if item < 0:
         return False
     return home_of(item) != home_of(last) or item <= last

@@ -1,5 +1,5 @@
-"""Images of trees: checked by Pillow, kept once by hash in the data folder, one row per tree; and
-those that came with a file, in its archive or in its messages."""
+"""Images of trees: checked by Pillow, stored once by hash in the data folder, one row per tree;
+and images that came with a file, in its archive or in its messages."""
 
 import base64
 import binascii
@@ -36,20 +36,20 @@ from loom.transfer.records import Record, Report
 
 
 def path_of(sha256: str) -> Path:
-    """Where the bytes are kept, whichever grove has them."""
+    """The path of the file with these bytes, whichever grove has them."""
     folder: Path = settings.DATA_DIR / "images" / sha256[:2]
     return folder / sha256
 
 
 def files() -> Iterator[tuple[str, Path]]:
-    """The hash and the file of each image that is kept."""
+    """The hash and the file of each stored image."""
     for file in sorted((settings.DATA_DIR / "images").glob("??/*")):
         if len(file.name) == 64:
             yield file.name, file
 
 
 def bytes_of(image: Image) -> bytes:
-    """The bytes of an image; UNAVAILABLE if the file is gone or was changed."""
+    """The bytes of an image; UNAVAILABLE if the file is missing or was changed."""
     try:
         raw = path_of(image.sha256).read_bytes()
     except OSError:
@@ -64,7 +64,7 @@ def bytes_of(image: Image) -> bytes:
 
 
 def keep(actor: Actor, tree: Tree, raw: bytes) -> Image:
-    """Checks an image and keeps it for the tree; the same bytes are kept once. For writers."""
+    """Checks an image and stores it for the tree; the same bytes are stored once. For writers."""
     demand_role(actor, "writer")
     demand_writable(tree)
     media_type, width, height = _checked(raw)
@@ -88,8 +88,8 @@ def keep(actor: Actor, tree: Tree, raw: bytes) -> Image:
 
 
 def remove_files(tree_uid: str) -> None:
-    """Removes the files of the images that only this erased tree has. Another tree may be given
-    the same image meanwhile: then its file is put back, or `keep` stores it again."""
+    """Removes the files of the images that only this erased tree has. Another tree may get the
+    same image in the meantime: then its file is put back, or `keep` stores it again."""
     tree = Tree.objects.filter(uid=tree_uid, erasing_at__isnull=False).first()
     for sha256 in Image.objects.filter(tree=tree).values_list("sha256", flat=True):
         others = Image.objects.filter(sha256=sha256).exclude(tree=tree)
@@ -108,7 +108,7 @@ def remove_files(tree_uid: str) -> None:
 
 def _checked(raw: bytes) -> tuple[str, int, int]:
     """(media type, width, height), or INVALID_SYNTAX. Decoded once, so that a broken file is
-    noticed now and not by every reader."""
+    refused here and not by every reader."""
     if len(raw) > MOST_IMAGE_BYTES:
         raise _too_large(f"An image has at most {MOST_IMAGE_BYTES:,} bytes.")
     try:
@@ -126,17 +126,17 @@ def _checked(raw: bytes) -> tuple[str, int, int]:
         raise
     except Pillow.DecompressionBombError:
         raise _too_large(f"An image has at most {MOST_IMAGE_PIXELS:,} pixels.") from None
-    except Exception:  # Pillow raises whatever a broken file makes its decoders raise
+    except Exception:  # Pillow's decoders raise many kinds of errors for broken files
         raise CommandError(
             "INVALID_SYNTAX",
-            "This is no image that can be shown.",
+            "This is not an image that can be shown.",
             hint="send a PNG, JPEG, GIF or WebP",
         ) from None
     return media_type, width, height
 
 
 def smaller(raw: bytes, side: int) -> bytes:
-    """A JPEG of an image that is kept, at most so many pixels wide and high, on white. Raises what
+    """A JPEG of a stored image, at most that many pixels wide and high, on white. Raises what
     Pillow raises for a broken file."""
     with Pillow.open(io.BytesIO(raw), formats=tuple(IMAGE_TYPES)) as image:
         image.thumbnail((side, side))
@@ -149,7 +149,7 @@ def smaller(raw: bytes, side: int) -> bytes:
 
 
 def as_png(raw: bytes) -> bytes:
-    """A PNG of an image that is kept: of its first frame. Raises what Pillow raises."""
+    """A PNG of the first frame of a stored image. Raises what Pillow raises."""
     with Pillow.open(io.BytesIO(raw), formats=tuple(IMAGE_TYPES)) as image:
         out = io.BytesIO()
         image.convert("RGBA").save(out, "PNG")
@@ -168,7 +168,7 @@ def _too_large(sentence: str) -> CommandError:
 
 
 def store(sha256: str, raw: bytes) -> None:
-    """Writes the file under another name first: nobody sees half of it."""
+    """Writes the file under another name first, so that nobody sees half of it."""
     path = path_of(sha256)
     if path.is_file() and path.stat().st_size == len(raw):
         return
@@ -186,7 +186,7 @@ def store(sha256: str, raw: bytes) -> None:
         ) from None
 
 
-# Whatever a browser makes of the bytes: it runs nothing, and shows them to no other origin.
+# Whatever type a browser detects: it runs nothing, and no other origin can show it.
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; sandbox",
@@ -197,14 +197,14 @@ _MEDIA = frozenset(media for media, _ in IMAGE_TYPES.values())
 
 
 def served(image: Image) -> HttpResponse:
-    """An image with headers that let a browser show it and nothing else."""
+    """A response with the image and headers that let a browser only show it."""
     if image.media_type not in _MEDIA:
         raise not_found("This image")
     return HttpResponse(bytes_of(image), content_type=image.media_type, headers=_HEADERS)
 
 
 def data_url(image: Image) -> str:
-    """The image in a URL of its own, for pages without a server."""
+    """The image as a data URL, for pages without a server."""
     return f"data:{image.media_type};base64,{base64.b64encode(bytes_of(image)).decode()}"
 
 
@@ -226,8 +226,8 @@ _SHORT = 300
 
 
 def named_in(value: Any) -> list[dict[str, Any]]:
-    """The images that a part of a message names, as `Record.images` has them: `data` in base64, or
-    `names` under which an archive may have them; and `alt`, what they show."""
+    """The images in a part of a message, as `Record.images` stores them: `data` in base64, or
+    `names` under which an archive may have them; and `alt`, their description."""
     return list(_named(value, 0))[:MOST_IMAGES]
 
 
@@ -271,7 +271,8 @@ def _is_image(value: dict[str, Any]) -> bool:
 
 
 def _alt(value: dict[str, Any], names: list[str]) -> str:
-    """What an image shows: what it was made from, or its name if a person gave it one."""
+    """The description of an image: the prompt it was made from, or its name if a person gave it
+    one."""
     made = value.get("metadata")
     made = made.get("dalle") if isinstance(made, dict) else None
     prompt = made.get("prompt") if isinstance(made, dict) else None
@@ -286,8 +287,7 @@ def _alt(value: dict[str, Any], names: list[str]) -> str:
 
 
 def without_data(value: Any, depth: int = 0) -> Any:
-    """The value with only the beginning of each image that is written in it: it is kept as a
-    file."""
+    """The value with only the beginning of each image in it; the image is stored as a file."""
     if _is_data(value):
         return f"{value.partition(',')[0]},…"
     if depth > _DEPTH:
@@ -333,7 +333,7 @@ class Shelf:
     def _info(self, name: str) -> zipfile.ZipInfo | None:
         if name in self._infos:
             return self._infos[name]
-        if len(name) < 8:  # a part of another name
+        if len(name) < 8:  # too short: it may be a part of another name
             return None
         self._names = self._names or sorted(self._infos)
         at = bisect_left(self._names, name)
@@ -349,13 +349,13 @@ class Shelf:
                 return None
             with self._archive.open(info) as packed:
                 return packed.read(MOST_IMAGE_BYTES + 1)
-        except Exception:  # a damaged entry raises whatever its method of packing raises
+        except Exception:  # a damaged entry raises the errors of its compression method
             return None
 
 
 def put_into(record: Record, actor: Actor, tree: Tree, shelf: Shelf | None, report: Report) -> None:
-    """Keeps the images that a record names, and names them at the end of its text. Of one that
-    cannot be kept a text without words says what it shows."""
+    """Stores the images that a record names, and refers to them at the end of its text. A text
+    without words gets a description of an image that cannot be stored."""
     shown: list[str] = []
     for one in record.images[:MOST_IMAGES]:
         alt = str(one.get("alt", ""))
@@ -371,7 +371,7 @@ def put_into(record: Record, actor: Actor, tree: Tree, shelf: Shelf | None, repo
 def _kept(
     one: dict[str, Any], actor: Actor, tree: Tree, shelf: Shelf | None, report: Report
 ) -> str:
-    """The hash of the image, now kept for the tree; "" if it cannot be, which is reported."""
+    """The hash of the image, now stored for the tree; "" if it cannot be, which is reported."""
     names = [str(name) for name in one.get("names", ())]
     found = shelf.find(names) if shelf and "data" not in one else None
     raw = _decoded(one["data"]) if "data" in one else found
@@ -395,7 +395,7 @@ def _decoded(data: str) -> bytes | None:
 
 
 def keep_all(files: dict[str, Path], actor: Actor, tree: Tree, report: Report) -> None:
-    """Keeps the images of a ZIP of Heddle's own, by hash, whose texts name them already."""
+    """Stores the images of one of Heddle's own ZIPs, by hash; its texts name them already."""
     for sha256, file in files.items():
         try:
             kept = keep(actor, tree, file.read_bytes())

@@ -1,5 +1,5 @@
-"""An import from queued to done or failed: leased, each tree all or nothing, can be stopped and run
-again. A file of several trees waits until somebody has chosen some of them."""
+"""An import from queued to done or failed: leased, each tree all or nothing; it can be stopped and
+run again. A file with several trees waits until somebody has chosen some of them."""
 
 import logging
 import time
@@ -106,7 +106,7 @@ log = logging.getLogger("heddle.transfer")
 BATCH = 1000
 CHARACTERS = 4_000_000
 FORGOTTEN = timedelta(seconds=15)
-UNDECIDED = timedelta(days=7)  # how long a file waits for somebody to choose
+UNDECIDED = timedelta(days=7)  # how long a file waits for a choice
 MAX_PARTS = 50_000
 STOPPED = CommandError("REJECTED", "The import was stopped.", hint="nothing was added")
 BROKEN = CommandError(
@@ -378,8 +378,8 @@ def _write(
 
 
 def _root(growing: Growing, head: Head, first: Record, beat: Beat) -> None:
-    """An empty foreign root becomes our root, whoever wrote it; one with text, or one of several,
-    becomes its child."""
+    """An empty foreign root becomes the root of the tree, whoever wrote it; one with text, or one
+    of several, becomes its child."""
     is_alone = head.is_rooted and (head.plan is None or head.plan.roots == 1)
     if first.text or not is_alone:
         growing.begin(beat.keep)
@@ -463,8 +463,8 @@ def searched(row: Import, words: str) -> "QuerySet[ImportPart]":
 
 
 def choose(row: Import, numbers: list[int] | None, split: str) -> None:
-    """Chooses the parts with these numbers (None: all of them) and how to split texts, and goes on
-    with the import. REJECTED if it does not wait, INVALID_SYNTAX if nothing was chosen."""
+    """Chooses the parts with these numbers (None: all of them) and how to split texts, and
+    continues the import. REJECTED if it is not waiting, INVALID_SYNTAX if nothing was chosen."""
     with transaction.atomic():
         held = Import.objects.select_for_update().get(pk=row.pk)
         if held.status != "waiting":

@@ -1,5 +1,5 @@
 """One file as readers see it, the trees in it, and the entries of its containers one by one; and
-what format it has, found out by its content, never by its name."""
+the detection of its format by its content, never by its name."""
 
 import re
 from array import array
@@ -33,10 +33,10 @@ WHOLE = 1024 * 1024  # characters that one field of the whole tree can have
 
 @dataclass
 class Part:
-    """One tree of a file, before it is read: what a list of them shows, and how to read it.
-    `at` is RFC 3339, `count` the number of messages; "" and 0 where they are unknown.
-    `asks` are the ways to split a text, of which somebody has to choose one before it is read;
-    `shelf` has the images of its archive."""
+    """One tree of a file, before it is read: what a list of them shows, and how to read it. `at`
+    is RFC 3339, `count` the number of messages; "" and 0 if they are unknown. `asks` are the ways
+    to split a text, one of which has to be chosen before it is read; `shelf` has the images of its
+    archive."""
 
     title: str
     at: str
@@ -48,8 +48,8 @@ class Part:
 
 @dataclass
 class Input:
-    """A file in the folder of imports. `name` is what its sender called it; `options` are the
-    answers to what was asked about it."""
+    """A file in the folder of imports. `name` is its original name; `options` are the choices that
+    were made for it."""
 
     path: Path
     name: str
@@ -88,7 +88,7 @@ class Input:
             is_list = source.read(1024).lstrip()[:1] == b"["
             source.seek(0)
             with readable_json():
-                # Built by the parser, which is five times as fast as by its events.
+                # Values built by the parser, which is five times as fast as its events.
                 every = ijson.items(
                     source, "item" if is_list else "", multiple_values=True, use_float=True
                 )
@@ -182,8 +182,8 @@ def _keep(
 # -- the format of a file
 
 
-_ENTRIES = 3  # of a container below the outermost one that are looked at
-_KEYS = 200  # of the outermost object
+_ENTRIES = 3  # entries that are considered of a container below the outermost one
+_KEYS = 200  # keys that are considered of the outermost object
 _DEPTH = 6
 _EVERY = 100  # events after which the rules are tried
 _SHORT = 200
@@ -276,7 +276,7 @@ _JSON = re.compile(rb"\s*(?:\{\s*(?:[\"}]|\Z)|\[\s*(?:[\"{\[\]0-9-]|true|false|n
 
 
 def looks_like_json(start: bytes) -> bool:
-    """Whether a file starts as an object or a list of JSON does."""
+    """Whether a file starts like a JSON object or list."""
     return _JSON.match(start) is not None
 
 

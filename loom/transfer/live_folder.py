@@ -1,9 +1,10 @@
-"""A file that is kept in step with a tree, in both directions: Markdown of one path, or a file of
-loomsidian with every branch.
+"""A file that is kept in sync with a tree, in both directions: Markdown of one path, or a
+loomsidian file with every branch.
 
-Nodes never change, so the id in the file says which text somebody began with. What they made of it
-becomes a new version, also where somebody else has edited that text meanwhile, so nothing is
-overwritten. What the tree refuses stays in the file, which is not written until it is resolved.
+Nodes never change, so the id in the file identifies the text that somebody started from. Their
+changes become a new version, even if somebody else has edited that text in the meantime, so
+nothing is overwritten. What the tree refuses stays in the file, which is not written until that is
+resolved.
 """
 
 import hashlib
@@ -34,7 +35,7 @@ Say = Callable[[str], None]
 
 
 class LiveFile:
-    """One file and its tree. `say` is told what happened, a line at a time. A file that was changed
+    """One file and its tree. `say` is called with each change as a line. A file that was changed
     in the last `settle` seconds may be half saved, and is left alone."""
 
     def __init__(
@@ -49,7 +50,8 @@ class LiveFile:
         self._refused = False
 
     def _path_in(self, folder: Path) -> Path:
-        """The file that an earlier run wrote, whatever the title is now, or the one to write."""
+        """The file that an earlier run wrote, even if the title has changed, or the one to
+        write."""
         if self._state.exists():
             for found in sorted(folder.glob(f"* {self.tree.uid[:6]}.{KINDS[self.kind]}")):
                 return found
@@ -69,7 +71,7 @@ class LiveFile:
         seen = self._look()
         if seen == self._seen or self.is_settling():
             return False
-        self._seen = seen  # as it was before: what happens from here on is seen by the next step
+        self._seen = seen  # the state before this step: later changes are noticed by the next one
         raw = self._read()
         written = self._state.read_text().strip() if self._state.exists() else ""
         is_done = False
@@ -81,7 +83,7 @@ class LiveFile:
         return self._write(raw, may_replace=bool(written)) or is_done
 
     def _look(self) -> tuple[object, ...]:
-        """What changes when the file or the tree does."""
+        """A value that changes when the file or the tree does."""
         self.workspace = Workspace.objects.select_related("position").get(pk=self.workspace.pk)
         try:
             found = self.path.stat()
@@ -104,7 +106,7 @@ class LiveFile:
         return self.path.read_bytes()
 
     def _write(self, before: bytes | None, *, may_replace: bool) -> bool:
-        """Writes the file if the tree has something else; never over what was saved meanwhile."""
+        """Writes the file if the tree has changed; never over what was saved in the meantime."""
         content = self._content()
         if content == before:
             self._note(content)
@@ -122,8 +124,8 @@ class LiveFile:
         return True
 
     def _put(self, content: bytes, before: bytes | None) -> bool:
-        """Puts the content where the file is, unless somebody saves it at this moment: what they
-        saved stays, or is put back. Returns whether the content is there."""
+        """Replaces the file, unless somebody saves it at this moment: then their version stays, or
+        is put back. Returns whether the file was replaced."""
         mark = secrets.token_hex(4)
         waiting, aside = (self.path.with_name(f".{self.path.name}.{mark}{one}") for one in "ab")
         waiting.write_bytes(content)
@@ -148,7 +150,7 @@ class LiveFile:
         return False
 
     def _note(self, content: bytes) -> None:
-        """Keeps the hash of what was written last, whole or not at all."""
+        """Stores the hash of what was written last, atomically."""
         waiting = self._state.with_name(f"{self._state.name}.new")
         waiting.write_text(_hash(content))
         waiting.replace(self._state)
@@ -167,17 +169,17 @@ class LiveFile:
         position = self.workspace.position
         return position if position.tree_id == self.tree.pk else lookup.root_of(self.tree)
 
-    # What somebody changed in the file.
+    # Changes in the file.
 
     def _take(self, raw: bytes) -> bool:
-        """Makes versions and new texts of what was changed; returns whether there were any."""
+        """Makes versions and new texts from the changes; returns whether there were any."""
         self._refused = False
         try:
             text = raw.decode("utf-8-sig")
             if self.kind == "markdown":
                 return self._take_markdown(text.replace("\r\n", "\n"))
             notes = json.loads(text)["nodes"]
-            # All are read before the first is taken: a file that is half saved changes nothing.
+            # All are read before the first is applied: a half saved file changes nothing.
             read = {
                 key: (str(one["text"]), one.get("parentId") or "") for key, one in notes.items()
             }
@@ -246,7 +248,7 @@ class LiveFile:
         return text.removeprefix(_GAP) if is_joined else text
 
     def _changed(self, node: Node, text: str, is_last: bool) -> bool:
-        """A version of what was changed; what was added at the very end is a text of its own."""
+        """Makes a version of a changed text; text added at the very end becomes a new node."""
         own = node.text.replace("\r\n", "\n")
         if text in (node.text, own):
             return False
@@ -263,7 +265,7 @@ class LiveFile:
         return self._ran(f"edit {newest.local_id} as:version", text)
 
     def _added(self, parent: Node, text: str) -> bool:
-        """A new text below another, unless an earlier step has made it already."""
+        """Makes a new text below another, unless an earlier step has already made it."""
         if self._child(parent, text) is not None:
             return False
         return self._ran(f"respond {parent.local_id}", text)
@@ -273,7 +275,7 @@ class LiveFile:
         return rows.select_related("tree").order_by("id").last()
 
     def _ran(self, line: str, text: str) -> bool:
-        """Runs a line with its content. A refusal is said, and the file keeps the text."""
+        """Runs a line with its content. A refusal is reported, and the file keeps the text."""
         try:
             answer = execute_line(self.actor, self.tree, Request(f"{line}\n{text}"), self.workspace)
         except CommandError as refused:

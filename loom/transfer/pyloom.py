@@ -95,7 +95,7 @@ class Answers:
         return ends
 
     def settle(self, record: Record) -> None:
-        """Completes a record with the answer it came from."""
+        """Adds the answer that a record came from to the record."""
         found = dict(self.known.get(record.answer, {})) if record.answer else {}
         ends = found.pop("ends", [])
         made = record.imported.get("generation")
@@ -120,7 +120,7 @@ def _instant(given: Any) -> str:
     return ""
 
 
-# Compound nodes: a file that was saved while a node was hoisted holds what is above it in
+# Compound nodes: a file that was saved while a node was hoisted has the nodes above it in
 # `masked_head` of the root.
 
 
@@ -129,8 +129,8 @@ _NOTE = 1 << 41  # and of the notes
 
 
 class Compounds:
-    """Puts compound nodes apart: the node `tail_id` of the masked chain takes the place of the
-    compound node, whose children it has. Notes on nodes come behind all nodes, as annotations."""
+    """Splits compound nodes: the node `tail_id` of the masked chain replaces the compound node,
+    whose children it has. Notes on nodes come after all nodes, as annotations."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -140,7 +140,7 @@ class Compounds:
         self._extra = _EXTRA
 
     def unzipped(self, frame: Frame) -> Iterator[Frame]:
-        """The node, or the nodes of which it was made."""
+        """The node, or the nodes that it was made from."""
         self._above[frame.number] = frame.parent
         if not isinstance(frame.fields.get("masked_head"), dict):
             yield frame
@@ -179,7 +179,7 @@ class Compounds:
         return Record(number=place, text=text, kind="annotation", form="note")
 
     def plan(self) -> Plan | None:
-        """The order of all nodes and notes; None where the file has no compound nodes and no
+        """The order of all nodes and notes; None if the file has no compound nodes and no
         notes."""
         if not self._rank and not self._noted:
             return None
@@ -215,7 +215,7 @@ def _list(value: Any) -> list[Any]:
 
 Put = Callable[[Record], None]
 WHOLE = 1024 * 1024  # characters that one field of the whole tree can have
-PLACE = frozenset(("text", "children", "parent_id"))  # what is stored in the node itself
+PLACE = frozenset(("text", "children", "parent_id"))  # fields that are stored in the node itself
 KNOWN = frozenset(
     """id meta generation chapter_id text_attributes multimedia frame history memories summaries
     archived source open visited mutable expanded""".split()

@@ -16,7 +16,7 @@ from loom.rules.errors import CommandError
 
 MAX_TEXT_BYTES = 4 * 1024 * 1024
 MAX_WARNINGS = 100
-# What is counted of a whole tree in `Report.kept`, beside the names of fields.
+# Names in `Report.kept` for data of a whole tree, in addition to the names of fields.
 FACTS = ("bookmarks", "tags", "times", "calls", "links", "swipes", "images", "documents")
 SHOWN = 5  # names of fields in a sentence for people; the details have all
 HINT = "docs/formats.md lists the formats that are read"
@@ -31,12 +31,11 @@ _SECRET_NAME = re.compile(
 @dataclass
 class Record:
     """One node of a file. `number` is its position in reading order, from 0; `parent` (-1: none),
-    `slot` (-1: one of its own) and `edited_from` (-1: none) are numbers of earlier records.
-
-    `author` "" is the importer. `images` are named by the message but not by its text yet, see
-    images.named_in. `at` is RFC 3339, "" if unknown. `source` and `answer` are the
-    other program's names of the node and of the model's answer it came from. The rest is what only
-    our own files have; `hash` "": computed here.
+    `slot` (-1: a new one) and `edited_from` (-1: none) are numbers of earlier records. `author` ""
+    is the importer. `images` are in the message but not in its text yet, see images.named_in. `at`
+    is RFC 3339, "" if unknown. `source` and `answer` are the other program's names of the node and
+    of the model's answer it came from. Only Heddle's own files have the other fields; `hash` "":
+    computed here.
     """
 
     number: int
@@ -80,7 +79,7 @@ _EMPTY = asdict(Record(number=-1))
 
 @dataclass
 class CallRecord:
-    """One sealed call as our own files have it; `kind` says whether `by` is a human or a model."""
+    """One sealed call, as in Heddle's own files; `kind` says whether `by` is a human or a model."""
 
     id: str
     by: str
@@ -115,7 +114,7 @@ class Mark:
 
 @dataclass
 class Link:
-    """A link as our own files have it; ends are local ids, `tree`, or addresses elsewhere."""
+    """A link, as in Heddle's own files; ends are local ids, `tree`, or addresses elsewhere."""
 
     type: str
     source: str
@@ -147,7 +146,7 @@ class Plan:
 
 
 def _as_it_is(record: Record) -> None:
-    """Returns a record unchanged: what most formats need."""
+    """Returns a record unchanged, which is enough for most formats."""
 
 
 @dataclass
@@ -212,7 +211,8 @@ class Report:
             self.warn(sentence)
 
     def says(self) -> dict[str, list[str]]:
-        """The report for people: what came, what is kept beside it, what was left out and why."""
+        """The report for people: what was imported, what is kept with it, what was left out and
+        why."""
         fields = {name: n for name, n in self.kept.items() if n and " " not in name and n}
         facts = {name: n for name, n in self.kept.items() if n and (" " in name or name in FACTS)}
         beside = {name: n for name, n in fields.items() if name not in FACTS} | self.unknown

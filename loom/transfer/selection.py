@@ -1,6 +1,7 @@
-"""What an export writes: the slots of a tree or of one path, in order, and their texts as a stream.
+"""What an export writes: the slots of a tree or of one path, in order, and their texts as a
+stream.
 
-Only the shape is held, as ids; texts are read a page at a time and never twice.
+Only the structure is kept in memory, as ids; texts are read a page at a time and never twice.
 """
 
 from collections.abc import Iterable, Iterator
@@ -35,7 +36,7 @@ def batched(values: Iterable[T], count: int) -> Iterator[list[T]]:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What somebody asked to export: the path to `end`, or every branch (None)."""
+    """What to export: the path to `end`, or every branch (None)."""
 
     actor: Actor
     tree: Tree
@@ -49,9 +50,8 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Step:
-    """One slot on the way through the tree: the `place`-th of `of` below `above` (0: none).
-
-    `depth` counts from the first slot written; `below` is the number of slots written below it.
+    """One slot of a walk through the tree: number `place` of `of` below `above` (0: none). `depth`
+    counts from the first slot written; `below` is the number of slots written below it.
     """
 
     slot: int
@@ -315,8 +315,8 @@ def _threaded(
         yield from _threaded(below, row.slot_id, level + 1)
 
 
-# A path as chapters of paragraphs: its texts are read as Markdown once, and each format of books
-# makes its own elements of them.
+# A path as chapters of paragraphs: its texts are parsed as Markdown once, and each book format
+# makes its own elements from them.
 
 
 CHAPTER = 300_000  # characters after which a new part of a chapter begins

@@ -1,7 +1,7 @@
 """A path or a whole tree as text, Markdown, or one HTML page.
 
-The page is read and walked without a server. Nothing in it is requested from anywhere, and no text
-of the tree is ever markup: it forbids every script and style but its own by their hashes.
+The page works without a server. It requests nothing, and no text of the tree is ever markup: it
+forbids every script and style except its own, by their hashes.
 """
 
 import base64
@@ -68,7 +68,7 @@ def _pages(
 
 
 def _told(row: NodeRow) -> NodeRow:
-    """The row with its images described: their addresses mean nothing elsewhere."""
+    """The row with descriptions in place of its images, whose addresses mean nothing elsewhere."""
     return row._replace(text=described(row.text)) if IMAGE_SIGN in row.text else row
 
 
@@ -81,7 +81,7 @@ NEW = "\n\n"
 
 @dataclass(frozen=True)
 class _Step:
-    """One slot on the way through the tree: the `place`-th of `of` below `above`."""
+    """One slot of a walk through the tree: number `place` of `of` below `above`."""
 
     slot: int
     above: int
@@ -90,7 +90,7 @@ class _Step:
 
 
 def tree_as_text(actor: Actor, tree: Tree, workspace: Workspace | None) -> Iterator[bytes]:
-    """The texts with nothing around them but a line where a branch starts."""
+    """The texts, separated only by a line where a branch starts."""
     joint = "" if tree.mode == "buffer" else NEW
 
     between, begun = "", False
@@ -123,9 +123,9 @@ def tree_as_markdown(actor: Actor, tree: Tree, workspace: Workspace | None) -> I
 def _pieces(
     tree: Tree, workspace: Workspace | None, drawn: Callable[[NodeRow, str], str]
 ) -> Iterator[bytes]:
-    """What `drawn` makes of each text and of the line where its branch starts."""
+    """What `drawn` returns for each text and for the line where its branch starts."""
     steps = list(_way(tree))
-    names: dict[int, str] = {}  # slot → the local id of what stands in a place that forks
+    names: dict[int, str] = {}  # slot → the local id of the text at a fork
     forks = {step.above for step in steps if step.of > 1}
     for first in range(0, len(steps), NODES_AT_ONCE):
         page = steps[first : first + NODES_AT_ONCE]
@@ -207,7 +207,7 @@ def html(wanted: Wanted) -> Iterator[bytes]:
     for page in selection.pages():
         notes = notes_of(tree, [step.slot for step, _ in page]) if wanted.notes else {}
         for step, row in page:
-            if step.depth or row.text:  # nobody needs to see an empty root
+            if step.depth or row.text:  # an empty root is left out
                 names[step.slot] = row.local_id
                 yield _article(selection, step, row, names.get(step.above, "")).encode()
             yield _notes(wanted, notes.get(step.slot, [])).encode()
@@ -274,7 +274,7 @@ def _text(selection: Selection, row: NodeRow) -> str:
 
 
 def _pictured(tree: Tree, escaped: str) -> str:
-    """The HTML with the tree's images inside it; one that is not there is described."""
+    """The HTML with the tree's images inside it; missing ones are described."""
     return images_replaced(escaped, lambda alt, sha256: _image(tree, alt, sha256))
 
 
@@ -287,7 +287,7 @@ def _image(tree: Tree, alt: str, sha256: str) -> str:
 
 
 def rendered(text: str) -> str:
-    """Markdown as HTML: no raw HTML, no images, and links that open only if somebody asks."""
+    """Markdown as HTML: no raw HTML, no images, and links that open only on request."""
     made = _MARKDOWN.render(text)
     for tag, lower in _LOWER.items():
         made = made.replace(tag, lower)

@@ -46,9 +46,9 @@ class Growing:
         self.ledger = Ledger(tree.pk)
         self.addressing = Addressing(tree, self.ledger)
         self.shift = 1
-        self.current = -1  # the number of the record at which the importer goes on
+        self.current = -1  # the number of the record that becomes the importer's position
         self.kinds: dict[str, str] = {}
-        # Ids are names, not secrets: system randomness for each costs a second per 100,000.
+        # Ids are not secrets, and system randomness costs a second per 100,000.
         self._dice = random.Random(secrets.randbits(128))  # noqa: S311
 
     def begin(self, beat: Beat) -> None:
@@ -79,7 +79,7 @@ class Growing:
             for row in rows:
                 keep_images(self.tree, row.text)
             self._sources(records, rows)
-            # From data at hand: PostgreSQL plans badly for a table that has only just grown, and
+            # From data in memory: PostgreSQL plans badly for a table that has only just grown, and
             # reading 1,000 of 100,000 back took 7 s (measured).
             facts = None if any(one.sources for one in records) else self._facts(rows)
             for body in event_bodies(self.tree, rows, facts):
@@ -89,7 +89,7 @@ class Growing:
             writer.flush(many=True)
 
     def _facts(self, rows: list[NodeRow]) -> Facts:
-        """What `facts_of` would read about nodes that were written just now."""
+        """The result of `facts_of` for nodes that were just written."""
         ledger = self.ledger
         base = ledger.row(0)
         facts = Facts()
@@ -130,11 +130,11 @@ class Growing:
         NodeSource.objects.bulk_create(made)
 
     def _row(self, record: Record) -> NodeRow:
-        """The next node, with its place and hash. An instance of the model for each would take as
-        long as all the rest (measured)."""
+        """The next node, with its place and hash. Instances of the model would take as long as
+        everything else (measured)."""
         ledger = self.ledger
         ordinal = ledger.count + 1
-        # What is below no record is below our root, except for the root itself.
+        # A record without a parent is placed below the root, except the root itself.
         above = record.parent + self.shift if record.parent >= 0 else int(ordinal > 1)
         edited = record.edited_from + self.shift if record.edited_from >= 0 else 0
         slot = ledger.slot(record.slot + self.shift) if record.slot >= 0 else ordinal
@@ -166,7 +166,7 @@ class Growing:
         return row
 
     def _rest(self, record: Record, author: str, edited: int) -> str | None:
-        """What most nodes leave empty."""
+        """The columns that most nodes leave empty."""
         found = Rest(
             record.form,
             None if record.blocks is None else json.dumps(record.blocks),
@@ -212,7 +212,7 @@ class Growing:
             "created_at": _at(record.at) or self.now,
             "place": None,
             "proof_author": row.more.proof_author if row.rest else "",
-            # Stored for every imported node, if only as {}: it marks the node as imported.
+            # Stored for every imported node, even as {}: it marks the node as imported.
             "imported": record.imported if record.number >= 0 else None,
             **{name: name in record.flags for name in _BITS},
             "summary": record.summary,
@@ -243,7 +243,7 @@ def _at(given: str) -> datetime | None:
     return datetime.fromisoformat(given).astimezone(UTC) if given else None
 
 
-# What follows the nodes: marks and links, and the moment when the tree becomes visible.
+# After the nodes: marks and links, and making the tree visible.
 
 
 BATCH = 1000
@@ -322,7 +322,7 @@ def add_links(growing: Growing, given: list[records.Link], beat: Beat) -> None:
 
 
 def kind_of(growing: Growing, name: str) -> str:
-    """Human or model: what the file says about the author with that name."""
+    """Human or model, as the file says about the author with that name."""
     return growing.kinds.get(name, "human")
 
 
@@ -331,8 +331,8 @@ def _made_at(given: str, growing: Growing) -> datetime:
 
 
 def show(growing: Growing, row: Import, beat: Beat, done: Callable[[], None]) -> None:
-    """Makes the tree visible, with the event `import.finished`, and puts the importer where the
-    other program was, if there is a text; `done` records it in the same transaction."""
+    """Makes the tree visible, with the event `import.finished`, and sets the importer's position
+    to that of the other program, if there is a text; `done` records it in the same transaction."""
     report = growing.report.body()
     tree = growing.tree
     with transaction.atomic():
@@ -345,7 +345,7 @@ def show(growing: Growing, row: Import, beat: Beat, done: Callable[[], None]) ->
         Tree.objects.filter(pk=tree.pk).update(erasing_at=None, touched_at=timezone.now())
         if growing.current >= 0:
             position = growing.ledger.row(growing.current + growing.shift)
-            # At an empty node there is nothing to read: the page opens at the first text.
+            # An empty node has nothing to read: the page opens at the first text instead.
             if Node.objects.filter(pk=position).exclude(text="").exists():
                 Workspace.objects.create(
                     participant=growing.authors.person, tree=tree, position_id=position

@@ -1,5 +1,5 @@
-"""The formats that are read, in the order in which they are tried; the files of an import, which
-are one file or those in a ZIP; and the trees in them."""
+"""The import formats, in the order in which they are tried; the files of an import, which are one
+file or those in a ZIP; and the trees in them."""
 
 import lzma
 import re
@@ -34,7 +34,7 @@ _UNREAD = (
     (b"Rar!", "The file is packed with RAR.", "unpack it, or pack it as a ZIP"),
     (b"SQLite format 3\0", "Databases are not read.", "export the trees in the other program"),
     *(
-        (start, "This is an image, and no tree.", "drop it on the field of a tree's text")
+        (start, "This is an image, not a tree.", "drop it on the text field of a tree")
         for start in (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF")
     ),
 )
@@ -199,8 +199,9 @@ class Upload:
         self.files.append((file, found))
 
     def _unpack(self, path: Path) -> None:
-        """Unpacks a ZIP, with bounded files and bytes, and takes what can be read. Texts are read
-        only where nothing else is: an archive often has a page or a note about itself."""
+        """Unpacks a ZIP, with bounded files and bytes, and takes the files that can be read. Texts
+        are only read if there is nothing else: an archive often has a page or a note about itself.
+        """
         self._folder.mkdir(exist_ok=True)
         refused: dict[str, list[str]] = {}
         errors: list[CommandError] = []
@@ -221,7 +222,7 @@ class Upload:
         self.left_out = [_left_out(names, why) for why, names in refused.items()]
         own = [one for one in self.files if one[1].name == "heddle"]
         if own:
-            # Our own ZIP has the same tree in other forms beside it.
+            # Heddle's own ZIP contains the same tree in other formats.
             self.left_out = []
             self.files = own
         others = [one for one in self.files if one[1].name != "text"]
@@ -240,7 +241,7 @@ class Upload:
                     raise unreadable(f"The ZIP has more than {MAX_FILES:,} files.", "split it")
                 names = {one.filename for one in infos}
                 is_own = names >= OWN
-                if is_own:  # what else is in it is for people
+                if is_own:  # the other files are for people
                     infos = [one for one in infos if _OF_OWN.match(one.filename)]
                 budget = [MAX_FILE]
                 for info in infos:

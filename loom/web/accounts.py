@@ -74,8 +74,8 @@ def _known(request: HttpRequest) -> User:
 @require_http_methods(["GET", "POST"])
 @anybody
 def by_link(request: HttpRequest, secret: str) -> HttpResponse:
-    """A one-time link: its button signs the user in and uses it up. Who has no name yet is asked
-    for one."""
+    """A one-time link: its button signs the user in and uses up the link. A user without a name is
+    asked for one."""
     link = people.find_signin_link(secret)
     if link is None:
         raise not_found("This sign-in link", "Ask for another one; each works once, for a day.")
@@ -93,7 +93,7 @@ def by_link(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def _name(user: User, name: str) -> None:
-    """Calls a user by a name, also in the groves that are theirs."""
+    """Renames a user, also in their groves."""
     people.show_as(user, name=name)
     for membership in user.memberships.filter(role="owner").select_related("grove"):
         actor = access.get_actor(user, membership.grove)
@@ -105,7 +105,7 @@ def _name(user: User, name: str) -> None:
 @require_http_methods(["GET", "POST"])
 @anybody
 def by_invitation(request: HttpRequest, secret: str) -> HttpResponse:
-    """An invitation: a new person chooses a name and password; a signed-in person just joins."""
+    """An invitation: a new person chooses a name and password; a signed-in person only confirms."""
     found = groves.find_invitation(secret)
     if found is None:
         raise not_found("This invitation", "It was used, revoked or is over; ask for a new one.")
@@ -174,7 +174,7 @@ LABELS = {
 
 
 def choices() -> dict[str, list[tuple[str, str]]]:
-    """The values of each choice with their words, in order."""
+    """The values of each preference with their labels, in order."""
     return {
         name: [(value, gettext(LABELS[_label(name, value)])) for value in values]
         for name, values in CHOICES.items()
@@ -182,7 +182,7 @@ def choices() -> dict[str, list[tuple[str, str]]]:
 
 
 def _label(name: str, value: str) -> str:
-    """The word for a value; "plain" means another thing of a paste than of nodes."""
+    """The label of a value; "plain" has a different meaning for pasting than for nodes."""
     return "plain text" if (name, value) == ("paste", "plain") else value
 
 
@@ -194,7 +194,7 @@ def look(request: PersonRequest) -> str:
 
 
 def writing(request: PersonRequest) -> str:
-    """What edits are saved as, the temperature, pasting, Markdown, and how much an error shows."""
+    """How edits are saved, the temperature, pasting, Markdown, and the details of errors."""
     given: dict[str, Any] = {
         "edits": word_of(request, "edits"),
         "temperature": number_of(request, "temperature"),
@@ -207,7 +207,7 @@ def writing(request: PersonRequest) -> str:
 
 
 def rebind(request: PersonRequest) -> str:
-    """Changes the keys; `reset` restores the defaults."""
+    """Changes keyboard shortcuts; `reset` restores the defaults."""
     if word_of(request, "reset"):
         people.prefer(request.user, {"keys": {}})
         return gettext("All keys are reset.")
@@ -317,13 +317,13 @@ def _make_grove(request: PersonRequest) -> str:
 
 @dataclass(frozen=True)
 class Action:
-    """A form: what it does, and the page it belongs to."""
+    """A form: its function, and the page it belongs to."""
 
     run: Callable[[PersonRequest], str]
     page: str = "/settings"
 
 
-_DEEDS = {
+_ACTIONS = {
     "profile": Action(_profile),
     "password": Action(_password),
     "grove": Action(_make_grove),
@@ -339,23 +339,23 @@ _DEEDS = {
 @sensitive_post_parameters("old", "new")
 @require_http_methods(["GET", "HEAD", "POST"])
 @person
-def change_settings(request: PersonRequest, deed: str) -> HttpResponse:
+def change_settings(request: PersonRequest, action: str) -> HttpResponse:
     """One page of the settings; a POST handles one of its forms and shows the page again."""
     if request.method != "POST":
-        return _shown(request, deed)
-    if deed == "key":
+        return _shown(request, action)
+    if action == "key":
         return _page_with_new_key(request)
-    if deed not in _DEEDS:
+    if action not in _ACTIONS:
         raise not_found("This form")
     try:
-        messages.success(request, _DEEDS[deed].run(request))
+        messages.success(request, _ACTIONS[action].run(request))
     except CommandError as refused:
         messages.error(request, f"{refused.message} {refused.hint}".strip())
-    return HttpResponseRedirect(_DEEDS[deed].page)
+    return HttpResponseRedirect(_ACTIONS[action].page)
 
 
 def _page_with_new_key(request: PersonRequest) -> HttpResponse:
-    """The page with a new key, shown only this once: it is never stored and not redirected to."""
+    """The page with a new key, shown only once: it is neither stored nor part of a redirect."""
     try:
         scope, days = word_of(request, "scope") or "owner", word_of(request, "days")
         key, secret = people.make_key(

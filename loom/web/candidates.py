@@ -35,14 +35,14 @@ _COMMAND = re.compile(r" {0,2}(→|->)")
 
 
 def quoted(text: str) -> str:
-    """A quoted string of the line's grammar."""
+    """The text as a quoted string in a command line."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
 
 def continue_args(request: PersonRequest) -> list[Continue]:
-    """What asks for continuations with the form's settings: one for all models that are to
-    write the same number. Raises Refused for a number that is none."""
+    """The arguments of `continue` from the form's settings: one set for all models that should
+    write the same number. Raises CommandError for an invalid number."""
     form = request.POST
     shared = {
         name: value for name in ("tokens", "temperature") if (value := form.get(name, "").strip())
@@ -61,7 +61,7 @@ def continue_args(request: PersonRequest) -> list[Continue]:
 @require_POST
 @person
 def run(request: PersonRequest, uid: str) -> HttpResponse:
-    """Runs what the form says, and leads back to where that leaves the reader."""
+    """Runs the command of the form, and redirects to the reader's new position."""
     actor, tree = access.get_tree(request.user, uid)
     text = text_of(request, "text")
     at = request.POST.get("at", "")
@@ -78,7 +78,7 @@ def run(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 def _asked(request: PersonRequest, text: str) -> list[str | Respond | Continue]:
-    """A line, or what the form's text and button mean."""
+    """The line of the form, or the one that its text and button stand for."""
     if _COMMAND.match(text):
         return [text]
     asked: list[str | Respond | Continue] = [Respond(content=text)] if text else []
@@ -95,7 +95,7 @@ def _run(actor: Actor, tree: Tree, one: str | Respond | Continue, at: str) -> An
     return execute(actor, tree, continue_, one, request=Request("", at=at))
 
 
-# What hangs below the position: the weave of continuations, finished and still coming.
+# The weave below the position: continuations, finished and running.
 
 
 MAX_CARDS = 60
@@ -104,13 +104,13 @@ MAX_CARD_TEXT = 700
 
 @dataclass(frozen=True)
 class Card:
-    """One continuation: a node, or a generation that is still coming (`generation` set)."""
+    """One continuation: a node, or a running generation (`generation` set)."""
 
     who: Who  # who wrote most of it
     text: str
     is_cut: bool
     others: tuple[Who, ...] = ()  # who wrote the rest
-    spans: SafeString | None = None  # the text by author, where there are several
+    spans: SafeString | None = None  # the text by author, if there are several
     key: int = 0
     id: str = ""
     generation: str = ""
@@ -121,24 +121,24 @@ class Card:
     note: str = ""
     failed: str = ""
     hint: str = ""  # what to do about it
-    again: str = ""  # the line that asks for a failed one again; "": that would not help
+    again: str = ""  # the line that retries a failed one; "": a retry would not help
     is_excluded: bool = False
-    asked_by: str = ""  # of one still coming
+    asked_by: str = ""  # for a running one
     before: int = 0  # candidates that begin before this one
     same: str = ""  # the whole text of a finished one
-    rest: str = ""  # of the second half of a split: the text that goes on whole, with all below it
-    alike: tuple["Card", ...] = ()  # others of the same text, folded into this one
+    rest: str = ""  # of the second half of a split: the undivided text
+    alike: tuple["Card", ...] = ()  # others with the same text, folded into this one
 
     @property
     def keys(self) -> str:
-        """The keys that take this card: its own and those of the folded ones."""
+        """The shortcut numbers that select this card: its own and those of the folded ones."""
         return " ".join(str(card.key) for card in (self, *self.alike))
 
 
 @dataclass(frozen=True)
 class Weave:
-    """The continuations of one node. `more` are those past the last card; `asked` the
-    models that the reader asked last on this path, `asked_here` whether here."""
+    """The continuations of one node. `more` are those after the last card; `asked` are the models
+    that the reader last asked on this path, `asked_here` whether that was here."""
 
     point: str
     cards: tuple[Card, ...]
@@ -150,7 +150,7 @@ class Weave:
 
     @property
     def count(self) -> int:
-        """How many candidates the cards are of."""
+        """The number of candidates behind the cards."""
         return sum(1 + len(card.alike) for card in self.cards)
 
     @property
@@ -160,12 +160,12 @@ class Weave:
 
     @property
     def more(self) -> int:
-        """How many finished ones are not drawn."""
+        """The number of finished ones that are not shown."""
         return max(0, self.total - MAX_CARDS)
 
 
 class Point(Protocol):
-    """The version below which something hangs: a Near or a Here."""
+    """The version that has the continuations: a Near or a Here."""
 
     @property
     def local_id(self) -> str: ...
@@ -175,8 +175,8 @@ class Point(Protocol):
 
 @dataclass(frozen=True)
 class Hanging:
-    """What hangs below a point: the rows shown of `total` text slots, how many texts hang below
-    each by slot, and the candidates there."""
+    """What is below a point: the shown rows out of `total` text slots, the number of texts below
+    each by slot, and the candidates."""
 
     point: Point
     rows: Sequence[NodeRow]
@@ -196,9 +196,8 @@ def woven(
     asked: dict[str, Asked] | None = None,
     asked_here: bool = False,
 ) -> Weave:
-    """The weave, in the order of siblings, with what is coming or was lost among them.
-
-    A candidate keeps its place, and so its key, when it ends before one asked for earlier.
+    """The weave, in the order of siblings, including running and failed ones. A candidate keeps
+    its place, and so its shortcut, when it ends before one that was asked for earlier.
     """
     begun, coming = hanging.begun, hanging.coming
     pieces = hanging.pieces
@@ -226,7 +225,7 @@ def woven(
 
 def cards_of(way: Way, chosen: Mapping[int, int]) -> list[int]:
     """The versions (row ids) below the end of a path that have a card: those that the reader
-    chose, by slot, else the newest."""
+    selected, by slot, else the newest."""
     slots = way.around.texts(way.path[-1].slot_id)[:MAX_CARDS]
     return [way.around.selected(slot, chosen.get(slot)).id for slot in slots]
 
@@ -238,9 +237,9 @@ def weave_of(
     pieces: Mapping[int, Pieces],
     cast: dict[str, Who],
 ) -> Weave:
-    """What hangs below the end of a path for the actor, from the rows that have a card and who
-    wrote their pieces: with what the actor asked for and did not get, and which models
-    they asked last on the path. One query."""
+    """The weave below the end of a path for the actor, from the rows that have a card and the
+    authors of their pieces; with the actor's failed candidates, and the models they last asked on
+    the path. One query."""
     end = way.here
     path = [spot.id for spot in way.path]
     versions = [one.id for one in way.around.versions[end.slot_id]]
@@ -261,8 +260,8 @@ def weave_of(
 
 
 def folded(cards: Sequence[Card]) -> tuple[Card, ...]:
-    """The cards with those of one text shown once: as the one that goes on, else the first.
-    All of them stay nodes, and keep their keys."""
+    """The cards, with those of the same text shown once: as the one that continues, else the
+    first. All of them stay nodes, and keep their shortcuts."""
     groups: dict[str, list[Card]] = {}
     for card in cards:
         if card.same:
@@ -315,8 +314,8 @@ def _lost(one: Candidate, cast: dict[str, Who]) -> Card:
 
 
 def again(one: Candidate | Generation, name: str, point: str = "") -> str:
-    """The line that asks the participant of that name for one more, with the same settings; below
-    the node `point`."""
+    """The line that asks the participant with that name for one more candidate with the same
+    settings, below the node `point`."""
     name = name.replace("\\", "\\\\").replace('"', '\\"')
     tokens = f" tokens:{one.tokens}" if one.tokens is not None else ""
     temperature = f" temperature:{one.temperature:g}" if one.temperature is not None else ""
@@ -339,7 +338,7 @@ def _stream(one: Candidate, cast: dict[str, Who]) -> Card:
 
 
 def agents_of(cast: dict[str, Who]) -> list[dict[str, Any]]:
-    """The models that may be asked, for the composer."""
+    """The models that can be asked, for the composer."""
     return [
         {
             "id": who.uid,

@@ -1,5 +1,5 @@
-"""How pages show participants (a name, initials and a colour each), tags, times and keys; and
-the template tags that draw them."""
+"""How pages show participants (a name, initials and a colour), tags, times and shortcuts; and the
+template tags for them."""
 
 import gettext as gettext_files
 import re
@@ -39,11 +39,10 @@ SHOWN_WORDS = (
 )
 
 
-# How pages show participants: a name, initials, and one colour each; tags have a colour where an
-# owner chose one.
+# Participants have a name, initials and a colour; tags have a colour if an owner chose one.
 
 
-COLOURS = 20  # of the style sheet: static/src/css/tokens.css
+COLOURS = 20  # colours in static/src/css/tokens.css
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class Who:
     model: str
     is_archived: bool
     is_agent: bool  # may be asked for a turn
-    is_toy: bool  # the embedded model, which is for trying things out
+    is_toy: bool  # the embedded model, which is only for trying things out
     budget: str
     length: int | None  # tokens of an answer at most, of those who write at all
     endpoint: Mapping[str, bool] = field(compare=False)  # what a test of it found
@@ -71,13 +70,13 @@ class Who:
 
     @property
     def samplers(self) -> str:
-        """Those that its endpoint takes, with blanks between."""
+        """The samplers that its endpoint supports, separated by blanks."""
         taken = samplers_of(self.model, self.endpoint) if self.kind == "model" else ()
         return " ".join(sorted(taken))
 
 
 def _initials(participant: Participant) -> Iterator[str]:
-    """Those that it can have, the best first: a person one letter, a model two."""
+    """Possible initials, best first: one letter for a person, two for a model."""
     words = re.findall(r"[^\W_]+", participant.name) or [participant.name.strip() or "?"]
     first = words[0][0].upper()
     yield first if participant.kind == "human" else words[0][:2].capitalize()
@@ -87,17 +86,16 @@ def _initials(participant: Participant) -> Iterator[str]:
 
 
 def cast_of(actor: Actor) -> dict[str, Who]:
-    """All participants of the grove by uid, archived ones too, in order of creation.
-
-    The colour follows from the position in that order, so it never changes.
+    """All participants of the grove by uid, including archived ones, in order of creation. The
+    colour follows from this order, so it never changes.
     """
     everybody = Participant.objects.filter(grove=actor.grove).order_by("id")
     return cast_from(everybody, me=actor.participant.pk)
 
 
 def cast_from(everybody: Iterable[Participant], *, me: int = 0) -> dict[str, Who]:
-    """The participants of a grove, given in order of coming; `me` is the row id of who looks,
-    0 for nobody in particular. Who came first keeps the initials that others would have too."""
+    """The participants of a grove, given in order of creation; `me` is the row id of the reader, 0
+    for nobody. Earlier participants keep initials that later ones would share."""
     taken = set[str]()
     found: dict[str, str] = {}
     everybody = list(everybody)
@@ -194,7 +192,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class KeyShown:
-    """One action: its description, its current key and its default key."""
+    """One action: its description, its current shortcut and its default."""
 
     id: str
     words: str
@@ -217,7 +215,7 @@ def _words(name: str) -> str:
 
 
 def key_groups_for(user: User) -> list[GroupShown]:
-    """Every action under its heading, with the person's own keys."""
+    """Every action under its heading, with the person's own shortcuts."""
     combos = options.bound_keys(options.keys_of(user.preferences))
     return [
         GroupShown(
@@ -262,7 +260,7 @@ def keys_for_scripts(user: User, mode: str) -> list[dict[str, Any]]:
     ]
 
 
-# Template tags for the reader's own keys.
+# Template tags.
 
 
 register = Library()
@@ -270,13 +268,13 @@ register = Library()
 
 @register.filter
 def moment(at: datetime) -> SafeString:
-    """An instant, which the page's scripts write in the reader's language and time zone."""
+    """A time, which the page's scripts format in the reader's language and time zone."""
     return format_html('<time datetime="{}" data-full>{} UTC</time>', *_both(at, "Y-m-d H:i"))
 
 
 @register.filter
 def day(at: datetime) -> SafeString:
-    """The same without the hour."""
+    """The same without the time of day."""
     return format_html('<time datetime="{}" data-day>{}</time>', *_both(at, "Y-m-d"))
 
 
@@ -292,7 +290,7 @@ _DRAWN = {
 
 
 def caps_of(combo: str) -> list[str]:
-    """The combo as the caps of a keyboard; a script replaces Ctrl by ⌘ on a Mac."""
+    """The shortcut as key caps; a script replaces Ctrl with ⌘ on a Mac."""
     *held, key = combo.split("+") if combo != "+" else ["+"]
     shown = key.upper() if held and len(key) == 1 else key
     return [_DRAWN.get(cap, cap) for cap in (*held, shown)] if combo else []
@@ -300,7 +298,7 @@ def caps_of(combo: str) -> list[str]:
 
 @register.simple_tag(takes_context=True)
 def key(context: dict[str, Any], action: str) -> SafeString:
-    """The reader's key for an action, as `<kbd>`; empty if it has none."""
+    """The reader's shortcut for an action, as `<kbd>`; empty if it has none."""
     user = context["request"].user
     own = options.keys_of(user.preferences) if isinstance(user, User) else {}
     return combo(options.bound_keys(own)[action])
@@ -323,7 +321,7 @@ def script_words() -> SafeString:
 
 @register.simple_tag
 def combo(combo: str) -> SafeString:
-    """A combo as `<kbd>`s."""
+    """A shortcut as `<kbd>`s."""
     caps = [(" data-mod" if cap in ("Ctrl", "Alt") else "", cap) for cap in caps_of(combo)]
     drawn = format_html_join(" ", "<kbd{}>{}</kbd>", caps)
     return format_html("{}", drawn)
@@ -337,9 +335,7 @@ COUNTED = 200
 
 def script_catalogue() -> dict[str, Any]:
     """The translations by text; plural texts as lists, and under "" which form each of 0 to 199
-    takes.
-
-    Empty for English, whose texts the scripts contain.
+    uses. Empty for English, whose texts are in the scripts.
     """
     language = get_language() or "en"
     return {} if language == "en" else _catalogue(to_locale(language), tuple(settings.LOCALE_PATHS))

@@ -38,8 +38,8 @@ from loom.web.requests import PersonRequest, person, text_of, word_of
 
 MOST_LISTED = 300
 MOST_FILES = 50
-MOST_EMBEDDED = 100  # in one page; further ones are links
-EMBEDDED = 4000  # characters of an embedded text that are drawn
+MOST_EMBEDDED = 100  # embeds shown in one page; further ones are links
+EMBEDDED = 4000  # characters of an embedded text that are shown
 MOST_REVISIONS = 100
 
 
@@ -60,7 +60,7 @@ class Row:
 @person
 def documents_page(request: PersonRequest, uid: str) -> HttpResponse:
     """The documents of a grove, or with `?tree=` those linked to a tree; a POST makes one, or one
-    for each Markdown file that was sent."""
+    for each uploaded Markdown file."""
     actor, _ = access.get_grove(request.user, uid)
     tree = _tree_of(request, request.GET.get("tree", ""), actor)
     if request.method == "POST":
@@ -105,7 +105,7 @@ def _made(request: PersonRequest, actor: Actor) -> HttpResponse:
 
 
 def _imported(actor: Actor, file: Any) -> Document:
-    """A document made of a Markdown file, with the file's name as its title."""
+    """A document from a Markdown file, with the name of the file as its title."""
     if file.size > rules.MAX_BYTES:
         raise CommandError(
             "LIMIT_EXCEEDED", f"{file.name} has more than 4 MiB.", hint="Split it.", status=413
@@ -131,7 +131,7 @@ def _imported(actor: Actor, file: Any) -> Document:
 @require_GET
 @person
 def document_page(request: PersonRequest, uid: str) -> HttpResponse:
-    """A document: its editor, and how it reads."""
+    """A document: its editor, and its rendered text."""
     actor, document = access.get_document(request.user, uid)
     cast = cast_of(actor)
     text = queries.current(document)
@@ -154,7 +154,7 @@ def document_page(request: PersonRequest, uid: str) -> HttpResponse:
 
 @dataclass(frozen=True)
 class Suggested:
-    """A suggestion that nobody has decided, with the pieces in which it differs from the text."""
+    """An undecided suggestion, with the pieces in which it differs from the text."""
 
     id: str
     tree: str
@@ -184,7 +184,7 @@ def _others(actor: Actor, document: Document) -> list[Tree]:
 @require_GET
 @person
 def drawn_page(request: PersonRequest, uid: str) -> HttpResponse:
-    """The document as it reads, without the page around it."""
+    """The rendered document, without the page around it."""
     actor, document = access.get_document(request.user, uid)
     return HttpResponse(drawn(actor, document, queries.current(document)))
 
@@ -193,7 +193,7 @@ def drawn_page(request: PersonRequest, uid: str) -> HttpResponse:
 @require_GET
 @person
 def embedded(request: PersonRequest, uid: str) -> HttpResponse:
-    """What `?ref=` of an embed shows to who looks."""
+    """The content of the embed `?ref=` for the reader."""
     actor, document = access.get_document(request.user, uid)
     ref = request.GET.get("ref", "")[:300]
     return HttpResponse(_card(embeds(actor, document, [ref])[ref]))
@@ -212,11 +212,11 @@ def download(request: PersonRequest, uid: str) -> HttpResponse:
 
 @require_POST
 @person
-def change(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
+def change(request: PersonRequest, uid: str, action: str) -> HttpResponse:
     """Renames a document, restores a revision, or links it to a tree."""
     actor, document = access.get_document(request.user, uid, role="writer")
     try:
-        _DEEDS[deed](request, actor, document)
+        _ACTIONS[action](request, actor, document)
         messages.success(request, gettext("Saved."))
     except KeyError:
         messages.error(request, gettext("That did not work"))
@@ -270,7 +270,7 @@ def _reject(request: PersonRequest, actor: Actor, document: Document) -> None:
     _decide(request, actor, "reject")
 
 
-_DEEDS: dict[str, Callable[[PersonRequest, Actor, Document], None]] = {
+_ACTIONS: dict[str, Callable[[PersonRequest, Actor, Document], None]] = {
     "rename": _rename,
     "restore": _restore,
     "link": _link,
@@ -286,7 +286,7 @@ _DEEDS: dict[str, Callable[[PersonRequest, Actor, Document], None]] = {
 
 @dataclass(frozen=True)
 class RevisionShown:
-    """One revision of the list: who wrote it, and when."""
+    """One revision in the list: its author and time."""
 
     number: int
     words: int
@@ -326,7 +326,7 @@ AROUND = 240  # characters that are kept on each side of a difference
 
 
 def _near(piece: queries.Piece, at: int, many: int) -> str:
-    """A piece of the difference; of a long one that is the same only the ends."""
+    """A piece of the difference; if it is long and unchanged, only its ends."""
     text = piece.text
     if piece.kind != "same" or len(text) <= AROUND * 3:
         return text
@@ -335,12 +335,12 @@ def _near(piece: queries.Piece, at: int, many: int) -> str:
     return f"{head} … {tail}" if head or tail else text[:AROUND] + " …"
 
 
-# How a document reads: Markdown, and what it embeds in its place.
+# Rendering a document: Markdown, with embeds in place.
 
 
 @dataclass(frozen=True)
 class Embed:
-    """What an embed shows: a node with its text, or a tree; neither where it may not be seen."""
+    """The content of an embed: a node with its text, or a tree; neither if it may not be seen."""
 
     ref: str
     node: Node | None = None
@@ -350,8 +350,8 @@ class Embed:
 
 
 def drawn(actor: Actor, document: Document, text: str) -> SafeString:
-    """The text as HTML, without its front matter; embeds are drawn as far as the actor may see
-    them, at the current version."""
+    """The text as HTML, without its front matter; embeds show the current version, if the actor
+    may see it."""
     found: dict[str, str] = {}
     mark = secrets.token_hex(8)
     kept: list[str] = []
@@ -375,7 +375,7 @@ def drawn(actor: Actor, document: Document, text: str) -> SafeString:
 
 
 def _marked(line: str, mark: str, found: dict[str, str]) -> str:
-    """The line with a word in place of each embed. One alone on its line is a block."""
+    """The line with a placeholder for each embed. One that is alone on its line is a block."""
     pieces = rules.split_at_embeds(line)
     for at in range(1, len(pieces), 2):
         token = f"embed{mark}x{len(found)}"
@@ -386,8 +386,8 @@ def _marked(line: str, mark: str, found: dict[str, str]) -> str:
 
 
 def embeds(actor: Actor, document: Document, written: Sequence[str]) -> dict[str, Embed]:
-    """What is embedded, for who looks, by how it is written: of a node the current version.
-    Nothing where it is not there, hidden, or may not be seen. At most eight queries."""
+    """The content of the embeds for the actor, by how they are written: for a node its current
+    version. Nothing if it does not exist, is hidden, or may not be seen. At most eight queries."""
     ends = queries.embedded(actor, document, written)
     nodes = _current({key for key in ends.values() if isinstance(key, int)})
     shown = {one: Embed(one) for one in written}
@@ -400,8 +400,8 @@ def embeds(actor: Actor, document: Document, written: Sequence[str]) -> dict[str
 
 
 def _current(keys: set[int]) -> dict[int, tuple[Node, Node]]:
-    """Nodes by row id, each with the newest version of its slot that is not pruned; those that
-    are hidden are left out. Five queries."""
+    """Nodes by row id, each with the newest version of its slot that is not pruned, without hidden
+    ones. Five queries."""
     nodes = lookup.rows().select_related("tree").in_bulk(list(keys))
     slots = {one.slot_id: one.tree_id for one in nodes.values()}
     newest = lookup.selected_versions(slots.keys() - places.hidden_among(slots), None)

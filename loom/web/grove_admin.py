@@ -30,7 +30,7 @@ from loom.web.groves import frame
 from loom.web.requests import PersonRequest, number_of, person, text_of, whole_of, word_of
 
 MAX_TAGS = 60
-# Numbers that have no field of their own in the form; an empty one is the default.
+# Numbers without a field in the form; an empty value means the default.
 NUMBERS = [
     one
     for one in SETTINGS.values()
@@ -59,7 +59,7 @@ def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
 def _settings(
     request: PersonRequest, actor: Actor, refused: CommandError | None = None
 ) -> HttpResponse:
-    """The page; with why the service that searches the web was `refused`, and what was typed."""
+    """The page; with the reason if the web search service was `refused`, and what was entered."""
     grove = actor.grove
     chosen = grove.settings.get("tag_colours", {})
     context = {
@@ -81,8 +81,7 @@ def _settings(
 
 
 def _search_service(request: PersonRequest, actor: Actor, *, is_typed: bool) -> dict[str, Any]:
-    """What the form of the service that searches the web shows, that was typed or is stored; its
-    key is never shown."""
+    """The values of the web search form, as entered or as stored; its key is never shown."""
     found = SearchService.objects.filter(grove=actor.grove).first()
     kind = search_service(found.kind) if found else None
     shown: dict[str, Any] = {"allow_private": False}
@@ -102,11 +101,11 @@ def _search_service(request: PersonRequest, actor: Actor, *, is_typed: bool) -> 
 
 
 def _set_search_service(request: PersonRequest, actor: Actor) -> HttpResponse:
-    """Sets or removes the service that searches the web, and shows the settings again."""
+    """Sets or removes the web search service, and shows the settings again."""
     try:
         if request.POST.get("remove"):
             web_search.remove_service(actor)
-            messages.success(request, gettext("Searches of the web are off."))
+            messages.success(request, gettext("Web search is off."))
         else:
             given = web_search.NewService(
                 kind=word_of(request, "kind"),
@@ -123,7 +122,8 @@ def _set_search_service(request: PersonRequest, actor: Actor) -> HttpResponse:
 
 
 def _search_address(request: PersonRequest, grove: Grove) -> str:
-    """The address that the form gives. That of the service before is none of another kind's."""
+    """The address in the form, unless it is that of the previous service and the kind has
+    changed."""
     given, kind = word_of(request, "base_url"), word_of(request, "kind")
     before = SearchService.objects.filter(grove=grove).exclude(kind=kind).first()
     return "" if before is not None and given == before.base_url else given
@@ -137,7 +137,7 @@ def _tags(grove: Grove) -> list[str]:
 
 
 def _given(request: PersonRequest) -> dict[str, Any]:
-    """The settings that the form sent."""
+    """The settings sent by the form."""
     names = request.POST.getlist("tag")
     chosen = request.POST.getlist("colour")
     colours = {tag: colour for tag, colour in zip(names, chosen, strict=False) if colour}
@@ -235,7 +235,7 @@ def _revoke(request: PersonRequest, actor: Actor) -> str:
     return gettext("The invitation has been revoked.")
 
 
-_DEEDS: dict[str, Callable[[PersonRequest, Actor], str]] = {
+_ACTIONS: dict[str, Callable[[PersonRequest, Actor], str]] = {
     "role": _role,
     "remove": _remove,
     "revoke": _revoke,
@@ -245,12 +245,12 @@ _DEEDS: dict[str, Callable[[PersonRequest, Actor], str]] = {
 @never_cache
 @require_POST
 @person
-def change_members(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
+def change_members(request: PersonRequest, uid: str, action: str) -> HttpResponse:
     """Handles one of the forms of the page, and shows the page again."""
     actor, grove = access.get_grove(request.user, uid, role="owner")
-    if deed == "invite":
+    if action == "invite":
         return _invite(request, actor)
-    run = _DEEDS.get(deed)
+    run = _ACTIONS.get(action)
     if run is None:
         raise CommandError("NOT_FOUND", "This form does not exist.", hint="Reload the page.")
     try:

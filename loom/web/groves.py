@@ -1,4 +1,4 @@
-"""A grove's page: its trees and the form for a new one; and search: over a grove, in a tree, and
+"""A grove's page: its trees and the form for a new one; and search: in a grove, in a tree, and in
 the palette.
 """
 
@@ -96,11 +96,11 @@ def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
 
 
 def _openings(trees: Sequence[Tree]) -> dict[int, str]:
-    """How the first text of each tree begins in its newest version, by the tree's key."""
+    """The beginning of the first text of each tree in its newest version, by the tree's key."""
     slots = [(tree.pk << ORDINAL_BITS) + 2 for tree in trees]
     seen = Node.objects.filter(slot__in=slots, version_pruned=False, slot__pruned=False)
     newest = seen.order_by().values("slot").annotate(newest=Max("id")).values("newest")
-    begun = Left("text", 2 * WORDS + 1200)  # as much as `beginning` reads
+    begun = Left("text", 2 * WORDS + 1200)  # as many characters as `beginning` reads
     return dict(Node.objects.filter(pk__in=newest).values_list("tree_id", begun))
 
 
@@ -148,7 +148,7 @@ def grove_page(request: PersonRequest, uid: str) -> HttpResponse:
 @require_GET
 @person
 def rows(request: PersonRequest, uid: str) -> HttpResponse:
-    """The rows of this part of the list as they are now: also who has the trees open."""
+    """The current rows of this part of the list, including who has the trees open."""
     actor, _ = access.get_grove(request.user, uid)
     listed = _listed(request, actor)
     trees = list(listed.trees[listed.offset : listed.offset + PAGE])
@@ -167,7 +167,7 @@ class Listed:
 
 
 def _listed(request: PersonRequest, actor: Actor) -> Listed:
-    """The part that the address asks for: `?archived=1`, `?tag=`, `?offset=`."""
+    """The part that the address requests: `?archived=1`, `?tag=`, `?offset=`."""
     archived = request.GET.get("archived") == "1"
     tag = request.GET.get("tag", "").strip().removeprefix("#").replace("\0", "")
     asked = request.GET.get("offset", "")
@@ -206,7 +206,7 @@ def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
 
 
 def frame(request: PersonRequest, actor: Actor, current: str) -> dict[str, object]:
-    """What every page of a grove shows around its own content."""
+    """The parts of every page of a grove around its own content."""
     return {
         "grove": actor.grove,
         "groves": list(visible_groves(request.user)),
@@ -263,7 +263,7 @@ def _only(request: PersonRequest) -> Filters:
 @require_POST
 @person
 def save_search(request: PersonRequest, uid: str) -> HttpResponse:
-    """Keeps the search that the page shows under a name; or removes a kept one."""
+    """Saves the search on the page under a name; or removes a saved one."""
     actor, grove = access.get_grove(request.user, uid)
     given = {name: value for name in saved.SEARCH if (value := text_of(request, name))}
     try:
@@ -323,8 +323,8 @@ OWN_PAGES = (
 @require_GET
 @person
 def search(request: PersonRequest, uid: str) -> HttpResponse:
-    """`{hits: [{id, text, by, colour}], lit: [id], total}`: what matches `?q=`: the best
-    20, best first, and at most 5,000 for the map to light."""
+    """`{hits: [{id, text, by, colour}], lit: [id], total}`: the matches of `?q=`: the best 20,
+    best first, and at most 5,000 for the map to highlight."""
     actor, tree = access.get_tree(request.user, uid)
     query = request.GET.get("q", "")
     if not query.strip():
@@ -357,8 +357,8 @@ def around(hit: Hit) -> str:
 @require_GET
 @person
 def excerpts(request: PersonRequest, uid: str) -> HttpResponse:
-    """`{id: summary, else first words}` of the nodes `?ids=a,b`, at most 100; `by` has who wrote
-    most of those that were edited or split, as `{id: participant}`."""
+    """`{id: summary, else first words}` of the nodes `?ids=a,b`, at most 100; `by` has the main
+    author of those that were edited or split, as `{id: participant}`."""
     _, tree = access.get_tree(request.user, uid)
     ids = [
         one for one in request.GET.get("ids", "").split(",")[:MAX_EXCERPTS] if looks_like_id(one)

@@ -34,7 +34,7 @@ from loom.web.requests import PersonRequest, abilities, known_node, person
 
 @dataclass(frozen=True)
 class Sentence:
-    """One event in words. `node` is the local id it leads to; empty: none."""
+    """One event in words. `node` is the local id that it links to; empty: none."""
 
     seq: int
     by: str
@@ -113,7 +113,7 @@ _WORDS: dict[str, Callable[[dict[str, Any]], Words]] = {
 
 
 def sentence_of(event: Event, cast: dict[str, Who]) -> Sentence | None:
-    """The event as a sentence; None for those that say nothing to a reader."""
+    """The event as a sentence; None for events without interest for readers."""
     words_of = _WORDS.get(event.kind)
     if words_of is None:
         return None
@@ -130,7 +130,7 @@ def sentence_of(event: Event, cast: dict[str, Who]) -> Sentence | None:
     )
 
 
-# What others did in a tree since the reader looked at it last.
+# What others did in a tree since the reader last looked at it.
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,8 @@ class Doing:
 
 @dataclass(frozen=True)
 class NewsShown:
-    """What others did since the reader was here: who did it, and the last of it in sentences."""
+    """What others did since the reader's last visit: who did it, and the last events as
+    sentences."""
 
     age: str
     people: tuple[Doing, ...]
@@ -155,7 +156,7 @@ class NewsShown:
 def news_shown(
     actor: Actor, tree: Tree, workspace: Workspace | None, cast: dict[str, Who]
 ) -> NewsShown | None:
-    """What others did since the reader was here; None where that is nothing."""
+    """What others did since the reader's last visit; None if there is nothing."""
     found = event_log.news_of(actor, tree, workspace)
     if found is None:
         return None
@@ -190,7 +191,7 @@ def _counted(kind: str, many: int) -> str:
 @require_POST
 @person
 def seen(request: PersonRequest, uid: str) -> HttpResponse:
-    """Keeps up to which event the reader has looked: `{seq}`."""
+    """Stores up to which event the reader has looked: `{seq}`."""
     actor, tree = access.get_tree(request.user, uid)
     try:
         seq = json.loads(request.body or b"{}").get("seq")
@@ -205,7 +206,7 @@ def seen(request: PersonRequest, uid: str) -> HttpResponse:
 @require_GET
 @person
 def mentions(request: PersonRequest) -> HttpResponse:
-    """Where the reader was named in annotations, the newest first."""
+    """The annotations that mention the reader, newest first."""
     found = event_log.newest_mentions(request.user, most=MAX_MENTIONS)
     unseen = sum(one.seen_at is None for one in found)
     return render(request, "pages/mentions.html", {"mentions": found, "unseen": unseen})
@@ -214,12 +215,12 @@ def mentions(request: PersonRequest) -> HttpResponse:
 @require_GET
 @person
 def unseen_mentions(request: PersonRequest) -> HttpResponse:
-    """How often the reader was named in trees that they have not looked at since."""
+    """The number of mentions of the reader in trees that they have not looked at since."""
     many = event_log.mentions_of(request.user, unseen=True).count()
     return render(request, "parts/mentions.html", {"unseen": many, "is_drawn": True})
 
 
-# What was done in a tree, who did it, and what of it the reader may undo from here.
+# What was done in a tree, by whom, and what the reader may undo here.
 
 
 MAX_HISTORY = 40
@@ -232,8 +233,8 @@ MAX_EXCERPT = 60
 
 @dataclass(frozen=True)
 class Action:
-    """A step, or a whole turn, and the line that takes it back; empty: it is undone. `line` is
-    the exact line, where `words` are plainer than it."""
+    """A step, or a whole turn, and the line that undoes it; empty: it is already undone. `line` is
+    the exact line, if `words` are plainer than it."""
 
     who: Who
     words: str
@@ -267,12 +268,12 @@ PLAIN_WORDS = {
 }
 
 
-# The text of a canonical line: the first that is quoted, or the block below it.
+# The text of a canonical line: the first quoted one, or the block below it.
 _TEXT = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*+)"|\n(?P<block>.*)', re.DOTALL)
 
 
 def _plain(step: Step) -> tuple[str, str]:
-    """What a step did in plain words, and the beginning of its text; the line, where there are
+    """What a step did in plain words, and the beginning of its text; the line itself if there are
     no plainer words."""
     line = step.canonical.removeprefix("→").strip()
     verb = line.split(maxsplit=1)[0] if line else ""
@@ -289,15 +290,15 @@ def _plain(step: Step) -> tuple[str, str]:
 @require_GET
 @person
 def history(request: PersonRequest, uid: str) -> HttpResponse:
-    """What the reader did here, and where he may undo it what others and turns did; and what
-    everybody's changes were."""
+    """What the reader did here, what others and turns did that the reader may undo, and
+    everybody's changes."""
     actor, tree = access.get_tree(request.user, uid)
     cast = cast_of(actor)
     rows = Event.objects.filter(stream=streams.stream_id(f"tree:{tree.uid}")).order_by("-seq")
     events = list(rows[:MAX_HISTORY])
     me = actor.participant.uid
     context = {
-        "steps": _deeds(_steps(tree).filter(workspace__participant__uid=me), cast),
+        "steps": _actions(_steps(tree).filter(workspace__participant__uid=me), cast),
         "others": _others(actor, tree, cast),
         "turns": _turns(actor, tree, cast),
         "events": [one for event in events if (one := sentence_of(event, cast)) is not None],
@@ -309,13 +310,13 @@ def history(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 def _steps(tree: Tree) -> QuerySet[Step]:
-    """The steps that changed this tree, those of turns left out, newest first."""
+    """The steps that changed this tree, without those of turns, newest first."""
     rows = Step.objects.filter(stream=f"tree:{tree.uid}", outcome="ok", inverse__isnull=False)
     rows = rows.filter(undoes__isnull=True, turn_uid="")
     return rows.select_related("actor").order_by("-id")
 
 
-def _deeds(rows: QuerySet[Step], cast: dict[str, Who]) -> list[Action]:
+def _actions(rows: QuerySet[Step], cast: dict[str, Who]) -> list[Action]:
     plain = ((step, *_plain(step)) for step in rows[:MAX_HISTORY])
     return [
         Action(
@@ -335,14 +336,14 @@ def _line(step: Step, who: Who) -> str:
 
 
 def _others(actor: Actor, tree: Tree, cast: dict[str, Who]) -> list[Action]:
-    """What others did: an owner may undo it."""
+    """What others did; owners may undo it."""
     if not actor.is_owner:
         return []
-    return _deeds(_steps(tree).exclude(workspace__participant=actor.participant), cast)
+    return _actions(_steps(tree).exclude(workspace__participant=actor.participant), cast)
 
 
 def _turns(actor: Actor, tree: Tree, cast: dict[str, Who]) -> list[Action]:
-    """The turns that have ended and whose undoing is the reader's: inviter or owner."""
+    """The ended turns that the reader may undo, as their inviter or an owner."""
     rows = turns().filter(tree=tree).exclude(status__in=OPEN_TURN).order_by("-id")
     if not actor.is_owner:
         rows = rows.filter(invoked_by=actor.participant)
@@ -360,19 +361,19 @@ def _turns(actor: Actor, tree: Tree, cast: dict[str, Who]) -> list[Action]:
 
 
 def _left(ended: Sequence[Turn]) -> set[str]:
-    """The turns of which something is left to undo."""
+    """The turns with something left to undo."""
     steps = Step.objects.filter(turn_uid__in=[turn.uid for turn in ended], outcome="ok")
     steps = steps.filter(inverse__isnull=False, undoes__isnull=True, is_undone=False)
     nodes = {turn.uid for turn in ended if turn.node is not None and not turn.node.slot.pruned}
     return nodes | set(steps.values_list("turn_uid", flat=True))
 
 
-# The time slider: what happened at a seq, and the path as it was then.
+# The time slider: the event at a seq, and the path at that time.
 
 
 @dataclass(frozen=True)
 class TextShown:
-    """A text as it was: no tools, since nothing is done in the past."""
+    """A text as it was; without tools, because the past cannot be changed."""
 
     id: str
     who: Who
@@ -385,9 +386,8 @@ class TextShown:
 @require_GET
 @person
 def moment(request: PersonRequest, uid: str) -> HttpResponse:
-    """`{seq, head, at, by, words, node, last, flags: [[node, flag, value]]}` of `?seq=`.
-
-    `last` is the newest node there was; `flags` those that were otherwise than now.
+    """`{seq, head, at, by, words, node, last, flags: [[node, flag, value]]}` at `?seq=`. `last` is
+    the newest node at that time; `flags` are those that were different from now.
     """
     actor, tree = access.get_tree(request.user, uid)
     at = event_log.moment(actor, tree, _seq(request))
@@ -409,7 +409,7 @@ def moment(request: PersonRequest, uid: str) -> HttpResponse:
 @require_GET
 @person
 def path(request: PersonRequest, uid: str) -> HttpResponse:
-    """The path to `?node=` as it was at `?seq=`, read only."""
+    """The path to `?node=` as it was at `?seq=`, read-only."""
     actor, tree = access.get_tree(request.user, uid)
     node = known_node(tree, request.GET.get("node", ""))
     if node is None:

@@ -1,8 +1,9 @@
-"""What events change on the page of a tree, read and drawn once for everybody who looks at it; and
-the text of a buffer, as its editor fetches it.
+"""The parts of a tree's page that events change, read and rendered once for everybody who has it
+open; and the text of a buffer, as its editor fetches it.
 
-Sockets send it to the pages that asked for it (docs/sockets.md); each page puts in what is its
-reader's own. Only what every member may see is drawn: what leads to other groves is a mark.
+Sockets send the parts to the pages that asked for them (docs/sockets.md); each page adds what is
+specific to its reader. Only what every member may see is rendered: links to other groves are
+placeholders.
 """
 
 import gzip
@@ -35,7 +36,7 @@ from loom.web.node_parts import Found, drawn_from, drawn_of, found_for
 from loom.web.requests import PersonRequest, known_node, person, place_at
 from loom.web.turns import drawable
 
-MOST_NODES = 6  # drawn at once: 7 kB each. Pages count siblings, and fetch others they show
+MOST_NODES = 6  # rendered at once, 7 kB each. Pages count siblings, and fetch others that they show
 MOST_POINTS = 4
 BESIDE = 3  # the rank of siblings
 
@@ -88,13 +89,13 @@ def parts_for(
     generations: Names = (),
     turns: Names = (),
 ) -> dict[str, Parts]:
-    """For each language what changed: `{nodes, changed, beside, weaves, turns}`: elements by local
-    id, the ids of nodes that were not drawn, and of those whose place among their siblings alone
-    changed, what hangs below a node by its id, and turns by theirs ("": not for everybody). Empty
-    where it is too much.
+    """For each language the changed parts: `{nodes, changed, beside, weaves, turns}`: elements by
+    local id, the ids of nodes that were not rendered, and of those whose place among their
+    siblings alone changed, weaves by the id of the node above, and turns by their ids ("": not for
+    everybody). Empty if it is too much.
 
-    The names are those of `Changed`. At most six queries, in however many languages, and those of
-    `turns.drawable` where there are turns."""
+    The parameters are named as in `Changed`. At most six queries, in any number of languages, and
+    those of `turns.drawable` if there are turns."""
     named = _Named(tree_uid, near=near, only=only, points=points, generations=generations)
     if len(named.points) > MOST_POINTS:
         return {}
@@ -118,7 +119,7 @@ def parts_for(
 
 @lru_cache(maxsize=1024)
 def _lasting(tree_uid: str) -> tuple[int, str, int, datetime]:
-    """Row id, mode, grove and creation of a tree, which never change."""
+    """Row id, mode, grove and creation time of a tree, which never change."""
     found = Tree.objects.values_list("pk", "mode", "grove_id", "created_at")
     row: tuple[int, str, int, datetime] = found.get(uid=tree_uid)
     return row
@@ -126,7 +127,8 @@ def _lasting(tree_uid: str) -> tuple[int, str, int, datetime]:
 
 @dataclass
 class _Named:
-    """Which nodes and weaves the names mean. Two queries, three for a tree never seen before."""
+    """The nodes and weaves that the names refer to. Two queries, three for a tree seen for the
+    first time."""
 
     tree_uid: str
     near: Names
@@ -163,7 +165,7 @@ class _Named:
 
 
 def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[Hanging]]:
-    """What the nodes and weaves are drawn from. Three queries for nodes, one for weaves."""
+    """The data of the nodes and weaves. Three queries for nodes, one for weaves."""
     around = Around({*(spot.slot_id for spot in named.spots), *named.points})
     shown = {slot: around.texts(slot)[:MAX_CARDS] for slot in named.points}
     cards = [around.newest(one).id for slots in shown.values() for one in slots]
@@ -193,7 +195,7 @@ def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[Hanging]]:
 
 
 def _weave(tree: Tree, hanging: Hanging, cast: dict[str, Who]) -> str:
-    # Buttons that not every reader has are drawn; each page shows those that are its reader's.
+    # All buttons are rendered; each page shows those that its reader may use.
     can = {"write": True, "continue": True}
     weave = woven(hanging, cast, asked_here=True)
     return render_to_string("parts/weave.html", {"weave": weave, "tree": tree, "can": can})
@@ -202,7 +204,7 @@ def _weave(tree: Tree, hanging: Hanging, cast: dict[str, Who]) -> str:
 @require_GET
 @person
 def one_node(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
-    """One node of the path, drawn for everybody: for pages that a socket did not send it to."""
+    """One node of the path, rendered for everybody: for pages that did not get it from a socket."""
     actor, tree = access.get_tree(request.user, uid)
     node = known_node(tree, local_id)
     if node is None:
@@ -211,11 +213,11 @@ def one_node(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     return HttpResponse(drawn[0].element())
 
 
-# The text of a buffer tree for the editor: node by node, and whose each character is.
+# The text of a buffer tree for the editor: by node, with the author of each character.
 
 MAX_IDS = 200
-SMALL = 100_000  # bytes that are sent as they are
-LEVEL = 1  # a longer text must not wait for a smaller file
+SMALL = 100_000  # smaller responses (bytes) are not compressed
+LEVEL = 1  # fast compression: a long text must not wait for a smaller file
 
 
 @require_GET
@@ -224,9 +226,9 @@ def text(request: PersonRequest, uid: str) -> HttpResponse:
     """The path to `?node=` without the root, or the nodes `?ids=a,b`, in columns: `{people, ids,
     texts, by, slots, at, excluded}`, with `wordings` for named nodes.
 
-    `by` is the place of the author in `people`, or `[[place, length]…]` where several wrote the
-    text, in UTF-16 units. The rest is by place in `ids`: `slots` and `at` of later versions,
-    `wordings` as in a Margin. `excluded` lists places.
+    `by` is the index of the author in `people`, or `[[index, length]…]` if several wrote the text,
+    in UTF-16 units. The other columns are keyed by index in `ids`: `slots` and `at` of later
+    versions, `wordings` as in a Margin. `excluded` lists indexes.
     """
     _, tree = access.get_tree(request.user, uid)
     if "ids" in request.GET:
@@ -293,8 +295,7 @@ def _columns(rows: Sequence[PathText], pieces: Mapping[int, Pieces]) -> dict[str
 
 
 def _units(text: str, pieces: Pieces) -> list[tuple[str, int]]:
-    """Lengths as browsers count: a character outside the first plane is two. That of a text by one
-    author is left out."""
+    """Lengths in UTF-16 units, as browsers count. That of a text by one author is left out."""
     if len(pieces) == 1:
         return [(pieces[0][0], 0)]
     found, at = [], 0

@@ -1,4 +1,4 @@
-"""Text of nodes as safe HTML, with coloured code. The only place that turns text into markup."""
+"""Node texts as safe HTML, with highlighted code. The only module that turns text into markup."""
 
 import re
 from bisect import bisect_right
@@ -23,8 +23,8 @@ from pygments.token import _TokenType
 from pygments.util import ClassNotFound
 
 MAX_COLOURED = 10_000  # characters of code that are highlighted in one text
-PIECE = 1_000  # characters highlighted at once; what spans two pieces may get wrong colours
-_BLANKS = re.compile(r"\s{41}")  # more than code is usually indented
+PIECE = 1_000  # characters highlighted at once; code that spans two pieces may get wrong colours
+_BLANKS = re.compile(r"\s{41}")  # more blanks than code is usually indented by
 
 # Supported languages; code in any other is shown plain.
 LANGUAGES = frozenset(
@@ -154,8 +154,8 @@ _ATTRIBUTES = {
 
 
 class _Renderer(RendererHTML):
-    """Renders an image that Heddle has, any other as its description; headings below those of the
-    page; highlights a limited amount of code per text, and shows the rest plain."""
+    """Renders images that Heddle has, and others as their description; headings are below those of
+    the page; highlights a limited amount of code per text, and shows the rest plain."""
 
     def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         env["coloured"] = env.get("coloured", 0) + len(tokens[idx].content)
@@ -228,8 +228,8 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
 def rendered_part(text: str, first: int, part: str) -> SafeString:
-    """`rendered` for a part of a text that begins at its line `first`: one that begins inside of a
-    block of code is code. Of a very long text that is not looked for."""
+    """`rendered` for a part of a text that begins at its line `first`: a part that begins inside a
+    block of code is code. This is not checked for a very long text."""
     opened = ""
     for line in text.split("\n", first - 1)[: first - 1] if len(text) <= MAX_LOOKED_AT else ():
         fence = _FENCE.fullmatch(line)
@@ -247,15 +247,15 @@ def plain(text: str) -> SafeString:
     return mark_safe(f'<span class="plain">{escape(text)}</span>')  # noqa: S308  (escaped)
 
 
-# Who wrote which characters of a text that is drawn as Markdown.
+# The authors of the characters of a text that is rendered as Markdown.
 
 MAX_SKIPPED = 2_000  # characters of a text that Markdown does not show, such as an address
 _TAG_OR_TEXT = re.compile(r'(<(?:"[^"]*"|[^">])*>)|([^<]+)')
 
 
 def rendered_by(text: str, spans: Sequence[tuple[int, str]]) -> SafeString:
-    """`rendered`, with the characters of each author in a span. `spans`: how many characters, and
-    the opening tag, in order. Tags of Markdown stay around them."""
+    """`rendered`, with the characters of each author in a span. `spans`: the number of characters
+    and the opening tag, in order. Tags of Markdown stay around them."""
     drawn = str(rendered(text))
     edges = [0, *accumulate(length for length, _ in spans)]
     at, parts = 0, []
@@ -273,8 +273,9 @@ def rendered_by(text: str, spans: Sequence[tuple[int, str]]) -> SafeString:
 
 
 def _places(text: str, letters: str, at: int) -> list[int]:
-    """Where in the text the letters are, from a place on: what Markdown shows is in the order of
-    its source, with signs left out. A letter that is not there is beside the one before."""
+    """The positions of the letters in the text, after a given position: rendered Markdown has the
+    order of its source, with some characters left out. A letter that is not found is placed next
+    to the previous one."""
     found = text.find(letters, at)
     if found >= 0:
         return list(range(found, found + len(letters)))

@@ -1,7 +1,7 @@
-"""Nodes as the page draws them: each drawn once for everybody, and kept until it changes.
+"""Nodes as pages show them: each rendered once for everybody, and cached until it changes.
 
-What one reader sees otherwise than another (own name, own bookmarks, own keys, the version
-chosen above, ages) is put around a drawn node, or in its marked places, by `Drawn`.
+What differs between readers (own name, own bookmarks, own shortcuts, the version selected above,
+ages) is put around a rendered node, or into its placeholders, by `Drawn`.
 """
 
 import json
@@ -36,7 +36,7 @@ from loom.web.display import Who, combo, tag_colour
 log = logging.getLogger("heddle.web")
 
 KEPT_S = 60 * 60 * 24
-# What a page shows of one text; the rest comes when it is asked for.
+# The length of a text that a page shows at first; the rest is loaded on request.
 MAX_SHOWN = 20_000
 
 REASONS = {
@@ -71,13 +71,13 @@ class NoteShown:
 
 @dataclass(frozen=True)
 class NodeShown:
-    """A node as its templates draw it, for everybody alike. `older` and `newer` are the
-    versions beside its own; empty: there is none."""
+    """A node as its templates render it, the same for everybody. `older` and `newer` are the
+    neighbouring versions; empty: none."""
 
     id: str
     who: Who  # who wrote most of it
     others: tuple[Who, ...]  # who wrote the rest
-    author: Who  # who made this node of it
+    author: Who  # who made this node from it
     at: str
     body: SafeString
     length: int
@@ -97,7 +97,7 @@ class NodeShown:
 
 
 def age_of(at: datetime, now: datetime | None = None) -> str:
-    """How long ago, in a few letters: now, 3m ago, 2h ago, 5d ago, else the date."""
+    """How long ago, in short: now, 3m ago, 2h ago, 5d ago, else the date."""
     seconds = ((now or datetime.now(UTC)) - at).total_seconds()
     if seconds < 60:
         return gettext("now")
@@ -111,14 +111,14 @@ def age_of(at: datetime, now: datetime | None = None) -> str:
 
 
 def _pieces(row: NodeRow, pieces: Pieces, cast: dict[str, Who]) -> SafeString:
-    """A text of a buffer: what somebody else than its author wrote is his."""
+    """A text of a buffer, with the parts that others than its author wrote."""
     if row.length > MAX_SHOWN or pieces == ((row.author_uid, row.length),):
         return _body(row.text, "buffer")
     return format_html('<span class="plain">{}</span>', painted(row.text, pieces, cast))
 
 
 def painted(text: str, pieces: Pieces, cast: Mapping[str, Who]) -> SafeString:
-    """A text, or its beginning, with each piece in a span of who wrote it."""
+    """A text, or its beginning, with each piece in a span of its author."""
     edges = [0, *accumulate(length for _, length in pieces)]
     parts = [
         (_by(cast[author]), text[start:end])
@@ -129,7 +129,7 @@ def painted(text: str, pieces: Pieces, cast: Mapping[str, Who]) -> SafeString:
 
 
 def _by(who: Who) -> SafeString:
-    """The opening tag of what somebody wrote."""
+    """The opening tag around what somebody wrote."""
     return format_html(
         '<span data-who="{}" data-kind="{}" title="{}">', who.colour, who.kind, who.name
     )
@@ -156,7 +156,7 @@ def _suggested(about: str, row: NodeRow) -> SafeString:
 def _note(
     row: NodeRow, cast: dict[str, Who], replies: Sequence[NodeRow] = (), about: str = ""
 ) -> NoteShown:
-    """An annotation; of a suggestion the words that differ from the text that it is about."""
+    """An annotation; for a suggestion the words that differ from the text that it is about."""
     return NoteShown(
         id=row.local_id,
         who=cast[row.author_uid],
@@ -169,7 +169,7 @@ def _note(
 
 
 def broken_reason(finish: str) -> str:
-    """In words, why a text ends where it does; "" where it is complete."""
+    """Why a text ends where it does, in words; "" if it is complete."""
     if not finish.startswith("interrupted"):
         return ""
     reason = finish.partition(":")[2]
@@ -180,9 +180,9 @@ def broken_reason(finish: str) -> str:
 
 @dataclass(frozen=True)
 class Found:
-    """What nodes are drawn from, read for all of them at once: their rows, those of their notes
-    and of what was edited into them by row id, their margins, and who wrote which piece of the
-    texts."""
+    """The data that nodes are rendered from, read for all of them at once: their rows, those of
+    their notes and of what they were edited from by row id, their margins, and the authors of the
+    pieces of their texts."""
 
     tree: Tree
     cast: Mapping[str, Who]
@@ -191,7 +191,7 @@ class Found:
     pieces: dict[int, Pieces] = field(default_factory=dict)
 
     def find_pieces(self, keys: Iterable[int]) -> None:
-        """Finds who wrote which piece of the texts, from what they were edited from."""
+        """Finds the authors of the pieces of the texts, from what they were edited from."""
         missing = [self.rows[key] for key in keys if key not in self.pieces]
         if missing:
             self.pieces.update(pieces_of(missing, self.rows))
@@ -235,7 +235,7 @@ class Found:
             is_pruned=bool(row.pruned or row.version_pruned),
             is_excluded=bool(row.excluded),
             is_imported=row.imported,
-            # What has no date in its file gets the time of the import, which nothing else has.
+            # A node without a date in its file gets the time of the import, as no other does.
             is_undated=row.imported and row.created_at >= self.tree.created_at,
             broken=broken_reason(row.finish),
             summary=row.summary,
@@ -251,16 +251,15 @@ class Found:
         return _body(row.text, self.tree.mode)
 
     def revision(self, key: int) -> str:
-        """A digest of all that the node is drawn from: it changes exactly when that does.
-
-        A text never changes, so its node's hash says enough of it.
+        """A digest of everything that the node is rendered from: it changes exactly when that
+        does. A text never changes, so its node's hash is enough for it.
         """
         margin = self.margins[key]
         notes = [part.id for one in margin.notes for part in (one.wording, *one.replies)]
         drawn = [self.rows[one] for one in (key, *notes)]
         seen = {row.author_uid for row in drawn}
         if self.rows[key].more.edited_from_id is not None:
-            seen |= self.cast.keys()  # any of them may have written a part of it
+            seen |= self.cast.keys()  # any participant may have written a part of it
         made_of: list[Any] = [
             _drawn_by(),
             get_language(),
@@ -275,8 +274,8 @@ class Found:
 
 @once
 def _drawn_by() -> str:
-    """A digest of the templates and the code that draw: what an older Heddle drew is drawn
-    again by a newer one."""
+    """A digest of the templates and the code, so that a newer version of Heddle renders nodes
+    again."""
     names = ("node", "node_tools", "node_foot", "portals", "note")
     templates: list[Any] = [get_template(f"parts/{name}.html") for name in names]
     sources = [Path(str(one.origin)).read_text("utf-8") for one in templates]
@@ -285,14 +284,14 @@ def _drawn_by() -> str:
 
 @dataclass(frozen=True)
 class Reader:
-    """Who a page is for: the participant, and the user's own keys."""
+    """The reader of a page: the participant, and the user's own shortcuts."""
 
     uid: str
     keys: Mapping[str, str]
 
 
 def reader_of(actor: Actor) -> Reader:
-    """Whoever asks, as a reader."""
+    """The actor as a reader."""
     return Reader(actor.participant.uid, options.keys_of(actor.user.preferences))
 
 
@@ -303,8 +302,8 @@ _PERSONAL = re.compile(
 
 
 def personal(drawn: str, reader: Reader, portals: str = "") -> SafeString:
-    """Drawn markup for one reader: "You" for the own name, ages as of now, the own keys, and
-    the portals that lead where others may not look."""
+    """Rendered markup for one reader: "You" for their own name, current ages, their own shortcuts,
+    and the portals that lead where others may not look."""
 
     def fill(found: re.Match[str]) -> str:
         if found["by"] is not None:
@@ -322,7 +321,7 @@ def personal(drawn: str, reader: Reader, portals: str = "") -> SafeString:
 
 @dataclass(frozen=True)
 class Drawn:
-    """One node of a path, drawn for everybody. `wordings` as in a Margin."""
+    """One node of a path, rendered for everybody. `wordings` as in a Margin."""
 
     id: str
     by: str
@@ -340,8 +339,8 @@ class Drawn:
     def element(
         self, reader: Reader | None = None, *, above: str = "", portals: str = ""
     ) -> SafeString:
-        """The node's element; for one reader, with the current version above it and the
-        portals that lead out of the grove, or for everybody: then a script puts these."""
+        """The node's element; for one reader, with the current version above it and the portals
+        that lead out of the grove, or for everybody: then a script adds these."""
         classes, name, inside = self.classes, self.name, SafeString(self.inside)
         if reader is not None:
             name = gettext("You") if self.by == reader.uid else name
@@ -363,7 +362,7 @@ class Drawn:
         )
 
     def _facts(self) -> SafeString:
-        """From what a script knows how this node looks to its reader."""
+        """The attributes from which a script knows how this node looks to its reader."""
         wordings = (
             format_html(' data-wordings="{}"', " ".join(self.wordings))
             if self.wordings is not None
@@ -383,8 +382,8 @@ def found_for(
     kept: Kept | None = None,
     also: Iterable[int] = (),
 ) -> Found:
-    """What the nodes at these spots are drawn from, and the rows of other nodes `also`. Three
-    queries, less where what is around them or kept of them was read already."""
+    """The data of the nodes at these spots, and the rows of other nodes `also`. Three queries,
+    fewer if `around` or `kept` was already read."""
     margins = margins_of(tree, spots, around, kept)
     notes = [
         part.id
@@ -397,16 +396,14 @@ def found_for(
 
 
 def drawn_of(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> list[Drawn]:
-    """The nodes at these spots of a tree as they are drawn, in their order.
-
-    Three queries. A node that was drawn before, here or in another process, is not drawn again
-    until something in it changes.
+    """The rendered nodes at these spots of a tree, in order. Three queries. A node that was
+    rendered before, in any process, is not rendered again until something in it changes.
     """
     return drawn_from(found_for(tree, spots, cast), spots)
 
 
 def drawn_from(found: Found, spots: Sequence[Spot]) -> list[Drawn]:
-    """The nodes at these spots, drawn in the language of the moment. No queries."""
+    """The nodes at these spots, rendered in the current language. No queries."""
     keys_of = {spot.id: f"node:{spot.id}:{found.revision(spot.id)}" for spot in spots}
     kept = _kept(list(keys_of.values()))
     new = {one: key for one, key in keys_of.items() if key not in kept}
@@ -418,7 +415,7 @@ def drawn_from(found: Found, spots: Sequence[Spot]) -> list[Drawn]:
 
 
 def _inside(found: Found, key: int) -> str:
-    """What is kept of a drawn node: the uid of who wrote most of it, a blank, and the markup."""
+    """The cached form of a rendered node: the uid of its main author, a blank, and the markup."""
     node = found.node(key)
     if found.tree.mode == "buffer":
         return f"{node.who.uid} {node.body}"
@@ -455,7 +452,7 @@ def _drawn(found: Found, key: int, inside: str) -> Drawn:
 
 
 def _kept(names: list[str]) -> dict[str, str]:
-    """What is in the cache; nothing while that is away."""
+    """The values in the cache; nothing while the cache is down."""
     try:
         found: dict[str, str] = cache.get_many(names)
     except Exception:

@@ -68,7 +68,7 @@ class EndShown:
 @require_GET
 @person
 def portal(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
-    """What `?type=` leads to from a node, at most 50 items, oldest link first."""
+    """The items that links of type `?type=` lead to from a node, at most 50, oldest link first."""
     actor, tree = access.get_tree(request.user, uid)
     node = known_node(tree, local_id)
     if node is None:
@@ -85,7 +85,7 @@ def portal(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
 @require_GET
 @person
 def out(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
-    """The portals of a node that lead out of its grove, for who asks alone."""
+    """The portals of a node that lead out of its grove, for this reader only."""
     actor, tree = access.get_tree(request.user, uid)
     node = known_node(tree, local_id)
     if node is None:
@@ -192,7 +192,7 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
 @require_GET
 @person
 def links(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
-    """What one node is linked to, in both directions."""
+    """The links of one node, in both directions."""
     actor, tree = access.get_tree(request.user, uid)
     node = _panel_node(tree, local_id)
     context = {
@@ -205,7 +205,7 @@ def links(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
 
 
 def _asked_with(generation: Generation | None, node: Node) -> dict[str, str]:
-    """What a candidate was asked with, and the line that asks below it with the same."""
+    """The settings of a candidate's request, and the line that asks below it with the same ones."""
     if generation is None or generation.round or generation.participant.archived_at is not None:
         return {}
     own = {"temperature": generation.temperature, "tokens": generation.tokens}
@@ -218,7 +218,8 @@ def _asked_with(generation: Generation | None, node: Node) -> dict[str, str]:
 
 
 def _is_reworded(margin: Margin, node: Node, workspace: Workspace) -> bool:
-    """Whether another version is selected above the node, for this reader, than it goes on from."""
+    """Whether this reader has another version selected above the node than the one it was written
+    after."""
     if margin.wordings is None or node.parent_slot_id is None:
         return False
     above = selected_versions([node.parent_slot_id], workspace)[node.parent_slot_id][1]
@@ -272,7 +273,7 @@ def bookmarks(request: PersonRequest, uid: str) -> HttpResponse:
 @person
 def windows(request: PersonRequest, uid: str) -> HttpResponse:
     """`{results, drawn}`: the windows of the workspace `?of=`, as the API returns them, and, by
-    their numbers, the visible ones on lines of one text as the path draws such a text."""
+    number, the visible ones on lines of one text, rendered as on the path."""
     _, tree = access.get_tree(request.user, uid)
     actor, workspace = access.get_workspace(request.user, request.GET.get("of", ""))
     if workspace.tree_id != tree.pk:
@@ -291,13 +292,13 @@ def windows(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 def _is_markdown(shown: Shown) -> bool:
-    """Whether the path would draw what a window shows as Markdown, and all of it."""
+    """Whether the path would render what a window shows as Markdown, all of it."""
     is_prose = shown.node is not None and shown.node.tree.mode == "buffer"
     is_seen = shown.is_open and bool(shown.text) and shown.text != WITHHELD
     return is_seen and not is_prose and len(shown.text) <= MAX_SHOWN
 
 
-# The page of one node's provenance: its call, its hash, and what it rests on.
+# The page of one node's provenance: its call, its hash, and what it depends on.
 
 
 @require_GET
@@ -327,8 +328,8 @@ def provenance_page(request: PersonRequest, uid: str, local_id: str) -> HttpResp
 @require_GET
 @person
 def call(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
-    """The call that wrote a node: what was sent, message by message, and what was answered; for who
-    may see all that it holds."""
+    """The call that wrote a node: the request, message by message, and the answer; for readers who
+    may see everything in it."""
     actor, tree = access.get_tree(request.user, uid)
     node = _panel_node(tree, local_id)
     made = call_of(node)
@@ -344,7 +345,7 @@ def call(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
 @require_GET
 @person
 def calls(request: PersonRequest, uid: str, turn: str) -> HttpResponse:
-    """The calls of a turn, round by round; with `?of=` one of them."""
+    """The calls of a turn, by round; with `?of=` one of them."""
     actor, tree = access.get_tree(request.user, uid)
     found = turns().filter(tree=tree, uid=turn).first()
     if found is None:
@@ -362,7 +363,7 @@ def calls(request: PersonRequest, uid: str, turn: str) -> HttpResponse:
 
 @dataclass(frozen=True)
 class RoundShown:
-    """A round of a turn, whose call can be read: 0 where a line of it asked for candidates."""
+    """A round of a turn whose call can be read: 0 if a line of the turn asked for candidates."""
 
     number: int
     call: str
@@ -401,7 +402,7 @@ def _difference(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 
 
 def _thoughts_before(node: Node | None, made: Call, thoughts: list[str]) -> str:
-    """What the model thought before this candidate; "" where it thought nothing."""
+    """The model's thoughts before this candidate; "" if there are none."""
     if node is None or len(thoughts) < 2:
         return "".join(thoughts)
     asked = list(made.generations.order_by("index").values_list("uid", flat=True))
@@ -410,8 +411,8 @@ def _thoughts_before(node: Node | None, made: Call, thoughts: list[str]) -> str:
 
 
 def as_curl(request: dict[str, Any]) -> str:
-    """The shell command that sends a request of a call again. It asks for the key in the
-    variable HEDDLE_KEY, since no call keeps it; "" where the call names no address."""
+    """The shell command that repeats the request of a call. It takes the key from the variable
+    HEDDLE_KEY, because no call stores it; "" if the call has no address."""
     if not request.get("url"):
         return ""
     lines = [f"curl {shlex.quote(str(request['url']))}"]

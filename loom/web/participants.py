@@ -50,7 +50,7 @@ gettext_noop("the embedded model")
 @require_POST
 @person
 def ask(request: PersonRequest, uid: str) -> HttpResponse:
-    """Asks a worker to list the available models; the part shows the progress. For owners."""
+    """Makes a worker list the available models; the part shows the progress. For owners."""
     actor, _ = access.get_grove(request.user, uid, role="owner")
     source = _source_of(request, actor)
     try:
@@ -62,8 +62,8 @@ def ask(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 def _source_of(request: PersonRequest, actor: Actor) -> Source:
-    """Where the form asks for models. What is stored of the participant of the form counts where
-    the form leaves it out: its key, and that its private address is allowed."""
+    """The address and key for listing models. Where the form leaves them out, the stored key of
+    its participant, and the permission for its private address, are used."""
     kind, base_url, api_key = (word_of(request, one) for one in ("kind", "base_url", "api_key"))
     uid = word_of(request, "participant")
     one = access.get_participant(request.user, uid, role="owner")[1] if uid else None
@@ -75,13 +75,14 @@ def _source_of(request: PersonRequest, actor: Actor) -> Source:
 
 
 def _allows(request: HttpRequest, url: str) -> bool:
-    """Whether the form allows this private address: the box names the address it is about."""
+    """Whether the form allows this private address: the checkbox names the address it is about."""
     entry = private_entry(url)
     return entry != "" and word_of(request, "allow_private") == entry
 
 
 def private_of(request: HttpRequest, actor: Actor, url: str) -> dict[str, Any]:
-    """What a form says about a private address that is not allowed yet; nothing for others."""
+    """The form's text about a private address that is not allowed yet; nothing for other
+    addresses."""
     refused = why_refused(url, settings.PROVIDER_ALLOW) if url else ""
     if not refused:
         return {}
@@ -116,8 +117,8 @@ def _part(request: HttpRequest, actor: Actor, listing: Listing) -> HttpResponse:
 
 
 def kinds_of(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
-    """The provider kinds that the form offers. A participant whose provider is none of them keeps
-    it: it is offered by its own name."""
+    """The provider kinds that the form offers, including the participant's own if it is another
+    one."""
     own = one.model_ref.partition(":")[0] if one else ""
     has_local = bool(settings.LOCAL_MODEL_URL) or own == LOCAL
     shown = [kind for kind in KINDS if kind.name != LOCAL or has_local]
@@ -130,7 +131,7 @@ def kinds_of(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
 
 
 def address_of(request: HttpRequest, one: Participant | None = None) -> dict[str, str]:
-    """The model_ref and base_url of the form: from a kind and a name, or as they were entered."""
+    """The model_ref and base_url from the form: from a kind and a name, or as they were entered."""
     written, base_url = word_of(request, "model_ref"), word_of(request, "base_url")
     if written:
         return {"model_ref": written, "base_url": base_url}
@@ -153,7 +154,7 @@ def address_of(request: HttpRequest, one: Participant | None = None) -> dict[str
 
 ENDPOINTS = ("chat", "completion")
 TEMPLATES_SAID = {
-    "collaborator": gettext_noop("collaborator: writes along in turns of its own"),
+    "collaborator": gettext_noop("collaborator: writes in its own turns"),
     "analyst": gettext_noop("analyst: looks, reads and answers, and changes nothing"),
     "editor": gettext_noop("editor: suggests other wordings"),
     "narrator": gettext_noop("narrator: continues when asked, is sent text only"),
@@ -313,8 +314,8 @@ def _url_of(request: HttpRequest) -> str:
 def _private_fields(
     request: HttpRequest, one: Participant | None, base_url: str
 ) -> dict[str, object]:
-    """That the form allows this private address, where it says so; a change of something else
-    leaves what was allowed."""
+    """The field that allows this private address, if the form sets it; other changes leave it as
+    it was."""
     if _allows(request, base_url):
         return {"allow_private": True}
     is_new = one is None or one.base_url != base_url
@@ -380,7 +381,7 @@ def _said(budget: options.Budget) -> str:
 
 
 def permissions_of(request: HttpRequest) -> list[str]:
-    """The permissions asked for: those of the preset, else the selected ones."""
+    """The permissions in the form: those of the preset, else the selected ones."""
     for preset, names in PRESETS.items():
         if preset == request.POST.get("preset"):
             return list(names)
@@ -404,7 +405,7 @@ def permission_fields(request: HttpRequest) -> dict[str, object]:
     }
 
 
-# What an agent's tokens cost and how many requests its key allows, as a part of its form.
+# The prices of an agent's tokens and the number of parallel requests, as a part of its form.
 
 
 PRICE_LABELS = {
@@ -416,8 +417,8 @@ PRICE_LABELS = {
 
 
 def price_form(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
-    """The form's values: as they were sent, else those of the participant, with the prices of the
-    table where it has some."""
+    """The form's values: as sent, else those of the participant, with prices of the table where it
+    has some."""
     sent = request.method == "POST"
     known = listed(one.model_ref, one.base_url) if one else None
     listed_prices = known.body() if known else {}
@@ -439,7 +440,7 @@ def price_form(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
 
 
 def price_fields(request: HttpRequest) -> dict[str, object]:
-    """The settings of this part of the form; empty prices are the table's."""
+    """The settings in this part of the form; for empty prices those of the table."""
     prices = {name: number_of(request, f"price_{name}") for name in PRICE_NAMES}
     prices["caches_from"] = whole_of(request, "caches_from")
     set_ones = {name: price for name, price in prices.items() if price is not None}

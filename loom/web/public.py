@@ -1,5 +1,5 @@
-"""Pages outside of a grove: a tree for anybody who has a link to it, read-only and nothing else of
-its grove; and about, the guide and the offline page.
+"""Pages outside of a grove: a tree for anybody with a public link, read-only and without anything
+else of its grove; and about, the guide and the offline page.
 
 Also, for owners, the page where such links are created and revoked.
 """
@@ -136,7 +136,7 @@ def _text(secret: str, row: NodeRow, margin: Margin, colours: dict[str, int]) ->
 
 
 def _with_images(body: SafeString, secret: str, local_id: str) -> SafeString:
-    """The HTML with the addresses under which anybody who has the link gets the images."""
+    """The HTML with image addresses that anybody with the link can open."""
     address = f'<img src="/public/{quote(secret, safe="")}/images/{local_id}/'
     return mark_safe(body.replace('<img src="/api/images/', address))  # noqa: S308 (quoted)
 
@@ -144,7 +144,7 @@ def _with_images(body: SafeString, secret: str, local_id: str) -> SafeString:
 @require_GET
 @anybody
 def image(request: HttpRequest, secret: str, local_id: str, sha256: str) -> HttpResponse:
-    """An image for anybody who has the link, if a text names it that the link shows."""
+    """An image for anybody with the link, if a text that the link shows names it."""
     _demand_room(request)
     actor, link = access.get_public_tree(secret)
     return served(trees.public_image(actor, link.tree, local_id.lower(), sha256))
@@ -183,11 +183,11 @@ def _invite(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
 @never_cache
 @require_POST
 @person
-def change(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
+def change(request: PersonRequest, uid: str, action: str) -> HttpResponse:
     """Creates a link, which is shown only this once, or revokes one."""
     actor, tree = access.get_tree(request.user, uid, role="owner")
     try:
-        if deed == "make":
+        if action == "make":
             days = number_of(request, "days")
             _made, secret = tree_commands.make_public_link(
                 actor, tree, days=7 if days is None else days
@@ -195,9 +195,9 @@ def change(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
             shown = request.build_absolute_uri(f"/public/{secret}")
             context = {**_context(request, actor, tree), "fresh": shown}
             return render(request, "pages/share.html", context)
-        if deed == "invite":
+        if action == "invite":
             return _invite(request, actor, tree)
-        if deed != "revoke":
+        if action != "revoke":
             raise CommandError(
                 "NOT_FOUND", _("This form does not exist."), hint=_("Reload the page.")
             )
@@ -268,7 +268,7 @@ def worker(request: HttpRequest) -> HttpResponse:
     return HttpResponse(built.read_bytes(), content_type="text/javascript; charset=utf-8")
 
 
-# The guide as a page: the same file as on the web, with pictures for both themes.
+# The guide as a page: the file docs/guide.md, with pictures for both themes.
 
 
 class _Renderer(RendererHTML):
@@ -287,7 +287,7 @@ class _Renderer(RendererHTML):
         )
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        # The reference is a file beside the guide; in the program it is the page of the API.
+        # The guide links to the API reference as a file; here it is the page of the API.
         target = str(tokens[idx].attrs["href"])
         return str(
             format_html('<a href="{}">', "/api/docs/" if target == "commands.md" else target)

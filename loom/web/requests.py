@@ -1,5 +1,5 @@
-"""Who may enter, what is shown to others, form fields as text, what position a page shows, and the
-pages for errors."""
+"""Access checks of views, form fields as text, the position and part of the path that a page
+shows, and error pages."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ def word_of(request: HttpRequest, name: str) -> str:
 
 
 def number_of(request: HttpRequest, name: str) -> float | None:
-    """A number, or None where the field is empty."""
+    """A number, or None if the field is empty."""
     value = word_of(request, name)
     if not value:
         return None
@@ -59,7 +59,7 @@ def number_of(request: HttpRequest, name: str) -> float | None:
 
 
 def whole_of(request: HttpRequest, name: str) -> int | None:
-    """A whole number, or None where the field is empty."""
+    """A whole number, or None if the field is empty."""
     number = number_of(request, name)
     if number is not None and number != int(number):
         raise CommandError(
@@ -85,8 +85,8 @@ OpenView = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 def person(view: PersonView[P]) -> OpenView[P]:
-    """A view for people who have signed in; errors become pages, or plain parts where a script
-    asked (`X-Part`, htmx)."""
+    """A view for signed-in people; errors become pages, or plain parts for requests by scripts
+    (`X-Part`, htmx)."""
 
     @wraps(view)
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
@@ -126,7 +126,7 @@ def anybody(view: OpenView[P]) -> OpenView[P]:
 
 
 def is_part(request: HttpRequest) -> bool:
-    """Whether a script asked for a part of a page."""
+    """Whether a script requested a part of a page."""
     return "X-Part" in request.headers or "HX-Request" in request.headers
 
 
@@ -159,7 +159,7 @@ def refusal(request: HttpRequest, refused: CommandError) -> HttpResponse:
     return render(request, template, context, status=refused.status)
 
 
-# A reader's position in a tree, and which stretch of their path a page shows.
+# A reader's position in a tree, and the part of the path that a page shows.
 
 
 @dataclass(frozen=True)
@@ -173,8 +173,8 @@ class Place:
 
 
 def visit_of(request: PersonRequest, uid: str) -> tuple[Visit, Node | None]:
-    """Who asks for the tree, and the text that `?node=` names; None where it is left out. Two
-    queries where it names an annotation, else one. NOT_FOUND for an unknown node."""
+    """The actor at the tree, and the text node in `?node=`; None if it is left out. Two queries if
+    it names an annotation, else one. NOT_FOUND for an unknown node."""
     named = request.GET.get("node", "").lower()
     visit = access.get_visit(request.user, uid, named if looks_like_id(named) else "")
     if not named:
@@ -221,9 +221,10 @@ def abilities(actor: Actor, tree: Tree) -> dict[str, bool]:
 
 
 def node_named(tree: Tree, local_id: str) -> Node:
-    """The text node of that id. Annotations lead to what they are about. NOT_FOUND else."""
+    """The text node with that id, or the one that an annotation with that id is about. Otherwise
+    NOT_FOUND."""
     node = known_node(tree, local_id)
-    for _ in range(8):  # a reply hangs below a note: a few steps lead to the text
+    for _ in range(8):  # a reply is below a note: a few steps lead to the text
         if node is None:
             raise not_found(f"[{local_id}]", WITHOUT_NODE)
         if node.kind == "text" or node.parent_slot is None:
@@ -234,15 +235,15 @@ def node_named(tree: Tree, local_id: str) -> Node:
 
 
 def known_node(tree: Tree, local_id: str) -> Node | None:
-    """The node of that id; None too where it can be no id."""
+    """The node with that id; None if there is none or the id is not valid."""
     wanted = local_id.lower()
     return lookup.find_node(tree, wanted) if looks_like_id(wanted) else None
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Some nodes of a path, without the root; `above` is the version (a row id) selected
-    above the first of them, and `has_above` says whether it is not the root's."""
+    """Consecutive nodes of a path, without the root; `above` is the version (a row id) selected
+    above the first of them, and `has_above` says whether that is not the root's."""
 
     spots: list[Spot]
     above: int
@@ -250,9 +251,8 @@ class Stretch:
 
 
 def stretch_of(way: Way, tree: Tree, *, after: str, limit: int) -> Stretch:
-    """At most the last `limit` nodes of a path, never the root, only those below `after`.
-
-    CONFLICT where `after` is not on this path: the page asks for the whole of it then.
+    """At most the last `limit` nodes of a path, never the root, and only those below `after`.
+    CONFLICT if `after` is not on this path: the page then requests all of it.
     """
     first = 1 if way.has_root else 0
     floor = first
@@ -265,9 +265,9 @@ def stretch_of(way: Way, tree: Tree, *, after: str, limit: int) -> Stretch:
 
 
 def stretch_above(place: Place, *, before: str, limit: int) -> Stretch:
-    """At most `limit` nodes of the path to the place that end above `before`. Two queries."""
+    """At most `limit` nodes of the path to the place, directly above `before`. Two queries."""
     upper = known_node(place.tree, before)
-    most = max(limit + 1, NEAREST)  # one more: whether there is anything above
+    most = max(limit + 1, NEAREST)  # one more, to know whether there is anything above
     most += max(0, place.node.depth - upper.depth + 1) if upper else 0
     path = path_ids(place.actor, place.tree, place.workspace, place.node, most=most)
     slots = [slot for slot, _ in path]

@@ -1,5 +1,5 @@
-"""The tree page and its parts: path, settings, archive; and the page on which somebody takes a
-tree or a path out: the formats, and what each leaves out."""
+"""The page of a tree and its parts: path, settings, archive; and the export page: the formats, and
+what each leaves out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ PAGE_NODES = 60
 
 @dataclass(frozen=True)
 class _Page:
-    """What is read for a path and its weave, in five queries: see ARCHITECTURE.md, "Queries"."""
+    """The data of a path and its weave, read with five queries: see ARCHITECTURE.md, "Queries"."""
 
     visit: Visit
     cast: dict[str, Who]
@@ -68,7 +68,7 @@ class _Page:
 
     @classmethod
     def read(cls, request: PersonRequest, uid: str, *, after: str = "", nodes: int) -> "_Page":
-        """At most so many nodes of the path to `?node=`, only those below `after`."""
+        """At most `nodes` nodes of the path to `?node=`, only those below `after`."""
         visit, named = visit_of(request, uid)
         tree = visit.tree
         cast = cast_of(visit.actor)
@@ -89,7 +89,7 @@ class _Page:
         return {label for kind, label, _ in marks if kind == "tag"}
 
     def context(self) -> dict[str, Any]:
-        """What the template of the weave takes. One more query, for the candidates."""
+        """The context of the weave's template. One more query, for the candidates."""
         actor = self.visit.actor
         cards = [self.found.rows[one] for one in cards_of(self.way, self.kept.chosen)]
         return {
@@ -99,7 +99,7 @@ class _Page:
         }
 
     def path_context(self) -> dict[str, Any]:
-        """What the template of the path takes, besides."""
+        """The additional context of the path's template."""
         drawn = drawn_from(self.found, self.stretch.spots)
         above = self.way.around.by_id.get(self.stretch.above)
         over = above.local_id if above else ""
@@ -116,7 +116,7 @@ class _Page:
 @require_GET
 @person
 def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
-    """A tree, standing at `?node=`, else where the reader stood last."""
+    """A tree at `?node=`, else at the reader's last position."""
     page = _Page.read(request, uid, nodes=PAGE_NODES)
     actor, cast = page.visit.actor, page.cast
     context = {
@@ -139,7 +139,7 @@ def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 def _settings(page: _Page) -> dict[str, Any]:
-    """What the page's scripts start from."""
+    """The initial data of the page's scripts."""
     visit, here = page.visit, page.way.here
     return {
         "tree": visit.tree.uid,
@@ -147,7 +147,7 @@ def _settings(page: _Page) -> dict[str, Any]:
         "grove": visit.actor.grove.uid,
         "mode": visit.tree.mode,
         "truncation": visit.workspace.settings.get("truncation", ""),
-        # Read before all else: what happens while the page is made comes again as events.
+        # Read first: changes while the page is being made arrive again as events.
         "seq": visit.seq,
         "node": here.local_id,
         "slot": here.slot_local_id,
@@ -160,7 +160,7 @@ def _settings(page: _Page) -> dict[str, Any]:
 
 
 def _cast_shown(cast: dict[str, Who]) -> list[dict[str, Any]]:
-    """The participants as the page's scripts know them."""
+    """The participants, in the form that the page's scripts use."""
     names = ("name", "kind", "colour", "initials", "is_agent", "is_archived")
     return [
         {"id": who.uid, **{name: getattr(who, name) for name in names}} for who in cast.values()
@@ -168,7 +168,7 @@ def _cast_shown(cast: dict[str, Who]) -> list[dict[str, Any]]:
 
 
 def _menus(actor: Actor, cast: dict[str, Who]) -> dict[str, Any]:
-    """Who can be asked to continue or to act, and who takes part."""
+    """The participants who can be asked to continue or to act, and all members."""
     agents = agents_of(cast)
     actors = [one for one in cast.values() if one.is_agent and not one.is_archived]
     return {
@@ -184,7 +184,7 @@ def _menus(actor: Actor, cast: dict[str, Who]) -> dict[str, Any]:
 @require_GET
 @person
 def cast(request: PersonRequest, uid: str) -> HttpResponse:
-    """Who can be asked and who takes part, for a page that was opened before."""
+    """The same, for a page that was opened before they changed."""
     actor, _ = access.get_tree(request.user, uid)
     everybody = cast_of(actor)
     context = {
@@ -196,7 +196,7 @@ def cast(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 def _portals_out(actor: Actor, tree: Tree, nodes: Sequence[Drawn]) -> dict[str, str]:
-    """What leads from nodes out of their grove, drawn for the actor, by local id."""
+    """The portals of nodes that lead out of their grove, rendered for the actor, by local id."""
     found = portals_of(actor, [one.key for one in nodes], outside=tree.grove) if nodes else {}
     return {
         one.id: render_to_string(
@@ -208,8 +208,8 @@ def _portals_out(actor: Actor, tree: Tree, nodes: Sequence[Drawn]) -> dict[str, 
 
 
 def _elements(actor: Actor, tree: Tree, drawn: Sequence[Drawn], above: str) -> list[SafeString]:
-    """The nodes of a stretch for the reader: their own name, marks, keys and wordings. `above` is
-    the current version above the first."""
+    """The nodes for the reader, with their own name, marks, shortcuts and wordings. `above` is the
+    current version above the first."""
     reader = reader_of(actor)
     out = _portals_out(actor, tree, [one for one in drawn if one.is_linked_out])
     return [
@@ -238,7 +238,7 @@ def path(request: PersonRequest, uid: str) -> HttpResponse:
 @require_GET
 @person
 def above(request: PersonRequest, uid: str) -> HttpResponse:
-    """The stretch of the path to `?node=` that lies above `?before=`."""
+    """The part of the path to `?node=` directly above `?before=`."""
     place = place_at(request, uid)
     stretch = stretch_above(place, before=request.GET.get("before", ""), limit=PAGE_NODES)
     drawn = drawn_of(place.tree, stretch.spots, cast_of(place.actor))
@@ -256,11 +256,11 @@ def above(request: PersonRequest, uid: str) -> HttpResponse:
 @require_GET
 @person
 def weave(request: PersonRequest, uid: str) -> HttpResponse:
-    """What hangs below `?node=`."""
+    """The weave below `?node=`."""
     return render(request, "parts/weave.html", _Page.read(request, uid, nodes=0).context())
 
 
-# A tree's own settings: title, description, what models are told, archive, erasing.
+# A tree's own settings: title, description, system context, archive, erasing.
 
 
 @require_GET
@@ -281,28 +281,28 @@ def about_page(request: PersonRequest, uid: str) -> HttpResponse:
 
 @require_POST
 @person
-def change_tree(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
-    """Does one of the forms of the page."""
+def change_tree(request: PersonRequest, uid: str, action: str) -> HttpResponse:
+    """Handles one of the forms of the page."""
     actor, tree = access.get_tree(request.user, uid, role="writer")
     try:
-        if deed == "erase":
+        if action == "erase":
             return _erase(request, actor, tree)
-        messages.success(request, _deed(request, actor, tree, deed))
+        messages.success(request, _action(request, actor, tree, action))
     except CommandError as refused:
         messages.error(request, f"{refused.message} {refused.hint}".strip())
     return HttpResponseRedirect(f"/trees/{tree.uid}/about")
 
 
-def _deed(request: PersonRequest, actor: Actor, tree: Tree, deed: str) -> str:
-    if deed == "archive":
+def _action(request: PersonRequest, actor: Actor, tree: Tree, action: str) -> str:
+    if action == "archive":
         tree_commands.change_tree(actor, tree, {"archived": True})
         return gettext("The tree has been archived. It is read-only and no longer listed.")
-    if deed == "tags":
+    if action == "tags":
         return _retag(actor, tree, text_of(request, "tags"))
-    if deed == "unarchive":
+    if action == "unarchive":
         tree_commands.change_tree(actor, tree, {"archived": False})
         return gettext("The tree has been restored.")
-    if deed != "head":
+    if action != "head":
         raise CommandError("NOT_FOUND", "This form does not exist.", hint="Reload the page.")
     fields = {
         "title": text_of(request, "title"),
@@ -315,7 +315,8 @@ def _deed(request: PersonRequest, actor: Actor, tree: Tree, deed: str) -> str:
 
 
 def _retag(actor: Actor, tree: Tree, given: str) -> str:
-    """Makes the tree's tags those that were given, with commas between, as lines of the person."""
+    """Sets the tree's tags to the given ones, separated by commas, as command lines of the
+    person."""
     names = {name.casefold(): name for part in given.split(",") if (name := _tag_of(part))}
     before = {tag.casefold(): tag for tag in tags_on(actor, tree)}
     for run, wanted, others in ((tag, names, before), (untag, before, names)):
@@ -340,7 +341,7 @@ _USUAL = "html"
 
 
 def _groups() -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """The formats by what they are for: (name, label, sentence) each."""
+    """The formats, grouped by purpose: (name, label, sentence) each."""
     says = {
         "html": _("one page to read and walk through, without a server"),
         "markdown": _("text with the authors of a dialogue"),
@@ -418,7 +419,7 @@ def _told(loss: Loss) -> str:
 @require_GET
 @person
 def export_page(request: PersonRequest, uid: str) -> HttpResponse:
-    """The formats, what can be asked for in the selected one, and what it leaves out."""
+    """The formats, the options of the selected one, and what it leaves out."""
     actor, tree = access.get_tree(request.user, uid)
     name = request.GET.get("format", _USUAL)
     if name not in FORMATS:
@@ -447,7 +448,7 @@ def export_page(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 def _address(format: Format, wanted: Wanted) -> str:
-    """Where the API gives this file."""
+    """The API address of this file."""
     asked = {"format": format.name}
     if wanted.end is not None:
         asked["node"] = wanted.end.local_id

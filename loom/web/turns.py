@@ -1,4 +1,4 @@
-"""Turns as the page draws them: rounds in order, each line with its answer."""
+"""Turns as pages show them: rounds in order, each line with its answer."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -52,11 +52,11 @@ class LineShown:
 
 
 class Read(NamedTuple):
-    """What turns are drawn from besides their own rows, read for all of them at once. By the ids
-    of turns: their rounds, and the steps of their lines. By the ids of steps: the items that they
-    touched, the long texts that their lines gave, and what they were answered. `closed`: steps
-    that are not shown; `asked`: the generations that lines started, by uid; `views`: the workspace
-    of a participant and its last event; `depths`: how deep the windows of a turn lie."""
+    """The data that turns are rendered from in addition to their own rows, read for all of them at
+    once. By the ids of turns: their rounds, and the steps of their lines. By the ids of steps: the
+    items that they touched, the long texts of their lines, and their answers. `closed`: steps that
+    are not shown; `asked`: the generations that lines started, by uid; `views`: the workspace of a
+    participant and its last event; `depths`: the nesting depth of the windows of a turn."""
 
     rounds: dict[int, list[Generation]]
     steps: dict[str, list[Step]]
@@ -74,8 +74,8 @@ NOTHING = Read({}, {}, {}, {}, {}, set(), {}, {}, {})
 
 @dataclass(frozen=True)
 class RoundShown:
-    """One round. A live one has `generation` and the text that has come; the prose of one
-    that is over is shown without its lines."""
+    """One round. A live one has `generation` and its text so far; the prose of a finished one is
+    shown without its lines."""
 
     number: int
     is_live: bool
@@ -87,13 +87,13 @@ class RoundShown:
 
     @property
     def thought_lines(self) -> int:
-        """How many lines the thoughts have."""
+        """The number of lines of the thoughts."""
         return sum(len(thought.splitlines()) or 1 for thought in self.thoughts)
 
 
 def rounds_of(turn: Turn, found: Read) -> tuple[RoundShown, ...]:
-    """The rounds in order, those that ended and the one in hand; without the lines whose
-    texts the reader may not see."""
+    """The rounds in order, including the current one; without the lines whose texts the reader may
+    not see."""
     over: dict[str, dict[str, Any]] = {str(one.get("generation")): one for one in turn.rounds}
     steps: dict[int, list[Step]] = {}
     for step in found.steps.get(turn.uid, ()):
@@ -131,12 +131,12 @@ def _round(
 
 @lru_cache(maxsize=64)
 def _prose(text: str) -> str:
-    """What a round whose lines are being run says besides them."""
+    """The prose of a round whose lines are running."""
     return prose_of(segments_of(text, registry.forms(), registry.aliases(), finished=True))
 
 
 def _thought(step: Step, texts: dict[int, str]) -> str:
-    """What a `think` line holds; "" for any other line."""
+    """The text of a `think` line; "" for any other line."""
     if step.outcome != "ok" or not step.canonical.startswith("→ think"):
         return ""
     if step.pk in texts:
@@ -165,7 +165,7 @@ def _line(step: Step, found: Read) -> LineShown:
 
 
 def _answer(step: Step, found: Read) -> str:
-    """What was answered; of a line that asked for candidates, how many of them have ended."""
+    """The answer; for a line that asked for candidates, how many of them have ended."""
     asked = _asked(step)
     if not asked:
         return found.answers[step.pk]
@@ -184,11 +184,11 @@ def _asked(step: Step) -> list[str]:
     return [uid for op in step.inverse or [] for uid in op.get("uids", ())]
 
 
-# Turns as the page draws them: at their place, rounds in order, each line with its answer.
+# Turns at their place in the page.
 
 
 MAX_ENDED = 3
-MAX_HERE = 100  # that ended in the last day or work, at one node
+MAX_HERE = 100  # turns shown at one node: running ones, and those that ended in the last day
 MAX_ASIDES = 12
 SHOWN_FOR = timedelta(days=1)
 WORDS = {
@@ -202,10 +202,10 @@ WORDS = {
 
 @dataclass(frozen=True)
 class TurnShown:
-    """One turn. `state` is a word for its status, `budget` the line of what it used; `error`
-    says what went wrong and what to do; it `wants` so many steps more; `node` is its answer,
-    `asked` what it was asked; `view` the workspace that reports its lines, and the last event
-    there that is drawn."""
+    """One turn. `state` is a word for its status, `budget` the line about what it used; `error` is
+    what went wrong and what to do; `wants` is the number of additional steps it asks for; `node`
+    is its answer, `asked` its request; `view` is the workspace that reports its lines, and the
+    last event there that is included."""
 
     id: str
     tree: str
@@ -227,7 +227,7 @@ class TurnShown:
     hint: str
     node: str
     answer: str
-    stands: str
+    answers_below: str
     wants: int
     why: str
     may_stop: bool
@@ -241,7 +241,7 @@ class TurnShown:
 @require_GET
 @person
 def at_node(request: PersonRequest, uid: str) -> HttpResponse:
-    """The turns at `?node=`, those that work elsewhere, and the asides of the tree."""
+    """The turns at `?node=`, those that run elsewhere, and the asides of the tree."""
     place = place_at(request, uid)
     actor, tree = place.actor, place.tree
     cast = cast_of(actor)
@@ -260,8 +260,8 @@ def at_node(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 def _at(tree: Tree, node: Node) -> list[Turn]:
-    """Those that work here, and the latest that ended here, oldest first. One query: a turn that
-    ends between two would be in both."""
+    """The running turns here, and the latest that ended here, oldest first. One query: with two, a
+    turn that ends in between would be in both."""
     slot = node.slot_id
     rows = all_turns().filter(tree=tree, form="continuation")
     rows = rows.filter(answers_below__slot=slot) | rows.filter(node__slot=slot)
@@ -277,18 +277,17 @@ def _asides(tree: Tree) -> Sequence[Turn]:
 
 
 def shown(actor: Actor, turns: Sequence[Turn], cast: dict[str, Who]) -> list[TurnShown]:
-    """The turns for a page of the actor's. At most eleven queries, however many they are."""
+    """The turns for a page of the actor. At most eleven queries, however many there are."""
     found = _read(turns, actor)
     return [_shown(actor, turn, cast, found) for turn in turns]
 
 
 def _read(turns: Sequence[Turn], actor: Actor | None = None) -> Read:
-    """What turns of one tree are drawn from: for the actor, or for every member of its grove.
-    At most eleven queries, eight where no line gave or quoted a long text, or asked for
-    candidates."""
+    """The data of turns of one tree: for the actor, or for every member of its grove. At most
+    eleven queries, eight if no line gave or quoted a long text, or asked for candidates."""
     if not turns:
         return NOTHING
-    views = _views_of(turns)  # before what is read: no event is missed
+    views = _views_of(turns)  # read first, so that no event is missed
     lines = list(lines_of(*turns))
     items = workspaces.items_of(lines)
     if actor is not None:
@@ -330,8 +329,8 @@ def _views_of(turns: Sequence[Turn]) -> dict[int, tuple[str, int]]:
 
 
 def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: Read) -> TurnShown:
-    """The turn for the actor, or (None) for everybody: then with the buttons that not every
-    reader has."""
+    """The turn for the actor, or (None) for everybody: then with the buttons that not every reader
+    has."""
     view, view_seq = found.views[turn.participant_id]
     budget = budget_of(turn)
     lines, depth = found.steps.get(turn.uid, ()), found.depths[turn.pk]
@@ -366,7 +365,7 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: Read) -
         hint=str(error.get("hint", "")),
         node=turn.node.local_id if turn.node else "",
         answer=turn.node.text if turn.node and turn.form == "aside" else "",
-        stands=turn.answers_below.local_id,
+        answers_below=turn.answers_below.local_id,
         wants=int((turn.extension or {}).get("steps", 0)) if is_open else 0,
         why=str((turn.extension or {}).get("why", "")),
         may_extend=may_extend,
@@ -379,14 +378,14 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: Read) -
 
 @dataclass(frozen=True)
 class Drawable:
-    """Turns of one tree that changed, read once to be drawn for everybody who looks at it."""
+    """Changed turns of one tree, read once to be rendered for everybody who has it open."""
 
     turns: Sequence[Turn]
     found: Read
 
     def elements(self, cast: dict[str, Who]) -> dict[str, str]:
         """Their elements by id, in the current language; "" for one with a line that not every
-        member may see: each page fetches that for itself."""
+        member may see: each page fetches that one itself."""
         return {turn.uid: self._element(turn, cast) for turn in self.turns}
 
     def _element(self, turn: Turn, cast: dict[str, Who]) -> str:
@@ -396,7 +395,8 @@ class Drawable:
 
 
 def drawable(uids: Iterable[str], tree_uid: str) -> Drawable:
-    """The turns of these ids in a tree. At most eleven queries, as above, and one for the turns."""
+    """The turns with these ids in a tree. At most eleven queries, as above, and one for the
+    turns."""
     named = sorted(uids)
     if not named:
         return Drawable((), NOTHING)

@@ -1,4 +1,4 @@
-"""A worker's world: a scripted provider, a participant that asks it, and lines to run."""
+"""Fixtures of worker tests: a scripted provider, a participant that uses it, and lines to run."""
 
 import asyncio
 import threading
@@ -21,7 +21,7 @@ from tests.providers.scripted import ScriptedProvider
 
 @pytest.fixture
 def provider(settings: Settings) -> Iterator[ScriptedProvider]:
-    """An OpenAI-shaped provider over real HTTP that does as told, and may be called."""
+    """An OpenAI-shaped provider over real HTTP that answers as scripted; its address is allowed."""
     with ScriptedProvider() as scripted:
         settings.PROVIDER_ALLOW = (scripted.entry,)
         yield scripted
@@ -29,7 +29,7 @@ def provider(settings: Settings) -> Iterator[ScriptedProvider]:
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Attempts follow each other at once."""
+    """Removes the pauses between attempts."""
     monkeypatch.setattr(runs, "BACKOFF_S", 0.0)
 
 
@@ -48,7 +48,7 @@ def model(grove: Grove, provider: ScriptedProvider) -> Participant:
 
 @pytest.fixture(autouse=True)
 def _a_fresh_watch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an earlier test's sweeper saw of a busy database says nothing here."""
+    """Resets what an earlier test's sweeper observed about a busy database."""
     monkeypatch.setattr(leases, "watch", leases.Watch())
 
 
@@ -65,7 +65,7 @@ def agent(model: Participant) -> Participant:
 
 @pytest.fixture
 def opening(actor: Actor, tree: Tree) -> str:
-    """A first text in the tree; its local id."""
+    """A first text in the tree; returns its local id."""
     return str(execute_line(actor, tree, Request('respond root "Who is Marie?"')).body["refs"][0])
 
 
@@ -74,7 +74,7 @@ Say = Callable[..., list[Generation]]
 
 @pytest.fixture
 def ask(actor: Actor, tree: Tree, model: Participant) -> Say:
-    """Gives a line in the tree; the generations it queued."""
+    """Runs a line in the tree; returns the generations that it queued."""
 
     def say(line: str = "continue", **where: Any) -> list[Generation]:
         answer = execute_line(actor, where.get("tree", tree), Request(line))
@@ -85,18 +85,18 @@ def ask(actor: Actor, tree: Tree, model: Participant) -> Say:
 
 
 def run(generation: Generation) -> Generation:
-    """Runs a generation to its end as the worker does; its row afterwards."""
+    """Runs a generation to its end as the worker does; returns its row afterwards."""
     run_lane(generation.lane)
     return again(generation)
 
 
 def again(generation: Generation) -> Generation:
-    """The row as it is now."""
+    """The current row."""
     return Generation.objects.select_related("node", "call").get(pk=generation.pk)
 
 
 async def a_moment() -> None:
-    """For looking again at a row that a run writes four times a second."""
+    """A short wait before reading a row that a run writes four times a second."""
     await asyncio.sleep(0.02)
 
 

@@ -206,7 +206,7 @@ def test_instructions_teach_what_the_table_leaves_open() -> None:
     assert "︱ stands where one node ends" in prose and "as:version is the default" in prose
 
 
-def test_a_long_path_is_told_by_its_first_sentences_in_steps_of_eight() -> None:
+def test_a_long_path_is_summarised_by_first_sentences_in_steps_of_eight() -> None:
     path = tuple(
         replace(ADA, local_id=f"a{n}", text=f"Sentence {n}. " + "more " * 200) for n in range(30)
     )

@@ -109,7 +109,7 @@ def test_a_private_address_is_called_once_an_operator_allows_it(
     assert refused.value.code == "PERMISSION_DENIED"
 
 
-def test_what_was_found_is_kept_until_somebody_asks_anew(
+def test_what_was_found_is_kept_until_somebody_asks_again(
     actor: Actor, provider: ScriptedProvider
 ) -> None:
     source = Source("custom", provider.url, KEY)

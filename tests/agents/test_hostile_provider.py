@@ -39,9 +39,7 @@ def test_no_count_of_tokens_holds_up_an_answer(
         assert row.call.sealed_at is not None, count
 
 
-def test_an_index_that_nobody_asked_for_is_passed_over(
-    ask: Say, provider: ScriptedProvider
-) -> None:
+def test_an_index_that_nobody_asked_for_is_skipped(ask: Say, provider: ScriptedProvider) -> None:
     for index in (-1, -7, 9, 10**30, True):
         stray = {"choices": [{"index": index, "delta": {"content": "stray"}}]}
         provider.script(raw(events(stray, answer("Marie."))))

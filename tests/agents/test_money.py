@@ -85,7 +85,7 @@ def test_candidates_share_what_is_left(ask: Say, grove: Grove, spent: Any) -> No
     assert 496 <= spent()[1] <= 500
 
 
-def test_no_limit_is_no_limit(
+def test_no_limit_means_no_limit(
     ask: Say, provider: ScriptedProvider, grove: Grove, spent: Any
 ) -> None:
     limit(grove, 0)

@@ -90,7 +90,7 @@ def test_an_answer_meets_its_text(text: str, way: str, answer: str, stands: str)
     assert joined(text, way, answer)[0] == stands
 
 
-def test_what_was_done_is_told() -> None:
+def test_what_was_done_is_reported() -> None:
     assert joined(TEXT, "instruction", "Marie opened the door")[1] == (
         "took off 16 characters that repeat the end of the text"
     )

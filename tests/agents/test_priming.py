@@ -72,7 +72,7 @@ def test_a_short_path_is_never_waited_for(ask: Say, provider: ScriptedProvider) 
     assert asked_at_once(ask, provider)
 
 
-def test_where_reading_again_is_no_cheaper_nobody_waits(
+def test_where_reading_again_is_not_cheaper_nobody_waits(
     ask: Say, long: None, provider: ScriptedProvider, keeper: Participant
 ) -> None:
     Participant.objects.filter(pk=keeper.pk).update(prices={"input": 3, "output": 15})

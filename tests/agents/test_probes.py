@@ -115,7 +115,7 @@ def test_a_context_larger_than_the_model_has_is_lowered(model: Participant) -> N
     assert model.context_limit == 8192  # a longer one costs more: a person chooses it
 
 
-def test_a_sampler_is_found_where_the_server_refuses_what_is_no_number(
+def test_a_sampler_is_found_where_the_server_refuses_what_is_not_a_number(
     model: Participant, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider.default = says("One, ", "two")

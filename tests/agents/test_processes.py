@@ -1,4 +1,4 @@
-"""Which process loads what: the heavy and the native stay where they belong."""
+"""Which process loads which modules: heavy and native ones stay out of the web process."""
 
 import json
 import subprocess

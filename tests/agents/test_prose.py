@@ -46,7 +46,7 @@ def test_a_begun_turn_ends_before_its_blanks_and_the_answer_brings_none(
     assert row.point.text == "The old clock struck nine, and "
 
 
-def test_an_endpoint_that_is_told_to_go_on_with_the_last_message_is_told(
+def test_an_endpoint_that_is_told_to_continue_the_last_message_does_so(
     ask: Say, provider: ScriptedProvider, model: Participant, buffer: Tree
 ) -> None:
     able(model, "continue_final", "instruction")

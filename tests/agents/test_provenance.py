@@ -51,7 +51,7 @@ def test_the_api_gives_call_hash_proof_path_and_verification(
     assert body["call"]["sections"][-1]["name"] == "user"
     assert body["above"][-1]["hash"] == node.parent_hash
     assert body["verify"]["status"] == "valid"
-    assert body["verify"]["said"][0].startswith("Everything fits")
+    assert body["verify"]["said"][0].startswith("Everything matches")
     assert body["generation"] == row.uid
 
 
@@ -62,9 +62,9 @@ def test_what_was_changed_behind_the_program_is_said(ask: Say, api: Api, reader:
         Node.objects.filter(pk=node.pk).update(text="somebody else's words")
     address = f"/api/trees/{node.tree.uid}/nodes/{node.local_id}/provenance"
     said = api(reader).get(address).json()["verify"]["said"]
-    assert said[0].startswith("Something does not fit")
+    assert said[0].startswith("Something does not match")
     assert said[1].startswith(f"[{node.local_id}]")
-    assert "Something does not fit" in _page(reader, node)
+    assert "Something does not match" in _page(reader, node)
 
 
 @live

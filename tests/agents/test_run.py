@@ -180,7 +180,7 @@ def test_what_may_pass_is_tried_again_before_the_first_word(
         (says(finish="content_filter"), "filtered", False, 1),
     ],
 )
-def test_what_does_not_pass_is_told(
+def test_what_does_not_pass_is_reported(
     ask: Say, provider: ScriptedProvider, script: Script, reason: str, retryable: bool, calls: int
 ) -> None:
     provider.default = script

@@ -149,7 +149,7 @@ def test_every_example_repeats_the_end_of_its_text() -> None:
         assert any(end.rstrip().endswith(on[:size]) for size in range(8, len(end)))
 
 
-def test_how_prose_is_handed_over_is_told() -> None:
+def test_how_prose_is_handed_over_is_reported() -> None:
     assert Reading("buffer", "chat", (), way="prefill").strategy == "prefill"
     assert Reading("buffer", "chat", ()).strategy == "plain"
     assert Reading("buffer", "completion", (), way="prefill").strategy == "plain"

@@ -58,7 +58,7 @@ def test_the_path_says_which_nodes_have_no_line_and_names_those_of_a_buffer() ->
     ]
 
 
-def test_memory_tells_neighbouring_deeds_together() -> None:
+def test_memory_groups_neighbouring_actions() -> None:
     assert memory.render(replace(VIEW, actions=DEEDS)) == (
         "Recent actions: viewed a7x2, b3k9 · annotated b3k9 · continued from b3k9 (2) · "
         "searched · ✗ prune (PERMISSION_DENIED)"

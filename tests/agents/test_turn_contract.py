@@ -193,7 +193,7 @@ def test_the_agent_stands_where_its_turn_does(
     asked = outside.ask(opening, input="And?")
     assert outside.get(where)["position"] == asked["input"]
     aside = outside.ask(opening, input="Why?", **{"as": "aside"})
-    assert outside.get(where)["position"] == opening == aside["stands"]
+    assert outside.get(where)["position"] == opening == aside["answers_below"]
     assert outside.node(aside["input"])["kind"] == "annotation"
 
 
@@ -309,7 +309,7 @@ def test_bytes_that_were_sent_stand_in_the_call_without_the_key(
     assert node["generation"] == turn["generations"][-1]
 
 
-def test_each_line_is_told_in_the_stream_of_the_agents_workspace(
+def test_each_line_is_reported_in_the_stream_of_the_agents_workspace(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
     provider.script(says("→ view here\n→ prune root\n"), says("Ok."))
@@ -321,7 +321,7 @@ def test_each_line_is_told_in_the_stream_of_the_agents_workspace(
     assert [one["revision"] for one in told] == list(range(1, len(told) + 1))
 
 
-def test_a_refusal_tells_an_agent_whether_it_or_who_asked_lacks_the_right(
+def test_a_refusal_says_whether_the_agent_or_its_inviter_lacks_the_right(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
     outside.agent.permissions = ["loom_aware"]

@@ -56,7 +56,7 @@ def test_the_outline_unfolds_to_the_position_with_its_siblings(
     assert "… 6 nodes …" in section and f"[{ids[-2]}]" in section and ids[5] not in section
 
 
-def test_the_request_is_no_hit_and_a_hit_says_where_it_is(
+def test_the_request_is_not_a_hit_and_a_hit_says_where_it_is(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
 ) -> None:
     execute_line(actor, tree, Request(f'annotate {opening} "Marie is cold."'))

@@ -249,7 +249,7 @@ def test_a_participant_that_is_not_aware_is_rejected(
     assert "continue" in refused.value.hint
 
 
-def test_rights_are_taken_anew_for_each_line(
+def test_rights_are_taken_again_for_each_line(
     actor: Actor,
     tree: Tree,
     agent: Participant,

@@ -27,7 +27,7 @@ def last(provider: ScriptedProvider) -> str:
     return str(provider.seen[-1].json["messages"][-1]["content"])
 
 
-def test_a_turn_ends_at_once_when_who_asked_for_it_is_no_member_any_more(
+def test_a_turn_ends_at_once_when_its_inviter_is_no_longer_a_member(
     actor: Actor,
     tree: Tree,
     agent: Participant,
@@ -50,7 +50,7 @@ def test_a_turn_ends_at_once_when_who_asked_for_it_is_no_member_any_more(
     assert turn.node is not None and turn.node.text == "One."
 
 
-def test_a_stop_that_comes_while_a_round_is_being_queued_is_heard(
+def test_a_stop_that_comes_while_a_round_is_being_queued_is_noticed(
     actor: Actor,
     tree: Tree,
     agent: Participant,
@@ -102,7 +102,7 @@ def test_a_silent_line_leaves_no_trace_in_the_results(
     assert told[1].startswith("✓ bookmarked") and told[2].startswith("✗ NOT_FOUND")
 
 
-def test_an_agent_stands_above_what_is_pruned_under_it(
+def test_an_agent_is_placed_above_what_is_pruned_under_it(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
 ) -> None:
     below = execute_line(actor, tree, Request('respond "Below."')).body["refs"][0]

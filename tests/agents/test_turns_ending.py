@@ -92,7 +92,7 @@ def _texts(kind: str) -> list[str]:
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])
-def test_a_line_that_ran_when_its_worker_was_lost_is_told_and_not_run_again(
+def test_a_line_that_ran_when_its_worker_was_lost_is_reported_and_not_run_again(
     times: int,
     actor: Actor,
     tree: Tree,

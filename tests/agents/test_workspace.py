@@ -38,7 +38,7 @@ def notes(actor: Actor, tree: Tree) -> str:
 
 
 def section(text: str, name: str) -> str:
-    """The body of a section of a message; "" where it has none."""
+    """The body of a section of a message; "" if it has none."""
     return text.partition(f"---{name}\n")[2].partition(f"\n---{name}_END")[0]
 
 

@@ -9,18 +9,18 @@ from tests.browser.test_two_people import live
 
 
 def book(page: Page) -> Locator:
-    """Where one writes."""
+    """The editor."""
     return page.get_by_role("textbox", name="The text, and what you write next")
 
 
 def opened(page: Page) -> Page:
-    """The page, live, with its editor in place."""
+    """The page, once it is live and its editor is ready."""
     expect(page.locator("loom-buffer[data-on]")).to_be_attached()
     return live(page)
 
 
 def text_of(page: Page) -> str:
-    """The whole text, as it is written, without the ghost."""
+    """The whole text, without the preview of a candidate."""
     found: str = page.locator("loom-buffer").evaluate("one => one.editor.view.state.doc.toString()")
     return found
 
@@ -46,7 +46,7 @@ def has_nodes(page: Page, texts: list[str]) -> None:
 
 
 def working(page: Page, text: str) -> None:
-    """Waits until this is what is underlined: typed, and no node yet."""
+    """Waits until the underlined text (typed, not yet a node) is this one."""
     page.wait_for_function(
         """text => [...document.querySelectorAll(".working")].map(one => one.textContent)
             .join("") === text""",

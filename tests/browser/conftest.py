@@ -49,7 +49,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def visit(heddle: Heddle, chrome: Browser) -> Iterator[Open]:
-    """Opens a page as somebody. Fails at the end where a page logged an error or broke CSP."""
+    """Opens a page as somebody. Fails at the end if a page logged an error or violated CSP."""
     contexts: list[BrowserContext] = []
     said: list[str] = []
     heddle.provider.forget()  # what an earlier journey scripted and did not use
@@ -83,7 +83,7 @@ def visit(heddle: Heddle, chrome: Browser) -> Iterator[Open]:
     yield open_page
     for context in contexts:
         context.close()
-    # What was refused or cut off is logged by the browser itself, and is no error of the page.
+    # The browser itself logs refused or cut off requests, which are not errors of the page.
     own = re.compile("Failed to load resource|ERR_INTERNET_DISCONNECTED")
     assert [words for words in said if not own.search(words)] == []
 

@@ -109,7 +109,7 @@ def test_what_models_write_is_read_out_once_it_is_whole(heddle: Heddle, visit: O
     expect(spoken).to_contain_text("Candidate 1 is complete. word1 word2")
 
 
-def test_a_screen_reader_hears_what_stopped_and_headings_without_their_buttons(
+def test_a_screen_reader_announces_what_stopped_and_headings_without_their_buttons(
     heddle: Heddle, visit: Open
 ) -> None:
     tree = heddle.tree("Heard", "One.")

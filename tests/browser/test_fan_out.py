@@ -246,7 +246,7 @@ def test_on_a_phone_the_choice_and_the_price_fit(
     assert box["x"] + box["width"] <= 390
 
 
-def test_a_refused_request_is_told_without_its_code(heddle: Heddle, visit: Open) -> None:
+def test_a_refused_request_is_reported_without_its_code(heddle: Heddle, visit: Open) -> None:
     page = live(visit(f"/trees/{heddle.tree('Refused', 'One.')}"))
     page.get_by_role("spinbutton", name="Candidates", exact=True).fill("999")
     page.keyboard.press("ControlOrMeta+Enter")

@@ -43,16 +43,16 @@ def test_a_dropped_image_becomes_part_of_the_text(heddle: Heddle, visit: Open) -
     expect(shown).to_have_js_property("naturalWidth", 30)
 
 
-def test_what_is_no_image_is_answered_in_words(heddle: Heddle, visit: Open) -> None:
+def test_what_is_not_an_image_is_answered_in_words(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree("No image", "One.", mode="dialogue")
     page = visit(f"/trees/{tree}")
     field, said = page.locator("#composer-text"), page.locator("loom-composer")
     drawing = b'<svg xmlns="http://www.w3.org/2000/svg"><script>document.title="x"</script></svg>'
     raw = base64.b64encode(drawing).decode()
     field.evaluate(DROP, [raw, "drop", "drawn.svg", "image/svg+xml"])
-    expect(said).to_contain_text("drawn.svg is no image that can be shown.")
+    expect(said).to_contain_text("drawn.svg is not an image that can be shown.")
     field.evaluate(DROP, [raw, "drop", "drawn.png", "image/png"])
-    expect(said).to_contain_text("This is no image that can be shown.")
+    expect(said).to_contain_text("This is not an image that can be shown.")
     expect(said).to_contain_text("PNG, JPEG, GIF or WebP")
     bomb = io.BytesIO()
     Image.new("1", (6_000, 5_000)).save(bomb, "PNG")

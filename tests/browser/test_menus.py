@@ -35,7 +35,7 @@ def demand_reachable(page: Page, items: Locator) -> None:
 
 @pytest.mark.parametrize("size", [DESK, PHONE])
 @pytest.mark.parametrize("low", [40, 300, 600])
-def test_every_choice_of_a_node_is_reached_wherever_it_stands(
+def test_every_choice_of_a_node_is_reached_wherever_it_is(
     heddle: Heddle, visit: Open, size: dict[str, int], low: int
 ) -> None:
     words = "A line of some length, as one writes. " * 12

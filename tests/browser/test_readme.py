@@ -13,7 +13,7 @@ from tests.providers.scripts import HOLD, holds
 README = (ROOT / "README.md").read_text()
 
 
-def test_the_five_minutes_come_out_as_they_are_told(
+def test_the_five_minutes_of_the_guide_work_as_written(
     heddle: Heddle, visit: Open, tmp_path: Path
 ) -> None:
     page = visit("/")

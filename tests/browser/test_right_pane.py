@@ -118,7 +118,7 @@ def test_two_people_at_one_memory_lose_nothing_of_what_they_typed(
     mine.get_by_role("button", name="Save").click()
     expect(mine.get_by_role("status")).to_have_text("saved")
     theirs.get_by_role("button", name="Save").click()
-    hers.get_by_role("button", name="Take this instead").click()
+    hers.get_by_role("button", name="Use this instead").click()
     expect(theirs.get_by_label("Author's note")).to_have_value("[Mine]")
 
 
@@ -196,7 +196,7 @@ def test_a_selection_is_stashed_recalled_and_put_into_the_composer(
     expect(rows).to_contain_text('stash "Who is Marie? A clockmaker of"')
     rows.get_by_role("button", name="Recall").click()
     expect(page.locator("loom-windows h2")).to_have_text("Open")
-    rows.get_by_role("button", name="Into the composer").click()
+    rows.get_by_role("button", name="Insert into the composer").click()
     expect(page.get_by_label("Text of the next node")).to_have_value(
         "Who is Marie? A clockmaker of Bern."
     )
@@ -239,7 +239,7 @@ def test_a_stash_is_recalled_into_a_buffer(heddle: Heddle, visit: Open) -> None:
     rows = page.locator("loom-windows li")
     rows.get_by_role("button", name="Recall").click()
     expect(page.locator("loom-windows h2")).to_have_text("Open")
-    rows.get_by_role("button", name="Into the text").click()
+    rows.get_by_role("button", name="Insert into the text").click()
     expect(page.locator(".cm-content")).to_contain_text("The house stood empty. It rained.")
     with page.expect_response(lambda one: "/drafts/" in one.url):
         page.locator(".cm-content").press_sequentially("!")

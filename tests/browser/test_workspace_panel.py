@@ -100,7 +100,7 @@ def test_what_an_agent_opens_and_hides_is_seen_while_it_does(heddle: Heddle, vis
     panel(page)
     at = page.locator("article.node").get_attribute("data-id")
     page.get_by_label("Whose windows").select_option(label="Watcher")
-    expect(part(page, "steps")).to_contain_text("Nothing was done yet.")
+    expect(part(page, "steps")).to_contain_text("Nothing has been done yet.")
     heddle.provider.script(
         says(f'→ open {at} keep\n→ todo add "Look again"\n'),
         holds("I see.\n", HOLD, f"→ hide #1\n→ view {at} full\n"),
@@ -198,7 +198,7 @@ def test_an_arrangement_is_kept_renamed_opened_in_another_tree_and_deleted(
     box = panel(page)
     expect(page.locator("loom-windows li")).to_have_count(3)
     box.get_by_label("Name of the arrangement").fill("Lamps")
-    box.get_by_role("button", name="Keep what is open").click()
+    box.get_by_role("button", name="Save what is open").click()
     rows = part(page, "arrangements").locator("li")
     expect(rows).to_contain_text("Lamps 3 windows")
     rows.get_by_role("button", name="Rename").click()
@@ -217,7 +217,7 @@ def test_an_arrangement_is_kept_renamed_opened_in_another_tree_and_deleted(
     for text in ("The lamp is brass.", "It was late.", "A lamp stood there."):
         expect(page.locator("loom-windows")).to_contain_text(text)
     rows.get_by_role("button", name="Delete").click()
-    expect(part(page, "arrangements")).to_contain_text("Keep what is open under a name")
+    expect(part(page, "arrangements")).to_contain_text("Save what is open under a name")
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])

@@ -1,4 +1,4 @@
-"""Saying lines in tests, and drawing trees in one line."""
+"""Fixtures that run lines in tests, and build trees in one line."""
 
 import re
 from collections.abc import Callable

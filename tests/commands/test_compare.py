@@ -59,7 +59,7 @@ def test_compare_withholds_what_models_are_not_sent(
     assert caught.value.code == "NOT_FOUND"
 
 
-def test_a_word_difference_keeps_what_stands_around() -> None:
+def test_a_word_difference_keeps_what_is_around() -> None:
     assert word_difference("a b", "a b") == "(the same text)"
     assert word_difference("a b c", "a c") == "a [-b -]c"
     assert word_difference("", "new") == "{+new+}"

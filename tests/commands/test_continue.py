@@ -133,7 +133,7 @@ def test_what_nobody_began_stops_at_once_without_a_node(say: Say, muse: Particip
     assert Node.objects.count() == 1
 
 
-def test_nothing_arrived_makes_no_node_but_tells_why(taken: Generation) -> None:
+def test_nothing_arrived_makes_no_node_but_says_why(taken: Generation) -> None:
     error = {"code": "MODEL_ERROR", "reason": "network", "message": "It broke."}
     assert (
         generation_lifecycle.end_generation(

@@ -16,7 +16,7 @@ def node(local_id: str) -> Node:
     return Node.objects.get(local_id=local_id)
 
 
-def test_a_version_stands_in_the_same_slot(say: Say, write: Write) -> None:
+def test_a_version_is_in_the_same_slot(say: Say, write: Write) -> None:
     a = write("one")
     answer = say(f'edit {a} "two" as:version')
     made = answer.body["refs"][0]
@@ -102,7 +102,7 @@ def test_split_makes_a_head_and_a_tail_and_prunes_a_leaf(say: Say, write: Write)
     assert answer.body["position"] == head
 
 
-def test_what_is_no_leaf_stays_when_it_is_split(say: Say, write: Write) -> None:
+def test_what_is_not_a_leaf_stays_when_it_is_split(say: Say, write: Write) -> None:
     a = write("night falls")
     write("x", a)
     say(f"split {a} at:5")

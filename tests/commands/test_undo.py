@@ -102,7 +102,7 @@ def test_nothing_left_is_rejected_and_others_steps_are_not_mine(say: Say, writer
     assert refused.value.code == "REJECTED"
 
 
-def test_a_line_with_a_block_is_told_in_one_line(say: Say) -> None:
+def test_a_line_with_a_block_is_reported_in_one_line(say: Say) -> None:
     say("respond root\nfirst\nsecond\n←")
     assert say("undo").reply == "✓ undid → respond root …"
     assert say("redo").reply == "✓ redid → respond root …"
@@ -182,7 +182,7 @@ def test_undoing_a_continue_stops_what_still_runs(say: Say, muse: Participant) -
     assert all(g.stop_asked and g.discard for g in Generation.objects.all())
 
 
-def test_whoever_undoes_a_text_they_stand_in_stands_above_it(
+def test_whoever_undoes_the_text_at_their_position_is_placed_above_it(
     write: Write, tree: Tree, actor: Actor
 ) -> None:
     above = write("Above.")

@@ -85,14 +85,14 @@ def _use_broker(settings: Any, url: str) -> None:
     settings.CHANNEL_LAYERS = {"default": layer}
 
 
-def test_a_broker_that_is_away_is_no_error(settings: Any, caplog: Any) -> None:
+def test_a_broker_that_is_away_is_not_an_error(settings: Any, caplog: Any) -> None:
     _use_broker(settings, "redis://127.0.0.1:1/0")
     streams.send(STREAM, bell(1))
     assert streams.flush(PATIENCE_S)
     assert "could not ring" in caplog.text
 
 
-def test_a_silent_broker_holds_nobody_up_and_what_waits_is_dropped(
+def test_a_silent_broker_blocks_nobody_and_what_waits_is_dropped(
     settings: Any, silent_broker: str, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     monkeypatch.setattr(streams, "SEND_S", 600.0)

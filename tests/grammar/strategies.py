@@ -1,4 +1,4 @@
-"""Made-up values for every kind of part: texts as wild as the store allows, all refs."""
+"""Generated values for every kind of part: all texts that can be stored, all refs."""
 
 from hypothesis import strategies as st
 

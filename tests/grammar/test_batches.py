@@ -100,7 +100,7 @@ def test_no_other_arrow_is_one(arrow: str) -> None:
 
 
 @pytest.mark.parametrize("mark", INVISIBLE)
-def test_nothing_invisible_helps_or_is_passed_over(mark: str) -> None:
+def test_nothing_invisible_helps_or_is_skipped(mark: str) -> None:
     assert run(f"{mark}→ prune a7x2") == []
     assert run(f"-{mark}> prune a7x2") == []
     for text in (f"→{mark}prune a7x2", f"→ pru{mark}ne a7x2", f"→ prune{mark}a7x2"):

@@ -77,5 +77,5 @@ def test_who_has_to_act_writes_one_line(reply: str) -> None:
 
 
 @given(text=st.text())
-def test_a_terminal_stands_on_one_line(text: str) -> None:
+def test_a_terminal_is_on_one_line(text: str) -> None:
     assert "\n" not in literal(text)

@@ -81,7 +81,7 @@ def test_a_slice_belongs_to_the_ref_before_it(text: str, part: Slice, printed: s
 
 
 @pytest.mark.parametrize("text", UNREAD)
-def test_what_is_no_ref_is_invalid_syntax(text: str) -> None:
+def test_what_is_not_a_ref_is_invalid_syntax(text: str) -> None:
     with pytest.raises(ParseError) as caught:
         parse_ref(text)
     assert caught.value.code == "INVALID_SYNTAX"
@@ -100,7 +100,7 @@ def test_a_slice_of_too_many_lines_is_a_limit() -> None:
     assert caught.value.code == "LIMIT_EXCEEDED"
 
 
-def test_a_slice_may_stand_before_the_tree() -> None:
+def test_a_slice_may_come_before_the_tree() -> None:
     ref = parse_ref('r2d4-a7x2 lines:1-2 in tree:"N"')
     assert ref == Ref("range", "r2d4", end="a7x2", tree_name="N", slice=Slice("lines", 1, 2))
     assert parse_ref(print_ref(ref)) == ref

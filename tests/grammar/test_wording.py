@@ -65,7 +65,7 @@ TURNING = ["not", "never", "don't", "unless", "except", "without", "if"]
 
 
 @pytest.mark.parametrize("word", TURNING)
-def test_a_word_that_turns_the_sense_is_never_passed_over(word: str) -> None:
+def test_a_word_that_turns_the_sense_is_never_skipped(word: str) -> None:
     for number, (text, line) in enumerate(KNOWN, TURNING.index(word)):
         spoken = text.partition('"')[0].split()
         for at in range(len(spoken) + 1):

@@ -1,4 +1,4 @@
-"""A Heddle that runs for all tests that only look at it."""
+"""A running Heddle for all tests that only read from it."""
 
 from collections.abc import Iterator
 

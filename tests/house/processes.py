@@ -1,4 +1,4 @@
-"""Starting script/server for real, and seeing what it leaves behind."""
+"""Starting script/server for real, and checking what it leaves behind."""
 
 import os
 import re
@@ -45,7 +45,7 @@ class Server:
         )
 
     def until(self, pattern: str) -> re.Match[str]:
-        """Reads lines until one matches. Fails with all that was said when it ends before."""
+        """Reads lines until one matches. Fails with all output if the process ends before."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.lines.append(line.rstrip("\n"))
@@ -55,12 +55,12 @@ class Server:
         raise AssertionError("\n".join(["it ended:", *self.lines]))
 
     def ready(self) -> str:
-        """The address, once it says that it is ready."""
+        """The address, once it prints that it is ready."""
         self.url = self.until(r"ready (http://\S+)")[1]
         return self.url
 
     def health(self) -> dict[str, object]:
-        """What it says about its processes; nothing while its web server is away."""
+        """The reported state of its processes; empty while its web server is down."""
         try:
             found: dict[str, object] = get(f"{self.url}/healthz").json()
         except httpx.TransportError:
@@ -68,7 +68,7 @@ class Server:
         return found
 
     def rest(self) -> str:
-        """What else it says until it ends."""
+        """The remaining output until it ends."""
         out, _ = self.process.communicate(timeout=PATIENCE_S)
         return str(out)
 
@@ -100,7 +100,7 @@ class Server:
 def server(
     data: Path, *words: str, command: Sequence[str] = SUPERVISOR, **env: str
 ) -> Iterator[Server]:
-    """A running script/server; killed at the end, if need be."""
+    """A running script/server; killed at the end if necessary."""
     started = Server(data, "--port", "0", "--no-browser", *words, command=command, **env)
     try:
         yield started
@@ -112,7 +112,8 @@ def server(
 
 
 def wait_for(condition: Callable[[], object], *, seconds: float = PATIENCE_S) -> None:
-    """Returns when `condition()` holds. Fails when it takes longer than any machine needs."""
+    """Returns once `condition()` is true. Fails if that takes longer than on any reasonable
+    machine."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it never came true"
@@ -120,5 +121,5 @@ def wait_for(condition: Callable[[], object], *, seconds: float = PATIENCE_S) ->
 
 
 def wait_until_well(running: Server) -> None:
-    """Returns when every process says that it is well, and the worker says so now."""
+    """Returns once every process reports that it is well, and the worker does so now."""
     wait_for(lambda: (found := running.health()).get("ok") and "slow" not in str(found))

@@ -16,7 +16,7 @@ def files(*suffixes: str) -> tuple[Path, ...]:
 
 
 def _listed() -> list[str]:
-    """What git lists; nothing where there is none, or the copy is without its history."""
+    """What git lists; nothing if there is none, or the copy is without its history."""
     asked = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         done = subprocess.run(asked, cwd=ROOT, capture_output=True, check=False)
@@ -26,7 +26,7 @@ def _listed() -> list[str]:
 
 
 def _found() -> list[str]:
-    """What lies here, without what is made."""
+    """The files here, without generated ones."""
     made = (ROOT / ".gitignore").read_text().split()
     skipped = {name.strip("/") for name in made if "*" not in name} | {".git", "dist"}
     found = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())

@@ -111,7 +111,7 @@ def test_a_data_folder_that_cannot_be_is_said_in_a_sentence(tmp_path: Path) -> N
         processes.read(["--port", "0", "--data", str(tmp_path / "file" / "data")])
 
 
-def test_a_relative_folder_is_meant_from_where_the_caller_stands(
+def test_a_relative_folder_is_relative_to_the_caller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEDDLE_STARTED_IN", str(tmp_path))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 PEOPLE = ("owner", "writer", "reader", "outsider", "nobody")
-# Who else asks, and whose status they get: a writer who is a member of the other grove too, and
-# somebody who has an account and no grove.
+# Further people, and whose status they share: a writer who is also a member of the other grove, and
+# a user without a grove.
 LIKE = {"both": "writer", "stranger": "outsider"}
 EVERYBODY = (*PEOPLE, *LIKE)
 
@@ -158,12 +158,12 @@ class Row:
     body: str
 
     def status(self, name: str) -> int:
-        """What one of EVERYBODY gets."""
+        """The status that one of EVERYBODY gets."""
         return self.statuses[PEOPLE.index(LIKE.get(name, name))]
 
     @property
     def route(self) -> str:
-        """The address without what is asked, and without names in its braces."""
+        """The address without its query, and without names in its braces."""
         parts = self.address.partition("?")[0].split("/")
         return "/".join("{}" if part.startswith("{") else part for part in parts)
 
@@ -183,7 +183,7 @@ def _row(line: str) -> Row:
 
 ROWS = [_row(line) for line in TABLE.strip().splitlines()]
 
-# One line for each verb, to be said by each person. `{node}` and `{note}` lie in the tree.
+# One line for each verb, run by each person. `{node}` and `{note}` are in the tree.
 LINES = {
     "view": ['view doc:"Notes"', "view {node}"],
     "compare": ["compare {node} root"],

@@ -240,7 +240,7 @@ def test_a_fault_of_our_own_is_said_in_json(
     ],
     ids=lambda one: type(one).__name__,
 )
-def test_what_breaks_below_is_told_in_our_words(
+def test_errors_of_the_framework_are_reported_in_our_words(
     error: Exception,
     status: int,
     code: str,

@@ -85,7 +85,7 @@ def test_a_body_one_level_too_deep_is_refused() -> None:
         *(b"", b"{} {}", b"'a'", b"01", b"\xef\xbb\xbf{}"),
     ],
 )
-def test_what_cannot_be_stored_or_is_no_json_is_refused(raw: bytes) -> None:
+def test_what_cannot_be_stored_or_is_not_json_is_refused(raw: bytes) -> None:
     with pytest.raises(CommandError) as refused:
         read_json(raw)
     assert refused.value.code == "INVALID_SYNTAX"
@@ -148,14 +148,14 @@ def test_all_fences_of_a_text_share_one_bound() -> None:
     assert drawn.count('class="c-number"') == 2 * 700
 
 
-def test_blanks_in_code_hold_nobody_up() -> None:
+def test_blanks_in_code_block_nobody() -> None:
     for language in sorted(markdown.LANGUAGES):
         for blank in (" ", "\n", "\t"):
             drawn = str(markdown.rendered(f"```{language}\na{blank * 9_900}b\n```"))
             assert "<pre" in drawn
 
 
-def test_a_wide_table_over_many_rows_is_no_table() -> None:
+def test_a_wide_table_over_many_rows_is_not_a_table() -> None:
     wide = "|a" * 300 + "\n" + "|-" * 300 + "\n" + "|x\n" * 2000
     assert "<table>" not in str(markdown.rendered(wide))
     assert "<table>" in str(markdown.rendered("|a|b|\n|-|-|\n" + "|x|y|\n" * 2000))

@@ -69,7 +69,7 @@ def test_what_is_no_line_changes_nothing_but_the_steps(line: str, send: Send, tr
     assert head(f"tree:{tree.uid}") == before
 
 
-def test_a_refusal_tells_its_step_and_the_line_as_it_was_read(send: Send) -> None:
+def test_a_refusal_reports_its_step_and_the_line_as_it_was_read(send: Send) -> None:
     body = send("go to x9y3").json()
     assert (body["code"], body["step"]) == ("NOT_FOUND", 1)
     assert body["canonical"] == "→ switch to x9y3"
@@ -101,7 +101,7 @@ def test_a_key_makes_a_repeat_harmless(send: Send, writer: User, api: Client, tr
     assert send("tree", key="k" * 65).status_code == 413
 
 
-def test_a_refusal_is_tried_anew_under_its_key(send: Send) -> None:
+def test_a_refusal_is_tried_again_under_its_key(send: Send) -> None:
     assert send('respond x9y3 "a"', key="a").status_code == 404
     assert send('respond "a"', key="a").status_code == 200
 
@@ -284,7 +284,7 @@ def test_each_code_has_its_status_and_says_whether_to_try_again(
     assert body["retryable"] is False
 
 
-def test_the_registry_is_told(owner: User, api: Client) -> None:
+def test_the_registry_is_reported(owner: User, api: Client) -> None:
     listed = api(owner).get("/api/commands").json()
     assert listed["count"] == len(listed["results"])
     assert {"respond", "continue", "undo"} <= {one["verb"] for one in listed["results"]}

@@ -32,7 +32,7 @@ def two(actor: Actor, tree: Tree) -> tuple[str, str]:
     return a, b
 
 
-def test_a_link_is_told_as_it_is_stored_from_both_of_its_ends(
+def test_a_link_is_reported_as_it_is_stored_from_both_of_its_ends(
     api: Client, owner: User, actor: Actor, tree: Tree, two: tuple[str, str]
 ) -> None:
     a, b = two
@@ -64,7 +64,7 @@ def test_a_link_into_a_tree_one_may_not_see_is_not_told(
     assert (seen["count"], [one["target"] for one in seen["results"]]) == (1, [two[1]])
 
 
-def test_a_link_to_an_erased_tree_is_told_as_broken(
+def test_a_link_to_an_erased_tree_is_reported_as_broken(
     api: Client, owner: User, actor: Actor, tree: Tree
 ) -> None:
     a = made(actor, tree, 'respond root "a"')
@@ -80,7 +80,7 @@ def test_a_link_to_an_erased_tree_is_told_as_broken(
     assert [one["target"] for one in told] == ["erased", "erased"]
 
 
-def test_every_type_is_told_with_its_reverse(api: Client, owner: User) -> None:
+def test_every_type_is_reported_with_its_reverse(api: Client, owner: User) -> None:
     listed = api(owner).get("/api/link-types").json()["results"]
     types: dict[str, Any] = {one["name"]: one for one in listed}
     assert types["supports"] == {

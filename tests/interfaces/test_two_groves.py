@@ -211,7 +211,7 @@ def _pages(patterns: list[Any], before: str = "/") -> Iterator[tuple[str, Any]]:
             yield before + str(one.pattern), one.callback
 
 
-DEEDS = {"deed": "tags", "listing": "none", "sha256": "0" * 64}
+NAMED = {"action": "tags", "listing": "none", "sha256": "0" * 64}
 
 
 @pytest.mark.parametrize("name", ["only_left", "nobody"])
@@ -223,7 +223,7 @@ def test_nothing_is_posted_to_the_pages_of_the_other_grove(house: House, name: s
         if page.startswith(("/signin", "/invitations", "/public", "/settings")):
             continue  # they name nothing of a grove
         for body in ({}, {"node": house.there["node"], "line": 'respond root "a"', "tags": "a"}):
-            answer = client.post(page.format(**{**house.there, **DEEDS}), body)
+            answer = client.post(page.format(**{**house.there, **NAMED}), body)
             tried += 1
             if answer.status_code not in (404, 405) or KESTREL in said(answer):
                 wrong.append((page, answer.status_code, said(answer)[-300:]))

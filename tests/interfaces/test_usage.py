@@ -47,7 +47,7 @@ def two(actor: Actor, tree: Tree, muse: Participant) -> tuple[str, str]:
     return first, answered(actor, tree, f"continue from {first}", "b", **usage)
 
 
-def test_a_tree_tells_what_it_came_to_and_a_node_its_path(
+def test_a_tree_reports_what_it_came_to_and_a_node_its_path(
     api: Api, owner: User, tree: Tree, two: tuple[str, str], muse: Participant
 ) -> None:
     found = api(owner).get(f"/api/trees/{tree.uid}/usage?node={two[1]}").json()
@@ -65,7 +65,7 @@ def test_a_tree_tells_what_it_came_to_and_a_node_its_path(
     assert first["path"]["usd"] == pytest.approx(0.03)
 
 
-def test_a_grove_tells_who_spent_what_on_what(
+def test_a_grove_reports_who_spent_what_on_what(
     api: Api, owner: User, grove: Grove, tree: Tree, two: tuple[str, str]
 ) -> None:
     found = api(owner).get(f"/api/groves/{grove.uid}/usage?day={today()}").json()

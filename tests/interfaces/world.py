@@ -38,7 +38,7 @@ def world(
     muse: Participant,
     tree: Tree,
 ) -> dict[str, str]:
-    """Names of things in the owner's grove and account, as the matrix calls them."""
+    """Names of things in the owner's grove and account, as used by the matrix."""
     return furnish(get_actor(owner, grove), tree, muse)
 
 
@@ -193,13 +193,13 @@ def run_turn(
 
 
 def person(name: str) -> User | None:
-    """One of the standing people by name; nobody is None."""
+    """One of the fixed people by name; "nobody" is None."""
     return None if name == "nobody" else User.objects.get(username=name)
 
 
 def counted() -> dict[str, Any]:
-    """How many rows of the world there are, to show that nothing was written to it."""
-    # In one query: it is asked before and after each of many requests.
+    """The number of rows of each kind, to show that nothing was written."""
+    # One query, because it runs before and after each of many requests.
     names = (
         "Tree Turn Node Link Mark Participant Membership Invitation ApiKey Generation PublicLink"
     )

@@ -1,4 +1,4 @@
-"""Kills at random under load, and what must be true after each round of them."""
+"""Random kills under load, and what must be true after each round of them."""
 
 import random
 import time
@@ -14,14 +14,14 @@ from tests.providers.scripts import tokens
 
 ENDED_S = 90
 PAUSE_S = (0.0, 1.2)  # between two kills
-# So often in a bag: what takes seconds to start must sometimes come to work between.
+# How often each is in the bag: processes that take seconds to start need time to work in between.
 SHARES = {"broker": 3, "web": 2, "worker": 1, "backend": 3, "postmaster": 1}
 WHOLE = tokens(30, rate=20)  # what the provider answers, in a second and a half
 
 
 @dataclass
 class Score:
-    """What a run counted."""
+    """The counts of a run."""
 
     killed: Counter[str] = field(default_factory=Counter)
     texts: int = 0
@@ -40,7 +40,7 @@ class Score:
 
 
 class Chaos:
-    """One house, one tree, many kills."""
+    """One running Heddle, one tree, many kills."""
 
     def __init__(self, house: House, provider: ScriptedProvider, *, seed: int) -> None:
         self._house, self._seed = house, seed
@@ -57,7 +57,7 @@ class Chaos:
         self.score = Score()
 
     def round(self, kills: int) -> None:
-        """So many kills while two people write; then everything that must be true."""
+        """That many kills while two people write; then checks everything that must be true."""
         names = [f"{name}{self.score.killed.total()}" for name in ("Ada", "Ben")]
         people = [Person(self._client, self._tree, name, self._seed) for name in names]
         for person in people:
@@ -100,7 +100,7 @@ class Chaos:
         return kinds["generation.started"] == kinds["generation.ended"]
 
     def _tell(self) -> str:
-        """The generations that have not ended, and the house."""
+        """The generations that have not ended, and the state of the processes."""
         rows = self._house.rows(
             "SELECT uid, status, lease, leased_until, tries, lane, note FROM loom_generation "
             "WHERE status IN ('queued', 'running') OR ended_at IS NULL"
@@ -118,7 +118,7 @@ class Chaos:
         self._check_state(nodes)
 
     def _check_texts(self, nodes: dict[str, Any]) -> None:
-        """Each acknowledged text is there, once; and nothing that nobody has said."""
+        """Each acknowledged text is there, once, and no other text."""
         said = {key: one["text"] for key, one in nodes.items() if " says " in one["text"]}
         assert said == self._told.texts
         assert len(set(said.values())) == len(said)
@@ -141,7 +141,7 @@ class Chaos:
         self.score.ends = Counter(one["finish"] for one in ended.values())
 
     def _check_state(self, nodes: dict[str, Any]) -> None:
-        """The rows are what the events say."""
+        """The rows equal what the events say."""
         page = self._client.get(f"/trees/{self._tree}").json()
         assert page["node_count"] == len(nodes)
         for key in self._dice.sample(sorted(nodes), min(20, len(nodes))):

@@ -1,4 +1,4 @@
-"""A PostgreSQL of one test's own, so that it may be killed."""
+"""A PostgreSQL for a single test, so that it can be killed."""
 
 import os
 import pwd
@@ -14,7 +14,7 @@ from tests.patience import PATIENCE_S
 
 
 def binaries() -> Path | None:
-    """Where initdb and postgres are; None where PostgreSQL is not installed."""
+    """Where initdb and postgres are; None if PostgreSQL is not installed."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     beside = shutil.which("initdb")
     return found[-1].parent if found else Path(beside).parent if beside else None
@@ -78,14 +78,14 @@ class Postgres:
         return subprocess.run([self._binary / "pg_isready", *words], check=False).returncode == 0
 
     def kill(self) -> None:
-        """SIGKILL to the server; its backends end when they notice."""
+        """Sends SIGKILL to the server; its backends end when they notice."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()
 
     def kill_backend(self) -> None:
-        """SIGKILL to one backend in the middle of what it does. The server then throws all
-        others out and recovers."""
+        """Sends SIGKILL to a working backend. The server then disconnects all others and
+        recovers."""
         mine = [pid for pid, words in children_of(self._pid).items() if "heddle postgres" in words]
         if mine:
             try:

@@ -56,7 +56,7 @@ class Line:
         self.wire: Any = Wire(consumers.routes, scope)
 
     async def open(self) -> "Line":
-        """Asks for the connection; whether it is kept is seen later."""
+        """Requests the connection; whether it stays open is checked later."""
         await self.wire.send_input({"type": "websocket.connect"})
         assert (await self.output())["type"] == "websocket.accept"
         return self
@@ -74,7 +74,7 @@ class Line:
         return self.frames[-1]
 
     async def until(self, kind: str, **values: Any) -> dict[str, Any]:
-        """The next frame of a kind that has these values; the others are kept."""
+        """The next frame of a kind with these values; the others are kept."""
         while True:
             frame = await self.frame()
             if frame["type"] == kind and values.items() <= frame.items():
@@ -110,7 +110,7 @@ class Line:
 
     @property
     def seqs(self) -> list[int]:
-        """The seqs of the events read so far, in order of coming."""
+        """The seqs of the events read so far, in order of arrival."""
         return [f["event"]["seq"] for f in self.frames if f["type"] == "event"]
 
 

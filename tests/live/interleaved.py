@@ -96,7 +96,7 @@ class Server:
 
 
 class Script:
-    """One run: what happens next is drawn."""
+    """One run with randomly drawn steps."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
@@ -165,7 +165,7 @@ class Script:
 
 
 def run(seed: int, *, steps: int = 60) -> None:
-    """One script. Raises AssertionError where an end differs, a letter is lost, or a revision
+    """Runs one script. Raises AssertionError if the copies differ, a letter is lost, or a revision
     cannot be restored."""
     script = Script(seed)
     for _ in range(steps):

@@ -200,7 +200,7 @@ async def test_a_page_that_missed_events_is_told_to_fetch(
     assert frame["again"] is True and frame["seq"] == line.seqs[-1]
 
 
-async def test_a_drawing_that_fails_is_told_and_the_next_one_comes(
+async def test_a_drawing_that_fails_is_reported_and_the_next_one_comes(
     connect: Opener, actor: Actor, tree: Tree, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = await connect(tree, await in_db(bearer)(owner), since=10**6, drawn="en")

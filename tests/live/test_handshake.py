@@ -25,7 +25,7 @@ ORIGINS = [
 
 
 async def _outcome(connect: Opener, place: Tree | str, headers: Headers) -> int | None:
-    """The closing code, or None where the socket stays open and is greeted."""
+    """The closing code, or None if the socket stays open and is greeted."""
     line = await connect(place, headers)
     first = await line.output()
     return int(first["code"]) if first["type"] == "websocket.close" else None
@@ -126,7 +126,7 @@ def places(tree: Tree, grove: Grove, actor: Actor) -> dict[str, str]:
     }
 
 
-async def test_an_agents_workspace_is_heard_by_members(
+async def test_an_agents_workspace_is_open_to_members(
     connect: Opener, tree: Tree, muse: Participant, people: dict[str, User]
 ) -> None:
     workspace = await in_db(node_writer.workspace_of)(muse, tree)
@@ -150,7 +150,7 @@ async def test_an_erasing_tree_is_not_there(connect: Opener, tree: Tree, owner: 
 
 
 @pytest.mark.parametrize("since", ["-1", "x", "", "1.5", "٣", "9" * 30, "1&since=2"])
-async def test_a_since_that_is_no_number_is_said_and_closed(
+async def test_a_since_that_is_not_a_number_is_said_and_closed(
     connect: Opener, tree: Tree, owner: User, since: str
 ) -> None:
     line = await connect(tree, await in_db(bearer)(owner), since=since)

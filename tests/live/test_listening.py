@@ -31,7 +31,7 @@ async def test_the_log_is_told_from_the_cursor_and_then_what_happens(
     assert body["actor"] == actor.participant.uid
 
 
-async def test_without_since_everything_is_told(
+async def test_without_since_everything_is_reported(
     connect: Opener, actor: Actor, tree: Tree, owner: User
 ) -> None:
     line = await connect(tree, await in_db(bearer)(owner))
@@ -128,7 +128,7 @@ async def test_invitations_are_for_owners_and_leave_no_gap(
     assert await lines[1].event(seq) == {"seq": seq, "kind": "hidden"}
 
 
-async def test_a_workspace_tells_its_own_events_only(
+async def test_a_workspace_reports_its_own_events_only(
     connect: Opener, actor: Actor, tree: Tree, owner: User
 ) -> None:
     workspace = await in_db(node_writer.workspace_of)(actor.participant, tree)
@@ -149,7 +149,7 @@ async def test_a_workspace_tells_its_own_events_only(
     assert (await line.event(seq))["kind"] == "view.changed"
 
 
-async def test_a_removed_member_hears_nothing_written_after(
+async def test_a_removed_member_receives_nothing_written_after(
     connect: Opener, actor: Actor, tree: Tree, grove: Grove, reader: User
 ) -> None:
     line = await connect(tree, await in_db(bearer)(reader))
@@ -219,7 +219,7 @@ async def test_a_socket_ends_with_what_it_was_opened_by(
     assert await line.closed() == expected
 
 
-async def test_a_narrowed_role_narrows_what_is_told(
+async def test_a_narrowed_role_narrows_what_is_reported(
     connect: Opener, actor: Actor, grove: Grove, owner: User
 ) -> None:
     line = await connect(f"/ws/groves/{grove.uid}", await in_db(bearer)(owner))

@@ -78,7 +78,7 @@ def test_partial_texts_come_together_in_any_order(pieces: list[str], seed: int) 
     assert not partial.waiting
 
 
-def test_a_text_that_was_begun_anew_is_told_as_a_whole() -> None:
+def test_a_text_that_was_begun_again_is_reported_as_a_whole() -> None:
     partial, reader = Partial("g"), Reader()
     partial.take(1, "one ")
     assert reader.take(partial, 0.0) == ("one ", True)

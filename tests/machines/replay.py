@@ -1,4 +1,4 @@
-"""A client in memory: what somebody knows who has only read a tree's events."""
+"""A client in memory that only knows what it has read from a tree's events."""
 
 from dataclasses import dataclass, field
 from typing import Any

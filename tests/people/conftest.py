@@ -1,4 +1,4 @@
-"""Running two deeds at once, in real threads and transactions."""
+"""Running two functions at the same time, in real threads and transactions."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,21 +15,21 @@ AtOnce = Callable[..., list[Any]]
 
 @pytest.fixture
 def at_once(transactional_db: None) -> AtOnce:
-    """`at_once(deed, deed…)`: what each returned, or the code of its refusal."""
+    """`at_once(function, function…)`: what each returned, or the code of its refusal."""
 
-    def run(*deeds: Callable[[], Any]) -> list[Any]:
-        barrier = Barrier(len(deeds))
+    def run(*functions: Callable[[], Any]) -> list[Any]:
+        barrier = Barrier(len(functions))
 
-        def one(deed: Callable[[], Any]) -> Any:
+        def one(function: Callable[[], Any]) -> Any:
             barrier.wait()
             try:
-                return deed()
+                return function()
             except CommandError as refused:
                 return refused.code
             finally:
                 connection.close()
 
-        with ThreadPoolExecutor(len(deeds)) as pool:
-            return list(pool.map(one, deeds))
+        with ThreadPoolExecutor(len(functions)) as pool:
+            return list(pool.map(one, functions))
 
     return run

@@ -19,10 +19,10 @@ from tests.people.conftest import AtOnce
 pytestmark = pytest.mark.django_db
 
 
-def code(deed: Callable[..., Any], *given: Any) -> str:
-    """The code with which a deed is refused."""
+def code(run: Callable[..., Any], *given: Any) -> str:
+    """The code with which a call is refused."""
     with pytest.raises(CommandError) as refused:
-        deed(*given)
+        run(*given)
     return refused.value.code
 
 
@@ -31,7 +31,7 @@ def archived(actor: Actor, tree: Tree) -> Tree:
     return tree_commands.change_tree(actor, tree, {"archived": True})
 
 
-def test_a_change_is_told_with_what_changed_only(actor: Actor, tree: Tree) -> None:
+def test_a_change_is_reported_with_what_changed_only(actor: Actor, tree: Tree) -> None:
     tree_commands.change_tree(
         actor, tree, {"title": " x\n", "description": "", "truncation": "rollingWindow"}
     )

@@ -66,7 +66,7 @@ def test_settings_are_a_closed_list(settings: dict[str, Any], actor: Actor) -> N
     assert Grove.objects.get(pk=actor.grove.pk).settings == {}
 
 
-def test_settings_that_are_not_sent_stay_and_no_change_is_no_event(actor: Actor) -> None:
+def test_settings_that_are_not_sent_stay_and_no_change_is_not_an_event(actor: Actor) -> None:
     groves.change_grove(actor, settings={"daily_budget_usd": 2})
     groves.change_grove(actor, settings={"tag_colours": {"draft": "amber"}})
     changed = groves.change_grove(actor, name=actor.grove.name, settings={"daily_budget_usd": 2})
@@ -118,12 +118,12 @@ def test_a_change_of_role_is_told_to_sockets_after_commit(
 
 
 def test_the_last_owner_stays(actor: Actor, writer: User) -> None:
-    for deed in (
+    for run in (
         lambda: groves.change_role(actor, "owner", "writer"),
         lambda: groves.remove_member(actor, "owner"),
     ):
         with pytest.raises(CommandError) as refused:
-            deed()
+            run()
         assert refused.value.code == "REJECTED"
     groves.change_role(actor, "writer", "owner")
     groves.remove_member(actor, "owner")
@@ -132,13 +132,13 @@ def test_the_last_owner_stays(actor: Actor, writer: User) -> None:
     assert refused.value.code == "NOT_FOUND"  # who gave the line is no member any more
 
 
-def test_the_same_role_again_is_no_event(actor: Actor, writer: User) -> None:
+def test_the_same_role_again_is_not_an_event(actor: Actor, writer: User) -> None:
     groves.change_role(actor, "writer", "writer")
     assert kinds(actor.grove) == []
 
 
 @pytest.mark.parametrize("name", ["nobody", "outsider", "\0", ""])
-def test_nobody_can_be_changed_who_is_no_member(name: str, actor: Actor, outsider: User) -> None:
+def test_only_members_can_be_changed(name: str, actor: Actor, outsider: User) -> None:
     with pytest.raises(CommandError) as refused:
         groves.change_role(actor, name, "reader")
     assert refused.value.code == "NOT_FOUND"

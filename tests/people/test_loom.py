@@ -32,7 +32,7 @@ def test_a_line_runs_and_its_reply_is_printed(tree: Tree, owner: User) -> None:
     assert Step.objects.count() == 2
 
 
-def test_a_refusal_is_told_on_standard_error_with_its_code(tree: Tree, owner: User) -> None:
+def test_a_refusal_is_reported_on_standard_error_with_its_code(tree: Tree, owner: User) -> None:
     code, out, err = loom("prune root", by="owner", tree=tree.uid)
     assert (code, out) == (1, "")
     assert err.startswith("✗ REJECTED: ")

@@ -50,7 +50,7 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any) -> 
     settings.DATA_DIR = tmp_path
 
 
-def test_a_key_stands_alone_on_the_last_line(owner: User) -> None:
+def test_a_key_is_alone_on_the_last_line(owner: User) -> None:
     key = said("apikey", "OWNER", "laptop")[-1]
     client = APIClient()
     assert client.get("/api/me", HTTP_AUTHORIZATION=f"Bearer {key}").json()["user"] == "owner"
@@ -66,7 +66,7 @@ def test_a_key_stands_alone_on_the_last_line(owner: User) -> None:
 
 
 @pytest.mark.parametrize("words", [("apikey", "owner", "k"), ("adduser", "ada"), ("signin", "a")])
-def test_an_empty_data_folder_is_told_with_what_to_do(
+def test_an_empty_data_folder_is_reported_with_what_to_do(
     words: tuple[str, ...], tmp_path: Path
 ) -> None:
     env = {"HEDDLE_DATA": str(tmp_path), "PATH": os.environ["PATH"]}
@@ -250,7 +250,7 @@ def test_a_backup_is_restored_on_a_new_machine(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_no_backup_changes_nothing(actor: Actor, tree: Tree, tmp_path: Path) -> None:
+def test_what_is_not_a_backup_changes_nothing(actor: Actor, tree: Tree, tmp_path: Path) -> None:
     good = tmp_path / "good.backup"
     said("backup", str(good))
     (tmp_path / "text").write_text("nothing")

@@ -40,10 +40,10 @@ def operates(actor: Actor, *, really: bool = True) -> None:
     actor.user.is_operator = really
 
 
-def refused(deed: Any, *given: Any, **more: Any) -> CommandError:
-    """How a deed is refused."""
+def refused(run: Any, *given: Any, **more: Any) -> CommandError:
+    """The error with which a call is refused."""
     with pytest.raises(CommandError) as found:
-        deed(*given, **more)
+        run(*given, **more)
     return found.value
 
 
@@ -220,7 +220,7 @@ def test_a_name_is_once_in_a_grove_whatever_its_case(actor: Actor) -> None:
     assert refused(make, actor, name="üNAL").code == "CONFLICT"
 
 
-def test_archiving_can_be_taken_back_and_no_change_is_no_event(actor: Actor) -> None:
+def test_archiving_can_be_taken_back_and_no_change_is_not_an_event(actor: Actor) -> None:
     one = make(actor)
     assert participants.archive_participant(actor, one).archived_at is not None
     participants.archive_participant(actor, one)
@@ -242,8 +242,8 @@ def test_the_event_holds_what_the_api_shows(actor: Actor) -> None:
 
 
 def test_people_are_changed_among_the_members(actor: Actor) -> None:
-    for deed in (participants.archive_participant, change):
-        assert refused(deed, actor, actor.participant).code == "REJECTED"
+    for run in (participants.archive_participant, change):
+        assert refused(run, actor, actor.participant).code == "REJECTED"
 
 
 def test_a_change_is_of_the_row_as_it_is_now(actor: Actor) -> None:

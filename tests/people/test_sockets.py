@@ -25,11 +25,11 @@ def _browser(user: User) -> tuple[Client, list[tuple[bytes, bytes]]]:
     return client, [(b"cookie", cookie), (b"origin", ORIGIN.encode())]
 
 
-async def _ends(connect: Opener, tree: Tree, headers: Any, deed: Callable[[], Any]) -> int:  # noqa: F811
-    """The code with which an open socket is closed by a deed."""
+async def _ends(connect: Opener, tree: Tree, headers: Any, action: Callable[[], Any]) -> int:  # noqa: F811
+    """The code with which an action closes an open socket."""
     line = await connect(tree, headers)
     await line.until("heartbeat")
-    await in_db(deed)()
+    await in_db(action)()
     return await line.closed()
 
 
@@ -62,15 +62,15 @@ async def test_signing_out_closes_the_browsers_sockets(
     assert await _ends(connect, tree, headers, lambda: client.post("/signout")) == 4401
 
 
-async def test_who_is_removed_hears_no_more(
+async def test_who_is_removed_receives_nothing_more(
     connect: Opener,  # noqa: F811
     actor: Actor,
     writer: User,
     tree: Tree,
 ) -> None:
     headers = await in_db(bearer)(writer)
-    deed = lambda: groves.remove_member(actor, "writer")  # noqa: E731
-    assert await _ends(connect, tree, headers, deed) == 4404
+    action = lambda: groves.remove_member(actor, "writer")  # noqa: E731
+    assert await _ends(connect, tree, headers, action) == 4404
 
 
 async def test_an_erased_tree_has_no_sockets(

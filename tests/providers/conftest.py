@@ -9,6 +9,6 @@ from tests.providers.scripted import ScriptedProvider
 
 @pytest.fixture
 def provider() -> Iterator[ScriptedProvider]:
-    """An OpenAI-shaped provider over real HTTP that does as told."""
+    """An OpenAI-shaped provider over real HTTP that answers as scripted."""
     with ScriptedProvider() as scripted:
         yield scripted

@@ -1,9 +1,9 @@
-"""A scripted provider over real HTTP: it does as told, and remembers every byte.
+"""A scripted provider over real HTTP: it answers as scripted, and records every byte.
 
-It is OpenAI-shaped, and at /messages Anthropic-shaped; there it also keeps marked prefixes.
+It is OpenAI-shaped, and at /messages Anthropic-shaped; there it also caches marked prefixes.
 
-A fixture's object in tests; `python -m tests.providers.scripted --port N` for benches, where
-`POST /_script` queues scripts as JSON and `GET /_seen` gives what was sent.
+A fixture's object in tests; `python -m tests.providers.scripted --port N` for benches, where `POST
+/_script` queues scripts as JSON and `GET /_seen` returns the requests.
 """
 
 import argparse
@@ -30,7 +30,7 @@ class ScriptedProvider:
     def __init__(self, *, port: int = 0, default: Script | None = None) -> None:
         self.default = default or tokens(3)
         self.seen: list[Seen] = []
-        self.broken_off = 0  # answers whose reader went away
+        self.broken_off = 0  # answers whose reader disconnected
         self.connections = 0
         self._queue: deque[Script] = deque()
         self._prefixes = Prefixes(set())
@@ -52,15 +52,15 @@ class ScriptedProvider:
         return f"127.0.0.1:{self._port}"
 
     def script(self, *scripts: Script) -> None:
-        """Queues what the next requests are answered."""
+        """Queues the answers of the next requests."""
         self._queue.extend(scripts)
 
     def release(self) -> None:
-        """Lets one answer that holds go on."""
+        """Lets one answer that waits at HOLD continue."""
         self._loop.call_soon_threadsafe(self._release.release)
 
     def forget(self) -> None:
-        """Drops the scripts that nobody asked for, and releases that nothing waits for."""
+        """Drops unused scripts and releases."""
         self._queue.clear()
         self._loop.call_soon_threadsafe(lambda: setattr(self, "_release", asyncio.Semaphore(0)))
 
@@ -72,7 +72,7 @@ class ScriptedProvider:
             return list(self.seen)
 
     def wait_for_break(self, timeout: float = PATIENCE_S) -> None:
-        """Waits until a reader has gone away in the middle of an answer."""
+        """Waits until a reader has disconnected in the middle of an answer."""
         with self._arrived:
             if not self._arrived.wait_for(lambda: self.broken_off > 0, timeout):
                 raise AssertionError("nobody went away")

@@ -1,4 +1,4 @@
-"""What a scripted provider may be told to do: one script for each request, in plain values."""
+"""The answers of a scripted provider: one script for each request, in plain values."""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -100,7 +100,7 @@ class Seen:
     head: bytes = field(default=b"", repr=False)
 
     def header(self, name: str) -> str:
-        """The value of a header, "" where it was not sent."""
+        """The value of a header, "" if it was not sent."""
         return next((value for key, value in self.headers if key.lower() == name), "")
 
     @property

@@ -98,7 +98,7 @@ async def test_what_an_earlier_call_sent_is_read_from_the_cache(
     assert again.usage["cache_read_input_tokens"] == 100
 
 
-async def test_bytes_are_copied_exactly_and_thinking_is_no_text(
+async def test_bytes_are_copied_exactly_and_thinking_is_not_text(
     provider: ScriptedProvider,
 ) -> None:
     body = sse(

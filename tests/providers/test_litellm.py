@@ -103,7 +103,7 @@ async def test_what_is_not_proven_to_stay_at_its_address_is_not_asked(
     assert provider.seen == []
 
 
-async def test_no_traceback_is_told(provider: ScriptedProvider) -> None:
+async def test_no_traceback_is_reported(provider: ScriptedProvider) -> None:
     provider.default = fails(500, 'broken Traceback (most recent call last): File "/x.py", line 1')
     told, _ = await litellm(provider)
     assert "broken" in failure_of(told).said

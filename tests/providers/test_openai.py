@@ -129,7 +129,9 @@ async def test_answers_of_many_servers_are_read(provider: ScriptedProvider, scri
     assert is_whole(told)
 
 
-async def test_an_answer_that_is_compressed_unasked_is_read(provider: ScriptedProvider) -> None:
+async def test_an_answer_that_is_compressed_without_a_request_is_read(
+    provider: ScriptedProvider,
+) -> None:
     body = gzip.compress(event({"choices": [{"text": "ab"}]}))
     coded = Script(headers=(("content-encoding", "gzip"),), body=body)
     provider.script(coded)
@@ -188,7 +190,7 @@ async def test_no_text_at_all_is_an_end_without_text(provider: ScriptedProvider)
         ),
     ],
 )
-async def test_what_goes_wrong_is_told_as_a_failure(
+async def test_what_goes_wrong_is_reported_as_a_failure(
     provider: ScriptedProvider, script: Script, kind: str, words: str
 ) -> None:
     provider.script(script)
@@ -322,7 +324,7 @@ async def test_a_key_in_the_text_of_a_model_stays_as_it_came(provider: ScriptedP
     assert key.encode() in attempt.received[0] and attempt.received[1]
 
 
-async def test_a_text_beside_an_empty_error_is_no_error(provider: ScriptedProvider) -> None:
+async def test_a_text_beside_an_empty_error_is_not_an_error(provider: ScriptedProvider) -> None:
     key = "sk-secret-1-of-many"
     chunk = {"error": None, "choices": [{"index": 0, "delta": {"content": key}}]}
     provider.script(raw(f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n".encode()))

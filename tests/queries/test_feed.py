@@ -61,7 +61,7 @@ def test_invitations_are_hidden_from_those_who_do_not_own(
     assert Event.objects.filter(stream=Stream.objects.get(name=stream)).count() == 2
 
 
-def test_a_workspace_tells_where_it_stands_and_what_it_chose(actor: Actor, tree: Tree) -> None:
+def test_a_workspace_reports_its_position_and_what_it_chose(actor: Actor, tree: Tree) -> None:
     (a,) = chain(tree, actor.participant, "a")
     version(actor.participant, a, "a second")
     workspace = node_writer.workspace_of(actor.participant, tree)

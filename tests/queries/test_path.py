@@ -53,7 +53,7 @@ def test_the_newest_version_stands_where_none_is_chosen(actor: Actor, tree: Tree
     assert path_of(actor, tree, None, b)[1].id == a.pk
 
 
-def test_a_chosen_version_stands_for_its_workspace_only(actor: Actor, tree: Tree) -> None:
+def test_a_chosen_version_is_current_in_its_workspace_only(actor: Actor, tree: Tree) -> None:
     a, b = chain(tree, actor.participant, "a", "b")
     second = version(actor.participant, a, "a second")
     workspace = node_writer.workspace_of(actor.participant, tree)
@@ -62,7 +62,7 @@ def test_a_chosen_version_stands_for_its_workspace_only(actor: Actor, tree: Tree
     assert path_of(actor, tree, None, b)[1].id == second.pk
 
 
-def test_a_chosen_version_that_was_pruned_no_longer_stands(actor: Actor, tree: Tree) -> None:
+def test_a_chosen_version_that_was_pruned_is_no_longer_current(actor: Actor, tree: Tree) -> None:
     a, b = chain(tree, actor.participant, "a", "b")
     second = version(actor.participant, a, "a second")
     workspace = node_writer.workspace_of(actor.participant, tree)
@@ -71,7 +71,7 @@ def test_a_chosen_version_that_was_pruned_no_longer_stands(actor: Actor, tree: T
     assert path_of(actor, tree, workspace, b)[1].id == a.pk
 
 
-def test_a_node_that_is_named_stands_though_pruned(actor: Actor, tree: Tree) -> None:
+def test_a_node_that_is_named_is_shown_though_pruned(actor: Actor, tree: Tree) -> None:
     a, b = chain(tree, actor.participant, "a", "b")
     version(actor.participant, b, "b second")
     flag(a, pruned=True)

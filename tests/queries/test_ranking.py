@@ -25,12 +25,12 @@ _CASED = st.text(alphabet="aAkK\u212asSſßẞσΣςiIİıéÉµΜμ1→ ", max_
 
 
 @given(_CASED.filter(lambda text: 0 < len(text) <= 2), _CASED)
-def test_a_short_query_matches_where_one_of_its_spellings_stands(query: str, text: str) -> None:
+def test_a_short_query_matches_where_one_of_its_spellings_occurs(query: str, text: str) -> None:
     stands = any(spelling in text for spelling in spellings(query))
     assert stands == (match(fold(query), text) is not None)
 
 
-def test_a_capital_sigma_is_the_same_wherever_it_stands() -> None:
+def test_a_capital_sigma_is_the_same_wherever_it_is() -> None:
     assert fold("ΣΑΣ") == "σασ"
 
 

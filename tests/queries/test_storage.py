@@ -139,7 +139,7 @@ def test_a_text_that_was_sent_with_escapes_is_named_by_the_canonical_line(
     assert step.line == step.canonical == f"→ respond root {named(text)}"
 
 
-def test_undo_tells_a_long_line_without_its_text(actor: Actor, tree: Tree) -> None:
+def test_undo_reports_a_long_line_without_its_text(actor: Actor, tree: Tree) -> None:
     _respond(actor, tree, LONG)
     assert execute_line(actor, tree, Request("undo")).reply == "✓ undid → respond root …"
 

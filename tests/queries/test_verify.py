@@ -105,7 +105,7 @@ def test_what_was_edited_from_counts(actor: Actor, tree: Tree) -> None:
     assert _broken(_whole(actor, tree)) == {second.local_id: verify.CONTENT}
 
 
-def test_edits_and_prunes_break_nothing_but_are_told(actor: Actor, tree: Tree) -> None:
+def test_edits_and_prunes_break_nothing_but_are_reported(actor: Actor, tree: Tree) -> None:
     a, b = chain(tree, actor.participant, "a", "b")
     second = version(actor.participant, a, "a second")
     for report in (
@@ -124,7 +124,7 @@ def test_edits_and_prunes_break_nothing_but_are_told(actor: Actor, tree: Tree) -
         assert report["later_versions"] == []
 
 
-def test_a_path_rests_on_versions_that_do_not_stand(actor: Actor, tree: Tree) -> None:
+def test_a_path_rests_on_versions_that_are_not_current(actor: Actor, tree: Tree) -> None:
     a, b = chain(tree, actor.participant, "a", "b")
     version(actor.participant, a, "a second")
     _tamper(a, text="A")
@@ -163,7 +163,7 @@ def test_a_call_that_is_not_here_leaves_it_incomplete(actor: Actor, tree: Tree) 
 
 
 @pytest.mark.sqlite  # PostgreSQL refuses such bytes
-def test_text_that_is_no_utf_8_any_more_is_broken_not_a_crash(actor: Actor, tree: Tree) -> None:
+def test_text_that_is_not_utf_8_any_more_is_broken_not_a_crash(actor: Actor, tree: Tree) -> None:
     a, b = chain(tree, actor.participant, "abc", "b")
     with triggers_aside(connection), connection.cursor() as cursor:
         cursor.execute("UPDATE loom_node SET text = CAST(x'61FF63' AS TEXT) WHERE id = %s", [a.pk])

@@ -182,5 +182,5 @@ def test_a_name_that_is_allowed_does_not_open_the_metadata_address_inside_anothe
     assert "metadata" in why_not_address(ip_address(address), target, ("ollama:11434",))
 
 
-def test_an_entry_that_is_no_address_opens_nothing() -> None:
+def test_an_entry_that_is_not_an_address_opens_nothing() -> None:
     assert why_refused("http://127.0.0.1:1/", ("127.0.0.1:1/33", "127.0.0.256", "::g")) != ""

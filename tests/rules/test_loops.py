@@ -23,7 +23,7 @@ def views(*names: str, position: str = "r2d4") -> list[Past]:
 
 def test_the_same_view_is_warned_of_then_refused_then_halts() -> None:
     found = walk(views("a7x2", "a7x2", "a7x2", "a7x2"))
-    assert [one.deed for one in found] == ["run", "warn", "refuse", "halt"]
+    assert [one.decision for one in found] == ["run", "warn", "refuse", "halt"]
     assert {one.status for one in found[1:]} == {"exact"}
     assert "step 1" in found[1].warning
     assert found[2].refusal.code == "LOOP"
@@ -40,22 +40,22 @@ def test_the_refusal_points_to_the_earlier_result() -> None:
 def test_after_a_change_of_the_item_it_may_be_looked_at_again() -> None:
     steps = views("a7x2", "a7x2")
     later = Past(3, "→ view a7x2", "r2d4", (("a7x2", "2"),))
-    assert look(steps, later).deed == "run"
+    assert look(steps, later).decision == "run"
 
 
 def test_another_position_is_another_state() -> None:
     steps = [Past(1, "→ list here", "a7x2", (("a7x2", "1"),))]
-    assert look(steps, Past(2, "→ list here", "b3k9", (("b3k9", "1"),))).deed == "run"
+    assert look(steps, Past(2, "→ list here", "b3k9", (("b3k9", "1"),))).decision == "run"
 
 
-def test_a_command_that_changes_the_world_ends_a_loop() -> None:
+def test_a_command_that_changes_the_tree_ends_a_loop() -> None:
     steps = views("a7x2", "a7x2", "a7x2")
     steps.append(Past(4, '→ annotate b3k9 "so"', "r2d4", (("b3k9", "1"),), changed=True))
-    assert look(steps, views("a7x2")[0]).deed == "run"
+    assert look(steps, views("a7x2")[0]).decision == "run"
 
 
 def test_four_different_children_in_a_row_are_no_loop() -> None:
-    assert {one.deed for one in walk(views("a1b2", "c3d4", "e5f6", "g7h8"))} == {"run"}
+    assert {one.decision for one in walk(views("a1b2", "c3d4", "e5f6", "g7h8"))} == {"run"}
 
 
 def test_a_block_three_times_is_found_wherever_it_is_said() -> None:
@@ -64,8 +64,8 @@ def test_a_block_three_times_is_found_wherever_it_is_said() -> None:
         for seq, name in enumerate("abcabcabcab", 1)
     ]
     found = walk(steps)
-    assert {one.deed for one in found[:8]} == {"run"}
-    assert [(one.deed, one.status) for one in found[8:]] == [
+    assert {one.decision for one in found[:8]} == {"run"}
+    assert [(one.decision, one.status) for one in found[8:]] == [
         ("warn", "structural"),
         ("refuse", "structural"),
         ("halt", "structural"),
@@ -79,32 +79,32 @@ def test_blocks_of_one_to_six_steps_are_found_the_third_time(size: int, before: 
     steps = [Past(at, name, f"p{at}", ((name, "1"),)) for at, name in enumerate(names)]
     found = walk(steps)
     assert found[-1] == Verdict("warn", "structural", before, f"p{before}")
-    assert {one.deed for one in found[:-1]} == {"run"}
+    assert {one.decision for one in found[:-1]} == {"run"}
 
 
 @given(size=st.integers(7, 20), times=st.integers(2, 4))
 def test_longer_blocks_from_ever_new_positions_are_no_loop(size: int, times: int) -> None:
     names = [f"n{at}" for at in range(size)] * times
     steps = [Past(at, name, f"p{at}", ((name, "1"),)) for at, name in enumerate(names)]
-    assert {one.deed for one in walk(steps)} == {"run"}
+    assert {one.decision for one in walk(steps)} == {"run"}
 
 
 @given(names=st.lists(st.sampled_from("abc"), max_size=40))
-def test_a_changing_world_is_no_loop(names: list[str]) -> None:
+def test_a_changing_world_is_not_a_loop(names: list[str]) -> None:
     steps = [Past(at, name, "here", ((name, str(at)),)) for at, name in enumerate(names)]
-    assert {one.deed for one in walk(steps)} <= {"run"}
+    assert {one.decision for one in walk(steps)} <= {"run"}
 
 
 @given(names=st.lists(st.sampled_from("abc"), max_size=40))
-def test_who_changes_the_world_each_time_is_in_no_loop(names: list[str]) -> None:
+def test_an_agent_that_changes_the_tree_each_time_is_in_no_loop(names: list[str]) -> None:
     steps = [Past(at, name, "here", changed=True) for at, name in enumerate(names)]
-    assert {one.deed for one in walk(steps)} <= {"run"}
+    assert {one.decision for one in walk(steps)} <= {"run"}
 
 
 @given(names=st.lists(st.sampled_from("abcdef"), min_size=24, max_size=60))
 def test_in_a_world_at_rest_nobody_goes_on_for_ever(names: list[str]) -> None:
     """Six lines are each run once, warned of, and refused before the nineteenth step halts."""
-    assert "halt" in {one.deed for one in walk(views(*names))[:19]}
+    assert "halt" in {one.decision for one in walk(views(*names))[:19]}
 
 
 @given(names=st.lists(st.sampled_from("abcdefgh"), max_size=60))
@@ -112,7 +112,7 @@ def test_a_line_runs_at_most_twice_in_a_world_at_rest(names: list[str]) -> None:
     ran = [
         name
         for name, found in zip(names, walk(views(*names)), strict=True)
-        if found.deed in ("run", "warn")
+        if found.decision in ("run", "warn")
     ]
     assert all(count <= 2 for count in Counter(ran).values())
 
@@ -120,8 +120,8 @@ def test_a_line_runs_at_most_twice_in_a_world_at_rest(names: list[str]) -> None:
 def test_only_the_last_hundred_steps_count() -> None:
     steps = views("a7x2", *(f"n{at}" for at in range(HISTORY - 1)))
     again = views("a7x2")[0]
-    assert look(steps, again).deed == "warn"
-    assert look([*steps, *views("b3k9")], again).deed == "run"
+    assert look(steps, again).decision == "warn"
+    assert look([*steps, *views("b3k9")], again).decision == "run"
 
 
 SAME = "The quarrel is only the nearest shape for something older, and nobody says the word. "
@@ -129,21 +129,21 @@ SAME = "The quarrel is only the nearest shape for something older, and nobody sa
 
 def test_near_the_same_prose_three_rounds_halts() -> None:
     rounds = [Said(SAME * 3), Said(SAME * 3 + "Yes."), Said(SAME * 3 + "No.")]
-    assert semantic(rounds[:1]).deed == "run"
+    assert semantic(rounds[:1]).decision == "run"
     assert semantic(rounds[:2]) == Verdict("warn", "semantic", 1)
     assert semantic(rounds) == Verdict("halt", "semantic", 1)
     assert "round 1" in semantic(rounds).refusal.message
 
 
-def test_a_change_of_the_world_lets_prose_repeat() -> None:
-    assert semantic([Said(SAME), Said(SAME, changed=True)]).deed == "run"
-    assert semantic([Said(SAME, changed=True), Said(SAME)]).deed == "run"
-    assert semantic([Said(SAME), Said("Other words.", changed=True), Said(SAME)]).deed == "run"
+def test_a_change_of_the_tree_lets_prose_repeat() -> None:
+    assert semantic([Said(SAME), Said(SAME, changed=True)]).decision == "run"
+    assert semantic([Said(SAME, changed=True), Said(SAME)]).decision == "run"
+    assert semantic([Said(SAME), Said("Other words.", changed=True), Said(SAME)]).decision == "run"
 
 
 def test_rounds_without_prose_are_no_loop() -> None:
-    assert semantic([]).deed == "run"
-    assert semantic([Said(""), Said(""), Said("ok"), Said("ok")]).deed == "run"
+    assert semantic([]).decision == "run"
+    assert semantic([Said(""), Said(""), Said("ok"), Said("ok")]).decision == "run"
 
 
 def test_the_cosine_must_be_above_the_threshold() -> None:

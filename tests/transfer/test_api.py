@@ -88,7 +88,7 @@ def test_outsiders_see_no_import(api: Client, writer: User, outsider: User, read
         assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
 
 
-def test_what_is_no_file_is_refused(
+def test_what_is_not_a_file_is_refused(
     api: Client, writer: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = api(writer)

@@ -62,7 +62,7 @@ def test_a_file_that_is_not_what_it_should_be_fails(name: str, bring: Bring) -> 
     [
         (b"%PDF-1.7\n\xe2\xe3\x00", "PDF files are not read."),
         (b"{\\rtf1\\ansi It rained.}", "RTF files are not read."),
-        (b"\x89PNG\r\n\x1a\n\0", "This is an image, and no tree."),
+        (b"\x89PNG\r\n\x1a\n\0", "This is an image, not a tree."),
         (b"\x1f\x8b\x08\0", "The file is packed with gzip."),
     ],
 )
@@ -78,7 +78,7 @@ def test_two_backslashes_and_a_u_are_no_half_character(bring: Bring) -> None:
     assert Node.objects.filter(text="a \\ud83c b").exists()
 
 
-def test_a_byte_order_mark_is_passed_over(bring: Bring) -> None:
+def test_a_byte_order_mark_is_skipped(bring: Bring) -> None:
     assert bring(b"\xef\xbb\xbf" + GOOD).status == "done"
 
 

@@ -165,7 +165,7 @@ def test_a_path_is_a_chat_with_its_swipes(actor: Actor, muse: Participant) -> No
             assert one["extra"]["model"] == "Muse"
 
 
-def test_a_pruned_text_is_no_swipe(actor: Actor, muse: Participant) -> None:
+def test_a_pruned_text_is_not_a_swipe(actor: Actor, muse: Participant) -> None:
     tree, made = plant(actor, muse, TALK, mode="dialogue")
     execute_line(actor, tree, Request(f"prune {made[2].local_id}"))
     said = lines(format_writers.sillytavern, actor, tree, made[1])[1:]

@@ -90,7 +90,7 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 @pytest.mark.parametrize(
     "raw", [b"", b"<html>", SVG, WHOLE[: len(WHOLE) // 2], picture("JPEG")[:200], picture("BMP")]
 )
-def test_what_is_no_whole_image_is_refused(
+def test_what_is_not_a_whole_image_is_refused(
     raw: bytes, api: Client, writer: User, tree: Tree
 ) -> None:
     answer = sent(api(writer), tree, raw)

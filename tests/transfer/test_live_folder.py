@@ -202,7 +202,7 @@ def test_a_file_that_others_make_at_this_moment_is_not_replaced(
     assert not file.step() and file.path.read_text() == "My notes."
 
 
-def test_editors_save_by_renaming_and_by_writing_anew(
+def test_editors_save_by_renaming_and_by_writing_again(
     live: Live, actor: Actor, muse: Participant
 ) -> None:
     tree, _ = grown(actor, muse)

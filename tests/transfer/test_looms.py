@@ -245,7 +245,7 @@ def test_broken_characters_are_replaced_and_reported() -> None:
     assert any("2 characters" in one for one in tree.report.warnings)
 
 
-def test_the_content_tells_the_format_and_not_the_name() -> None:
+def test_the_content_decides_the_format_and_not_the_name() -> None:
     raw = raw_of(loomsidian(a={"text": "one", "parentId": None}))
     assert tree_of(raw, name="chat.epub").format.name == "loomsidian"
 

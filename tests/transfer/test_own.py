@@ -194,7 +194,7 @@ def test_nothing_of_another_grove_is_found_out_by_a_link(lived: Tree, outsider: 
     assert row.report["dropped"] == {"links to elsewhere": 1}
 
 
-def test_a_changed_text_is_told_and_verifying_says_so(
+def test_a_changed_text_is_reported_and_verifying_says_so(
     lived: Tree, bring: Bring, actor: Actor
 ) -> None:
     row = bring(out(lived).replace(b"Once, said Ada.", b"Once, said Bob."))

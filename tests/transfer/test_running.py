@@ -42,7 +42,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     return found
 
 
-def _at_batch(monkeypatch: pytest.MonkeyPatch, which: int, deed: Callable[[], None]) -> None:
+def _at_batch(monkeypatch: pytest.MonkeyPatch, which: int, run: Callable[[], None]) -> None:
     """Does something before the batch of that number is written."""
     add, count = Growing.add, 0
 
@@ -50,7 +50,7 @@ def _at_batch(monkeypatch: pytest.MonkeyPatch, which: int, deed: Callable[[], No
         nonlocal count
         count += 1
         if count == which:
-            deed()
+            run()
         add(self, *args)
 
     monkeypatch.setattr(Growing, "add", wrapped)
@@ -216,7 +216,7 @@ def test_an_error_of_our_own_fails_and_leaves_nothing(
     assert row.error["code"] == "UNAVAILABLE" and Node.objects.count() == 0  # type: ignore[index]
 
 
-def test_who_is_no_writer_any_more_brings_nothing_in(writer: User, actor: Actor) -> None:
+def test_who_is_no_longer_a_writer_imports_nothing(writer: User, actor: Actor) -> None:
     row = file_of(get_actor(writer, actor.grove), MANY, name="many.json")
     Membership.objects.filter(user=writer).update(role="reader")
     importing.run(row.uid)

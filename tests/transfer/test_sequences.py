@@ -83,7 +83,7 @@ def test_files_of_one_family_are_one_tree_and_others_are_their_own() -> None:
     assert first.report.kept["files joined into one tree"] == 2
 
 
-def test_a_line_that_is_no_message_refuses_the_chat() -> None:
+def test_a_line_that_is_not_a_message_refuses_the_chat() -> None:
     with pytest.raises(CommandError, match="Line 3 of chat"):
         tree_of((HEADER, said("a"), ["b"]), name="chat")
 
@@ -377,7 +377,7 @@ def test_elements_too_far_within_each_other_are_refused(deep: str) -> None:
 # Several files at once.
 
 
-def test_a_zip_of_an_archive_leaves_out_what_is_no_tree() -> None:
+def test_a_zip_of_an_archive_leaves_out_what_is_not_a_tree() -> None:
     chat = {
         "title": "T",
         "mapping": {

@@ -114,13 +114,13 @@ def test_a_revision_is_restored_and_readers_restore_none(
 ) -> None:
     made = document_actions.make_document(actor, title="Notes", text="One.")
     document_actions.write_document(actor, made, text="Two.")
-    deed = f"/documents/{made.uid}/do/restore"
-    assert _signed_in(reader).post(deed, {"revision": "1"}).status_code == 403
-    _signed_in(owner).post(deed, {"revision": "1"})
+    address = f"/documents/{made.uid}/do/restore"
+    assert _signed_in(reader).post(address, {"revision": "1"}).status_code == 403
+    _signed_in(owner).post(address, {"revision": "1"})
     made.refresh_from_db()
     assert (newest(made).content.text, newest(made).restored) == ("One.", 1)
     for bad in ("", "x", "99", "0"):
-        assert _signed_in(owner).post(deed, {"revision": bad}).status_code == 302
+        assert _signed_in(owner).post(address, {"revision": bad}).status_code == 302
 
 
 def test_history_names_authors_and_shows_words_that_changed(page: Page, actor: Actor) -> None:

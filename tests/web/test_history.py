@@ -67,7 +67,7 @@ def test_a_turn_is_undone_whole_by_who_asked_and_by_owners(
     assert turn.uid not in shown(visitor, writer, tree)
 
 
-def test_history_is_told_in_plain_words_with_the_exact_line_behind_them(
+def test_history_is_shown_in_plain_words_with_the_exact_line_behind_them(
     actor: Actor, owner: User, tree: Tree, visitor: Visitor
 ) -> None:
     made = execute_line(actor, tree, Request('respond root "The rain stopped."')).body["refs"][0]

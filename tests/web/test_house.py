@@ -12,7 +12,7 @@ from tests.web.test_settings import text
 MAX_PICTURE = 300_000
 
 
-def test_the_about_page_tells_version_and_licence(owner: User, visitor: Visitor) -> None:
+def test_the_about_page_shows_version_and_licence(owner: User, visitor: Visitor) -> None:
     page = text(visitor(owner), "/about")
     assert "Heddle 0.1.0" in page
     assert "Apache License 2.0" in page

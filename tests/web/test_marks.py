@@ -7,7 +7,7 @@ from loom.models import Node, Tree, User
 from tests.web.conftest import Visitor
 
 
-def test_bookmarks_and_tags_of_nodes_are_told(
+def test_bookmarks_and_tags_of_nodes_are_reported(
     owner: User, actor: Actor, tree: Tree, visitor: Visitor
 ) -> None:
     about_tree = f"tag tree:{tree.uid} #x"

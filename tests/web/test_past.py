@@ -33,7 +33,7 @@ def path(visitor: Visitor, user: User, tree: Tree, seq: int, node: str) -> str:
     return str(answer.content.decode())
 
 
-def test_every_seq_tells_the_nodes_and_flags_of_its_time(
+def test_every_seq_has_the_nodes_and_flags_of_its_time(
     owner: User, grove: Grove, tree: Tree, visitor: Visitor
 ) -> None:
     actor = get_actor(owner, grove)

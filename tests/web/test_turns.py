@@ -141,7 +141,7 @@ def test_a_reader_sees_a_turn_and_may_not_stop_it(
     assert "act_budget" not in text(visitor(reader), f"/trees/{tree.uid}")
 
 
-def test_a_turn_elsewhere_is_told_with_its_place(
+def test_a_turn_elsewhere_is_reported_with_its_place(
     actor: Actor, owner: User, tree: Tree, agent: Participant, point: Node, visitor: Visitor
 ) -> None:
     turn_of(actor, agent, point)
@@ -150,7 +150,7 @@ def test_a_turn_elsewhere_is_told_with_its_place(
     assert "data-turn=" not in page
 
 
-def test_an_aside_stands_beside_with_its_question_and_its_note(
+def test_an_aside_is_shown_beside_with_its_question_and_its_note(
     actor: Actor, owner: User, tree: Tree, agent: Participant, point: Node, visitor: Visitor
 ) -> None:
     ids = [

@@ -25,7 +25,7 @@ class Command(StartedCommand):
             default="owner",
             help="what it may do at most: look, write, or all that the user may (owner)",
         )
-        parser.add_argument("--days", type=int, help="after how many days it ends (never)")
+        parser.add_argument("--days", type=int, help="days until it expires (default: never)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prints the key; only its digest is stored."""

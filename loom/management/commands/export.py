@@ -17,21 +17,21 @@ from loom.transfer import exporting
 
 
 class Command(StartedCommand):
-    """Writes to a new file first: nobody reads half an export."""
+    """Writes to a new file first, so that nobody reads half an export."""
 
-    help = "Writes a tree to FILE in any format that is written; with --every after each change."
+    help = "Writes a tree to FILE in any export format; with --every, again after each change."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """FILE, the tree, who may read it, and what is written."""
         parser.add_argument("file")
-        parser.add_argument("--tree", default="", help="id or title; without it the last used")
-        parser.add_argument("--as", dest="by", default="", help="USER, who reads it")
+        parser.add_argument("--tree", default="", help="id or title; default: the last used")
+        parser.add_argument("--as", dest="by", default="", help="USER whose permissions are used")
         parser.add_argument("--format", default="heddle", choices=list(exporting.FORMATS))
         parser.add_argument("--node", default="", help="the end of the path")
         parser.add_argument("--whole", action="store_const", const="1", default="")
         parser.add_argument("--notes", action="store_const", const="1", default="")
         parser.add_argument("--calls", choices=["", "none", "full"], default="")
-        parser.add_argument("--every", type=float, default=0.0, help="seconds between two looks")
+        parser.add_argument("--every", type=float, default=0.0, help="seconds between two checks")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prints a line for each file written."""

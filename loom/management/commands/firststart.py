@@ -32,7 +32,7 @@ OPENING = "The house stood empty at the end of the lane."
 class Command(BaseCommand):
     """Creates the owner, a first grove with two participants, and an example tree."""
 
-    help = "Makes what a new installation begins with, and prints a one-time sign-in link."
+    help = "Creates the initial contents of a new installation, and prints a one-time sign-in link."
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prints a link while the owner has no password, else where to sign in."""
@@ -82,7 +82,7 @@ def _provider() -> tuple[dict[str, Any], str | None]:
         if key:
             limits = {"max_tokens": 400, "context_limit": 100_000}
             return {"model_ref": model_ref, "base_url": base_url, **limits}, key
-    return {**LOCAL, "temperature": 0.2}, None  # it has to follow instructions, not to invent
+    return {**LOCAL, "temperature": 0.2}, None  # it should follow instructions rather than invent
 
 
 def _example(owner: User, grove: Grove) -> None:

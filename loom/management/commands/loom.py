@@ -18,12 +18,12 @@ class Command(StartedCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """LINE, and where and by whom it is run."""
+        """LINE, and where and as whom it is run."""
         parser.add_argument("line", help="the line, with or without its arrow; - for stdin")
-        parser.add_argument("--tree", default="", help="id or title; without it the last used")
+        parser.add_argument("--tree", default="", help="id or title; default: the last used")
         parser.add_argument("--as", dest="by", default="", help='USER or agent:"name"')
         parser.add_argument("--at", default="", help="what `here` means: a node's id")
-        parser.add_argument("--dry-run", action="store_true", help="say what would happen")
+        parser.add_argument("--dry-run", action="store_true", help="only report what would happen")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prints the reply."""

@@ -33,8 +33,8 @@ class Command(BaseCommand):
         parser.add_argument("file")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Raises for a file that is not a backup or is of another kind; keeps what was there
-        before."""
+        """Raises for a file that is not a backup or is of another kind; backs up the existing data
+        first."""
         _demand_stopped()
         try:
             with (
@@ -54,7 +54,7 @@ class Command(BaseCommand):
         with dumped.open("wb") as out:
             shutil.copyfileobj(_member(tar, backup.DATABASE), out)
         secret = _member(tar, backup.SECRET).read()
-        if backup.applied():  # on a new machine there is nothing yet
+        if backup.applied():  # a new machine has no data yet
             self.stdout.write(f"What there is now is kept in {_kept()}")
         _restore_images(tar)
         backup.load(dumped)
@@ -76,8 +76,8 @@ class Command(BaseCommand):
 
 
 def _restore_images(tar: tarfile.TarFile) -> None:
-    """Stores the images of a backup beside those that are there; one whose bytes do not have the
-    hash of its name is left out."""
+    """Stores the images of a backup beside the existing ones; an image whose bytes do not match
+    the hash in its name is left out."""
     for member in tar:
         sha256 = member.name.removeprefix(backup.IMAGES)
         if member.isfile() and member.name.startswith(backup.IMAGES):
@@ -121,7 +121,7 @@ def _demand_stopped() -> None:
 
 
 def _kept() -> Path:
-    """A backup of what is there now."""
+    """A backup of the existing data."""
     folder: Path = settings.DATA_DIR / "backups"
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{timezone.now():%Y%m%dT%H%M%S%f}-before-restore.backup"

@@ -22,7 +22,7 @@ class Command(StartedCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """TREE."""
-        parser.add_argument("tree", nargs="?", default="", help="id or title; without it all")
+        parser.add_argument("tree", nargs="?", default="", help="id or title; default: all")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prints a line for each tree, and one below it for each broken node."""

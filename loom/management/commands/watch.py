@@ -12,7 +12,7 @@ from loom.management.shell import StartedCommand, found_person, found_tree
 from loom.rules.errors import CommandError as Refusal
 from loom.transfer.live_folder import KINDS, LiveFile
 
-SETTLE_S = 0.4  # how long a file must be left alone before it is read: it may be half saved
+SETTLE_S = 0.4  # seconds without a change before a file is read: it may be half saved
 
 
 class Command(StartedCommand):
@@ -26,11 +26,11 @@ class Command(StartedCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """DIR, the tree, who writes, and how often to look."""
         parser.add_argument("dir")
-        parser.add_argument("--tree", default="", help="id or title; without it the last used")
+        parser.add_argument("--tree", default="", help="id or title; default: the last used")
         parser.add_argument("--as", dest="by", default="", help="USER, who is the author")
         parser.add_argument("--format", default="markdown", choices=list(KINDS))
-        parser.add_argument("--every", type=float, default=1.0, help="seconds between two looks")
-        parser.add_argument("--once", action="store_true", help="look once and stop")
+        parser.add_argument("--every", type=float, default=1.0, help="seconds between two checks")
+        parser.add_argument("--once", action="store_true", help="check once and stop")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prints a line for each change."""
@@ -47,7 +47,7 @@ class Command(StartedCommand):
                 time.sleep(SETTLE_S / 4)
             while True:
                 try:
-                    # Rights that were taken away end at once.
+                    # Revoked permissions end immediately.
                     file.actor, file.tree = access.get_tree(user, tree.uid)
                     file.step()
                 except (OperationalError, InterfaceError) as error:

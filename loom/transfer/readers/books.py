@@ -1,4 +1,4 @@
-"""What is written in a DOCX or an EPUB, as Markdown. Nothing in them is run."""
+"""The text of a DOCX or EPUB, as Markdown. Nothing in them is run."""
 
 import lzma
 import re
@@ -26,9 +26,9 @@ from loom.transfer.readers.documents import (
 from loom.transfer.records import unreadable
 
 _MOST = 64 * 1024 * 1024
-_DEEPEST = 200  # blocks of a page within each other that are told apart
-_PIECE = 16 * 1024  # bytes of a page that are parsed at once
-_DEEPEST_OF_ALL = 5000  # elements within each other
+_DEEPEST = 200  # nested blocks of a page that are distinguished
+_PIECE = 16 * 1024  # bytes of a page that are parsed in one step
+_DEEPEST_OF_ALL = 5000  # nested elements
 TextOf = Callable[[zipfile.ZipFile], tuple[str, str]]
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
@@ -189,7 +189,7 @@ class _Docx:
         return self._styles.get(uid) or uid.lower()
 
     def _item(self, paragraph: etree._Element, named: str) -> str:
-        """What stands before an item of a list; empty for what is none."""
+        """The sign before an item of a list; empty for other paragraphs."""
         properties = paragraph.find(f"{_W}pPr/{_W}numPr")
         number, level = "", 0
         if properties is not None:
@@ -241,7 +241,7 @@ class _Docx:
             elif name in _NOTES:
                 self._notes.append((_NOTES[name], str(one.get(f"{_W}id"))))
                 text = f"[^{len(self._notes)}]"
-            elif name == "ruby":  # what is read; how it is pronounced stands above it
+            elif name == "ruby":  # keeps the base text without its pronunciation
                 bases = one.iterfind(f"{_W}rubyBase//{_W}t")
                 text = "".join(base.text or "" for base in bases)
             else:
@@ -322,13 +322,13 @@ _STYLES |= {name: name for name in ("strong", "em", "s", "code")}
 
 
 def _page_text(data: bytes) -> str:
-    """The text of a page as Markdown. libxml2 reads it: Python's own parser takes the square of the
-    time for some pages, and this one only where elements are very deep."""
+    """The text of a page as Markdown. libxml2 parses it: Python's own parser needs quadratic time
+    for some pages, and this one only if elements are nested very deep."""
     page = _Page()
     clean = data.decode("utf-8", "replace").replace("\0", "\ufffd")
     parser = etree.HTMLParser(target=page, encoding="utf-8", no_network=True, huge_tree=False)
     raw = clean.encode()
-    for start in range(0, len(raw), _PIECE):  # an error is raised after a piece only
+    for start in range(0, len(raw), _PIECE):  # an error is only raised after a piece
         parser.feed(raw[start : start + _PIECE])
     if clean.strip():
         parser.close()

@@ -25,8 +25,8 @@ Describe = Callable[[dict[str, Any]], Part | None]
 
 
 def archive(describe: Describe) -> Callable[[Input], Iterator[Part]]:
-    """The `each` of a format whose files hold one chat, or a list of them. `describe` returns the
-    part of one chat, None for what is no chat."""
+    """The `each` of a format whose files contain one chat, or a list of them. `describe` returns
+    the part of one chat, None for other entries."""
 
     def each(file: Input) -> Iterator[Part]:
         for value in file.values():
@@ -54,7 +54,7 @@ def _add_thinking(record: Record, thinking: list[str], report: Report) -> None:
 
 
 def _add_images(record: Record, *given: Any) -> None:
-    """Takes the images that parts of a message name; what is kept beside the text has no bytes."""
+    """Takes the images in parts of a message; the extra data keeps no bytes."""
     record.images = named_in([*given])
     record.imported = mapping_of(without_data(record.imported))
 
@@ -159,7 +159,7 @@ _STEPS = frozenset(
 
 
 def _content(content: dict[str, Any]) -> tuple[str, list[Any]]:
-    """The text of a message's content, and the parts of it that are no text."""
+    """The text of a message's content, and its parts that are not text."""
     texts, others = [], []
     for part in list_of(content.get("parts")):
         inner = part.get("text") if isinstance(part, dict) else part

@@ -72,7 +72,7 @@ def _headings(text: str) -> list[int]:
 
 
 def _pieces(text: str, split: str, starts: list[int]) -> list[str]:
-    """The text in pieces that are the text again when they are joined."""
+    """The text in pieces; joined, they are the text again."""
     if split == "sections":
         cuts = starts
     elif split == "paragraphs":

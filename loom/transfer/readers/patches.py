@@ -19,7 +19,7 @@ from loom.transfer.inputs import Input, Put
 from loom.transfer.records import Head, Record, Report, node_text, unreadable
 
 _MOST = 48 * 1024 * 1024
-_WORK = 4 * 1024 * 1024 * 1024  # bytes of whole texts that are made while patches are applied
+_WORK = 4 * 1024 * 1024 * 1024  # bytes of whole texts that may be made while patches are applied
 
 
 def is_miniloom(sketch: Any) -> bool:
@@ -187,7 +187,7 @@ def applied(text: bytes, patches: Any) -> tuple[bytes, bool]:
         if text[at : at + len(old)] != old:
             at = _found(text, old)
         if at < 0:
-            # Nothing that was written is lost: what the patch adds goes to the end.
+            # No text is lost: the insertions of the patch are added at the end.
             is_sound = False
             text += b"".join(what for kind, what in pairs if kind > 0)
         else:
@@ -212,7 +212,7 @@ def _diff(given: Any) -> tuple[int, bytes]:
 
 
 def _shared(one: bytes, other: bytes) -> int:
-    """How many bytes two texts begin with in common; an even number."""
+    """How many bytes are the same at the beginning of two texts; an even number."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,5 +1,5 @@
-"""Chats that are written one after the other, joined where they begin alike: SillyTavern and the
-JSON Lines of OpenAI; and the sessions of mikupad, which are one path."""
+"""Chats that are linear, joined where their beginnings are the same: SillyTavern and OpenAI's JSON
+Lines; and mikupad's sessions, which are one path."""
 
 import json
 from collections.abc import Iterator
@@ -360,7 +360,7 @@ def each_mikupad_session(file: Input) -> Iterator[Part]:
 
 
 def _inner(value: Any) -> Any:
-    """What a JSON text says; the text itself where it is none."""
+    """The value of a JSON text; the text itself if it is not JSON."""
     if not isinstance(value, str):
         return value
     try:
@@ -402,8 +402,8 @@ def _read_mikupad(title: str, session: dict[str, Any], put: Put, report: Report)
 
 
 def _lore(given: Any) -> tuple[list[Paper], bool]:
-    """The entries of a world as documents with keys, and whether that is all that it says. An
-    entry without keys or text, and what stands around all of them, has no such place."""
+    """The entries of a world as documents with keys, and whether nothing else is in it. An entry
+    without keys or text, and what surrounds all of them, cannot be represented."""
     world = mapping_of(given)
     found: list[Paper] = []
     entries = list_of(world.get("entries"))
@@ -420,7 +420,7 @@ def _lore(given: Any) -> tuple[list[Paper], bool]:
 
 
 def _key(given: str) -> str:
-    """A key as front matter has it; "" where nothing of it is left."""
+    """A key as front matter has it; "" if nothing of it is left."""
     key = " ".join(given.split())[:LONGEST_KEY]
     quote = "'" if '"' in key else '"'
     key = key.replace(quote, "")
@@ -435,7 +435,7 @@ def _put_note(head: Head, note: str, depth: Any) -> None:
 
 
 def _around(given: Any) -> str:
-    """A text of mikupad with what it has around it; "" without the text."""
+    """A text of mikupad with its prefix and suffix; "" without the text."""
     parts = mapping_of(given)
     if not text_of(parts.get("text"), 1):
         return ""

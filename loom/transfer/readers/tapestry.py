@@ -19,7 +19,7 @@ from loom.transfer.records import Head, Record, Report, node_text, unreadable
 MAGIC = b"VersionedTapestryWeave__"
 _HEAD, _ROOT, _BUCKET = 32, 112, 144
 _TOKENS = 256 * 1024
-_WORK = 4  # times the size of the file that may be read before it must be a loop
+_WORK = 4  # multiple of the file's size that may be read before it counts as a loop
 
 
 def read_tapestry(file: Input, put: Put, report: Report) -> Head:
@@ -167,7 +167,7 @@ class _Weave:
             key, above, rest = waiting.pop()
             place = places.pop(key, None)
             if place is None:
-                continue  # two parents: this one comes too late
+                continue  # the node has two parents and was already read below the other
             node = self.archive.node(place)
             left = self._take(node, above, rest)
             waiting.extend((one, str(key), left) for one in reversed(node.children))

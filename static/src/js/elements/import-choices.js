@@ -95,7 +95,7 @@ function listOf(id, total, tell) {
   };
   const draw = () => {
     for (const [number, box] of boxes) Object.assign(box, { checked: isWhole || chosen.has(number), disabled: isWhole });
-    found.textContent = isWhole ? tn("The only one of the file", "All {n} of the file", total) : tn("All {n} that is found", "All {n} that are found", count);
+    found.textContent = isWhole ? tn("The only one of the file", "All {n} of the file", total) : tn("The only result", "All {n} results", count);
     warning.textContent = "";
     all.disabled = reading;
     tell(isWhole ? total : chosen.size, reading);

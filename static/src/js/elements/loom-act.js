@@ -56,7 +56,7 @@ export class LoomAct extends HTMLElement {
         field.typed();
       }
       if (turn.as === "aside") this.showAsides();
-      else page.go(turn.stands);
+      else page.go(turn.answers_below);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       this.querySelector("details")?.removeAttribute("open");

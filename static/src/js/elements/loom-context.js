@@ -23,7 +23,7 @@ export const names = () => ({
   PERSONA: t("Persona"),
   TREE: t("Instructions of the tree"),
   INSTRUCTIONS: t("Instructions"),
-  ASKING: t("How to go on"),
+  ASKING: t("How to continue"),
   MEMORY: t("Memory"),
   LORE: t("Lore"),
   PATH: t("Path"),
@@ -165,7 +165,7 @@ export class LoomContext extends HTMLElement {
     const most = Math.max(context.limit, context.tokens, 1);
     parts.push(make("ul", { className: "sections" }, ...context.sections.map((one) => this.section(one, most))));
     if (context.note) parts.push(make("p", { className: "soft", textContent: context.note }));
-    if (!context.open) parts.push(make("p", { className: "soft", textContent: t("It holds text that you may not see, so only the sizes are shown.") }));
+    if (!context.open) parts.push(make("p", { className: "soft", textContent: t("It contains text that you may not see, so only the sizes are shown.") }));
     else parts.push(this.fold("exact", t("The exact request"), exact(context)));
     if (context.before) parts.push(this.difference(context.before));
     return parts;

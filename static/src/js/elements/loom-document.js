@@ -123,7 +123,7 @@ export class LoomDocument extends HTMLElement {
     const place = /** @type {HTMLElement | null} */ (this.querySelector("[data-state]"));
     if (!place) return;
     this.dataset.live = state;
-    const gone = code === 4400 ? t("The server refused what was written. Copy your text and reload the page.") : t("You can no longer write here. Reload the page.");
+    const gone = code === 4400 ? t("The server refused your changes. Copy your text and reload the page.") : t("You can no longer write here. Reload the page.");
     const said = { live: "", connecting: "", offline: t("Offline: what you write is kept and sent later."), gone };
     place.textContent = said[/** @type {keyof typeof said} */ (state)] ?? "";
   }

@@ -94,7 +94,7 @@ export class LoomSteering extends HTMLElement {
       this.say(t("saved"));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      this.say(`${error.message} ${error.code === "CONFLICT" ? t("Yours is still in the field: save again to keep it.") : error.hint}`.trim());
+      this.say(`${error.message} ${error.code === "CONFLICT" ? t("Your text is still in the field: save again to keep it.") : error.hint}`.trim());
       if (error.code === "CONFLICT") this.others(dirty, await json(this.page?.api ?? "").catch(() => ({})));
     }
   }
@@ -117,9 +117,9 @@ export class LoomSteering extends HTMLElement {
       const theirs = now[field.name];
       if (theirs === undefined || theirs === this.seen.get(field.name)) continue;
       this.seen.set(field.name, theirs);
-      const take = make("button", { type: "button", className: "button small", textContent: t("Take this instead") });
+      const take = make("button", { type: "button", className: "button small", textContent: t("Use this instead") });
       take.addEventListener("click", () => this.take(field, theirs));
-      const box = make("div", { className: "theirs" }, make("p", { className: "soft", textContent: t("Saved by somebody else meanwhile:") }), make("pre", { dir: "auto", textContent: String(theirs) || t("empty") }), take);
+      const box = make("div", { className: "theirs" }, make("p", { className: "soft", textContent: t("Saved by somebody else in the meantime:") }), make("pre", { dir: "auto", textContent: String(theirs) || t("empty") }), take);
       box.dataset.theirs = field.name;
       (field.closest("label") ?? field).after(box);
     }

@@ -116,14 +116,14 @@ export class LoomTurns extends HTMLElement {
 
   /** Whether a turn works or answered where the reader is. @param {Element} turn */
   isHere(turn) {
-    const [stands, node] = ["data-stands", "data-node"].map((name) => turn.getAttribute(name) ?? "");
-    return Boolean(this.path?.isHere(stands) || (node && this.path?.isHere(node)));
+    const [below, node] = ["data-answers-below", "data-node"].map((name) => turn.getAttribute(name) ?? "");
+    return Boolean(this.path?.isHere(below) || (node && this.path?.isHere(node)));
   }
 
   /** @param {any} turn */
   started(turn) {
     if (turn.invoked_by === this.page?.settings.me) this.asked = turn.id;
-    speak(t("{name} started a turn at {node}.", { name: this.nameOf(turn), node: turn.stands }));
+    speak(t("{name} started a turn at {node}.", { name: this.nameOf(turn), node: turn.answers_below }));
   }
 
   /** Whoever asked follows to the answer, and may take the whole turn back. @param {any} turn */
@@ -136,7 +136,7 @@ export class LoomTurns extends HTMLElement {
     const undo = changed ? { act: t("Undo turn"), onAct: () => this.undo(turn.id) } : {};
     toast().show(words, { bad: Boolean(turn.error), ...undo });
     const page = this.page;
-    const isHere = page?.position === turn.stands;
+    const isHere = page?.position === turn.answers_below;
     if (turn.as === "continuation" && turn.node && isHere) page?.go(turn.node, { isStill: true });
   }
 

@@ -263,7 +263,7 @@ export class LoomWindows extends HTMLElement {
       made.push(button(`show #${one.number}`, t("Show"), { ariaPressed: "false" }, one.kind === "result"));
     }
     if (isOwn && one.open) {
-      const take = button("", this.page?.settings.mode === "buffer" ? t("Into the text") : t("Into the composer"));
+      const take = button("", this.page?.settings.mode === "buffer" ? t("Insert into the text") : t("Insert into the composer"));
       take.dataset.take = one.text;
       made.push(take);
     }

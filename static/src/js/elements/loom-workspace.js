@@ -117,8 +117,8 @@ export class LoomWorkspace extends HTMLElement {
     this.fill("tasks", body.tasks.map((one) => this.task(one)), t("No tasks."));
     this.fill("augments", body.augments.map((one) => this.augment(one)), t("There are no augments. A document of this kind can be loaded into the prompt of a model."));
     this.fill("notifications", body.notifications.map(({ text }) => make("li", { dir: "auto" }, ...withRefs(text, this.page?.store))), t("Nothing new."));
-    this.fill("steps", [...steps].reverse().map(step), t("Nothing was done yet."));
-    this.fill("arrangements", kept.map((one) => this.arrangement(one)), t("Keep what is open under a name, to open it again here or in another tree."));
+    this.fill("steps", [...steps].reverse().map(step), t("Nothing has been done yet."));
+    this.fill("arrangements", kept.map((one) => this.arrangement(one)), t("Save what is open under a name, to open it again here or in another tree."));
   }
 
   /** @param {string} name @param {HTMLElement[]} rows @param {string} none */

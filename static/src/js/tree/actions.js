@@ -124,7 +124,7 @@ act("accept-edited", async ({ page, button }) => {
   const host = button?.closest(".note");
   if (!host) return;
   const text = await part(`${page.web}/nodes/${note}/text`);
-  const label = t("Text to accept in the place of {id}", { id: note });
+  const label = t("Text to accept instead of {id}", { id: note });
   const pen = await longPen(text, label);
   openForm(host, { label, text, pen, submit: t("Accept") }, ({ text: written }) => page.say(withText(`accept ${note} edited`, written), { quiet: true }));
 });

@@ -70,8 +70,8 @@ export class Asking {
     const { using, counts, n } = this.read();
     const isSame = known.length === using.length && known.every((name) => using.includes(name) && String(asked[name].n) === (counts[name] || n || "1"));
     button.hidden = !known.length || isSame;
-    button.textContent = button.hidden ? "" : t("Here before: {names}", { names: known.map((name) => `${name} ×${asked[name].n}`).join(", ") });
-    button.title = t("Choose these again");
+    button.textContent = button.hidden ? "" : t("Last used here: {names}", { names: known.map((name) => `${name} ×${asked[name].n}`).join(", ") });
+    button.title = t("Select these again");
   }
 
   /** Chooses what is offered. */

@@ -40,7 +40,7 @@ export function takeImages(field, tree, put, say, signal) {
     if (event.defaultPrevented || !(files.length || other)) return;
     event.preventDefault();
     event.stopPropagation();
-    if (other) say(t("{name} is no image that can be shown. Take a PNG, JPEG, GIF or WebP.", { name: other.name }), true);
+    if (other) say(t("{name} is not an image that can be shown. Use a PNG, JPEG, GIF or WebP.", { name: other.name }), true);
     if (files.length) void keep(tree, files, (text) => put(text, event), say);
   };
   const first = { signal, capture: true };

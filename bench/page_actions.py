@@ -1,4 +1,4 @@
-"""What a reader does on the tree page, done in Chromium and measured from inside the page."""
+"""Actions of a reader on the tree page, run in Chromium and measured inside the page."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -85,7 +85,8 @@ NOW = "() => document.querySelector('loom-past').close()"
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one deed: until it was seen, the page's own work, and its longest task (all ms)."""
+    """The cost of one action: the time until it is visible, the page's own work, and its longest
+    task (all ms)."""
 
     took: float
     cpu: float
@@ -105,14 +106,14 @@ class Watched:
         found: dict[str, Any] = self.tools.send("Performance.getMetrics")
         return {one["name"]: float(one["value"]) for one in found["metrics"]}
 
-    def do(self, deed: str, arg: object = None) -> Cost:
+    def do(self, case: str, arg: object = None) -> Cost:
         """Does something in the page, and waits until it has been drawn."""
         self.page.evaluate("() => { window.long = []; }")
         before = self.metrics()["TaskDuration"]
         took = self.page.evaluate(
             f"""async arg => {{
                 const began = performance.now();
-                await ({deed})(arg);
+                await ({case})(arg);
                 return performance.now() - began;
             }}""",
             arg,
@@ -123,7 +124,7 @@ class Watched:
         return Cost(float(took), cpu, float(longest))
 
     def kept(self) -> dict[str, float]:
-        """What the page holds after its rubbish was collected: heap in MB, nodes, listeners."""
+        """What the page still uses after garbage collection: heap in MB, nodes, listeners."""
         self.tools.send("HeapProfiler.collectGarbage")
         now = self.metrics()
         return {

@@ -1,6 +1,6 @@
-"""A house to measure in: its own data folder and broker, gone when the measuring ends.
+"""An installation to measure: its own data folder and broker, removed at the end.
 
-Call `open_house` before anything of Django's is imported.
+Call `open_installation` before anything of Django's is imported.
 """
 
 import atexit
@@ -11,11 +11,11 @@ import tempfile
 import time
 from collections.abc import Callable
 
-Deed = Callable[[], object]
+Case = Callable[[], object]
 
 
-def open_house() -> None:
-    """Settings, a broker and an empty database, on SQLite unless DATABASE_URL is set."""
+def open_installation() -> None:
+    """Prepares settings, a broker and an empty database, on SQLite unless DATABASE_URL is set."""
     folder = tempfile.mkdtemp(prefix="heddle-bench-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ["HEDDLE_DATA"] = folder
@@ -36,28 +36,30 @@ def open_house() -> None:
 
 
 def settle() -> None:
-    """Lets the database know how its tables look by now, as it does by itself in time."""
+    """Updates the planner's statistics, as the database itself does from time to time."""
     from django.db import connection
 
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
 
-def medians_ms(deeds: dict[str, Deed], *, rounds: int) -> dict[str, float]:
-    """The median of each deed in milliseconds; each round runs all of them once, so that a
-    slow moment of the machine falls on all alike."""
-    for deed in deeds.values():
-        deed()
-    taken: dict[str, list[float]] = {name: [] for name in deeds}
+def medians_ms(cases: dict[str, Case], *, rounds: int) -> dict[str, float]:
+    """The median of each case in milliseconds; each round runs all of them once, so that a slow
+    moment of the machine affects all of them."""
+    for case in cases.values():
+        case()
+    taken: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(rounds):
-        for name, deed in deeds.items():
+        for name, case in cases.items():
             began = time.perf_counter()
-            deed()
+            case()
             taken[name].append((time.perf_counter() - began) * 1000)
     return {name: statistics.median(many) for name, many in taken.items()}
 
 
-def tell(title: str, medians: dict[str, float], ratios: dict[str, tuple[str, str, float]]) -> None:
+def report(
+    title: str, medians: dict[str, float], ratios: dict[str, tuple[str, str, float]]
+) -> None:
     """Prints the medians, and each ratio (above, below, aim) with whether it is met."""
     print(title)
     for name, median in medians.items():
