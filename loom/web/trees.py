@@ -44,6 +44,7 @@ from loom.web.requests import (
     PersonRequest,
     Stretch,
     abilities,
+    in_one_line,
     person,
     place_at,
     stretch_above,
@@ -289,7 +290,7 @@ def change_tree(request: PersonRequest, uid: str, deed: str) -> HttpResponse:
             return _erase(request, actor, tree)
         messages.success(request, _deed(request, actor, tree, deed))
     except CommandError as refused:
-        messages.error(request, f"{refused.message} {refused.hint}".strip())
+        messages.error(request, in_one_line(refused))
     return HttpResponseRedirect(f"/trees/{tree.uid}/about")
 
 
