@@ -151,24 +151,24 @@ LABELS = {
     "serif": gettext_noop("Serif"),
     "sans": gettext_noop("Sans serif"),
     "mono": gettext_noop("Monospaced"),
-    "tight": gettext_noop("tight"),
-    "loose": gettext_noop("loose"),
-    "start": gettext_noop("ragged"),
-    "justified": gettext_noop("justified"),
-    "plain text": gettext_noop("plain text"),
+    "tight": gettext_noop("Tight"),
+    "loose": gettext_noop("Loose"),
+    "start": gettext_noop("Ragged"),
+    "justified": gettext_noop("Justified"),
+    "plain text": gettext_noop("Plain text"),
     "markdown": gettext_noop("Markdown"),
-    "small": gettext_noop("small"),
-    "medium": gettext_noop("medium"),
-    "large": gettext_noop("large"),
-    "larger": gettext_noop("larger"),
-    "narrow": gettext_noop("narrow"),
-    "wide": gettext_noop("wide"),
-    "full": gettext_noop("with id, age and marks"),
-    "quiet": gettext_noop("id and age on hover"),
-    "plain": gettext_noop("text only"),
-    "ask": gettext_noop("my last choice"),
-    "version": gettext_noop("a version: what follows stays"),
-    "fork": gettext_noop("a fork: a new branch beside it"),
+    "small": gettext_noop("Small"),
+    "medium": gettext_noop("Medium"),
+    "large": gettext_noop("Large"),
+    "larger": gettext_noop("Larger"),
+    "narrow": gettext_noop("Narrow"),
+    "wide": gettext_noop("Wide"),
+    "full": gettext_noop("With id, age and marks"),
+    "quiet": gettext_noop("Id and age on hover"),
+    "plain": gettext_noop("Text only"),
+    "ask": gettext_noop("My last choice"),
+    "version": gettext_noop("A version: what follows stays"),
+    "fork": gettext_noop("A fork: a new branch beside it"),
 }
 
 
@@ -220,8 +220,8 @@ def rebind(request: PersonRequest) -> str:
 
 THEMES = {
     "system": gettext_noop("System"),
-    "light": gettext_noop("light"),
-    "dark": gettext_noop("dark"),
+    "light": gettext_noop("Light"),
+    "dark": gettext_noop("Dark"),
 }
 
 SCOPES = {
