@@ -32,7 +32,7 @@ from loom.rules.limits import WRITE
 from loom.rules.node_values import beginning, looks_like_id
 from loom.web.display import Who, cast_of
 from loom.web.node_parts import age_of
-from loom.web.requests import PersonRequest, in_one_line, person, text_of
+from loom.web.requests import PersonRequest, in_one_line, person, text_of, word_of
 
 WORDS = 200
 MAX_TAGS = 40
@@ -284,7 +284,7 @@ def make_tree(request: PersonRequest, uid: str) -> HttpResponse:
     """Creates a tree and opens it."""
     actor, grove = access.get_grove(request.user, uid, role="writer")
     try:
-        title, mode = text_of(request, "title")[:300], request.POST.get("mode", "dialogue")
+        title, mode = word_of(request, "title")[:300], request.POST.get("mode", "dialogue")
         made = tree_commands.make_tree(actor, tree_commands.NewTree(title=title, mode=mode))
     except CommandError as refused:
         messages.error(request, in_one_line(refused))

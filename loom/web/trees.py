@@ -50,6 +50,7 @@ from loom.web.requests import (
     stretch_above,
     stretch_of,
     text_of,
+    word_of,
     visit_of,
 )
 
@@ -306,7 +307,7 @@ def _deed(request: PersonRequest, actor: Actor, tree: Tree, deed: str) -> str:
     if deed != "head":
         raise CommandError("NOT_FOUND", "This form does not exist.", hint="Reload the page.")
     fields = {
-        "title": text_of(request, "title"),
+        "title": word_of(request, "title"),
         "description": text_of(request, "description"),
         "system_context": text_of(request, "system_context"),
         "truncation": request.POST.get("truncation", "truncateMiddle"),

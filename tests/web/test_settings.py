@@ -132,3 +132,23 @@ def test_a_refused_field_is_called_as_the_form_calls_it(
     page = text(client, f"/groves/{grove.uid}/settings")
     assert "“Daily limit per member” is a number from 0 to" in page
     assert "budget_usd" not in page
+
+
+def test_blanks_around_a_title_are_not_kept(owner: User, tree: Tree, visitor: Visitor) -> None:
+    client = visitor(owner)
+    client.post(f"/groves/{tree.grove.uid}/trees", {"title": "  A walk \n", "mode": "dialogue"})
+    assert Tree.objects.filter(title="A walk").count() == 1
+    client.post(f"/trees/{tree.uid}/about/head", {"title": " Marie "})
+    tree.refresh_from_db()
+    assert tree.title == "Marie"
+
+
+def test_the_daily_limit_is_shown_as_it_was_typed(
+    owner: User, tree: Tree, visitor: Visitor
+) -> None:
+    client, path = visitor(owner), f"/groves/{tree.grove.uid}/settings"
+    assert 'value="1" placeholder="no limit"' in text(client, path)
+    client.post(path, {"name": "A", "limit": "0.5"})
+    assert 'value="0.50" placeholder="no limit"' in text(client, path)
+    client.post(path, {"name": "A", "limit": ""})
+    assert 'value="" placeholder="no limit"' in text(client, path)
