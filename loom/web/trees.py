@@ -50,8 +50,8 @@ from loom.web.requests import (
     stretch_above,
     stretch_of,
     text_of,
-    word_of,
     visit_of,
+    word_of,
 )
 
 PAGE_NODES = 60

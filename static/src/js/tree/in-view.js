@@ -13,7 +13,6 @@
  */
 
 const MOST_BELOW = 0.6; // of the room, for what hangs below a text
-const RING = 4; // pixels around what has the focus
 const NOTE_MS = 100;
 const TRIES = 4;
 
@@ -83,7 +82,7 @@ export class InView {
   get room() {
     const { top, bottom } = this.thread.getBoundingClientRect();
     const covered = this.thread.querySelector("loom-composer")?.getBoundingClientRect().height ?? 0;
-    return { top: top + pixels(this.thread, "scrollPaddingBlockStart"), bottom: bottom - covered - (covered && RING) };
+    return { top: top + pixels(this.thread, "scrollPaddingBlockStart"), bottom: bottom - covered };
   }
 
   measure() {
