@@ -71,9 +71,10 @@ def _settings(
     """The page; with why the service that searches the web was `refused`, and what was typed."""
     grove = actor.grove
     chosen = grove.settings.get("tag_colours", {})
+    limit = daily_limit(grove.settings)
     context = {
         **frame(request, actor, "settings"),
-        "limit": daily_limit(grove.settings) / NANO or "",
+        "limit": f"{limit / NANO:.12g}" if limit else "",
         "tags": [(tag, chosen.get(tag, "")) for tag in _tags(grove)],
         "colours": [(name, gettext(name)) for name in TAG_COLOURS],
         "models": Participant.objects.filter(grove=grove, kind="model", archived_at__isnull=True),

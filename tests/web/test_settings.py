@@ -148,7 +148,8 @@ def test_the_daily_limit_is_shown_as_it_was_typed(
 ) -> None:
     client, path = visitor(owner), f"/groves/{tree.grove.uid}/settings"
     assert 'value="1" placeholder="no limit"' in text(client, path)
-    client.post(path, {"name": "A", "limit": "0.5"})
-    assert 'value="0.50" placeholder="no limit"' in text(client, path)
+    for limit in ("0.5", "0.005"):
+        client.post(path, {"name": "A", "limit": limit})
+        assert f'value="{limit}" placeholder="no limit"' in text(client, path)
     client.post(path, {"name": "A", "limit": ""})
     assert 'value="" placeholder="no limit"' in text(client, path)
