@@ -18,7 +18,7 @@ from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.db import connections
-from django.http import HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from whitenoise.base import MissingFileError
@@ -215,6 +215,21 @@ class Fresh(WhiteNoiseMiddleware):  # type: ignore[misc]
         if url.startswith(self.static_prefix):
             self._look(url)
         return super().__call__(request)
+
+    @staticmethod
+    def serve(static_file: Any, request: Any) -> HttpResponse:
+        """The file in one piece: over ASGI Django would read WhiteNoise's own response whole before
+        it sends any of it, and warn of that."""
+        found = static_file.get_response(request.method, request.META)
+        content = b""
+        if found.file is not None:
+            with found.file as file:
+                content = file.read()
+        response = HttpResponse(content, status=int(found.status))
+        del response["Content-Type"]
+        for name, value in found.headers:
+            response[name] = value
+        return response
 
     def get_static_file(self, path: str, url: str, stat_cache: Any = None) -> Any:
         """The file, recorded with its time and length."""

@@ -15,7 +15,7 @@ from loom import access
 from loom.api import responses
 from loom.api.requests import Body, Part, demand_browser, read, user_of
 from loom.api.schema import PAGES, one_of, operation, paged
-from loom.commands import people
+from loom.commands import groves, people
 from loom.commands import saved as saving
 from loom.models import ApiKey, User, UserSession
 from loom.queries.trees import browsers_of, grove_bodies
@@ -264,7 +264,7 @@ def _change(user: User, sent: dict[str, object]) -> None:
     if sent:
         people.prefer(user, sent)
     if name is not None or theme is not None:
-        people.show_as(
+        groves.show_as(
             user,
             name=None if name is None else str(name),
             theme=None if theme is None else str(theme),

@@ -26,7 +26,7 @@ from loom.rules import documents
 from loom.rules.documents import Edit
 from loom.rules.errors import CommandError, not_found
 from loom.rules.node_values import digest_of
-from loom.rules.shared_text import EMPTY, SharedText
+from loom.rules.shared_text import SharedText
 
 STATE_EVERY = 200  # after this many updates a revision also stores the whole state
 STATE_AT_LEAST = 2000  # the same while people keep typing
@@ -128,10 +128,15 @@ def write(
     shared = opened(row)
     before = _settled(writer, row, shared, at=at) or newest(row)
     edits = change(shared.text, before)
-    demand_text(documents.edited(shared.text, edits))
+    after = documents.edited(shared.text, edits)
+    demand_text(after)
+    if after == shared.text:
+        raise CommandError(
+            "REJECTED",
+            "Nothing changed: the new text is the same as the old.",
+            hint="change the text",
+        )
     update = shared.edit(edits)
-    if update == EMPTY:
-        raise CommandError("REJECTED", "This would change nothing.", hint="look at the text first")
     append(row, update, [by.uid])
     made = _revise(row, shared.text, by=by, authors=[by.uid], at=at)
     writer.texts.append(shared.text)

@@ -285,7 +285,7 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
     """Writes the step and the moves of a line that ran; returns its answer. Needs a transaction."""
     workspace = attempt.workspace
     attempt.is_held = _is_held(attempt, context)
-    position = _move(attempt, workspace, context)
+    position = _move(attempt, workspace, context, hides=_hides(reply))
     message, quoted = take_out_quotations(reply.text, [(one.id, one.text) for one in reply.quotes])
     if context.steps:
         last = context.steps[-1]
@@ -383,7 +383,7 @@ def would_answer(attempt: Attempt, context: Context, reply: Reply) -> Answer:
     """The answer of a line in a dry run: like `done`, but nothing is written."""
     workspace = attempt.workspace
     position = _position_after(workspace, context)
-    if workspace.position_id == position.pk and not context.chosen:
+    if _hides(reply) or (workspace.position_id == position.pk and not context.chosen):
         position = lookup.visible_at_or_above(position, workspace, _would_be_pruned(context))
     attempt.seqs = []
     return _answer(attempt, replace(reply, generations=()), position, step=None)
@@ -455,7 +455,12 @@ def _position_after(workspace: Workspace, context: Context) -> Node:
     return context.moved_to or (context.here if context.at else workspace.position)
 
 
-def _move(attempt: Attempt, workspace: Workspace, context: Context) -> Node:
+def _hides(reply: Reply) -> bool:
+    """Whether a line has pruned something, maybe where the workspace is."""
+    return any(op["op"] == "flag" and op["flag"] == "pruned" for op in reply.inverse)
+
+
+def _move(attempt: Attempt, workspace: Workspace, context: Context, *, hides: bool) -> Node:
     """Moves the workspace to where the line led, selects versions and writes the event of the
     workspace; returns the position."""
     position = _position_after(workspace, context)
@@ -475,7 +480,7 @@ def _move(attempt: Attempt, workspace: Workspace, context: Context) -> Node:
         }
     if changed:
         write_view_event(attempt, workspace, "view.changed", changed)
-    return position if moves else lookup.visible_at_or_above(position, workspace)
+    return position if moves and not hides else lookup.visible_at_or_above(position, workspace)
 
 
 def _write_line_event(attempt: Attempt, workspace: Workspace, seq: int) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from loom import access
 from loom.access import Actor
 from loom.commands import people
 from loom.commands.context import Args, Secret
@@ -35,7 +36,9 @@ def demand_name(name: str, *, most: int = MAX_NAME) -> str:
 def demand_role_name(role: str) -> Role:
     """The role with that name. Refuses any other name."""
     if role not in ROLES:
-        raise CommandError("INVALID_SYNTAX", f"There is no role {role!r}.", hint=" or ".join(ROLES))
+        raise CommandError(
+            "INVALID_SYNTAX", f"There is no role {role[:40]!r}.", hint=" or ".join(ROLES)
+        )
     return role
 
 
@@ -102,15 +105,49 @@ def _demand_summariser(change: Change, uid: str) -> None:
         raise not_found("This model", "choose one of the grove, or none")
 
 
-def free_name(grove: Grove, wanted: str) -> str:
-    """`wanted`, with a number added if a participant of the grove has that name or one that looks
-    like it."""
-    taken = list(names_taken(grove).values_list("name", flat=True))
+def free_name(grove: Grove, wanted: str, own: Participant | None = None) -> str:
+    """`wanted`, with a number added if a participant of the grove other than `own` has that name
+    or one that looks like it."""
+    others = names_taken(grove).exclude(pk=own.pk if own else 0)
+    taken = list(others.values_list("name", flat=True))
     number, name = 1, wanted
     while names.look_alike(name, taken):
         number += 1
         name = f"{wanted} {number}"
     return name
+
+
+class OwnName(Args):
+    """What a member is called."""
+
+    name: str
+
+
+def show_as(user: User, *, name: str | None = None, theme: str | None = None) -> None:
+    """Keeps the name that others see, and the theme; what is None stays. A changed name is that of
+    the user in all their groves, with a number behind it where somebody has it already."""
+    before = str(user)
+    people.show_as(user, name=name, theme=theme)
+    if name is None or str(user) == before:
+        return
+    wanted = names.cleaned(user.display_name, most=70) or user.username[:70]
+    for member in user.memberships.select_related("grove"):
+        actor = access.get_actor(user, member.grove)
+        execute(actor, actor.grove, _change_own_name, OwnName(name=wanted))
+
+
+@action("change_own_name", stream="grove", role="reader")
+def _change_own_name(change: Change, args: OwnName) -> None:
+    """Changes what a member is called in a grove."""
+    assert change.actor is not None
+    person = change.actor.person
+    name = free_name(change.grove, args.name, person)
+    if name == person.name:
+        return
+    person.name = name
+    person.save(update_fields=["name"])
+    member = Membership.objects.select_related("user", "participant").get(participant=person)
+    change.writer.append("member.changed", {"member": member_body(member)})
 
 
 def names_taken(grove: Grove) -> QuerySet[Participant]:

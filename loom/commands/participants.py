@@ -275,8 +275,7 @@ def change_participant(actor: Actor, one: Participant, changes: Changes) -> Part
 @action("change_participant", stream="grove", role="owner")
 def _change_participant(change: Change, args: ParticipantChanges) -> Participant:
     """Changes the settings, key or permissions of a model."""
-    own_name = args.participant == change.actor.person and args.changes.fields.keys() == {"name"}
-    if args.participant.kind == "human" and not own_name:
+    if args.participant.kind == "human":
         raise CommandError(
             "REJECTED", "People are changed on the members page.", hint="PATCH the grove's members"
         )
@@ -394,7 +393,7 @@ def _demand_capabilities(names: list[str], kept: list[str]) -> None:
 def _demand_value(name: str, value: Any) -> None:
     if name in CHOICES and value not in CHOICES[name]:
         raise CommandError(
-            "INVALID_SYNTAX", f"There is no {name} {value!r}.", hint=" or ".join(CHOICES[name])
+            "INVALID_SYNTAX", f"There is no {name} {value[:40]!r}.", hint=" or ".join(CHOICES[name])
         )
     sentence = broken_prices(value) if name == "prices" else ""
     if sentence:

@@ -435,11 +435,27 @@ def _undo_one(context: Context, step: Step) -> str:
     _demand_permission(context, step)
     before = len(context.world.seqs)
     reverse = apply(context, step.inverse or [])
+    _lead_back(context, step)
     step.is_undone = True
     step.save(update_fields=["is_undone"])
     named = f"→ undo step:{step.seq}" if step.workspace_id else "→ undo"
     _write(context, named, before, inverse=reverse, undoes=step)
     return _said(step)
+
+
+def _lead_back(context: Context, step: Step) -> None:
+    """Moves whoever undoes a prune to where they were when it moved them above it, unless they
+    went elsewhere since."""
+    ops = [op for op in step.inverse or [] if op["op"] == "flag" and op["flag"] == "pruned"]
+    if not ops or step.workspace_id != context.workspace.pk or context.world.is_dry:
+        return
+    slot = lookup.by_id(ops[0]["node"])
+    was = lookup.find_node(context.tree, step.position)
+    here = context.moved_to or context.here
+    if was is None or ops[0]["value"] or here.slot_id != slot.parent_slot_id:
+        return
+    if slot.slot_id in lookup.slots_above(was):
+        context.move(was)
 
 
 def _said(step: Step) -> str:

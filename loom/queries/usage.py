@@ -1,7 +1,7 @@
 """Usage: tokens and money, and what is left of a day's limit."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -36,6 +36,16 @@ def tokens_of(text: str, model_ref: str) -> tuple[int, How]:
         if vocabulary is not None:
             return len(vocabulary.encode_ordinary(text)), "counted"
     return -(-len(text.encode()) // 4), "estimated"
+
+
+def tokens_of_parts(parts: Iterable[str], model_ref: str) -> tuple[int, How]:
+    """The same of several texts, each counted by itself, as the sections of a request are."""
+    texts = [one for one in parts if one]
+    if sum(map(len, texts)) > MOST:
+        return sum(-(-len(one.encode()) // 4) for one in texts), "estimated"
+    found = [tokens_of(one, model_ref) for one in texts]
+    how: How = "estimated" if any(how == "estimated" for _, how in found) else "counted"
+    return sum(tokens for tokens, _ in found), how
 
 
 @cache
@@ -262,17 +272,20 @@ def estimate(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) 
     """What a candidate below `node` would read, for each model, with its prices; and the caller's
     money for today."""
     rows = path_of(actor, tree, workspace, node)
-    sent = [row.text for row in rows if row.kind == "text" and not row.excluded]
-    text = tree.system_context + tree.memory + "".join(sent) + tree.author_note
+    sent = [row.text for row in rows if row.text and row.kind == "text" and not row.excluded]
+    between = (
+        "" if tree.mode == "buffer" else "\n\n"
+    )  # as agents.context.subject_request joins them
+    texts = [tree.system_context, tree.memory, between.join(sent), tree.author_note]
     models = Participant.objects.filter(grove=actor.grove, kind="model", archived_at__isnull=True)
     return {
         "money": left_body(actor.person),
-        "participants": [_reading(one, text) for one in models.order_by("id")],
+        "participants": [_reading(one, texts) for one in models.order_by("id")],
     }
 
 
-def _reading(one: Participant, text: str) -> dict[str, Any]:
-    tokens, how = tokens_of(one.persona + text, one.model_ref)
+def _reading(one: Participant, texts: Sequence[str]) -> dict[str, Any]:
+    tokens, how = tokens_of_parts((one.persona, *texts), one.model_ref)
     prices = prices_of(one)
     is_local = one.model_ref.partition(":")[0] == LOCAL
     limit = LOCAL_WINDOW if is_local else max(0, one.context_limit - RESERVE)

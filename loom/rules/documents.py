@@ -209,7 +209,9 @@ def cut(text: str, sections: Sequence[Section], part: Slice) -> Cut:
 
 
 def appended(text: str, content: str) -> list[Edit]:
-    """Content at the end, as paragraphs of its own."""
+    """Content at the end, as paragraphs of its own; no edit for none."""
+    if not content:
+        return []
     end = len(text)
     return [Edit(end, end, _gap(text) + content)]
 

@@ -292,9 +292,9 @@ def samplers_of(model_ref: str, found: Mapping[str, bool]) -> frozenset[str]:
 def broken_prices(body: Any) -> str:
     """Why an owner's prices cannot be stored; "" if they can. {} removes them."""
     if not isinstance(body, dict) or not set(body) <= {*NAMES, "caches_from"}:
-        return f"prices holds {', '.join(NAMES)} and caches_from."
+        return f"prices has {', '.join(NAMES)} and caches_from."
     if body and not {"input", "output"} <= set(body):
-        return "prices holds both input and output, or nothing."
+        return "prices has both input and output, or neither."
     for name, value in body.items():
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not 0 <= value <= MOST:

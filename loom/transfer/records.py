@@ -19,7 +19,7 @@ MAX_WARNINGS = 100
 # Names in `Report.kept` for data of a whole tree, in addition to the names of fields.
 FACTS = ("bookmarks", "tags", "times", "calls", "links", "swipes", "images", "documents")
 SHOWN = 5  # names of fields in a sentence for people; the details have all
-HINT = "docs/formats.md lists the formats that are read"
+HINT = "the guide names the formats that are read"
 
 _SECRET_NAME = re.compile(
     r"api.?key|secret|passw|credential|authorization|bearer|(access|auth|refresh|private).?(token|key)"

@@ -16,16 +16,23 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from loom import access
 from loom.access import visible_groves
-from loom.commands import groves, participants, people
-from loom.commands.participants import Changes
+from loom.commands import groves, people
 from loom.models import Tree, User
 from loom.rules import options
 from loom.rules.errors import CommandError, not_found
 from loom.rules.options import CHOICES
 from loom.web import display
-from loom.web.requests import PersonRequest, anybody, number_of, person, text_of, word_of
+from loom.web.requests import (
+    PersonRequest,
+    anybody,
+    as_shown,
+    in_one_line,
+    number_of,
+    person,
+    text_of,
+    word_of,
+)
 
 
 def _next(request: HttpRequest) -> str:
@@ -48,7 +55,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
             people.sign_in(request, _known(request))
             return HttpResponseRedirect(_next(request))
         except CommandError as refused:
-            context |= {"refused": refused, "name": word_of(request, "username")}
+            context |= {"refused": as_shown(refused), "name": word_of(request, "username")}
             status = 429 if refused.code == "LIMIT_EXCEEDED" else 400
     elif request.user.is_authenticated:
         return HttpResponseRedirect(_next(request))
@@ -83,21 +90,13 @@ def by_link(request: HttpRequest, secret: str) -> HttpResponse:
     if request.method == "POST":
         try:
             if context["is_new"] and (name := word_of(request, "display_name")):
-                _name(link.user, name)
+                groves.show_as(link.user, name=name)
             people.sign_in(request, people.redeem_signin(secret))
             return HttpResponseRedirect("/")
         except CommandError as refused:
-            context |= {"refused": refused, "given": word_of(request, "display_name")}
+            context |= {"refused": as_shown(refused), "given": word_of(request, "display_name")}
     status = 400 if "refused" in context else 200
     return render(request, "pages/signin_link.html", context, status=status)
-
-
-def _name(user: User, name: str) -> None:
-    """Renames a user, also in their groves."""
-    people.show_as(user, name=name)
-    for membership in user.memberships.filter(role="owner").select_related("grove"):
-        actor = access.get_actor(user, membership.grove)
-        participants.change_participant(actor, actor.person, Changes(fields={"name": name}))
 
 
 @never_cache
@@ -123,7 +122,7 @@ def by_invitation(request: HttpRequest, secret: str) -> HttpResponse:
             home = f"/trees/{tree.uid}" if tree else f"/groves/{found.grove.uid}"
             return HttpResponseRedirect(home)
         except CommandError as refused:
-            context |= {"refused": refused, "name": word_of(request, "username")}
+            context |= {"refused": as_shown(refused), "name": word_of(request, "username")}
     status = 400 if "refused" in context else 200
     return render(request, "pages/invitation.html", context, status=status)
 
@@ -152,24 +151,24 @@ LABELS = {
     "serif": gettext_noop("Serif"),
     "sans": gettext_noop("Sans serif"),
     "mono": gettext_noop("Monospaced"),
-    "tight": gettext_noop("tight"),
-    "loose": gettext_noop("loose"),
-    "start": gettext_noop("ragged"),
-    "justified": gettext_noop("justified"),
-    "plain text": gettext_noop("plain text"),
+    "tight": gettext_noop("Tight"),
+    "loose": gettext_noop("Loose"),
+    "start": gettext_noop("Ragged"),
+    "justified": gettext_noop("Justified"),
+    "plain text": gettext_noop("Plain text"),
     "markdown": gettext_noop("Markdown"),
-    "small": gettext_noop("small"),
-    "medium": gettext_noop("medium"),
-    "large": gettext_noop("large"),
-    "larger": gettext_noop("larger"),
-    "narrow": gettext_noop("narrow"),
-    "wide": gettext_noop("wide"),
-    "full": gettext_noop("with id, age and marks"),
-    "quiet": gettext_noop("id and age on hover"),
-    "plain": gettext_noop("text only"),
-    "ask": gettext_noop("my last choice"),
-    "version": gettext_noop("a version: what follows stays"),
-    "fork": gettext_noop("a fork: a new branch beside it"),
+    "small": gettext_noop("Small"),
+    "medium": gettext_noop("Medium"),
+    "large": gettext_noop("Large"),
+    "larger": gettext_noop("Larger"),
+    "narrow": gettext_noop("Narrow"),
+    "wide": gettext_noop("Wide"),
+    "full": gettext_noop("With id, age and marks"),
+    "quiet": gettext_noop("Id and age on hover"),
+    "plain": gettext_noop("Text only"),
+    "ask": gettext_noop("My last choice"),
+    "version": gettext_noop("A version: what follows stays"),
+    "fork": gettext_noop("A fork: a new branch beside it"),
 }
 
 
@@ -221,8 +220,8 @@ def rebind(request: PersonRequest) -> str:
 
 THEMES = {
     "system": gettext_noop("System"),
-    "light": gettext_noop("light"),
-    "dark": gettext_noop("dark"),
+    "light": gettext_noop("Light"),
+    "dark": gettext_noop("Dark"),
 }
 
 SCOPES = {
@@ -290,7 +289,7 @@ def _profile(request: PersonRequest) -> str:
             "NOT_FOUND", gettext("This language is not available."), hint=gettext("Choose.")
         )
     people.prefer(request.user, {"language": language})
-    people.show_as(request.user, name=word_of(request, "display_name"), theme=theme)
+    groves.show_as(request.user, name=word_of(request, "display_name"), theme=theme)
     return gettext("Saved.")
 
 
@@ -350,7 +349,7 @@ def change_settings(request: PersonRequest, action: str) -> HttpResponse:
     try:
         messages.success(request, _ACTIONS[action].run(request))
     except CommandError as refused:
-        messages.error(request, f"{refused.message} {refused.hint}".strip())
+        messages.error(request, in_one_line(refused))
     return HttpResponseRedirect(_ACTIONS[action].page)
 
 
@@ -365,6 +364,6 @@ def _page_with_new_key(request: PersonRequest) -> HttpResponse:
             days=int(days) if days.isdecimal() and len(days) < 6 else None,
         )
     except CommandError as refused:
-        messages.error(request, f"{refused.message} {refused.hint}".strip())
+        messages.error(request, in_one_line(refused))
         return HttpResponseRedirect("/settings/access")
     return _shown(request, "access", fresh_key=key, fresh_secret=secret)

@@ -283,6 +283,29 @@ def _both(at: datetime, words: str) -> tuple[str, str]:
     return instant.isoformat(), date_format(instant, words)
 
 
+# Browsers and systems by a word of what a browser calls itself; the first that is found counts,
+# since each also names those that it resembles.
+BROWSERS = (
+    *(("Edg", "Edge"), ("OPR/", "Opera"), ("SamsungBrowser/", "Samsung Internet")),
+    *(("Firefox/", "Firefox"), ("FxiOS/", "Firefox"), ("CriOS/", "Chrome"), ("Chrome/", "Chrome")),
+    *(("Safari/", "Safari"), ("curl/", "curl")),
+)
+SYSTEMS = (
+    *(("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("Windows", "Windows")),
+    *(("Mac OS X", "macOS"), ("CrOS", "ChromeOS"), ("Linux", "Linux")),
+)
+
+
+@register.filter
+def browser(agent: str) -> str:
+    """A browser and its system in words, from what the browser calls itself."""
+    name = next((name for word, name in BROWSERS if word in agent), gettext("Browser"))
+    system = next((name for word, name in SYSTEMS if word in agent), "")
+    if not system:
+        return name
+    return gettext("%(browser)s on %(system)s") % {"browser": name, "system": system}
+
+
 _DRAWN = {
     **{"ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDown": "↓"},
     **{"Escape": "Esc", "Mod": "Ctrl"},

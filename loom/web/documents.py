@@ -34,7 +34,7 @@ from loom.web import markdown
 from loom.web.display import Who, cast_of
 from loom.web.groves import frame
 from loom.web.node_parts import age_of
-from loom.web.requests import PersonRequest, person, text_of, word_of
+from loom.web.requests import PersonRequest, in_one_line, person, text_of, word_of
 
 MOST_LISTED = 300
 MOST_FILES = 50
@@ -99,7 +99,7 @@ def _made(request: PersonRequest, actor: Actor) -> HttpResponse:
             title = word_of(request, "title") or gettext("Untitled document")
             made = [document_actions.make_document(actor, title=title)]
     except CommandError as refused:
-        messages.error(request, f"{refused.message} {refused.hint}".strip())
+        messages.error(request, in_one_line(refused))
         return HttpResponseRedirect(home)
     return HttpResponseRedirect(f"/documents/{made[0].uid}" if len(made) == 1 else home)
 
@@ -221,7 +221,7 @@ def change(request: PersonRequest, uid: str, action: str) -> HttpResponse:
     except KeyError:
         messages.error(request, gettext("That did not work"))
     except CommandError as refused:
-        messages.error(request, f"{refused.message} {refused.hint}".strip())
+        messages.error(request, in_one_line(refused))
     return HttpResponseRedirect(f"/documents/{document.uid}")
 
 

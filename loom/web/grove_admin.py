@@ -27,7 +27,16 @@ from loom.rules.provider_kinds import SEARCH_SERVICES, search_service
 from loom.rules.providers import NANO, dollars
 from loom.web.display import cast_of
 from loom.web.groves import frame
-from loom.web.requests import PersonRequest, number_of, person, text_of, whole_of, word_of
+from loom.web.requests import (
+    PersonRequest,
+    as_shown,
+    in_one_line,
+    number_of,
+    person,
+    text_of,
+    whole_of,
+    word_of,
+)
 
 MAX_TAGS = 60
 # Numbers without a field in the form; an empty value means the default.
@@ -51,7 +60,7 @@ def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
             groves.change_grove(actor, name=text_of(request, "name"), settings=_given(request))
             messages.success(request, gettext("Saved."))
         except CommandError as refused:
-            messages.error(request, f"{refused.message} {refused.hint}".strip())
+            messages.error(request, in_one_line(refused))
         return HttpResponseRedirect(f"/groves/{grove.uid}/settings")
     return _settings(request, actor)
 
@@ -62,9 +71,10 @@ def _settings(
     """The page; with the reason if the web search service was `refused`, and what was entered."""
     grove = actor.grove
     chosen = grove.settings.get("tag_colours", {})
+    limit = daily_limit(grove.settings)
     context = {
         **frame(request, actor, "settings"),
-        "limit": daily_limit(grove.settings) / NANO or "",
+        "limit": f"{limit / NANO:.12g}" if limit else "",
         "tags": [(tag, chosen.get(tag, "")) for tag in _tags(grove)],
         "colours": [(name, gettext(name)) for name in TAG_COLOURS],
         "models": Participant.objects.filter(grove=grove, kind="model", archived_at__isnull=True),
@@ -74,7 +84,7 @@ def _settings(
         "auto_open": grove.settings.get("auto_open", False),
         "numbers": [(one, grove.settings.get(one.name, "")) for one in NUMBERS],
         **_search_service(request, actor, is_typed=refused is not None),
-        "search_refused": refused,
+        "search_refused": refused and as_shown(refused),
     }
     status = refused.status if refused else 200
     return render(request, "pages/grove_settings.html", context, status=status)
@@ -167,7 +177,7 @@ def tags_page(request: PersonRequest, uid: str) -> HttpResponse:
         try:
             messages.success(request, _tag_changed(request, actor))
         except CommandError as refused:
-            messages.error(request, f"{refused.message} {refused.hint}".strip())
+            messages.error(request, in_one_line(refused))
         return HttpResponseRedirect(f"/groves/{grove.uid}/tags")
     context = {
         **frame(request, actor, "trees"),
@@ -256,7 +266,7 @@ def change_members(request: PersonRequest, uid: str, action: str) -> HttpRespons
     try:
         messages.success(request, run(request, actor))
     except CommandError as refused:
-        messages.error(request, f"{refused.message} {refused.hint}".strip())
+        messages.error(request, in_one_line(refused))
     return HttpResponseRedirect(f"/groves/{grove.uid}/people")
 
 
@@ -270,7 +280,7 @@ def _invite(request: PersonRequest, actor: Actor) -> HttpResponse:
             uses=whole_of(request, "uses") or 1,
         )
     except CommandError as refused:
-        messages.error(request, f"{refused.message} {refused.hint}".strip())
+        messages.error(request, in_one_line(refused))
         return HttpResponseRedirect(f"/groves/{actor.grove.uid}/people")
     link = request.build_absolute_uri(f"/invitations/{secret}")
     context = {**_context(request, actor), "fresh": made, "fresh_link": link}

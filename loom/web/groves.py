@@ -32,7 +32,7 @@ from loom.rules.limits import WRITE
 from loom.rules.node_values import beginning, looks_like_id
 from loom.web.display import Who, cast_of
 from loom.web.node_parts import age_of
-from loom.web.requests import PersonRequest, person, text_of
+from loom.web.requests import PersonRequest, in_one_line, person, text_of, word_of
 
 WORDS = 200
 MAX_TAGS = 40
@@ -274,7 +274,7 @@ def save_search(request: PersonRequest, uid: str) -> HttpResponse:
             saved.save_own(actor, "search", text_of(request, "name") or given.get("q", ""), given)
             messages.success(request, gettext("The search has been saved."))
     except CommandError as refused:
-        messages.error(request, f"{refused.message} {refused.hint}".strip())
+        messages.error(request, in_one_line(refused))
     return HttpResponseRedirect(f"/groves/{grove.uid}?{urlencode(given)}")
 
 
@@ -284,10 +284,10 @@ def make_tree(request: PersonRequest, uid: str) -> HttpResponse:
     """Creates a tree and opens it."""
     actor, grove = access.get_grove(request.user, uid, role="writer")
     try:
-        title, mode = text_of(request, "title")[:300], request.POST.get("mode", "dialogue")
+        title, mode = word_of(request, "title")[:300], request.POST.get("mode", "dialogue")
         made = tree_commands.make_tree(actor, tree_commands.NewTree(title=title, mode=mode))
     except CommandError as refused:
-        messages.error(request, f"{refused.message} {refused.hint}".strip())
+        messages.error(request, in_one_line(refused))
         return HttpResponseRedirect(f"/groves/{grove.uid}")
     return HttpResponseRedirect(f"/trees/{made.uid}")
 

@@ -38,7 +38,7 @@ from loom.rules.providers import listed, private_entry, source, why_refused
 from loom.web.display import cast_of
 from loom.web.groves import frame
 from loom.web.node_parts import age_of
-from loom.web.requests import PersonRequest, number_of, person, text_of, whole_of, word_of
+from loom.web.requests import PersonRequest, as_shown, number_of, person, text_of, whole_of, word_of
 
 PATIENCE = timedelta(seconds=90)
 gettext_noop("OpenAI-compatible")
@@ -56,7 +56,7 @@ def ask(request: PersonRequest, uid: str) -> HttpResponse:
     try:
         listing = participants.ask_models(actor, source, again=bool(request.POST.get("anew")))
     except CommandError as refused:
-        context = {"there_refused": refused, **private_of(request, actor, source.url)}
+        context = {"there_refused": as_shown(refused), **private_of(request, actor, source.url)}
         return render(request, "parts/models_there.html", context)
     return _part(request, actor, listing)
 
@@ -233,7 +233,7 @@ def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> Http
             messages.success(request, gettext("%(name)s has been saved.") % {"name": made.name})
             return HttpResponseRedirect(_next(request, actor, one, made))
         except CommandError as refused:
-            context |= {"refused": refused, "given": request.POST}
+            context |= {"refused": as_shown(refused), "given": request.POST}
             context |= private_of(request, actor, _url_of(request))
     status = 400 if "refused" in context else 200
     return render(request, "pages/participant.html", context, status=status)
@@ -285,12 +285,9 @@ def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
         raise CommandError(
             "INVALID_SYNTAX", "This kind of endpoint does not exist.", hint="chat or completion"
         )
-    if temperature is not None and not 0 <= temperature <= 2:
-        raise CommandError(
-            "LIMIT_EXCEEDED", "The temperature must be between 0 and 2.", hint="try 0.9"
-        )
-    if not 256 <= limit <= 10_000_000 or (most is not None and not 1 <= most <= 1_000_000):
-        raise CommandError("LIMIT_EXCEEDED", "These token limits are out of range.", hint="32768")
+    _demand_between("temperature", temperature, 0, 2, 0.9)
+    _demand_between("context_limit", limit, 256, 10_000_000, 32_768)
+    _demand_between("max_tokens", most, 1, 1_000_000, 2048)
     stops = text_of(request, "stop").split("\n")
     return {
         "name": word_of(request, "name"),
@@ -305,6 +302,15 @@ def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
         "stop": [stop.replace("\\n", "\n") for stop in stops if stop],
         "capabilities": capabilities_of(request, one),
     }
+
+
+def _demand_between(name: str, value: float | None, low: int, high: int, usual: float) -> None:
+    if value is not None and not low <= value <= high:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"{name} must be between {low:,} and {high:,}.",
+            hint=f"try {usual}",
+        )
 
 
 def _url_of(request: HttpRequest) -> str:
@@ -392,10 +398,7 @@ def permission_fields(request: HttpRequest) -> dict[str, object]:
     """The other settings of this part of the form."""
     authority = whole_of(request, "authority") or 0
     low, high = RANGES["authority"]
-    if not low <= authority <= high:
-        raise CommandError(
-            "LIMIT_EXCEEDED", f"Authority must be between {low} and {high}.", hint="try 0"
-        )
+    _demand_between("authority", authority, low, high, 0)
     tools = text_of(request, "tool_filter").split("\n")
     return {
         "archetype": word_of(request, "archetype") or "writer",

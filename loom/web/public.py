@@ -43,7 +43,7 @@ from loom.web import markdown
 from loom.web.display import COLOURS
 from loom.web.groves import frame
 from loom.web.node_parts import MAX_SHOWN, age_of
-from loom.web.requests import PersonRequest, anybody, number_of, person, word_of
+from loom.web.requests import PersonRequest, anybody, in_one_line, number_of, person, word_of
 
 log = logging.getLogger("heddle.web")
 
@@ -204,7 +204,7 @@ def change(request: PersonRequest, uid: str, action: str) -> HttpResponse:
         tree_commands.revoke_public_link(actor, tree, word_of(request, "link"))
         messages.success(request, _("The link has been revoked and no longer works."))
     except CommandError as refused:
-        messages.error(request, f"{refused.message} {refused.hint}".strip())
+        messages.error(request, in_one_line(refused))
     return HttpResponseRedirect(f"/trees/{tree.uid}/share")
 
 

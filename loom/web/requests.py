@@ -2,6 +2,7 @@
 shows, and error pages."""
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -24,16 +25,14 @@ from loom.queries.places import path_ids
 from loom.rules.errors import CommandError, not_found
 from loom.rules.limits import GENERATE, WRITE
 from loom.rules.node_values import looks_like_id
-from loom.rules.options import language_of
+from loom.rules.options import SETTINGS, language_of
 
 
 def text_of(request: HttpRequest, name: str) -> str:
     """The field's text, with the CRLF that a form sends turned back into LF."""
     value = request.POST.get(name, "").replace("\r\n", "\n")
     if "\0" in value:
-        raise CommandError(
-            "INVALID_SYNTAX", f"The field {name} contains U+0000.", hint="Remove it."
-        )
+        raise CommandError("INVALID_SYNTAX", f"{name}: U+0000 is not allowed.", hint="Remove it.")
     return value
 
 
@@ -53,7 +52,7 @@ def number_of(request: HttpRequest, name: str) -> float | None:
         number = math.nan
     if not math.isfinite(number):
         raise CommandError(
-            "INVALID_SYNTAX", f"{name}: {value!r} is not a number.", hint="Write digits."
+            "INVALID_SYNTAX", f"{name}: {value[:40]!r} is not a number.", hint="Write digits."
         )
     return number
 
@@ -66,6 +65,74 @@ def whole_of(request: HttpRequest, name: str) -> int | None:
             "INVALID_SYNTAX", f"{name}: {number} is not a whole number.", hint="Round it."
         )
     return None if number is None else int(number)
+
+
+# How a form says what was refused: with the labels that it shows in place of the names of fields.
+
+
+LABELS = {
+    "authority": gettext_noop("Authority"),
+    "caches_from": gettext_noop("Prompt cache from"),
+    "context_limit": gettext_noop("Context (tokens)"),
+    "daily_budget_usd": gettext_noop("Daily limit per member"),
+    "days": gettext_noop("Expires after (days)"),
+    "display_name": gettext_noop("Display name"),
+    "limit": gettext_noop("Daily limit per member"),
+    "max_tokens": gettext_noop("Max tokens"),
+    "n": gettext_noop("Candidates"),
+    "name": gettext_noop("Name"),
+    "parallel": gettext_noop("Parallel requests"),
+    "persona": gettext_noop("Persona"),
+    "price": gettext_noop("Price of a search"),
+    "price_cached": gettext_noop("Cached input tokens"),
+    "price_input": gettext_noop("Input tokens"),
+    "price_output": gettext_noop("Output tokens"),
+    "price_written": gettext_noop("Tokens written to the cache"),
+    "prices": gettext_noop("Prices"),
+    "result_threshold": gettext_noop("Results sent whole to agents"),
+    "temperature": gettext_noop("Temperature"),
+    "tokens": gettext_noop("Max tokens"),
+    "uses": gettext_noop("Maximum uses"),
+}
+_FIELD = re.compile(r"([a-z][a-z_]*)(?=:| (?:must|is|has|cannot) )")
+
+
+def label_of(name: str) -> str:
+    """What forms show beside the field of this name; "" where none has it."""
+    if name in LABELS:
+        return gettext(LABELS[name])
+    setting = SETTINGS.get(name)
+    if setting is None:
+        return ""
+    return gettext(setting.says) + (f" ({gettext(setting.of)})" if setting.of else "")
+
+
+def _labelled(words: str) -> str:
+    found = _FIELD.match(words)
+    label = label_of(found[1]) if found else ""
+    return f"“{label}”{words[found.end() :]}" if found and label else words
+
+
+def as_shown(refused: CommandError) -> CommandError:
+    """The refusal as pages show it: with the labels of fields, and a hint that is a sentence."""
+    hint = _labelled(refused.hint)
+    if hint[:1].islower():
+        hint = hint[0].upper() + hint[1:]
+        if hint[-1].isalnum() and not re.search(r"[→/{=]", hint):
+            hint += "."
+    return CommandError(
+        refused.code,
+        _labelled(refused.message),
+        hint=hint,
+        status=refused.status,
+        retryable=refused.retryable,
+    )
+
+
+def in_one_line(refused: CommandError) -> str:
+    """The same as one line, such as a message at the top of the next page."""
+    shown = as_shown(refused)
+    return f"{shown.message} {shown.hint}".strip()
 
 
 # Access checks for views, and error pages.
@@ -148,10 +215,11 @@ WITHOUT_NODE = "Open the tree without it."
 def refusal(request: HttpRequest, refused: CommandError) -> HttpResponse:
     """The page that says what happened, why, and what to do."""
     names_node = "node" in request.GET and refused.hint == WITHOUT_NODE
+    shown = as_shown(refused)
     context = {
         "heading": gettext(HEADINGS.get(refused.status, gettext_noop("That did not work"))),
-        "message": refused.message,
-        "hint": refused.hint,
+        "message": shown.message,
+        "hint": shown.hint,
         "code": refused.code,
         "without_node": request.path if names_node else "",
     }

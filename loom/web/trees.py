@@ -44,12 +44,14 @@ from loom.web.requests import (
     PersonRequest,
     Stretch,
     abilities,
+    in_one_line,
     person,
     place_at,
     stretch_above,
     stretch_of,
     text_of,
     visit_of,
+    word_of,
 )
 
 PAGE_NODES = 60
@@ -289,7 +291,7 @@ def change_tree(request: PersonRequest, uid: str, action: str) -> HttpResponse:
             return _erase(request, actor, tree)
         messages.success(request, _action(request, actor, tree, action))
     except CommandError as refused:
-        messages.error(request, f"{refused.message} {refused.hint}".strip())
+        messages.error(request, in_one_line(refused))
     return HttpResponseRedirect(f"/trees/{tree.uid}/about")
 
 
@@ -305,7 +307,7 @@ def _action(request: PersonRequest, actor: Actor, tree: Tree, action: str) -> st
     if action != "head":
         raise CommandError("NOT_FOUND", "This form does not exist.", hint="Reload the page.")
     fields = {
-        "title": text_of(request, "title"),
+        "title": word_of(request, "title"),
         "description": text_of(request, "description"),
         "system_context": text_of(request, "system_context"),
         "truncation": request.POST.get("truncation", "truncateMiddle"),

@@ -77,7 +77,7 @@ def test_an_import_that_is_stopped_leaves_nothing(
     page.locator("loom-import").get_by_role("button", name="Stop").click()
     said = page.locator("loom-import").get_by_role("alert")
     expect(said).to_contain_text("The import was stopped.")
-    expect(said).to_contain_text("nothing was added")
+    expect(said).to_contain_text("Nothing was added")
     expect(page.locator("loom-import").get_by_role("button", name="Stop")).to_have_count(0)
     page.reload()
     expect(page.get_by_role("heading", level=1)).to_be_visible()

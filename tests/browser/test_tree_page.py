@@ -257,3 +257,48 @@ def test_hostile_text_from_every_source_shows_as_text(heddle: Heddle, visit: Ope
     expect(page.get_by_role("listbox").get_by_role("option").first).to_contain_text("<img")
     assert page.locator("main img, nav img, aside img, dialog img").count() == 0
     assert page.locator("a[href^=javascript]").count() == 0
+
+
+def test_ids_on_a_phone_are_large_enough_for_a_finger(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Ids", "One.", "Two.")
+    page = live(visit(f"/trees/{tree}", size=PHONE))
+    sizes = "all => all.map(one => one.getBoundingClientRect()).map(one => [one.width, one.height])"
+    found = page.locator("article.node > header a.id").evaluate_all(sizes)
+    assert len(found) == 2
+    assert min(min(one) for one in found) >= 24
+
+
+def test_a_title_of_one_long_word_does_not_widen_a_page(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("W" * 200, "Text.")
+    for path in (f"/trees/{tree}", *(f"/trees/{tree}/{one}" for one in ("share", "about"))):
+        page = visit(path, size=PHONE)
+        expect(page.locator("main")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"], path
+
+
+def test_the_composer_leaves_the_ring_around_the_text_whole(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Ring", "Text.")
+    page = live(visit(f"/trees/{tree}"))
+    shadow = "one => getComputedStyle(one).boxShadow"
+    assert page.locator(".composer").evaluate(shadow) == "none"
+    page.locator("main").focus()
+    page.keyboard.press("Shift")
+    assert "inset" in page.locator(".composer").evaluate(shadow)
+
+
+def test_a_refused_number_is_called_as_the_composer_calls_it(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Number", "Text.")
+    page = live(visit(f"/trees/{tree}"))
+    page.get_by_label("Candidates", exact=True).fill("99")
+    page.get_by_label("Text of the next node").press("Control+Enter")
+    expect(page.locator("[data-answer]")).to_have_text(
+        "“Candidates” must be at most 10.\nUse 10 or less."
+    )
+
+
+def test_a_text_of_which_nothing_is_seen_is_named_by_its_id(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Unseen", "\u200b\u200b", "Seen.")
+    page = live(visit(f"/trees/{tree}"))
+    name = page.locator("article.node").first.get_attribute("data-id")
+    page.get_by_role("tab", name="Outline").click()
+    expect(page.get_by_role("treeitem").first.locator(".excerpt")).to_have_text(str(name))

@@ -143,3 +143,25 @@ def test_a_working_turn_is_accessible(heddle: Heddle, visit: Open, theme: str, p
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.locator("main").press("Escape")
     expect(page.locator(".turn [data-state]")).to_have_text("stopped")
+
+
+def test_an_answer_below_what_is_read_is_led_to_and_moves_nothing(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Long", *(f"Text {n}. " + "It goes on for a while. " * 30 for n in range(8)))
+    page = live(visit(f"/trees/{tree}"))
+    heddle.provider.script(holds("A long ", HOLD, "answer."))
+    start(page)
+    expect(page.locator(".turn .live [data-text]")).to_contain_text("A long")
+    thread = page.locator("main")
+    at = thread.evaluate("one => { one.scrollTop = 200; return one.scrollTop; }")
+    heddle.provider.release()
+    below = page.get_by_role("button", name="Answer below")
+    expect(below).to_be_visible()
+    assert thread.evaluate("one => one.scrollTop") == at
+    below.click()
+    answer = page.locator("article.node").last
+    expect(answer).to_contain_text("A long answer.")
+    expect(answer).to_be_in_viewport()
+    expect(answer).to_be_focused()
+    expect(below).to_have_count(0)

@@ -48,6 +48,7 @@ def test_every_action_is_in_the_registry_and_none_can_be_typed() -> None:
         "change_document",
         "change_grove",
         "change_member",
+        "change_own_name",
         "change_participant",
         "change_tag",
         "change_tree",

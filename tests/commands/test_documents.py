@@ -98,6 +98,23 @@ def test_each_form_writes_in_its_place(say: Say, line: str, after: str) -> None:
     assert newest(document).number == 2
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        'write doc:"notes" replace:"tower" with:"tower"',
+        'write doc:"notes" replace:§doubt "Did she?"',
+        'write doc:"notes" append ""',
+    ],
+)
+def test_the_same_text_again_is_no_revision(say: Say, line: str) -> None:
+    document = _made(say)
+    say('view doc:"notes" full')
+    with pytest.raises(CommandError, match="Nothing changed") as refused:
+        say(line)
+    assert refused.value.code == "REJECTED"
+    assert newest(document).number == 1
+
+
 def test_whoever_overwrites_has_looked_first(say: Say, writer: User) -> None:
     document = _made(say)
     with pytest.raises(CommandError, match="have not looked") as refused:

@@ -189,3 +189,28 @@ def test_whoever_undoes_the_text_at_their_position_is_placed_above_it(
     made = write("Below.", above)
     answer = execute_line(actor, tree, Request("undo", at=made))
     assert answer.body["position"] == above
+
+
+@pytest.mark.parametrize("line", ["undo", "undo step"])
+def test_whoever_undoes_a_prune_is_where_they_were(say: Say, write: Write, line: str) -> None:
+    above = write("Above.")
+    pruned = write("Pruned.", above)
+    below = write("Below.", pruned)
+    for other in (above, pruned):  # where the last line was given makes no difference
+        say("view here", at=other)
+        said = say(f"prune {pruned}", at=below)
+        assert said.body["position"] == above
+        undo = f"undo step:{said.body['step']}" if line == "undo step" else line
+        assert say(undo, at=above).body["position"] == below
+
+
+def test_whoever_went_elsewhere_stays_there_after_the_undo_of_a_prune(
+    say: Say, write: Write
+) -> None:
+    above, beside = write("Above."), write("Beside.")
+    pruned = write("Pruned.", above)
+    say(f"prune {pruned}", at=pruned)
+    assert say("undo", at=beside).body["position"] == beside
+    said = say(f"prune {pruned}", at=beside)
+    assert said.body["position"] == beside
+    assert say("undo", at=above).body["position"] == above

@@ -108,7 +108,7 @@ def test_the_page_shows_it_to_every_member(
     assert "$0.072" in page
     assert "Muse" in page
     assert "Each member can spend $1.00 per day" in page
-    assert 'value="1.0"' in client.get(f"/groves/{grove.uid}/settings").content.decode()
+    assert 'value="1" placeholder' in client.get(f"/groves/{grove.uid}/settings").content.decode()
     client.force_login(reader)
     assert client.get(f"/groves/{grove.uid}/money").status_code == 200
 
@@ -146,3 +146,15 @@ def test_the_same_key_at_the_same_address_is_one_lane(api: Api, owner: User, gro
     assert one != lane("C", "sk-2", "https://models.example.com/v1")
     assert one != lane("D", "sk-1", "https://other.example.com/v1")
     assert "sk-1" not in one
+
+
+def test_the_price_and_the_context_count_the_same_tokens(
+    api: Api, owner: User, actor: Actor, tree: Tree, muse: Participant
+) -> None:
+    for text in ("One.", "Two and more.", "Three."):
+        execute_line(actor, tree, Request(f'respond "{text}"'))
+    client = api(owner)
+    own = client.get(f"/api/trees/{tree.uid}/estimate").json()["participants"][0]
+    workspace = client.get(f"/api/trees/{tree.uid}").json()["workspace"]["id"]
+    place = f"/api/workspaces/{workspace}/context?participant={muse.uid}&how=continue"
+    assert client.get(place).json()["tokens"] == own["tokens"]

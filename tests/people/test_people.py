@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from loom.commands import groves, people
-from loom.models import Grove, SigninLink, User
+from loom.models import Event, Grove, Participant, SigninLink, User
 from loom.rules.errors import CommandError
 from tests.people.conftest import AtOnce
 
@@ -85,6 +85,20 @@ def test_a_shown_name_is_seen_whole(owner: User) -> None:
         people.show_as(owner, name="Ada\u202e")
     people.show_as(owner, name="")
     assert owner.display_name == ""
+
+
+def test_a_shown_name_is_that_in_all_groves_with_a_number_where_it_is_taken(
+    grove: Grove, owner: User, writer: User
+) -> None:
+    other = groves.make_grove(writer, "Another")
+    groves.show_as(writer, name="Owner")
+    seen = {one.grove: one.name for one in Participant.objects.filter(user=writer)}
+    assert seen == {grove: "Owner 2", other: "Owner"}
+    groves.show_as(writer, theme="dark")
+    groves.show_as(writer, name="")
+    assert set(Participant.objects.filter(user=writer).values_list("name", flat=True)) == {"writer"}
+    last = Event.objects.filter(stream__name=f"grove:{grove.uid}").latest("seq")
+    assert (last.kind, last.payload["member"]["name"]) == ("member.changed", "writer")
 
 
 def test_who_enters_with_a_name_that_looks_like_another_has_a_number(

@@ -3,10 +3,12 @@
 import json
 import re
 
+import pytest
 from django.test import Client
 
-from loom.models import Tree, User
+from loom.models import Participant, Tree, User
 from loom.rules import options
+from loom.web.display import browser
 from tests.web.conftest import Visitor
 
 
@@ -76,3 +78,78 @@ def test_an_unknown_page_or_form_is_not_there(owner: User, visitor: Visitor) -> 
     client = visitor(owner)
     assert client.get("/settings/nowhere").status_code == 404
     assert client.post("/settings/nowhere").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("agent", "shown"),
+    [
+        (
+            "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
+            "Firefox on Linux",
+        ),
+        (
+            "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+            "Chrome/126.0.0.0 Safari/537.36 Edg/126.0.0.0",
+            "Edge on Windows",
+        ),
+        (
+            "Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 (KHTML, like Gecko) "
+            "Chrome/126.0.0.0 Mobile Safari/537.36",
+            "Chrome on Android",
+        ),
+        (
+            "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 "
+            "(KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1",
+            "Safari on iPhone",
+        ),
+        ("", "Browser"),
+    ],
+)
+def test_a_browser_is_listed_in_words(agent: str, shown: str) -> None:
+    assert browser(agent) == shown
+
+
+def test_a_chosen_name_is_used_on_the_pages_of_a_grove(
+    owner: User, reader: User, tree: Tree, visitor: Visitor
+) -> None:
+    visitor(owner).post("/settings/profile", {"display_name": "Marie", "theme": "system"})
+    assert "<b>Marie</b>" in text(visitor(reader), f"/groves/{tree.grove.uid}/people")
+
+
+def test_a_refused_field_is_called_as_the_form_calls_it(
+    owner: User, muse: Participant, visitor: Visitor
+) -> None:
+    client, grove = visitor(owner), muse.grove
+    people = f"/groves/{grove.uid}/people"
+    client.post(f"{people}/invite", {"role": "writer", "days": "x" * 500})
+    page = text(client, people)
+    assert "“Expires after (days)”: &#x27;xxx" in page
+    assert "x" * 41 not in page
+    form = {"name": "Muse", "kind": "openai", "model": "m", "parallel": "999"}
+    page = client.post(f"/groves/{grove.uid}/participants/{muse.uid}", form).content.decode()
+    assert "“Parallel requests” must be between 1 and 256." in page
+    client.post(f"/groves/{grove.uid}/settings", {"name": "A", "limit": "-1"})
+    page = text(client, f"/groves/{grove.uid}/settings")
+    assert "“Daily limit per member” is a number from 0 to" in page
+    assert "budget_usd" not in page
+
+
+def test_blanks_around_a_title_are_not_kept(owner: User, tree: Tree, visitor: Visitor) -> None:
+    client = visitor(owner)
+    client.post(f"/groves/{tree.grove.uid}/trees", {"title": "  A walk \n", "mode": "dialogue"})
+    assert Tree.objects.filter(title="A walk").count() == 1
+    client.post(f"/trees/{tree.uid}/about/head", {"title": " Marie "})
+    tree.refresh_from_db()
+    assert tree.title == "Marie"
+
+
+def test_the_daily_limit_is_shown_as_it_was_typed(
+    owner: User, tree: Tree, visitor: Visitor
+) -> None:
+    client, path = visitor(owner), f"/groves/{tree.grove.uid}/settings"
+    assert 'value="1" placeholder="no limit"' in text(client, path)
+    for limit in ("0.5", "0.005"):
+        client.post(path, {"name": "A", "limit": limit})
+        assert f'value="{limit}" placeholder="no limit"' in text(client, path)
+    client.post(path, {"name": "A", "limit": ""})
+    assert 'value="" placeholder="no limit"' in text(client, path)

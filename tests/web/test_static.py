@@ -39,7 +39,7 @@ def static(built: Path) -> Fresh:
 
 
 def _whole(answer: Any) -> tuple[str, str]:
-    return b"".join(answer.streaming_content).decode(), answer["Content-Length"]
+    return answer.content.decode(), answer["Content-Length"]
 
 
 def test_a_longer_file_is_served_whole_after_a_build(static: Fresh, built: Path) -> None:
@@ -70,6 +70,17 @@ def test_a_packed_file_is_served_to_who_takes_it(static: Fresh, built: Path) -> 
     packed = _served(static, "app.js", accept_encoding="gzip")
     assert (_whole(packed), packed["Content-Encoding"]) == (("packed", "6"), "gzip")
     assert _whole(_served(static, "app.js"))[0] == "second, and longer"
+
+
+def test_a_file_is_sent_in_one_piece_that_no_loop_has_to_collect(
+    static: Fresh, built: Path
+) -> None:
+    answer = _served(static, "app.js")
+    assert not answer.streaming
+    part = _served(static, "app.js", range="bytes=1-2")
+    assert (part.status_code, part.content, part["Content-Length"]) == (206, b"ir", "2")
+    head = static(RequestFactory().head("/static/dist/app.js"))
+    assert (head.content, head["Content-Length"]) == (b"", "5")
 
 
 def _colours() -> list[tuple[str, str]]:

@@ -93,7 +93,7 @@ function heardBy(host, page) {
     pasted: (what) => host.writing?.tell(what),
     pick: (step) => host.wheel?.pick(step),
     isComing: () => document.querySelector("loom-weave .card.coming") !== null,
-    still: (deed) => host.still(deed),
+    still: (change) => host.still(change),
     reached: () => host.wheel?.showKeys(),
   };
 }

@@ -48,12 +48,12 @@ export class Saving {
   }
 
   /** One after another: what is sent next builds on what came of the last.
-   * @param {() => Promise<unknown>} deed @returns {Promise<boolean>} whether it went well */
-  queue(deed) {
+   * @param {() => Promise<unknown>} work @returns {Promise<boolean>} whether it went well */
+  queue(work) {
     const run = this.last.then(async () => {
       this.isBusy = true;
       try {
-        await deed();
+        await work();
         return true;
       } catch (error) {
         if (!(error instanceof Refused)) throw error;

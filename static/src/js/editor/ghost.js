@@ -6,7 +6,7 @@ import { Decoration, EditorView, keymap, WidgetType } from "@codemirror/view";
 import { nextWord } from "./runs.js";
 
 /** @typedef {{text: string, colour: number}} Ghost */
-/** @typedef {{take: () => void, pick: (step: number) => void, isComing: () => boolean, still: (deed: () => void) => void}} Wheel */
+/** @typedef {{take: () => void, pick: (step: number) => void, isComing: () => boolean, still: (change: () => void) => void}} Wheel */
 
 /** @type {import("@codemirror/state").StateEffectType<Ghost | null>} */
 export const haunt = StateEffect.define();

@@ -20,7 +20,7 @@ import { formatted, setReading, writing } from "./writing.js";
  * `follow`: go to this node; `undo`, `redo`: where nothing that was typed is left for it; `untake`: undo, with so much typed
  * that is left: whether that meant something else;
  * `continue`, `save`: the keys for it; `take`, `pick`: at a ghost; `still`: changes what is drawn while what is read stays.
- * @typedef {{typed: () => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, untake: (depth: number) => boolean, undo: () => void, redo: () => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void, pasted: (pasted: import("./writing.js").Pasted) => void, isComing: () => boolean, reached: () => void, still: (deed: () => void) => void}} Heard
+ * @typedef {{typed: () => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, untake: (depth: number) => boolean, undo: () => void, redo: () => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void, pasted: (pasted: import("./writing.js").Pasted) => void, isComing: () => boolean, reached: () => void, still: (change: () => void) => void}} Heard
  * @typedef {{parent: Element, nonce: string, me: string, cast: import("./paint.js").Cast, label: string, asks: string, heard: Heard, leaves: Leaf[], tail: string}} Settings
  * @typedef {{place: number, id: string, slot: string, text: string, from: number}} Stretch
  */
@@ -70,7 +70,7 @@ export class BufferEditor {
   constructor({ parent, nonce, me, cast, label, asks, heard, leaves, tail }) {
     const doc = leaves.map((leaf) => leaf.text).join("") + tail;
     this.still = heard.still;
-    const run = (/** @type {() => void} */ deed) => () => (deed(), true);
+    const run = (/** @type {() => void} */ action) => () => (action(), true);
     const state = EditorState.create({
       doc,
       selection: EditorSelection.cursor(doc.length),

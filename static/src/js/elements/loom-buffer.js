@@ -216,11 +216,11 @@ export class LoomBuffer extends HTMLElement {
     this.soon(0);
   }
 
-  /** Changes the text while the lines that are read stay where they are. @param {() => void} deed */
-  still(deed) {
+  /** Changes the text while the lines that are read stay where they are. @param {() => void} change */
+  still(change) {
     const view = /** @type {import("./loom-path.js").LoomPath | null} */ (this.closest("loom-path"))?.view;
-    if (view && this.editor) view.keep(deed);
-    else deed();
+    if (view && this.editor) view.keep(change);
+    else change();
   }
 
   /** Shows the path again soon; many events make one change. @param {number} [wait] */

@@ -6,6 +6,7 @@ import { json, Newest, Refused, told } from "../live/api.js";
 import { nameOf } from "../live/draft-storage.js";
 import { Asking, bare, continueLines, costOf, inWords, isCommand, madeOf, withText } from "../tree/asking.js";
 import { takeImages, typeInto } from "../tree/images.js";
+import { asLabelled } from "../tree/forms.js";
 import { askWhich, placeAt } from "../tree/page-drafts.js";
 import { pageOf } from "../tree/page.js";
 
@@ -130,7 +131,7 @@ export class LoomComposer extends HTMLElement {
       }
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      this.answer(isCommand(text) ? error.reply : told(error), true);
+      this.answer(isCommand(text) ? error.reply : asLabelled(told(error), this.form), true);
     }
   }
 

@@ -1,7 +1,7 @@
 // @ts-check
 // Bringing trees in: drop files anywhere on the page or choose them; progress, stop, what to choose, report.
 
-import { json, Refused, upload } from "../live/api.js";
+import { json, Refused, sentence, upload } from "../live/api.js";
 import { make } from "../tree/forms.js";
 import { language, t, tn } from "../t.js";
 import { chooser } from "./import-choices.js";
@@ -121,7 +121,10 @@ export class LoomImport extends HTMLElement {
     const address = `/api/imports/${state.id}/${chosen ? "choose" : "stop"}`;
     await json(address, { method: "POST", body: chosen ?? {} });
     if (chosen) await this.watch(state.id, name);
-    else this.draw();
+    else {
+      this.draw();
+      this.input?.focus();
+    }
   }
 
   /** @param {any} state @param {string} name */
@@ -152,9 +155,12 @@ export class LoomImport extends HTMLElement {
 
   /** @param {string} name @param {string} message @param {string} hint */
   refuse(name, message, hint) {
-    const words = make("p", { className: "refusal" }, make("b", { textContent: `${name}: ` }), message, make("span", { className: "hint", textContent: hint }));
+    const words = make("p", { className: "refusal" }, make("b", { textContent: `${name}: ` }), message, make("span", { className: "hint", textContent: sentence(hint) }));
+    words.tabIndex = -1;
     words.setAttribute("role", "alert");
     this.draw(words);
+    // What had the focus may have gone with what was drawn before.
+    if (document.activeElement === document.body) words.focus();
   }
 
   /** @param {...Node} parts */

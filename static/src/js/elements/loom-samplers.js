@@ -141,12 +141,12 @@ export class LoomSamplers extends HTMLElement {
 
   /** @param {MouseEvent} event */
   clicked(event) {
-    const deed = /** @type {Element} */ (event.target).closest("[data-do-sampler]")?.getAttribute("data-do-sampler");
-    if (deed === "save") return this.save();
-    if (deed === "remove") return this.remove();
-    if (deed === "clear") return this.put({});
-    if (deed === "pin") return this.pin(this.everything);
-    if (deed === "unpin") return this.pin({});
+    const action = /** @type {Element} */ (event.target).closest("[data-do-sampler]")?.getAttribute("data-do-sampler");
+    if (action === "save") return this.save();
+    if (action === "remove") return this.remove();
+    if (action === "clear") return this.put({});
+    if (action === "pin") return this.pin(this.everything);
+    if (action === "unpin") return this.pin({});
   }
 
   async save() {

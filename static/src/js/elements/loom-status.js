@@ -62,7 +62,10 @@ export class LoomStatus extends HTMLElement {
     const size = this.page?.store?.size();
     if (!size) return;
     const words = `${tn("{n} node", "{n} nodes", size.nodes)} · ${tn("{n} branch", "{n} branches", size.branches)}`;
-    for (const place of document.querySelectorAll("[data-size]")) place.textContent = words;
+    for (const place of document.querySelectorAll("[data-size]")) {
+      place.textContent = words;
+      place.setAttribute("title", t("All texts are counted, with their versions, notes and the root"));
+    }
   }
 
   /** @param {ParentNode} root @param {string} selector @param {string} words */

@@ -4,6 +4,7 @@
 
 import { json, part, Refused, told } from "../live/api.js";
 import { t } from "../t.js";
+import { AnswerBelow } from "../tree/answer-below.js";
 import { pageOf } from "../tree/page.js";
 import { make } from "../tree/forms.js";
 import { makeOwnPart, morph, morphOne, parsed } from "../tree/morph.js";
@@ -39,6 +40,7 @@ export class LoomTurns extends HTMLElement {
     this.page.addEventListener("moved", () => this.soon(REST_MS), { signal });
     document.addEventListener("drawn", () => this.soon(0), { signal });
     document.addEventListener("click", (event) => this.clicked(event), { signal });
+    this.below = this.path ? new AnswerBelow(this.path, this.page) : undefined;
     if (!this.firstElementChild) this.append(...["turns", "elsewhere"].map(holder));
     this.soon(0);
   }
@@ -46,6 +48,7 @@ export class LoomTurns extends HTMLElement {
   disconnectedCallback() {
     this.stop?.abort();
     clearTimeout(this.timer);
+    this.below?.leave();
     this.views.watch([]);
   }
 
@@ -137,7 +140,9 @@ export class LoomTurns extends HTMLElement {
     toast().show(words, { bad: Boolean(turn.error), ...undo });
     const page = this.page;
     const isHere = page?.position === turn.answers_below;
-    if (turn.as === "continuation" && turn.node && isHere) page?.go(turn.node, { isStill: true });
+    if (turn.as !== "continuation" || !turn.node || !isHere) return;
+    this.below?.offer(turn.node);
+    page?.go(turn.node, { isStill: true });
   }
 
   /** @param {any} turn */

@@ -164,13 +164,13 @@ export class LoomWorkspace extends HTMLElement {
   arrangement(one) {
     const many = one.body.lines.length;
     const row = make("li", {}, make("b", { dir: "auto", textContent: one.name }), " ", make("span", { className: "soft", textContent: tn("{n} window", "{n} windows", many) }));
-    const deeds = ["open", "rename", "remove"];
+    const actions = ["open", "rename", "remove"];
     const words = [t("Open"), t("Rename"), t("Delete")];
     const labels = [t("Open the arrangement {name}", { name: one.name }), t("Rename the arrangement {name}", { name: one.name }), t("Delete the arrangement {name}", { name: one.name })];
-    const buttons = deeds.map((deed, at) => {
+    const buttons = actions.map((action, at) => {
       const made = make("button", { type: "button", className: "quiet", textContent: words[at], ariaLabel: labels[at] });
-      made.dataset.key = `${deed} ${one.id}`;
-      made.addEventListener("click", () => this.arrange(deed, one, row));
+      made.dataset.key = `${action} ${one.id}`;
+      made.addEventListener("click", () => this.arrange(action, one, row));
       return made;
     });
     row.append(make("span", { className: "window-do" }, ...buttons));
@@ -230,10 +230,10 @@ export class LoomWorkspace extends HTMLElement {
     }
   }
 
-  /** @param {string} deed @param {Arrangement} one @param {HTMLElement} row */
-  async arrange(deed, one, row) {
-    if (deed === "open") return this.run(one.body.lines);
-    if (deed === "rename") {
+  /** @param {string} action @param {Arrangement} one @param {HTMLElement} row */
+  async arrange(action, one, row) {
+    if (action === "open") return this.run(one.body.lines);
+    if (action === "rename") {
       const shape = { label: t("Name of the arrangement"), text: one.name, single: true, small: true, submit: t("Rename") };
       return openForm(row, shape, async ({ text }) => {
         await json(this.saved, { method: "PATCH", body: { id: one.id, name: text } });

@@ -25,7 +25,14 @@ export class Refused extends Error {
 /** A refusal in words; with its code for who wants errors to tell all. @param {Refused} refused */
 export function told(refused) {
   if ("pageVerbose" in document.documentElement.dataset) return refused.reply;
-  return refused.hint ? `${refused.message}\n${refused.hint}` : refused.message;
+  return refused.hint ? `${refused.message}\n${sentence(refused.hint)}` : refused.message;
+}
+
+/** A hint as a sentence, unless it is a line to write. @param {string} hint */
+export function sentence(hint) {
+  if (!/^[a-z]+[ ,]/.test(hint)) return hint;
+  const isWhole = /[\p{L}\d]$/u.test(hint) && !/[→/{=]/.test(hint);
+  return `${hint[0].toUpperCase()}${hint.slice(1)}${isWhole ? "." : ""}`;
 }
 
 /** The token that Django wants with every write. */

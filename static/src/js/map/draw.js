@@ -24,6 +24,9 @@ const TINY = 2.5; // a dot's radius below which it is a square
 const LABELS = 0.72;
 const LINE = 13; // pixels between rows from which the path can be labelled
 const RUNS = 0.5;
+const OWN = 4.5; // pixels from a dot to the ring of the reader
+const OTHERS = 8; // and to that of somebody else
+const GAP = 5; // and from what is drawn of a node to its words
 
 /** @param {Sight} sight */
 export function draw(sight) {
@@ -41,8 +44,8 @@ export function draw(sight) {
   marks(sight);
   rings(sight);
   if (camera.k >= RUNS) runs(sight);
-  if (camera.k >= LABELS) labels(sight, radius(camera) + 9);
-  else if (camera.k * ROOM_Y >= LINE) labels(sight, radius(camera) + 9, true);
+  if (camera.k >= LABELS) labels(sight);
+  else if (camera.k * ROOM_Y >= LINE) labels(sight, true);
 }
 
 /** @param {Camera} camera */
@@ -187,8 +190,8 @@ function rings({ pen, scene, camera, facts, ink, frame }) {
     pen.strokeStyle = colour;
     pen.stroke(path);
   };
-  for (const { slot, colour } of facts.rings) ring(slot, ink.threads[colour], 8);
-  if (facts.position !== undefined) ring(facts.position, ink.ink, 4.5);
+  for (const { slot, colour } of facts.rings) ring(slot, ink.threads[colour], OTHERS);
+  if (facts.position !== undefined) ring(facts.position, ink.ink, OWN);
 }
 
 /** @param {Path2D} path @param {number} x @param {number} y @param {number} r */
@@ -237,9 +240,15 @@ export function onTheme(changed, signal) {
 
 const LOWER = 15; // pixels
 
-/** Labels where there is room to the right.
- * @param {Sight} sight @param {number} beside pixels from a dot's middle @param {boolean} [only] only those of the path */
-export function labels({ pen, scene, camera, facts, ink, frame }, beside, only = false) {
+/** How far from a dot's middle its words begin: beyond the rings around it.
+ * @param {Camera} camera @param {boolean} isOthers somebody else is there @param {boolean} isOwn the reader is */
+export function besideOf(camera, isOthers, isOwn) {
+  return radius(camera) + GAP + (isOthers ? OTHERS : isOwn ? OWN : 4);
+}
+
+/** Labels where there is room to the right, beside the ring of a node that has one.
+ * @param {Sight} sight @param {boolean} [only] only those of the path */
+export function labels({ pen, scene, camera, facts, ink, frame }, only = false) {
   const { x, y } = scene.layout;
   const names = new Map(facts.rings.map((one) => [one.slot, one.name]));
   write(pen, ink.font, 11);
@@ -253,6 +262,7 @@ export function labels({ pen, scene, camera, facts, ink, frame }, beside, only =
       const next = places[at + 1];
       const slot = scene.slots[place];
       const name = names.get(slot);
+      const beside = besideOf(camera, Boolean(name), facts.position === slot);
       const isPath = facts.path[row] === place;
       const gap = (next === undefined ? frame.width : camera.toX(x[next])) - ax - 34;
       // From near the path is labelled over its neighbours, from afar where they leave room.

@@ -106,7 +106,7 @@ act("resolve", ({ page, button }) => {
   const note = button?.getAttribute("data-note") ?? "";
   const host = button?.closest(".note");
   if (!host) return;
-  const shape = { label: t("Reason for resolving"), single: true, submit: t("Resolve"), hint: t("optional reason") };
+  const shape = { label: t("Reason for resolving"), single: true, submit: t("Resolve"), hint: t("Optional reason") };
   openForm(host, shape, ({ text }) => page.say(`resolve ${note}${text ? ` ${quoted(text)}` : ""}`, { quiet: true }));
 });
 
@@ -133,12 +133,12 @@ act("reject", ({ page, button }) => {
   const note = button?.getAttribute("data-note") ?? "";
   const host = button?.closest(".note");
   if (!host) return;
-  const shape = { label: t("Reason for rejecting"), single: true, submit: t("Reject"), hint: t("optional reason") };
+  const shape = { label: t("Reason for rejecting"), single: true, submit: t("Reject"), hint: t("Optional reason") };
   openForm(host, shape, ({ text }) => page.say(`reject ${note}${text ? ` ${quoted(text)}` : ""}`, { quiet: true }));
 });
 
 act("tag", ({ page, id, host }) => {
-  const shape = { label: t("Tags for {id}", { id }), single: true, submit: t("Tag"), hint: t("several with commas") };
+  const shape = { label: t("Tags for {id}", { id }), single: true, submit: t("Tag"), hint: t("Several with commas") };
   openForm(host, shape, ({ text }) => {
     const names = text.split(",").map((name) => name.trim().replace(/^#/, "")).filter(Boolean);
     return page.say(`tag ${id} ${names.map((name) => `#${quoted(name)}`).join(" ")}`, { quiet: true });
@@ -149,7 +149,7 @@ act("split", async ({ page, id, host }) => {
   const text = await part(`${page.web}/nodes/${id}/text`);
   const label = t("Where to split {id}", { id });
   const pen = await longPen(text, label, true);
-  const shape = { label, text, pen, readOnly: true, submit: t("Split at the caret"), hint: t("place the caret where the second part starts") };
+  const shape = { label, text, pen, readOnly: true, submit: t("Split at the caret"), hint: t("Place the caret where the second part starts") };
   openForm(host, shape, ({ caret }) => page.say(`split ${id} at:${[...text.slice(0, caret)].length}`, { quiet: true }));
 });
 

@@ -20,6 +20,16 @@ export function make(tag, values = {}, ...children) {
   return element;
 }
 
+/** What was refused as its form says it: with the label of a field in place of its name, and
+ * `use 10 or less` in place of `use n:10 or less`. @param {string} words @param {HTMLFormElement | null} [form] */
+export function asLabelled(words, form) {
+  const name = /^([a-z_]+)(?=:| (?:must|is|has|cannot) )/.exec(words)?.[1] ?? "";
+  const field = name && form?.elements.namedItem(name);
+  const label = field instanceof HTMLInputElement ? field.labels?.[0] : undefined;
+  const said = label?.querySelector("span:not(.hint)")?.textContent ?? label?.firstChild?.textContent ?? "";
+  return said.trim() ? `“${said.trim()}”${words.slice(name.length).replaceAll(`${name}:`, "")}` : words;
+}
+
 /** @param {Shape} shape @param {string} name */
 function choicesOf({ choices = [], chosen = "", choicesLabel = "" }, name) {
   if (!choices.length) return [];

@@ -174,26 +174,26 @@ export class InView {
   }
 
   /** Changes what is drawn: what is read stays, also where more comes above it or less is left
-   * below. @param {() => void} deed */
-  still(deed) {
+   * below. @param {() => void} change */
+  still(change) {
     const { thread } = this;
     this.measure();
     const at = thread.scrollTop;
     const element = this.atTop();
     const top = element?.getBoundingClientRect().top ?? 0;
-    deed();
+    change();
     const moved = element?.isConnected ? element.getBoundingClientRect().top - top : at - thread.scrollTop;
     if (Math.abs(moved) >= 1 || this.path.style.minBlockSize) this.hold(Math.max(0, thread.scrollTop + moved));
   }
 
   /** Changes a text that keeps its own place, as an editor does: the page does not end above what
    * is read while that happens, and the editor, far from its end then, does not follow that.
-   * @param {() => void} deed */
-  keep(deed) {
+   * @param {() => void} change */
+  keep(change) {
     const { thread, path } = this;
     path.style.minBlockSize = `${Math.ceil(path.getBoundingClientRect().height + thread.clientHeight)}px`;
     this.measure();
-    deed();
+    change();
     this.measure();
     this.hold(thread.scrollTop);
   }

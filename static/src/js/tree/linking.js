@@ -38,7 +38,7 @@ function offer(page, field, list) {
 }
 
 act("link", ({ page, id, host }) => {
-  const shape = { label: t("Node that {id} is linked to", { id }), single: true, submit: t("Link"), hint: t("an id or words from the text") };
+  const shape = { label: t("Node that {id} is linked to", { id }), single: true, submit: t("Link"), hint: t("An id or words from the text") };
   const form = openForm(host, shape, async ({ text }) => page.say(`link ${id} to ${await target(page, text)}`, { quiet: true }));
   const field = /** @type {HTMLInputElement} */ (form.elements.namedItem("text"));
   const list = make("datalist", { id: "link-targets" });

@@ -4,6 +4,8 @@
 import { t } from "../t.js";
 import { make } from "./forms.js";
 
+const SEEN = /[^\s\p{Cf}]/u; // in words of which something is seen
+
 /** @typedef {import("./store.js").TreeStore} TreeStore */
 /** @typedef {{slot: number, level: number, indent: number, size: number, place: number, children: number, isOpen: boolean}} Row */
 
@@ -64,7 +66,8 @@ export function itemOf(page, store, row, { isOnPath, isAside, score }) {
   const id = store.standing(row.slot);
   const who = page.cast.get(store.authors[row.slot]);
   const isPruned = store.isPruned(row.slot);
-  const words = page.excerpts.of(id) || id;
+  const excerpt = page.excerpts.of(id);
+  const words = SEEN.test(excerpt) ? excerpt : id;
   const twig = make("span", { className: "twig", textContent: row.children ? (row.isOpen ? "−" : "+") : "·" });
   twig.setAttribute("aria-hidden", "true");
   const item = make("div", {}, twig, make("span", { className: "knot" }), make("span", { className: "excerpt", textContent: words }));

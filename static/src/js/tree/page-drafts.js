@@ -47,7 +47,7 @@ export function placeAt(page, kind, id = page.position) {
 }
 
 /** Gives a draft's text to a line that will carry it: kept until the line is answered. The
- * server should know it first, so that its end and the new node are one deed.
+ * server should know it first, so that its end and the new node are one change.
  * @param {Drafts} drafts @param {Place} place */
 export async function handOver(drafts, place) {
   drafts.hold(place);
