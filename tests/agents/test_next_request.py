@@ -250,6 +250,23 @@ def test_of_a_turn_that_holds_what_one_may_not_see_there_are_only_sizes(
     assert _context(two.client(two.both), uid)["open"] is True
 
 
+def test_the_request_before_is_shown_only_to_whom_may_read_it(
+    two_groves: TwoGroves, provider: ScriptedProvider
+) -> None:
+    two, left = two_groves, two_groves.left
+    agent = two.agent(left, base_url=provider.url)
+    provider.script(says("→ view here\n"), says("Done."))
+    turn = went(asked(left.actor(two.both), left.tree, agent, node=left.text.local_id))
+    for step in Step.objects.filter(turn_uid=turn.uid):
+        step.touched.all().delete()
+        node_writer.touch(step, touched(two.right.text))
+    uid = node_writer.workspace_of(agent, left.tree).uid
+    node = left.text.local_id
+    assert _context(two.client(two.both), uid, node=node)["before"] is not None
+    shown = _context(two.client(two.only_left), uid, node=node)
+    assert (shown["open"], shown["before"]) == (True, None)
+
+
 LORE = "---\nkeys: Marie, clockmaker\norder: 5\n---\nMarie mends clocks in Bern."
 
 

@@ -10,10 +10,12 @@ from loom import access
 from loom.access import acting_as
 from loom.commands import node_writer, trees
 from loom.commands.context import Request
+from loom.commands.document_actions import make_document
 from loom.commands.execute import execute_line
 from loom.commands.registry import touched
 from loom.models import Generation, Participant, Step, Tree, User, Workspace
 from loom.rules.errors import CommandError
+from loom.rules.limits import Permission
 from loom.web.display import cast_of
 from loom.web.turns import drawable
 from tests.agents.acting import asked, outcomes, went
@@ -135,6 +137,39 @@ def test_links_to_another_grove_are_not_shown_to_an_agent(two_groves: TwoGroves)
     assert "1 link" not in str(
         execute_line(actor, left.tree, Request(f"view {here}")).body["reply"]
     )
+
+
+def test_a_document_names_no_end_of_its_links_in_another_grove(two_groves: TwoGroves) -> None:
+    two, left = two_groves, two_groves.left
+    make_document(left.actor(two.both), title="Plan", text="Ours.")
+    left.run(two.both, f'link doc:"Plan" to {two.far}')
+    asks = Request('list doc:"Plan" links')
+    assert SECRET in execute_line(left.actor(two.both), left.tree, asks).reply
+    agent = two.agent(left, permissions=[*Permission])
+    for who in (left.actor(two.only_left), acting_as(left.actor(two.both), agent)):
+        said = execute_line(who, left.tree, asks).reply
+        assert SECRET not in said and TITLE not in said and two.right.text.local_id not in said
+
+
+def test_a_window_names_no_document_that_its_agent_may_not_read_any_more(
+    two_groves: TwoGroves,
+) -> None:
+    two, left = two_groves, two_groves.left
+    make_document(left.actor(two.both), title="Kingfisher", text="Ours.")
+    agent = two.agent(left, permissions=[*Permission])
+    actor = acting_as(left.actor(two.both), agent)
+    opened = execute_line(actor, left.tree, Request('open doc:"Kingfisher"'))
+    number = opened.body["step"]
+    assert "Kingfisher" in execute_line(actor, left.tree, Request(f"keep #{number}")).reply
+    agent.permissions = [one for one in Permission if one != Permission.READ_DOCUMENTS]
+    agent.save()
+    for verb in ("keep", "open", "hide", "show", "refresh"):
+        actor = acting_as(left.actor(two.both), agent)
+        try:
+            said = execute_line(actor, left.tree, Request(f"{verb} #{number}")).reply
+        except CommandError as refused:
+            said = f"{refused.message} {refused.hint}"
+        assert "Kingfisher" not in said and "Ours." not in said, verb
 
 
 def test_a_source_elsewhere_is_neither_listed_nor_counted(two_groves: TwoGroves) -> None:

@@ -33,6 +33,8 @@ def hidden(actor: Actor, tree: Tree, opening: str, request: pytest.FixtureReques
     paper = make_document(actor, title="Plan", text=f"![[tree:{tree.uid} node:{made}]]")
     execute_line(actor, tree, Request(f'link doc:"Plan" to {made}'))
     assert SECRET in execute_line(actor, tree, Request('list doc:"Plan" links')).reply, paper
+    make_document(actor, title="Draft", text=f"![[tree:{tree.uid} node:{made}]]")
+    assert SECRET in execute_line(actor, tree, Request('list doc:"Draft" links')).reply
     execute_line(actor, tree, Request(f"switch to {opening}"))
     execute_line(actor, tree, Request(f"{request.param} {made}"))
     return made
@@ -56,6 +58,7 @@ LOOKS = (
     "graph {opening} types:supports",
     "compare {opening} {hidden} as:side",
     'list doc:"Plan" links',
+    'list doc:"Draft" links',
     'view doc:"Plan"',
 )
 
