@@ -54,7 +54,7 @@ def ask(request: PersonRequest, uid: str) -> HttpResponse:
     actor, _ = access.get_grove(request.user, uid, role="owner")
     source = _source_of(request, actor)
     try:
-        listing = participants.ask_models(actor, source, again=bool(request.POST.get("anew")))
+        listing = participants.ask_models(actor, source, again=bool(request.POST.get("again")))
     except CommandError as refused:
         context = {"there_refused": as_shown(refused), **private_of(request, actor, source.url)}
         return render(request, "parts/models_there.html", context)

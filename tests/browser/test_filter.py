@@ -79,7 +79,7 @@ def test_the_map_keeps_its_colours_for_what_is_let_through(visit: Open, tree: st
     told = """map => {
         const {matches, marked, isMatch} = map.kept;
         return [matches && [...matches.order].map(place => map.page.excerpts.of(
-            map.page.store.standing(map.scene.slots[place]))), marked.size];
+            map.page.store.selected(map.scene.slots[place]))), marked.size];
     }"""
     drawn = page.locator("loom-map")
     assert drawn.evaluate(told) == [None, 0]

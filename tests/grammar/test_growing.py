@@ -1,4 +1,4 @@
-"""A reply read as it comes says the same as one that is read anew at each piece, and reads
+"""A reply read as it comes says the same as one that is read again at each piece, and reads
 each of its lines once."""
 
 import pytest

@@ -57,7 +57,7 @@ const shape = (store) => ({
   below: [...store.below].sort((a, b) => a[0] - b[0]),
   versions: [...store.versions].sort((a, b) => a[0] - b[0]),
   notes: [...store.notes].sort((a, b) => a[0] - b[0]),
-  standing: store.ids.map((_, place) => store.standing(store.slots[place])),
+  standing: store.ids.map((_, place) => store.selected(store.slots[place])),
   paths: store.ids.map((id) => store.pathTo(id)), size: store.size(),
 });
 const { first, steps } = JSON.parse(readFileSync(0, "utf8"));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { learn, t, tn } from "./t.js";
 
-test("what the catalogue lacks is English, and values stand where they belong", () => {
+test("what the catalogue lacks is English, and values are where they belong", () => {
   learn({ "Undo {what}": "{what} zurück" });
   assert.equal(t("Undo {what}", { what: "x" }), "x zurück");
   assert.equal(t("Redo {what}", { what: "{n}" }), "Redo {n}");

@@ -23,7 +23,7 @@ export class EditBar {
   /** @param {HTMLElement} host @param {import("../editor/open.js").BufferEditor} editor */
   constructor(host, editor) {
     this.editor = editor;
-    /** the node whose passage the words stand at; "": they stand below the text */
+    /** the node at whose passage the words are shown; "": below the text */
     this.slot = "";
     this.words = make("p", { className: "book-said", role: "status" });
     const seams = make("button", { type: "button", className: "quiet seams", textContent: t("Node boundaries") });

@@ -100,11 +100,11 @@ export class Leaves {
     const { store } = this.page;
     if (!store || store.slotOf(id) === null) return null;
     const path = store.pathTo(id).slice(1);
-    return path.map((slot, at) => (at === path.length - 1 ? id : this.standing(store.ids[slot], store.standing(slot))));
+    return path.map((slot, at) => (at === path.length - 1 ? id : this.selected(store.ids[slot], store.selected(slot))));
   }
 
   /** @param {string} slot @param {string} told */
-  standing(slot, told) {
+  selected(slot, told) {
     const made = this.made.get(slot);
     if (made === undefined) return told;
     if (this.page.store?.places.has(made)) {
@@ -122,11 +122,11 @@ export class Leaves {
     if (!leaf || !store || slot === null || slot === undefined) return leaf;
     const parent = store.parents[slot];
     const fork = parent !== null && store.childrenOf(parent).length > 1;
-    const over = above ?? store.standing(parent ?? 0);
+    const over = above ?? store.selected(parent ?? 0);
     return { ...leaf, fork, older: leaf.wordings?.includes(over) === false, excluded: (store.flags[slot] & EXCLUDED) !== 0, pruned: store.isPruned(slot), noted: store.isNoted(slot) };
   }
 
-  /** A version this page has made stands from now on. @param {Leaf} leaf */
+  /** A version that this page has made is selected from now on. @param {Leaf} leaf */
   add(leaf) {
     this.known.set(leaf.id, leaf);
     this.made.set(leaf.slot, leaf.id);

@@ -1,6 +1,6 @@
 // @ts-check
 // How typed text becomes nodes: edits as versions or branches, the working buffer as a new
-// node, and continuations asked for where the caret stands.
+// node, and continuations asked for at the caret.
 
 import { Refused, told } from "../live/api.js";
 import { t } from "../t.js";
@@ -120,7 +120,7 @@ export class Saving {
     this.refused(new Refused({ code: "CONFLICT", message: t("Somebody saved another version while you were writing.") }, 409), stretch);
   }
 
-  /** What was typed in a node is given up: what stands there is shown again. @param {string} slot */
+  /** What was typed in a node is given up: its stored text is shown again. @param {string} slot */
   putBack(slot) {
     const at = this.editor.book.nodes.findIndex((node) => node.slot === slot);
     const leaf = this.host.leaves?.known.get(this.editor.ids[at]);
@@ -174,7 +174,7 @@ export class Saving {
     if (!wentWell) return;
     await this.queue(async () => {
       const isEnd = isForked || (spot.isTail && spot.offset === codePoints(spot.text));
-      if (!isEnd) await this.stand(spot);
+      if (!isEnd) await this.goTo(spot);
       await this.ask();
     });
   }
@@ -190,7 +190,7 @@ export class Saving {
 
   /** Moves to the node that ends at the caret, made by a split where none does.
    * @param {{place: number, offset: number}} spot */
-  async stand({ place, offset }) {
+  async goTo({ place, offset }) {
     const { page, editor } = this;
     const ids = editor.ids;
     if (!offset) return page.go(ids[place - 1] ?? page.store?.ids[0] ?? "");

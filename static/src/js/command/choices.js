@@ -44,7 +44,7 @@ export function verbChoices(known, typed) {
 function lineChoices(page, known, line) {
   const forms = verbChoices(known, line);
   if (!/\s/.test(line)) return forms;
-  const ids = [...(page.store?.pathTo(page.position) ?? [])].reverse().map((slot) => page.store?.standing(slot) ?? "");
+  const ids = [...(page.store?.pathTo(page.position) ?? [])].reverse().map((slot) => page.store?.selected(slot) ?? "");
   const others = page.store?.ids ?? [];
   const nearby = { ids: [...new Set([...ids, ...others])].filter(Boolean), words: (/** @type {string} */ id) => page.excerpts.of(id) };
   const syntaxes = forms.map((one) => one.parts[0].text);

@@ -39,7 +39,7 @@ const nearby = { ids: ["a7x2", "b3k9", "a1b2"], words: (id) => `text of ${id}` }
 const EDIT = ["edit REF CONTENT [as:version|fork]", 'edit REF replace:"…" with:"…" [as:version|fork]'];
 const completed = (line, forms = EDIT) => wordChoices(forms, line, nearby).map((one) => one.complete);
 
-test("where a ref may stand, refs are offered, and nodes by the beginning of their id", () => {
+test("where a ref is allowed, refs are offered, and nodes by the beginning of their id", () => {
   assert.deepEqual(completed("edit "), ["→ edit here ", "→ edit parent ", "→ edit root ", "→ edit a7x2 ", "→ edit b3k9 ", "→ edit a1b2 ", "→ edit as:", "→ edit replace:", "→ edit with:"]);
   assert.deepEqual(completed("edit a"), ["→ edit a7x2 ", "→ edit a1b2 ", "→ edit as:"]);
   assert.deepEqual(wordChoices(EDIT, "edit b", nearby)[0].parts[1].text, "text of b3k9");

@@ -47,7 +47,7 @@ export class FieldEditor {
     this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
   }
 
-  /** Where the caret stands, in UTF-16 units. */
+  /** The position of the caret, in UTF-16 units. */
   get caret() {
     return this.view.state.selection.main.head;
   }

@@ -15,7 +15,7 @@ import { formatted, setReading, writing } from "./writing.js";
 
 /** @typedef {import("./document-state.js").Leaf} Leaf */
 /**
- * `typed`: the text has changed by the person's hand; `placed`: the caret stands elsewhere;
+ * `typed`: the text has changed by the person's hand; `placed`: the caret is elsewhere;
  * `reached`: whether the caret is at the ghost may be another; `isComing`: a candidate is;
  * `follow`: go to this node; `undo`, `redo`: where nothing that was typed is left for it; `untake`: undo, with so much typed
  * that is left: whether that meant something else;
@@ -171,7 +171,7 @@ export class BufferEditor {
     return this.stretch(this.book.nodes.length).text;
   }
 
-  /** Where the caret stands: between which stretches, and how far into which, in characters. */
+  /** Where the caret is: between which runs, and how far into which, in characters. */
   spot() {
     const { head } = this.view.state.selection.main;
     const last = this.book.nodes.length;

@@ -60,7 +60,7 @@ class Older extends WidgetType {
 
   /** @param {import("@codemirror/view").EditorView} view */
   toDOM(view) {
-    // A sign without words: those would stand in the middle of a text that is being written.
+    // A mark without words: those would be in the middle of a text that is being written.
     const button = Object.assign(document.createElement("button"), { type: "button", className: "older" });
     button.contentEditable = "false";
     button.dataset.line = `accept ${this.id}`;
@@ -152,7 +152,7 @@ function addNodes(view, range, found) {
   }
 }
 
-/** The hairline stands before the first character of a node that can be seen, and before that what
+/** The hairline is before the first character of a node that can be seen, and before that what
  * is said of it. @param {EditorView} view @param {number} at @param {number} end
  * @param {import("./document-state.js").Bound | undefined} node none: the working buffer @param {Mark[]} found */
 function addStart(view, at, end, node, found) {

@@ -1,5 +1,5 @@
 // @ts-check
-// What is said about an edit stands at the passage: below the line that was typed in.
+// What is said about an edit is shown at the passage: below the line that was typed in.
 
 import { StateEffect, StateField } from "@codemirror/state";
 import { Decoration, EditorView, WidgetType } from "@codemirror/view";

@@ -52,7 +52,7 @@ function linked(piece) {
   return /^https?:/.test(href) && words.trim() && words.trim() !== href ? `[${words.trim()}](${href})` : words;
 }
 
-/** Signs stand at the words, and blanks outside of them. @param {string} text @param {string} sign */
+/** Marks are at the words, and blanks outside of them. @param {string} text @param {string} sign */
 function around(text, sign) {
   const [, before, words, after] = /^(\s*)([\s\S]*?)(\s*)$/.exec(text) ?? ["", "", text, ""];
   return words ? `${before}${sign}${words}${sign}${after}` : text;

@@ -1,5 +1,5 @@
 // @ts-check
-// Asks an agent to act: a turn at the position, with what stands in the composer as its words.
+// Asks an agent to act: a turn at the position, with the text of the composer as its request.
 
 import { json, Refused, told } from "../live/api.js";
 import { composer } from "../tree/actions.js";

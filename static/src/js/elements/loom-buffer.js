@@ -89,7 +89,7 @@ export class LoomBuffer extends HTMLElement {
     askWhich(page.drafts, this, (place) => this.isHere(place), signal);
   }
 
-  /** Edits that were typed before and not saved stand in their nodes again. */
+  /** Shows edits that were typed before and not saved in their nodes again. */
   restore() {
     const slots = (this.editor?.book.nodes ?? []).map((node) => node.slot);
     const typed = this.page?.drafts.slots("edit");
@@ -154,7 +154,7 @@ export class LoomBuffer extends HTMLElement {
     this.editor?.focus();
   }
 
-  /** The caret stands elsewhere: an edit that it has left is saved. */
+  /** The caret is elsewhere: an edit that it has left is saved. */
   placed() {
     this.writing?.soon();
     clearTimeout(this.waiting);

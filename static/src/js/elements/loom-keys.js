@@ -35,7 +35,7 @@ export class LoomKeys extends HTMLElement {
     if (!this.dialog) this.build();
     if (this.dialog?.open) return;
     this.dialog?.showModal();
-    // The way out has the focus, and stands below; reading begins above.
+    // The button to leave has the focus, and is below; reading begins above.
     if (this.dialog) this.dialog.scrollTop = 0;
   }
 

@@ -85,7 +85,7 @@ export class LoomMap extends HTMLElement {
     this.toggleAttribute("data-ready", true);
   }
 
-  /** Where the reader stands, in units of the layout. @param {Scene} scene */
+  /** The reader's position, in units of the layout. @param {Scene} scene */
   point(scene) {
     const slot = this.page?.store?.slotOf(this.page.position);
     const place = slot === null || slot === undefined ? undefined : scene.placeOf(slot);
@@ -137,12 +137,12 @@ export class LoomMap extends HTMLElement {
     this.layOut();
   }
 
-  /** Finds the way to the reader anew: it is drawn with every frame. */
+  /** Finds the way to the reader again: it is drawn with every frame. */
   follow() {
     if (this.scene) this.kept.path = pathIn(this.scene, this.page?.store?.slotOf(this.page.position));
   }
 
-  /** Finds anew what is bookmarked, and what the filter lets through. */
+  /** Finds again what is bookmarked, and what the filter lets through. */
   sift() {
     const { scene, page } = this;
     const store = page?.store;

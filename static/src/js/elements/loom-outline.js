@@ -63,7 +63,7 @@ export class LoomOutline extends HTMLElement {
     return !(/** @type {HTMLElement} */ (this.parentElement).hidden) && this.checkVisibility();
   }
 
-  /** Unfolds the way to where the reader stands, and shows it. */
+  /** Expands the way to the reader's position, and shows it. */
   follow() {
     const store = this.page?.store;
     if (!store || !this.page) return;
@@ -170,7 +170,7 @@ export class LoomOutline extends HTMLElement {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
     const row = this.rows[index];
     const isAside = this.sieve ? !this.sieve.matches.has(row.slot) : false;
-    const score = this.left.scores[store.ids[row.slot]] ?? this.left.scores[store.standing(row.slot)];
+    const score = this.left.scores[store.ids[row.slot]] ?? this.left.scores[store.selected(row.slot)];
     const item = itemOf(page, store, row, { isOnPath: path.has(row.slot), isAside, score });
     item.dataset.index = String(index);
     item.tabIndex = index === this.active ? 0 : -1;
@@ -194,7 +194,7 @@ export class LoomOutline extends HTMLElement {
   visit() {
     const row = this.rows[this.active];
     const store = this.page?.store;
-    if (row && store) this.page?.go(store.standing(row.slot));
+    if (row && store) this.page?.go(store.selected(row.slot));
   }
 
   /** @param {boolean} isOpen */

@@ -111,7 +111,7 @@ export class LoomPath extends HTMLElement {
   shared() {
     const store = this.page?.store;
     if (!store || !this.page) return "";
-    const path = new Set(store.pathTo(this.page.position).map((slot) => store.standing(slot)));
+    const path = new Set(store.pathTo(this.page.position).map((slot) => store.selected(slot)));
     if (!path.has(this.page.position)) return "";
     let shared = "";
     for (const node of this.nodes()) {
@@ -245,7 +245,7 @@ export class LoomPath extends HTMLElement {
     if (node && this.expected?.generations.includes(id)) this.expected.generations.push(node);
   }
 
-  /** Whether a node is a version of the one where the reader stands. @param {string} id */
+  /** Whether a node is a version of the current one. @param {string} id */
   isHere(id) {
     const store = this.page?.store;
     if (id === this.page?.position) return true;
@@ -271,7 +271,7 @@ export class LoomPath extends HTMLElement {
     for (const old of this.nodes()) {
       const id = keyOf(old);
       const slot = store.slotOf(id);
-      const now = slot === null || this.isHere(id) ? id : store.standing(slot);
+      const now = slot === null || this.isHere(id) ? id : store.selected(slot);
       if (nodes[now] !== undefined && this.touch(old)) this.replace(old, nodes[now], above);
       else if (now !== id || changed.includes(now) || (beside.includes(now) && !countSiblings(old, store, slot ?? -1))) void this.fetchNode(old, now, above);
       else old.classList.toggle("reworded", isReworded(old, above));

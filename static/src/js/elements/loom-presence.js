@@ -41,7 +41,7 @@ export class LoomPresence extends HTMLElement {
     this.draw();
   }
 
-  /** A move that does not lead to where the followed one stands is the reader's own. */
+  /** A move that does not lead to the followed person is the reader's own. */
   moved() {
     if (this.followed && this.page?.position !== this.target) this.follow("");
   }

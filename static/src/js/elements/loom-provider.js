@@ -1,5 +1,5 @@
 // @ts-check
-// Where a model is: what the chosen kind of provider has by itself stands in grey, and a listed
+// Where a model is: the defaults of the chosen kind of provider are shown in grey, and a listed
 // model is taken over by choosing it, with its context and, where none was given, its name.
 
 export class LoomProvider extends HTMLElement {

@@ -70,7 +70,7 @@ export class LoomTree extends HTMLElement {
     const store = this.page?.store;
     const slot = link.hasAttribute("data-slot") ? store?.slotOf(id) : undefined;
     // A sibling is drawn with its newest version; the reader may have chosen another.
-    this.page?.go(slot === undefined || slot === null ? id : store?.standing(slot) ?? id);
+    this.page?.go(slot === undefined || slot === null ? id : store?.selected(slot) ?? id);
   }
 
   /** @param {Element} button */

@@ -18,7 +18,7 @@ const REST_MS = 400; // after a move, where nothing says that it is drawn
 const MOST_ENDED = 3; // at one node, as the server sends them
 const MOST_ASIDES = 12;
 const keyOf = (/** @type {Element} */ one) => one.getAttribute("data-turn") ?? "none";
-// The text that is being written grows where it stands.
+// The text that is being written grows in its place.
 const mayChange = (/** @type {Element} */ old, /** @type {Element} */ fresh) => !(old.matches(".live") && fresh.matches(".live"));
 
 export class LoomTurns extends HTMLElement {

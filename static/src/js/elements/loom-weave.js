@@ -73,7 +73,7 @@ export class LoomWeave extends HTMLElement {
     const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
     const old = this.querySelector("[data-weave]");
     const others = /** @type {NodeListOf<HTMLElement>} */ (fresh.querySelectorAll(".card[data-id], .alike [data-go]"));
-    const hasOwn = (/** @type {string} */ id) => page.store?.standing(page.store.slotOf(id) ?? -1) !== id;
+    const hasOwn = (/** @type {string} */ id) => page.store?.selected(page.store.slotOf(id) ?? -1) !== id;
     if (!old || !fresh.querySelector(".card") || this.querySelector(".card.failed") || [...others].some((card) => hasOwn(card.dataset.id ?? card.dataset.go ?? ""))) return false;
     nameReader(fresh, page.settings.me);
     for (const name of ["data-asked", "data-asked-here"]) {
@@ -115,7 +115,7 @@ export class LoomWeave extends HTMLElement {
     const store = this.page?.store;
     const slot = store?.slotOf(this.page?.position ?? "");
     const onward = store && slot !== null && slot !== undefined ? store.onward(slot) : undefined;
-    const id = store && onward !== undefined && store.visited.has(/** @type {number} */ (slot)) ? store.standing(onward) : "";
+    const id = store && onward !== undefined && store.visited.has(/** @type {number} */ (slot)) ? store.selected(onward) : "";
     this.countBelow();
     for (const card of this.cards()) card.classList.toggle("on", Boolean(id) && card.getAttribute("data-id") === id);
   }
@@ -159,7 +159,7 @@ export class LoomWeave extends HTMLElement {
     this.texts.delete(generation.id);
     const key = card?.getAttribute("data-key") ?? "";
     if (!generation.node) {
-      // Its card, if there is one, is drawn anew: with what went wrong, or not at all.
+      // Its card, if there is one, is drawn again: with what went wrong, or not at all.
       if (card) speak(`${t("Candidate {n} ended without a text.", { n: key })} ${generation.error?.message ?? ""}`);
       // Who asked sees why; the socket sends the others what is left.
       if (card?.getAttribute("data-asked-by") === this.page?.settings.me) this.page?.emit("redraw-weave");
@@ -257,7 +257,7 @@ export class LoomWeave extends HTMLElement {
     const rest = card.getAttribute("data-rest") ?? "";
     const { store } = /** @type {import("../tree/page.js").TreePage} */ (this.page);
     const slot = rest ? store?.slotOf(rest) : null;
-    return store && slot !== null && slot !== undefined ? store.standing(store.leafBelow(slot)) : rest;
+    return store && slot !== null && slot !== undefined ? store.selected(store.leafBelow(slot)) : rest;
   }
 
   /** @param {number} key */

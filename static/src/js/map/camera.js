@@ -145,7 +145,7 @@ function slotAt(map, event) {
 function choose(map, event) {
   const slot = slotAt(map, event);
   const store = map.page?.store;
-  if (slot !== undefined && store) map.page?.go(store.standing(slot));
+  if (slot !== undefined && store) map.page?.go(store.selected(slot));
 }
 
 /** @param {LoomMap} map @param {MouseEvent} event */
@@ -154,7 +154,7 @@ export function hover(map, event) {
   const store = map.page?.store;
   map.canvas?.classList.toggle("over", slot !== undefined);
   if (slot === undefined || !store || !map.tip) return hideTip(map);
-  const id = store.standing(slot);
+  const id = store.selected(slot);
   const author = map.page?.cast.get(store.authors[slot])?.name ?? "";
   const words = map.page?.excerpts.of(id) ?? "";
   map.pointed = words ? undefined : event;

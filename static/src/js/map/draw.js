@@ -86,7 +86,7 @@ function lines({ pen, scene, camera, ink, frame }) {
   pen.setLineDash([]);
 }
 
-/** The way to where the reader stands, thick. @param {Sight} sight */
+/** The way to the reader's position, thick. @param {Sight} sight */
 function path({ pen, scene, camera, facts, ink, frame }) {
   const { x, y } = scene.layout;
   const thick = new Path2D();
@@ -271,7 +271,7 @@ export function labels({ pen, scene, camera, facts, ink, frame }, only = false) 
       const words = name ?? facts.labelOf(slot);
       if (!words) return;
       const shown = clipped(pen, words, room);
-      // Words that would lie on a neighbour's dot stand below the row.
+      // Words that would cover a neighbour's dot are below the row.
       const isOver = isPath && next !== undefined && pen.measureText(shown).width > camera.toX(x[next]) - ax - 2 * beside;
       const [left, middle] = [ax + beside, camera.toY(y[place]) + (isOver ? LOWER : 0)];
       if (isPath) {

@@ -1,5 +1,5 @@
 // @ts-check
-// Where each node of the map stands. Runs in a worker; columns in and out.
+// The place of each node of the map. Runs in a worker; columns in and out.
 
 /**
  * @typedef {{x: Float32Array, y: Int32Array, up: Int32Array, run: Int32Array, kept: Int32Array, rows: Int32Array}} Layout
@@ -77,7 +77,7 @@ const APART = 1;
 const COUSINS = 1.25; // apart, where they have not the same parent
 
 /**
- * @param {Int32Array} order nodes by row, from left to right; a parent's children stand together
+ * @param {Int32Array} order nodes by row, from left to right; a parent's children are together
  * @param {Int32Array} up the parent of each node; below 0 for the first in `order`
  * @param {number} count of all nodes @returns {Float32Array} x by node, in units of one node's room
  */
@@ -158,7 +158,7 @@ export function tidy(order, up, count) {
     let at = last[parent];
     const children = number[at] + 1;
     let edge = first[parent];
-    // From left to right: siblings stand together in `order`, so their numbers lead from one to the next.
+    // From left to right: siblings are together in `order`, so their numbers lead from one to the next.
     for (let place = starts[parent], end = place + children; place < end; place += 1) {
       const node = order[place];
       const left = before[node];

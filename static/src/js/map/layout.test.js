@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { layout } from "./layout.js";
 
-test("children stand below their parent, side by side, in order", () => {
+test("children are below their parent, side by side, in order", () => {
   const { x, y, up, kept, rows } = layout(Int32Array.from([-1, 0, 0, 2]));
   assert.deepEqual([...kept], [0, 1, 2, 3]);
   assert.deepEqual([...y], [0, 1, 1, 2]);

@@ -140,7 +140,7 @@ function boxOf({ x, kept, rows }) {
 
 /** @typedef {import("../tree/page.js").TreePage} TreePage */
 
-/** What changes with where the reader stands, or with the tree, and not with each frame.
+/** What changes with the reader's position, or with the tree, and not with each frame.
  * @typedef {{path: number[], hits: Set<number>, marked: Set<number>, matches: import("./scene.js").Rows | null, isMatch: (slot: number) => boolean}} Kept */
 
 /** @param {TreePage} page @param {TreeStore} store @param {Kept} kept @returns {import("./draw.js").Facts} */
@@ -155,7 +155,7 @@ export function factsOf(page, store, kept) {
     ...kept,
     colourOf: (slot) => colourOf(store.authors[slot]),
     isPruned: (slot) => store.isPruned(slot),
-    labelOf: (slot) => (store.parents[slot] === null ? "" : page.excerpts.of(store.standing(slot))),
+    labelOf: (slot) => (store.parents[slot] === null ? "" : page.excerpts.of(store.selected(slot))),
     position: store.slotOf(page.position) ?? undefined,
     rings,
   };

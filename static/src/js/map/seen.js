@@ -47,7 +47,7 @@ export function eachLeaving(rows, row, camera, { width }, visit) {
   const unit = ROOM_X * camera.kx;
   const left = (-MARGIN - camera.x) / unit;
   const right = (width + MARGIN - camera.x) / unit;
-  // Places stand in the order of those above them, so that either side is one stretch.
+  // Places are in the order of those above them, so that either side is one stretch.
   const above = (/** @type {number} */ place) => (up[place] < 0 ? x[place] : x[up[place]]);
   const first = rows.first(row, (place) => x[place] >= left);
   const end = rows.first(row, (place) => x[place] > right);

@@ -257,7 +257,7 @@ export function continueLine(from, { n = "", tokens = "", temperature = "", sett
   return parts.join(" ");
 }
 
-/** The lines of one go: those who give the same number stand on one. @param {ContinueFields} asking */
+/** The lines of one go: models with the same number are on one. @param {ContinueFields} asking */
 export function continueLines({ using = [], counts = {}, n = "", ...rest }) {
   /** @type {Map<string, string[]>} */
   const byCount = new Map();

@@ -72,7 +72,7 @@ test("quotes escape what the grammar reads", () => {
   assert.equal(quoted('a"b\\c\nd'), '"a\\"b\\\\c\\nd"');
 });
 
-test("who gives the same number stands on one line", () => {
+test("models with the same number are on one line", () => {
   assert.deepEqual(continueLines({ n: "3", tokens: "60", using: ["A", "B", "C"], counts: { B: "1" } }), [
     'continue n:3 tokens:60 using agent:"A" agent:"C"',
     'continue n:1 tokens:60 using agent:"B"',

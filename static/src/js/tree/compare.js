@@ -7,7 +7,7 @@ import { VERSION_PRUNED } from "./store.js";
 
 /** @typedef {import("./store.js").TreeStore} TreeStore */
 
-/** The node first, then the other versions of its slot and what stands beside it; where there
+/** The node first, then the other versions of its slot and its siblings; where there
  * is neither, what hangs below. @param {TreeStore} store @param {string} id */
 export function besides(store, id) {
   const slot = store.slotOf(id);
@@ -15,9 +15,9 @@ export function besides(store, id) {
   const parent = store.parents[slot];
   const versions = store.versionsOf(slot).filter((one) => !(store.flags[one] & VERSION_PRUNED));
   const siblings = parent === null ? [] : store.childrenOf(parent).filter((one) => one !== slot);
-  const found = new Set([id, ...versions.map((one) => store.ids[one]), ...siblings.map((one) => store.standing(one))]);
+  const found = new Set([id, ...versions.map((one) => store.ids[one]), ...siblings.map((one) => store.selected(one))]);
   if (found.size > 1) return [...found];
-  const below = store.childrenOf(slot).map((one) => store.standing(one));
+  const below = store.childrenOf(slot).map((one) => store.selected(one));
   return below.length > 1 || parent === null ? below : [id, ...below];
 }
 
@@ -27,7 +27,7 @@ export function compare(ids) {
 }
 
 act("compare", ({ page, id, button }) => {
-  // Below its heading stand the versions of which it says that they may be compared.
+  // Below its heading are the versions that can be compared.
   const listed = button?.closest("h2")?.nextElementSibling?.querySelectorAll("[data-version]") ?? [];
   const versions = [...listed].map((row) => row.getAttribute("data-version") ?? "");
   if (versions.length) compare(versions);
@@ -38,7 +38,7 @@ act("compare", ({ page, id, button }) => {
 act("take", async ({ page, id }) => {
   const { store } = page;
   const slot = store?.slotOf(id) ?? null;
-  if (store && slot !== null && store.standing(slot) !== id) {
+  if (store && slot !== null && store.selected(slot) !== id) {
     // Of another version on the path, what follows stays.
     if (store.pathTo(page.position).includes(slot)) return chooseVersion(page, id);
     await page.say(`switch to ${id}`);

@@ -19,7 +19,7 @@ const store = () =>
     lengths: [0, 1, 1, 1, 1],
   });
 
-test("a node stands first, then its versions, then what stands beside it", () => {
+test("a node comes first, then its versions, then its siblings", () => {
   assert.deepEqual(besides(store(), "a"), ["a", "A", "b"]);
   assert.deepEqual(besides(store(), "b"), ["b", "A"]);
 });
@@ -32,7 +32,7 @@ test("a pruned version and a pruned sibling are left out", () => {
   assert.deepEqual(besides(made, "A"), ["A"]);
 });
 
-test("what stands alone is compared with what hangs below it", () => {
+test("a node without siblings is compared with what is below it", () => {
   assert.deepEqual(besides(store(), "root"), ["A", "b"]);
   assert.deepEqual(besides(store(), "c"), ["c"]);
 });

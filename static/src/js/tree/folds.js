@@ -73,7 +73,7 @@ act("fold", ({ page, id, host }) => fold(page, [id], !host.classList.contains("f
 
 act("fold-above", ({ page, id }) => {
   const drawn = [...document.querySelectorAll(".stretch > [data-id]")].map((node) => node.getAttribute("data-id") ?? "");
-  const path = page.store ? page.store.pathTo(id).map((slot) => /** @type {import("./store.js").TreeStore} */ (page.store).standing(slot)) : drawn;
+  const path = page.store ? page.store.pathTo(id).map((slot) => /** @type {import("./store.js").TreeStore} */ (page.store).selected(slot)) : drawn;
   fold(page, path.slice(0, path.indexOf(id)), true);
 });
 

@@ -37,7 +37,7 @@ function choicesOf({ choices = [], chosen = "", choicesLabel = "" }, name) {
   return [make("label", {}, choicesLabel, make("select", { name }, ...options))];
 }
 
-/** What was typed before comes back into the field, with a way to begin anew.
+/** What was typed before comes back into the field, with a way to start again.
  * @param {import("./editor-loader.js").Pen} pen @param {Shape} shape */
 function keepDraft(pen, { draft, text = "" }) {
   if (!draft) return [];

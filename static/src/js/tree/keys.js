@@ -12,7 +12,7 @@ import { isTyping, wantsText } from "./typing.js";
 /** @typedef {import("./page.js").TreePage} TreePage */
 /** @typedef {{id: string, combo: string, where: "free" | "typing" | "any", words: string}} Key */
 
-/** The node that keys act on: the one with the focus, else where the reader stands. @param {TreePage} page */
+/** The node that keys act on: the one with the focus, else the reader's position. @param {TreePage} page */
 function subject(page) {
   const focused = document.activeElement?.closest(".stretch [data-id], .details[data-id]");
   const id = focused?.getAttribute("data-id") ?? page.position;

@@ -68,7 +68,7 @@ export function keepMenusInSight(signal) {
 
 /** @typedef {import("./page.js").TreePage} TreePage */
 
-/** Runs at once where the tab stands there, else when the path to it is drawn.
+/** Runs at once if the tab is there, else when the path to it is drawn.
  * @param {TreePage} page @param {string} id @param {() => void} run */
 function whenAt(page, id, run) {
   if (page.position === id) return run();
@@ -80,8 +80,8 @@ function whenAt(page, id, run) {
 /** Another answer of the same model, beside this one. */
 act("again", async ({ page, id, button }) => {
   const parent = page.store?.parents[page.store.slotOf(id) ?? -1];
-  if (page.store && parent !== null && parent !== undefined) page.go(page.store.standing(parent));
-  const from = page.store && parent !== null && parent !== undefined ? page.store.standing(parent) : "";
+  if (page.store && parent !== null && parent !== undefined) page.go(page.store.selected(parent));
+  const from = page.store && parent !== null && parent !== undefined ? page.store.selected(parent) : "";
   if (from) await page.say(`continue from ${from} n:1 using agent:${quoted(button?.getAttribute("data-name") ?? "")}`);
 });
 
@@ -105,7 +105,7 @@ act("copy-link", async ({ page, id }) => {
   toast().show(t("The link to {id} has been copied.", { id }));
 });
 
-/** Keeps the addresses of exports at where the tab stands. @param {TreePage} page @param {AbortSignal} signal */
+/** Keeps the addresses of exports at the position of the tab. @param {TreePage} page @param {AbortSignal} signal */
 export function keepExports(page, signal) {
   page.addEventListener("moved", () => {
     for (const link of document.querySelectorAll("a[data-export]")) {

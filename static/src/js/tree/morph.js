@@ -91,7 +91,7 @@ function isOwn(name, element) {
 }
 
 /** Fills in, for the reader of this page, a node that was drawn for everybody: his own name,
- * bookmark and keys, ages, and whether another wording stands above it than it goes on from.
+ * bookmark and keys, ages, and whether another wording is above it than the one it continues.
  * @param {Element} node @param {TreePage} page @param {string} above the version above it */
 export function makeOwn(node, page, above) {
   const { me } = page.settings;
@@ -150,7 +150,7 @@ export function countSiblings(node, store, slot) {
       link.setAttribute("aria-disabled", "true");
       return;
     }
-    const id = store.standing(to);
+    const id = store.selected(to);
     link.removeAttribute("aria-disabled");
     for (const [name, value] of [["href", `?node=${id}`], ["data-go", id], ["data-slot", ""]]) link.setAttribute(name, value);
   }

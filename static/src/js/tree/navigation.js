@@ -33,5 +33,5 @@ function go(page, name) {
   const slot = page.store?.slotOf(page.position);
   if (!page.store || slot === null || slot === undefined) return;
   const found = MOVES[name](page.store, slot);
-  if (found !== undefined) page.go(page.store.standing(found));
+  if (found !== undefined) page.go(page.store.selected(found));
 }

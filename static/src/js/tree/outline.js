@@ -63,7 +63,7 @@ const MOST_INDENT = 14;
 /** @param {import("./page.js").TreePage} page @param {import("./store.js").TreeStore} store @param {import("./outline.js").Row} row
  * @param {{isOnPath: boolean, isAside: boolean, score?: number}} how aside: only the way to what a filter lets through; score: of a hit of the last search */
 export function itemOf(page, store, row, { isOnPath, isAside, score }) {
-  const id = store.standing(row.slot);
+  const id = store.selected(row.slot);
   const who = page.cast.get(store.authors[row.slot]);
   const isPruned = store.isPruned(row.slot);
   const excerpt = page.excerpts.of(id);

@@ -38,7 +38,7 @@ export function follow(drafts, signal) {
   return load();
 }
 
-/** Where a draft at a node lies: with its slot, whichever version stands there.
+/** Where a draft at a node lies: with its slot, whichever version is selected there.
  * @param {TreePage} page @param {import("../live/draft-storage.js").Kind} kind @param {string} [id] @returns {Place} */
 export function placeAt(page, kind, id = page.position) {
   const slot = page.store?.slotOf(id);

@@ -1,5 +1,5 @@
 // @ts-check
-// What the elements of a tree page share: where the reader stands, what is known of the tree,
+// What the elements of a tree page share: the reader's position, what is known of the tree,
 // and the one way to say a line. No drawing here.
 
 import { json, Refused } from "../live/api.js";
@@ -164,7 +164,7 @@ export class TreePage extends EventTarget {
     } catch {}
   }
 
-  /** Says a line where this tab stands, and follows where it leads: `saying` before it is sent,
+  /** Sends a line at the position of this tab, and follows where it leads: `saying` before it is sent,
    * `said` with the same object when it is answered. Refusals are told as `refused` and thrown. @param {string} line @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/draft-storage.js").Place}} [how] quiet: the caller
    * tells what was refused; draft: whose text the line carries @returns {Promise<Answer>} */
   async say(line, { at = this.position, follow = true, quiet = false, draft } = {}) {
@@ -207,7 +207,7 @@ export function pageOf() {
   return root.page;
 }
 
-// What others are told of this tab: where it stands, and what is written there and not sent.
+// What others see of this tab: its position, and the unsent text there.
 
 const SHARE_MS = 200;
 const MOST = 16_000; // characters of a working buffer that others see: its end

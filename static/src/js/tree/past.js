@@ -5,7 +5,7 @@ import { TreeStore } from "./store.js";
 
 /** @typedef {{seq: number, head: number, at: string, by: string, words: string, node: string, last: string, flags: [string, string, boolean][]}} Moment */
 
-/** What was known of the tree at a moment. Nodes stand in order of creation, so it is a
+/** What was known of the tree at a moment. Nodes are in order of creation, so it is a
  * beginning of what is known now. @param {TreeStore} store @param {Moment} moment */
 export function storeAt(store, { seq, last, flags }) {
   const count = (store.places.get(last) ?? store.ids.length - 1) + 1;
@@ -33,7 +33,7 @@ export function storeAt(store, { seq, last, flags }) {
 /** The nearest node above that was there: itself, if it was. @param {TreeStore} now @param {TreeStore} was @param {string} id */
 export function nearest(now, was, id) {
   for (const slot of now.pathTo(id).reverse()) {
-    if (slot < was.ids.length) return was.standing(slot);
+    if (slot < was.ids.length) return was.selected(slot);
   }
   return was.ids[0];
 }

@@ -128,7 +128,7 @@ export class TreeStore {
     while (place !== undefined && place !== null && this.kinds[place] !== "text") {
       place = this.parents[place] ?? undefined;
     }
-    return place === undefined ? id : this.standing(place);
+    return place === undefined ? id : this.selected(place);
   }
 
   /** Whether a slot itself is pruned. @param {number} slot */
@@ -168,8 +168,8 @@ export class TreeStore {
     return [...this.below].filter(([, children]) => children.some((one, at) => at && one < children[at - 1]));
   }
 
-  /** The id of the version that stands in a slot. @param {number} slot */
-  standing(slot) {
+  /** The id of the selected version of a slot. @param {number} slot */
+  selected(slot) {
     const chosen = this.choices.get(this.ids[slot]);
     const place = chosen === undefined ? undefined : this.places.get(chosen);
     if (place !== undefined && !(this.flags[place] & VERSION_PRUNED)) return this.ids[place];

@@ -24,14 +24,14 @@ test("continuations are text slots in order of creation", () => {
   assert.deepEqual(ids(store, store.childrenOf(1)), ["b", "c"]);
 });
 
-test("the newest version stands, unless another was chosen or it is pruned", () => {
+test("the newest version is selected, unless another was chosen or it is pruned", () => {
   const store = tree();
-  assert.equal(store.standing(2), "b'");
+  assert.equal(store.selected(2), "b'");
   store.choices.set("b", "b");
-  assert.equal(store.standing(2), "b");
+  assert.equal(store.selected(2), "b");
   store.choices.clear();
   store.flag({ node: "b'", flag: "version_pruned", value: true });
-  assert.equal(store.standing(2), "b");
+  assert.equal(store.selected(2), "b");
 });
 
 test("the path leads from the root, whatever the version", () => {
@@ -45,7 +45,7 @@ test("a node that comes by an event hangs where it belongs, once", () => {
   assert.equal(store.add(node("d", "b'")), false);
   assert.deepEqual(ids(store, store.childrenOf(2)), ["d"]);
   store.add(node("c'", "a", "c"));
-  assert.equal(store.standing(3), "c'");
+  assert.equal(store.selected(3), "c'");
 });
 
 test("a pruned slot is no sibling any more, and comes back", () => {

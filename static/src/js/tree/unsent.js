@@ -1,5 +1,5 @@
 // @ts-check
-// Texts that could not be sent yet stand in their place, pale, until they are nodes.
+// Texts that could not be sent yet are shown in their place, pale, until they are nodes.
 
 import { make } from "./forms.js";
 import { t } from "../t.js";
