@@ -80,13 +80,13 @@ def earlier_of(
     left = list(accumulate(reversed(sizes), initial=0))[::-1]  # tokens from each node on
     if left[0] <= room:
         return Earlier()
-    told = list(accumulate((counted(_told(stop)) + 1 for stop in path), initial=HEADER * 2))
+    spent = list(accumulate((counted(_line_of(stop)) + 1 for stop in path), initial=HEADER * 2))
 
     def fits(steps: int) -> bool:
-        return told[steps * step] + left[steps * step] <= room
+        return spent[steps * step] + left[steps * step] <= room
 
     steps = bisect_left(range(max((len(path) - kept) // step, 0)), x=True, key=fits)
-    if not steps or told[steps * step] * 2 > room:
+    if not steps or spent[steps * step] * 2 > room:
         return Earlier()
     return _earlier(path[: steps * step])
 
@@ -97,12 +97,12 @@ def _sizes(path: Sequence[Stop], counted: Counted) -> list[int]:
     return [counted(stop.text) for stop in path]
 
 
-def _told(stop: Stop) -> str:
+def _line_of(stop: Stop) -> str:
     return f"[{stop.local_id}] {plain(stop.summary) or stop.sentence}"
 
 
 def _earlier(path: Sequence[Stop]) -> Earlier:
-    lines = [_told(stop) for stop in path]
+    lines = [_line_of(stop) for stop in path]
     more = f" [{path[0].local_id}–{path[-1].local_id}] {len(path)} nodes"
     text = framed("EARLIER", frames_escaped("\n".join(lines)), more=more)
     return Earlier(

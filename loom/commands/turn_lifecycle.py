@@ -230,19 +230,19 @@ def end(
     turn.status, turn.finish, turn.error, turn.node = status, finish, error, node
     turn.ended_at = turn.moved_at = timezone.now()
     turn.leased_until, turn.lease, turn.waits_for, turn.prepared = None, "", [], None
-    told = "\n".join([*(one["prose"] for one in turn.rounds), node.text if node else ""])
+    text = "\n".join([*(one["prose"] for one in turn.rounds), node.text if node else ""])
     _keep_texts_once(turn)
     turn.save()
     seen = writer.append("turn.ended", {"turn": turn_body(turn)})
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
     node_writer.set_checkpoint(workspace, seen, actor=turn.participant)
-    hide_windows(workspace, told, actor=turn.participant)
+    hide_windows(workspace, text, actor=turn.participant)
 
 
-def hide_windows(workspace: Workspace, told: str, *, actor: Participant) -> None:
+def hide_windows(workspace: Workspace, text: str, *, actor: Participant) -> None:
     """Hides the windows that were visible for a turn that has ended, except those that its text
-    (`told`) mentions. Needs a transaction in which the workspace is locked."""
-    numbers = mentioned(told)
+    (`text`) mentions. Needs a transaction in which the workspace is locked."""
+    numbers = mentioned(text)
     rows = Window.objects.filter(workspace=workspace, is_closed=False)
     seen = list(rows.filter(is_visible=True, is_kept=False))
     if numbers:

@@ -219,14 +219,14 @@ def provenance(wanted: Wanted, ids: list[int]) -> Iterator[bytes]:
     """Where each of these nodes came from: hashes, calls with their request ids and times, and the
     requests and answers that the actor may read."""
     yield b"\n\n## Provenance\n"
-    told: set[str] = set()
+    sent: set[str] = set()
     for keys in batched(ids, 200):
         calls = _calls_by_name(wanted.tree, keys)
         for row in rows_of(keys):
             call = calls.get(row.call_uid) if row.call_uid else None
             yield _facts(row, call).encode()
-            if call is not None and call.uid not in told:
-                told.add(call.uid)
+            if call is not None and call.uid not in sent:
+                sent.add(call.uid)
                 whole = Call.objects.select_related("participant", "turn").get(pk=call.pk)
                 yield from _exchange(wanted.actor, whole)
 

@@ -343,8 +343,8 @@ def exoloom(wanted: Wanted) -> Iterator[bytes]:
     numbers = {step.slot: place for place, step in enumerate(selection.steps(), 1)}
     tree = selection.tree
     head = {"loomType": "Exoloom", "schemaVersion": 1}
-    told = {"title": tree.title, "description": tree.description, "rootNodeId": 1}
-    yield f'{_json(head)[:-1]},"tree":{_json(told)[:-1]},"nodes":{{'.encode()
+    header = {"title": tree.title, "description": tree.description, "rootNodeId": 1}
+    yield f'{_json(head)[:-1]},"tree":{_json(header)[:-1]},"nodes":{{'.encode()
     comma = ""
     for step, row in selection.read():
         body = {

@@ -371,10 +371,10 @@ def _listed_papers(files: dict[str, Path]) -> dict[str, dict[str, str]]:
     """The entry of each file in `documents.json`; a file without one is named after itself."""
     found: dict[str, dict[str, str]] = {}
     try:
-        told = json.loads(files["documents.json"].read_bytes())
+        listed = json.loads(files["documents.json"].read_bytes())
     except (KeyError, ValueError, RecursionError, OSError):
-        told = []
-    for one in told if isinstance(told, list) else ():
+        listed = []
+    for one in listed if isinstance(listed, list) else ():
         fields = one if isinstance(one, dict) else {}
         if isinstance(fields.get("file"), str) and fields["file"] in files:
             found[fields["file"]] = {

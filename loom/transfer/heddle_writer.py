@@ -289,8 +289,8 @@ def _node(row: Body, sources: list[Body]) -> Body:
         "configuration": row["configuration"] or None,
         "parent": row["parent_hash"] or None,
     }
-    told = {key: value for key, value in body.items() if value not in (None, "", [])}
-    return {**told, "proof": proof, "hash": row["hash"]}
+    kept = {key: value for key, value in body.items() if value not in (None, "", [])}
+    return {**kept, "proof": proof, "hash": row["hash"]}
 
 
 def _sources(tree: Tree, ids: list[int]) -> dict[int, list[Body]]:

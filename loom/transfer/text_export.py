@@ -258,10 +258,10 @@ def _by(wanted: Wanted, row: NodeRow, is_model: bool) -> str:
 def _ways(step: Step, above: str) -> str:
     if step.of < 2:
         return ""
-    told = f"{step.place} of {step.of}"
+    words = f"{step.place} of {step.of}"
     if above:
-        told += f' below <a href="#{above}">{above}</a>'
-    return f'<span class="ways">{told}</span>'
+        words += f' below <a href="#{above}">{above}</a>'
+    return f'<span class="ways">{words}</span>'
 
 
 def _text(selection: Selection, row: NodeRow) -> str:

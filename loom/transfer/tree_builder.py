@@ -68,8 +68,8 @@ class Growing:
             beat()
             writer = streams.lock(self.tree, actor=self.authors.person.uid)
             if not self.ledger.count:
-                told = {"tree": self.tree.uid, "title": self.tree.title, "mode": self.tree.mode}
-                writer.append("tree.created", told)
+                payload = {"tree": self.tree.uid, "title": self.tree.title, "mode": self.tree.mode}
+                writer.append("tree.created", payload)
             writer.ordinals(len(records))
             rows = [self._row(record) for record in records]
             insert_rows(
@@ -110,8 +110,8 @@ class Growing:
         """The events that set the flags."""
         slot = self.ledger.labels[row.slot_id - self.ledger.row(0)]
         for name in record.flags:
-            told = {"node": row.local_id, "slot": slot, "flag": name, "value": True}
-            writer.append("node.flagged", told)
+            payload = {"node": row.local_id, "slot": slot, "flag": name, "value": True}
+            writer.append("node.flagged", payload)
         if record.resolved_at:
             writer.append("annotation.resolved", {"node": row.local_id, "resolved": True})
 
@@ -338,8 +338,8 @@ def show(growing: Growing, row: Import, beat: Beat, done: Callable[[], None]) ->
     with transaction.atomic():
         beat()
         writer = streams.lock(tree, actor=growing.authors.person.uid)
-        told = {"import": row.uid, "tree": tree.uid, "report": report}
-        writer.append("import.finished", told)
+        payload = {"import": row.uid, "tree": tree.uid, "report": report}
+        writer.append("import.finished", payload)
         writer.sized(measured(tree.pk))
         writer.flush()
         Tree.objects.filter(pk=tree.pk).update(erasing_at=None, touched_at=timezone.now())

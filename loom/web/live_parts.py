@@ -232,15 +232,15 @@ def text(request: PersonRequest, uid: str) -> HttpResponse:
     """
     _, tree = access.get_tree(request.user, uid)
     if "ids" in request.GET:
-        told = _named(tree, request.GET["ids"].split(","))
+        body = _named(tree, request.GET["ids"].split(","))
     else:
         place = place_at(request, uid)
-        told = _path(tree, place.workspace, place.node)
-    body = to_json(told)
-    answer = HttpResponse(body, content_type="application/json")
+        body = _path(tree, place.workspace, place.node)
+    content = to_json(body)
+    answer = HttpResponse(content, content_type="application/json")
     patch_vary_headers(answer, ["Accept-Encoding"])
-    if len(body) > SMALL and "gzip" in request.headers.get("Accept-Encoding", ""):
-        answer.content = gzip.compress(body, compresslevel=LEVEL, mtime=0)
+    if len(content) > SMALL and "gzip" in request.headers.get("Accept-Encoding", ""):
+        answer.content = gzip.compress(content, compresslevel=LEVEL, mtime=0)
         answer["Content-Encoding"] = "gzip"
     return answer
 
