@@ -93,7 +93,7 @@ def test_what_a_path_was_asked_is_offered_there_and_not_applied(
     live(page)
     expect(page.locator("[data-agents-shown]")).to_have_text(duo[0])
     expect(page.locator('[name="n"]')).to_have_value("3")
-    page.get_by_role("button", name="Here before: Second ×2").click()
+    page.get_by_role("button", name="Last used here: Second ×2").click()
     expect(page.locator("[data-agents-shown]")).to_have_text("Second")
     expect(page.locator('[name="n"]')).to_have_value("2")
     expect(page.locator("[data-offer]")).to_be_hidden()

@@ -94,7 +94,7 @@ def test_the_composer_is_one_row_with_the_rest_behind_one_button(
         assert max(top for top, _ in tops) - min(top for top, _ in tops) < 4
         assert max(right for _, right in tops) <= size["width"]
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
-        offered = page.get_by_role("button", name="Here before: Muse ×2").bounding_box()
+        offered = page.get_by_role("button", name="Last used here: Muse ×2").bounding_box()
         assert offered and offered["x"] + offered["width"] <= size["width"]
         expect(page.get_by_label("Temperature")).to_be_hidden()
         page.get_by_role("button", name="More options").click()

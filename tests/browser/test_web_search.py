@@ -46,4 +46,4 @@ def test_a_service_is_set_and_its_results_are_read(
     expect(answer).to_contain_text("https://example.org/tower")
     page.goto(f"{heddle.url}/groves/{grove}/settings")
     page.get_by_role("form", name="Web search").get_by_role("button", name="Remove").click()
-    expect(page.get_by_text("Searches of the web are off.")).to_be_visible()
+    expect(page.get_by_text("Web search is off.")).to_be_visible()
