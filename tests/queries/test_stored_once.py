@@ -34,7 +34,8 @@ CANONICAL = f"→ respond root\n{LONG}\n←"
 
 def _migrate() -> None:
     """Runs the migration on the models of its time, when a step held addresses itself."""
-    past = MigrationLoader(connection).project_state(("loom", "0017_node_content_guard")).apps
+    loader = MigrationLoader(connection, replace_migrations=False)
+    past = loader.project_state(("loom", "0017_node_content_guard")).apps
     kind = "jsonb" if connection.vendor == "postgresql" else "text"
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
