@@ -20,9 +20,11 @@ SHAPE = {
         """SELECT name, sql FROM sqlite_master
         WHERE name NOT LIKE 'sqlite_%' AND (type <> 'table' OR sql LIKE 'CREATE VIRTUAL%')""",
         """SELECT t.name, c.name, c.type, c."notnull", c.dflt_value, c.pk
-        FROM sqlite_master t, pragma_table_xinfo(t.name) c WHERE t.type = 'table'""",
+        FROM sqlite_master t, pragma_table_xinfo(t.name) c WHERE t.type = 'table'
+        AND t.name NOT LIKE 'sqlite_%'""",
         """SELECT t.name, k."from", k."table", k."to"
-        FROM sqlite_master t, pragma_foreign_key_list(t.name) k WHERE t.type = 'table'""",
+        FROM sqlite_master t, pragma_foreign_key_list(t.name) k WHERE t.type = 'table'
+        AND t.name NOT LIKE 'sqlite_%'""",
         "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE '%CONSTRAINT%'",
     ],
     "postgresql": [
