@@ -2,6 +2,7 @@
 their texts."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 from typing import Any
@@ -15,10 +16,11 @@ from loom.models.base import Given, Prepared
 from loom.queries.documents import title_key
 from loom.queries.outline import outline_of, outline_text
 from loom.queries.trees import position_of
-from loom.queries.window_contents import contents_of, windows_of
+from loom.queries.window_contents import Shown, contents_of, window_body, windows_shown
 from loom.queries.windows import settings_of, visible
 from loom.queries.workspaces import (
     Augment,
+    Loaded,
     budget_of,
     current_tasks,
     items_of,
@@ -60,8 +62,23 @@ def text_at(workspace: Workspace, node: Node, kind: str) -> str:
     return rows.values_list("text", flat=True).first() or ""
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What several parts of a body are made from, read once: the windows that are not closed, with
+    what they show, the current tasks, and the augments."""
+
+    windows: Sequence[Shown]
+    tasks: Sequence[Task]
+    loaded: Loaded
+
+
 def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
     """The body of docs/model.md §14.3, "Workspaces"; parts that are planned are empty."""
+    parts = Parts(
+        windows=windows_shown(actor, workspace),
+        tasks=current_tasks(workspace),
+        loaded=loaded_in(workspace),
+    )
     return {
         "id": workspace.uid,
         "participant": workspace.participant.uid,
@@ -69,10 +86,10 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "position": position_of(workspace.tree, workspace),
         "versions": versions_of(workspace),
         "revision": workspace.revision,
-        "status": status_of(actor, workspace),
-        "windows": windows_of(actor, workspace),
-        "tasks": tasks_of(workspace),
-        "augments": augments_body(workspace),
+        "status": _status(actor, workspace, parts),
+        "windows": [window_body(one) for one in parts.windows],
+        "tasks": _tasks(workspace, parts.tasks),
+        "augments": _augments(parts.loaded),
         "outline": outline_of(workspace),
         "notifications": [{"text": one} for one in notifications_of(actor, workspace)],
         "drafts": drafts_of(actor, workspace),
@@ -90,12 +107,20 @@ _GOING_ON = Prepared(
 def status_of(actor: Actor, workspace: Workspace) -> dict[str, Any]:
     """The last step seen, the number of steps, and the tokens of the view that the actor may see,
     in total and by section; the running turn, and what it has used."""
-    windows = contents_of(actor, workspace, visible(workspace))
-    todos = [line for task in current_tasks(workspace) for line in task_lines(task)]
+    parts = Parts(
+        windows=contents_of(actor, workspace, visible(workspace)),
+        tasks=current_tasks(workspace),
+        loaded=loaded_in(workspace),
+    )
+    return _status(actor, workspace, parts)
+
+
+def _status(actor: Actor, workspace: Workspace, parts: Parts) -> dict[str, Any]:
+    todos = [line for task in parts.tasks for line in task_lines(task)]
     sections = {
-        "AUGMENTS": sum(count(one.text) for one in loaded_in(workspace).texts),
+        "AUGMENTS": sum(count(one.text) for one in parts.loaded.texts),
         "OUTLINE": count(outline_text(actor, workspace)),
-        "WINDOWS": sum(one.tokens for one in windows),
+        "WINDOWS": sum(one.tokens for one in parts.windows if one.window.is_visible),
         "TODOS": count("\n".join(todos)),
     }
     going_on = _GOING_ON.all(participant=workspace.participant_id, tree=workspace.tree_id)
@@ -157,9 +182,13 @@ def task_brief(task: Task) -> dict[str, Any]:
 
 def tasks_of(workspace: Workspace) -> list[dict[str, Any]]:
     """The bodies of the tasks, in their order, and of the newest archived ones."""
+    return _tasks(workspace, current_tasks(workspace))
+
+
+def _tasks(workspace: Workspace, current: Sequence[Task]) -> list[dict[str, Any]]:
     rows = Task.objects.filter(workspace=workspace.pk, is_removed=False, state="archived")
     archived = rows.order_by("-number")[:MOST_ARCHIVED]
-    return [_task_body(one) for one in (*current_tasks(workspace), *archived)]
+    return [_task_body(one) for one in (*current, *archived)]
 
 
 def _task_body(task: Task) -> dict[str, Any]:
@@ -242,7 +271,10 @@ def circle_of(one: Augment, every: Sequence[Augment]) -> list[str]:
 
 def augments_body(workspace: Workspace) -> list[dict[str, Any]]:
     """The augments of the grove, by name, and what the workspace has loaded of them."""
-    loaded = loaded_in(workspace)
+    return _augments(loaded_in(workspace))
+
+
+def _augments(loaded: Loaded) -> list[dict[str, Any]]:
     names = {one.key for one in loaded.every}
     return [
         {

@@ -15,7 +15,7 @@ from loom.commands import node_writer, trees
 from loom.commands.context import Request
 from loom.commands.execute import execute_line
 from loom.commands.trees import make_public_link
-from loom.models import Grove, Participant, Tree, User
+from loom.models import Document, Grove, Participant, Tree, User
 from loom.queries.lookup import find_node
 from loom.queries.path_page import Way, way_of
 from loom.web import node_parts
@@ -74,6 +74,12 @@ PAGES = {
     "a model": ("/groves/{grove}/participants/{model}", 6),
     "adding a model": ("/groves/{grove}/participants/new", 4),
     "one's keys": ("/settings/keys", 2),
+    "documents": ("/groves/{grove}/documents", 5),
+    "a document": ("/documents/{document}", 19),
+    "what a document shows": ("/documents/{document}/drawn", 12),
+    "an embed": ("/documents/{document}/embed?ref={node}", 11),
+    "a document's history": ("/documents/{document}/history", 8),
+    "a document's file": ("/documents/{document}/file", 5),
 }
 
 
@@ -184,10 +190,12 @@ def test_a_page_costs_no_more_for_more_of_everything(
 ) -> None:
     for number in range(many):
         made = trees.new_tree(actor, title=f"Tree {number}")
-        said(actor, made, 'respond root "Words."')
+        node = said(actor, made, 'respond root "Words."')
+        said(actor, made, f'write doc:"D{number}" new "[[D0]] ![[{node}]] and [[{node}]]."')
         join(grove, make_user(f"member{number}"), "reader")
         model = Participant.objects.create(grove=grove, kind="model", name=f"Model {number}")
-    names = {"grove": grove.uid, "model": model.uid}
+    document = Document.objects.latest("id").uid
+    names = {"grove": grove.uid, "model": model.uid, "document": document, "node": node}
     pages = {page: (address.format(**names), most) for page, (address, most) in PAGES.items()}
     assert too_dear(lambda: visitor(owner), pages) == {}
 
