@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from agents.context import sections
 from agents.context.sections import Stop
-from agents.context.values import Action, Language, Near, Pane, Syntax, Twig, View
+from agents.context.values import Action, Language, Near, OutlineLine, Pane, Syntax, View
 from agents.providers.registry import said, sees
 from loom import access
 from loom.access import Actor
@@ -205,7 +205,9 @@ def _status(place: Place) -> dict[str, Any]:
 @sections.outline.collector
 def _outline(place: Place) -> dict[str, Any]:
     most = place.number("outline_lines")
-    return {"outline": twigs(place.actor, place.home, place.workspace, place.path, limit=most)}
+    return {
+        "outline": outline_lines(place.actor, place.home, place.workspace, place.path, limit=most)
+    }
 
 
 @sections.path.collector
@@ -346,9 +348,9 @@ SUMMARY_WORDS = 30  # words of a summary in OUTLINE
 EXCERPT_WORDS = 8  # words of a node there, and of a text in NOTIFICATIONS
 
 
-def twigs(
+def outline_lines(
     actor: Actor, tree: Tree, workspace: Workspace, path: Sequence[NodeRow], *, limit: int = LINES
-) -> tuple[Twig, ...]:
+) -> tuple[OutlineLine, ...]:
     """The outline of a tree as the workspace has expanded it, down to the end of `path` (the
     position) with its siblings, and to the best hits of the last search."""
     state = outline_of(workspace)
@@ -357,7 +359,7 @@ def twigs(
     hits = {hit: state["scores"].get(hit, 1.0) for hit in state["hits"]}
     withheld = withheld_from_models(line.row.id for line in lines)
     return tuple(
-        Twig(
+        OutlineLine(
             line.row.local_id,
             _words_of(line.row) if line.row.text and line.row.id not in withheld else "",
             line.level,

@@ -16,7 +16,7 @@ from agents.next_request import (
     Difference,
     How,
     Next,
-    Wish,
+    PreviewOptions,
     call_before,
     difference,
     next_request,
@@ -152,9 +152,9 @@ def context_body(one: Next, before: Difference | None) -> ContextBody:
     ]
     shown = one.is_open and before is not None
     return ContextBody(
-        participant=one.wish.participant.uid,
-        how=one.wish.how,
-        node=one.wish.node.local_id,
+        participant=one.options.participant.uid,
+        how=one.options.how,
+        node=one.options.node.local_id,
         open=one.is_open,
         messages=[dict(message) for message in one.messages] if one.is_open else [],
         prompt=one.prompt if one.is_open else None,
@@ -256,14 +256,14 @@ def context(request: Request, uid: str) -> Response:
     """What a participant is sent next: in its current turn, or where the caller would start a turn
     or ask for a candidate. Nothing is stored, and no provider is called."""
     member, workspace = access.get_workspace(user_of(request), uid)
-    wish = _wish(request, member, workspace)
-    one = next_request(member, workspace.tree, wish)
-    before = call_before(member, workspace.tree, wish) if one.is_open else None
+    options = _options(request, member, workspace)
+    one = next_request(member, workspace.tree, options)
+    before = call_before(member, workspace.tree, options) if one.is_open else None
     body = context_body(one, difference(one, before) if before else None)
     return Response(body.model_dump())
 
 
-def _wish(request: Request, member: Actor, workspace: Workspace) -> Wish:
+def _options(request: Request, member: Actor, workspace: Workspace) -> PreviewOptions:
     agent, tree = _asked(request, member, workspace), workspace.tree
     given = word(request, "how")
     if given not in ("", "turn", "continue"):
@@ -279,7 +279,7 @@ def _wish(request: Request, member: Actor, workspace: Workspace) -> Wish:
         node = point_of(member, tree, own)
     if node is None:
         node = point_of(member, tree, workspace)
-    return Wish(agent, node, how, word(request, "draft") in ("1", "true"), bool(named))
+    return PreviewOptions(agent, node, how, word(request, "draft") in ("1", "true"), bool(named))
 
 
 def _asked(request: Request, member: Actor, workspace: Workspace) -> Participant:

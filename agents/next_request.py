@@ -37,7 +37,7 @@ PURPOSES = {"turn": "reply", "continue": "continue"}
 
 
 @dataclass(frozen=True)
-class Wish:
+class PreviewOptions:
     """The request to show: for which agent, where, as a round of a turn or as a candidate; and
     whether the unsent text in the caller's buffer there counts as the last text. Unless the node
     `is_named`, a turn is read at the position of its agent."""
@@ -54,7 +54,7 @@ class Next:
     """A request that was not sent. `messages` are those of a chat, system first; otherwise there
     is a `prompt`. Unless `is_open`, the caller may not see every item in it."""
 
-    wish: Wish
+    options: PreviewOptions
     messages: tuple[Mapping[str, str], ...]
     prompt: str | None
     portions: tuple[Portion, ...]
@@ -70,13 +70,13 @@ class Next:
         return provenance.request_text({"body": body})
 
 
-def next_request(member: Actor, tree: Tree, wish: Wish) -> Next:
+def next_request(member: Actor, tree: Tree, options: PreviewOptions) -> Next:
     """The request, for the member who would send it. Raises CommandError if the member may not, or
     the path is too long."""
     try:
-        if wish.how == "turn":
-            return _of_turn(member, tree, wish)
-        return _of_candidate(member, tree, wish)
+        if options.how == "turn":
+            return _of_turn(member, tree, options)
+        return _of_candidate(member, tree, options)
     except TooLong as long:
         raise too_long(long) from None
 
@@ -87,15 +87,15 @@ def usual(agent: Participant) -> How:
     return "turn" if LOOM in agent.permissions else "continue"
 
 
-def _of_turn(member: Actor, tree: Tree, wish: Wish) -> Next:
-    workspace = access.workspace_of(wish.participant, tree)
-    place = next_place(member, workspace, wish.node if wish.is_named else None)
-    provider, _, _ = addressed(wish.participant)
+def _of_turn(member: Actor, tree: Tree, options: PreviewOptions) -> Next:
+    workspace = access.workspace_of(options.participant, tree)
+    place = next_place(member, workspace, options.node if options.is_named else None)
+    provider, _, _ = addressed(options.participant)
     sent = assembled_for(place, provider)
     is_open = place.turn is None or access.may_read_turn(member, place.turn)
-    limit = limit_of(provider, wish.participant, tree.grove)
-    length = wish.participant.max_tokens or provider.max_tokens or usage.USUAL_TOKENS
-    return Next(wish, sent.bodies, None, sent.portions, limit, length, sent.note, is_open)
+    limit = limit_of(provider, options.participant, tree.grove)
+    length = options.participant.max_tokens or provider.max_tokens or usage.USUAL_TOKENS
+    return Next(options, sent.bodies, None, sent.portions, limit, length, sent.note, is_open)
 
 
 def next_place(member: Actor, workspace: Workspace, node: Node | None = None) -> Place:
@@ -132,24 +132,24 @@ _OPEN_TURN = Prepared(
 )
 
 
-def _of_candidate(member: Actor, tree: Tree, wish: Wish) -> Next:
-    demand_text_node(wish.node, "continued")
-    demand_visible(wish.node)
+def _of_candidate(member: Actor, tree: Tree, options: PreviewOptions) -> Next:
+    demand_text_node(options.node, "continued")
+    demand_visible(options.node)
     own = access.workspace_of(member.participant, tree)
-    pinned = places.settings_at(member, tree, own, wish.node)
+    pinned = places.settings_at(member, tree, own, options.node)
     one = Generation(
         tree=tree,
-        participant=wish.participant,
+        participant=options.participant,
         asked_by=member.participant,
-        point=wish.node,
+        point=options.node,
         tokens=pinned.pop("tokens", None),
         temperature=pinned.pop("temperature", None),
         settings=pinned,
     )
-    typed = text_at(own, wish.node, "buffer") if wish.with_draft and own.pk else ""
+    typed = text_at(own, options.node, "buffer") if options.with_draft and own.pk else ""
     order = order_of(one, is_shown=True, then=typed)
     return Next(
-        wish,
+        options,
         order.ask.messages or (),
         order.ask.prompt,
         order.portions,
@@ -185,7 +185,7 @@ def teaching_of(actor: Actor, mode: Literal["dialogue", "buffer"]) -> Teaching:
 def priced(one: Next, same: int) -> dict[str, Any]:
     """Tokens, counted or estimated, and dollars if the price is known; `same` is the number of
     characters at the beginning that the previous request had too, which may be cached."""
-    agent = one.wish.participant
+    agent = one.options.participant
     tokens, how = usage.tokens_of(one.text, agent.model_ref)
     prices = prices_of(agent)
     if prices is None:
@@ -218,11 +218,13 @@ class Difference:
     is_cut: bool
 
 
-def call_before(member: Actor, tree: Tree, wish: Wish) -> Call | None:
+def call_before(member: Actor, tree: Tree, options: PreviewOptions) -> Call | None:
     """The participant's last request of this kind in the tree; None if there is none, or the
     member may not see every item in it."""
-    rows = Call.objects.filter(tree=tree, participant=wish.participant, origin="")
-    found = rows.filter(purpose=PURPOSES[wish.how]).select_related("turn").order_by("-id").first()
+    rows = Call.objects.filter(tree=tree, participant=options.participant, origin="")
+    found = (
+        rows.filter(purpose=PURPOSES[options.how]).select_related("turn").order_by("-id").first()
+    )
     return found if found is not None and access.may_read_call(member, found) else None
 
 

@@ -30,7 +30,7 @@ from agents.leases import (
     tell_wait,
 )
 from agents.providers.attempt import Attempt, Cutter
-from agents.providers.registry import Held, Order, by_calls, transport_of
+from agents.providers.registry import CallGroup, Order, by_calls, transport_of
 from agents.providers.transport import Limits, in_beginning, in_reading, in_thread, persistently
 from agents.providers.values import Broken, Delta, Failure, Finished, StreamEvent, wait_before_next
 from agents.subject_prompt import narrower
@@ -66,28 +66,28 @@ class Run:
 
     def __init__(
         self,
-        held: Held,
+        group: CallGroup,
         transport: httpx.AsyncBaseTransport,
         limits: Limits,
         *,
         backoff_s: float,
     ) -> None:
-        self._lease, self._order = held.lease, held.order
-        self._primes, self._waits_for = held.primes, held.waits_for
+        self._lease, self._order = group.lease, group.order
+        self._primes, self._waits_for = group.primes, group.waits_for
         self._transport, self._limits, self._backoff_s = transport, limits, backoff_s
-        stream = f"tree:{held.generations[0].tree.uid}"
+        stream = f"tree:{group.generations[0].tree.uid}"
         self._candidates = [
             Candidate(
                 one,
                 index,
                 stream=stream,
-                overlap=held.order.overlap(),
-                left_out=held.order.left_out,
+                overlap=group.order.overlap(),
+                left_out=group.order.left_out,
             )
-            for index, one in enumerate(held.generations)
+            for index, one in enumerate(group.generations)
         ]
         # A round is only read as far as its turn uses it.
-        self._cutter = Cutter(language()) if held.generations[0].round > 0 else None
+        self._cutter = Cutter(language()) if group.generations[0].round > 0 else None
         self._waited = 0.0  # seconds spent on answers without text
         self._attempt: Attempt | None = None
         self._call: Call | None = None
@@ -400,12 +400,12 @@ async def begin(lane: str) -> None:
     await live(await in_beginning(_taken_of, lane))
 
 
-def _taken_of(lane: str) -> list[Held]:
+def _taken_of(lane: str) -> list[CallGroup]:
     # While the worker is ending, the row stays queued; the sweeper of the next worker finds it.
     return [] if ending else begin_lane(lane)
 
 
-def begin_lane(lane: str) -> list[Held]:
+def begin_lane(lane: str) -> list[CallGroup]:
     """What may begin now in a lane, grouped by calls. Generations that cannot run are ended with
     the reason. Candidates of one line and participant read their path once."""
     lease = new_uid()
@@ -414,14 +414,14 @@ def begin_lane(lane: str) -> list[Held]:
     )
     going = [one for one in taken if not was_lost(one, lease)]
     lines = groupby(sorted(going, key=_line), key=_line)
-    return [held for _, line in lines for held in _taking_held(lease, list(line))]
+    return [group for _, line in lines for group in _call_groups(lease, list(line))]
 
 
 def _line(one: Generation) -> tuple[str, int]:
     return one.batch, one.participant_id
 
 
-def _taking_held(lease: str, going: list[Generation]) -> list[Held]:
+def _call_groups(lease: str, going: list[Generation]) -> list[CallGroup]:
     """The calls of candidates of one line and participant."""
     try:
         order = order_of(going[0])
@@ -436,9 +436,9 @@ def _taking_held(lease: str, going: list[Generation]) -> list[Held]:
     return []
 
 
-async def live(held: Sequence[Held]) -> None:
+async def live(groups: Sequence[CallGroup]) -> None:
     """Runs calls on the loop side by side, and after each one what waits in its lane."""
-    running = {asyncio.create_task(_one(one)) for one in held}
+    running = {asyncio.create_task(_one(one)) for one in groups}
     while running:
         done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
         for lane in {task.result() for task in done}:
@@ -447,7 +447,7 @@ async def live(held: Sequence[Held]) -> None:
                     running.add(asyncio.create_task(_one(one)))
 
 
-def _next_of(lane: str) -> list[Held]:
+def _next_of(lane: str) -> list[CallGroup]:
     try:
         return begin_lane(lane) if generation_lifecycle.has_waiting(lane) else []
     except DatabaseError:  # other runs continue; the sweeper finds what waits
@@ -467,16 +467,16 @@ def hold(lease: str) -> Iterator[None]:
             del leases.held[lease]
 
 
-async def _one(held: Held) -> str:
+async def _one(group: CallGroup) -> str:
     """Runs one call; returns its lane, which then has a free place."""
-    transport = transport_of(held.order.provider, held.order.allow)
-    run = Run(held, transport, LIMITS, backoff_s=BACKOFF_S)
+    transport = transport_of(group.order.provider, group.order.allow)
+    run = Run(group, transport, LIMITS, backoff_s=BACKOFF_S)
     current.add(run)
     if ending:
         run.interrupt(ending[0])
     try:
-        with hold(held.lease):
+        with hold(group.lease):
             await run()
     finally:
         current.discard(run)
-    return held.lane
+    return group.lane

@@ -330,13 +330,13 @@ def summarised(generation: Generation) -> Messages:
 
 def _document_summarised(generation: Generation) -> Messages:
     """The same for a document, if the person who asked may read it."""
-    papers = documents_for(asker_of(generation)).filter(pk=generation.settings["document"])
-    paper = papers.first()
-    if paper is None:
+    documents = documents_for(asker_of(generation)).filter(pk=generation.settings["document"])
+    document = documents.first()
+    if document is None:
         raise not_found("This document")
-    text = newest(paper).content.text
+    text = newest(document).content.text
     return summary_messages(
-        [paper.title], described(text[body_start(text) :])[:LONGEST], of="document"
+        [document.title], described(text[body_start(text) :])[:LONGEST], of="document"
     )
 
 

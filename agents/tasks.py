@@ -60,9 +60,9 @@ def summarise_document(uid: str, person: int) -> None:
     from loom.models import Document, Participant
 
     who = Participant.objects.select_related("user").filter(pk=person).first()
-    paper = Document.objects.select_related("grove").filter(uid=uid).first()
-    if who is not None and paper is not None:
-        want_document(who, paper)
+    document = Document.objects.select_related("grove").filter(uid=uid).first()
+    if who is not None and document is not None:
+        want_document(who, document)
 
 
 @shared_task(name="agents.tasks.probe")

@@ -65,7 +65,7 @@ def times(count: int) -> None:
     import config.asgi  # noqa: F401 (the collector is set up there as in a web process)
     from agents.context.subject_request import arrange
     from agents.generations import order_of
-    from agents.next_request import Wish, next_request
+    from agents.next_request import PreviewOptions, next_request
     from bench.trees import grow, make_owner
     from loom.models import Generation, Participant
 
@@ -88,7 +88,7 @@ def times(count: int) -> None:
     reading = order_of(asked, is_shown=True).reading
 
     def preview(who: Participant, how: str) -> Callable[[], object]:
-        return lambda: next_request(actor, tree, Wish(who, end, how))  # type: ignore[arg-type]
+        return lambda: next_request(actor, tree, PreviewOptions(who, end, how))  # type: ignore[arg-type]
 
     cases: dict[str, Case] = {
         "subject, from plain values": lambda: arrange(reading),

@@ -1,7 +1,7 @@
 """HTTP in the web process: uvicorn's protocol with limits, bodies limited, a request on one thread,
 pages compressed, static files up to date.
 
-The protocol is started by `uvicorn --http config.http:Limited`.
+The protocol is started by `uvicorn --http config.http:LimitedProtocol`.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ CONNECTIONS = 800  # including sockets; most systems allow a process 1,024 file 
 CONNECTIONS_FROM = 200  # from one address; proxies and this machine itself have no limit
 
 
-class Limited(HttpToolsProtocol):
+class LimitedProtocol(HttpToolsProtocol):
     """Closes connections beyond the limits, and those whose headers are late or too long."""
 
     _due: asyncio.TimerHandle | None = None
@@ -198,7 +198,7 @@ class Pages(GZipMiddleware):
 # Static files as they are now: a build while the server runs is served at once.
 
 
-class Fresh(WhiteNoiseMiddleware):  # type: ignore[misc]
+class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]
     """WhiteNoise remembers each file's length from the start, and would truncate a longer one after
     a build. Here a changed file is read again: one stat per request."""
 

@@ -13,7 +13,7 @@ def masked(text: str) -> str:
     return _SECRET.sub(lambda found: f"{found[1] or ''}…", text)
 
 
-class Masked(logging.Formatter):
+class MaskingFormatter(logging.Formatter):
     """Masks the whole line, a traceback included."""
 
     def format(self, record: logging.LogRecord) -> str:

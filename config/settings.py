@@ -38,7 +38,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "config.http.Fresh",
+    "config.http.StaticFiles",
     "config.http.Pages",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -219,7 +219,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "()": "config.logs.Masked",
+            "()": "config.logs.MaskingFormatter",
             "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
         }
     },

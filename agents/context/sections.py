@@ -21,10 +21,10 @@ from agents.context.values import (
     Action,
     LineReply,
     Near,
+    OutlineLine,
     Round,
     Section,
     Syntax,
-    Twig,
     View,
     pane_text,
     section,
@@ -368,26 +368,26 @@ def outline(view: View) -> str:
     """The tree as the agent's outline shows it."""
     bars: list[str] = []
     lines = []
-    for twig in view.outline:
-        del bars[max(twig.level - 1, 0) :]
-        branch = "└─ " if twig.is_last else "├─ "
-        lines.append(f"{''.join(bars)}{branch if twig.level else ''}{_twig(twig)}")
-        if twig.level:
-            bars.append("   " if twig.is_last else "│  ")
+    for line in view.outline:
+        del bars[max(line.level - 1, 0) :]
+        branch = "└─ " if line.is_last else "├─ "
+        lines.append(f"{''.join(bars)}{branch if line.level else ''}{_outline_line(line)}")
+        if line.level:
+            bars.append("   " if line.is_last else "│  ")
     return frames_escaped("\n".join(lines))
 
 
-def _twig(twig: Twig) -> str:
+def _outline_line(line: OutlineLine) -> str:
     """`+ [a7x2]* "…" [3+] ●`: `-` open, `+` folded, `·` without continuations."""
-    if twig.left_out:
-        return f"… {twig.left_out:,} node{'' if twig.left_out == 1 else 's'} …"
-    hidden = twig.continuations - twig.shown
-    symbol = "+" if hidden else "-" if twig.continuations else "·"
+    if line.left_out:
+        return f"… {line.left_out:,} node{'' if line.left_out == 1 else 's'} …"
+    hidden = line.continuations - line.shown
+    symbol = "+" if hidden else "-" if line.continuations else "·"
     parts = [
-        f"{symbol} [{twig.local_id}]{'*' if twig.is_here else ''}",
-        twig.words,
+        f"{symbol} [{line.local_id}]{'*' if line.is_here else ''}",
+        line.words,
         f"[{hidden}+]" if hidden else "",
-        f"● {twig.score:.2f}" if twig.score is not None else "",
+        f"● {line.score:.2f}" if line.score is not None else "",
     ]
     return " ".join(part for part in parts if part)
 

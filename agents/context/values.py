@@ -113,7 +113,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Twig:
+class OutlineLine:
     """A line of OUTLINE: a node with its first words, its level, how many `continuations` it has
     and how many of them are `shown` below it; a hit of the last search has a `score`. With
     `left_out` the line stands for that many nodes between the line above and the line below."""
@@ -251,7 +251,7 @@ class View:
     limit: int = 0
     budget: str = ""
     notifications: tuple[str, ...] = ()
-    outline: tuple[Twig, ...] = ()
+    outline: tuple[OutlineLine, ...] = ()
     near: tuple[Near, ...] = ()
     actions: tuple[Action, ...] = ()
     shortened: tuple[str, ...] = ()

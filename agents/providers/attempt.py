@@ -29,7 +29,7 @@ from agents.providers.values import (
     Usage,
     of_status,
 )
-from loom.grammar.batches import MAX_LOOKS, Batch, Growing, Segment, prose_of, segments_of
+from loom.grammar.batches import MAX_LOOKS, ArrivingReply, Batch, Segment, prose_of, segments_of
 from loom.grammar.forms import Verbs
 from loom.grammar.lines import ARROW_MARKS, Command, is_undecided, makes_window, named_line
 from loom.grammar.refs import ParseError
@@ -456,7 +456,7 @@ class Cutter:
     split into pieces."""
 
     def __init__(self, language: Language) -> None:
-        self._growing = Growing(Verbs(language.forms, language.aliases), language.looks)
+        self._arriving = ArrivingReply(Verbs(language.forms, language.aliases), language.looks)
         self._rest: list[str] = []
         self._has_arrow = self._is_known = False
 
@@ -470,10 +470,10 @@ class Cutter:
         first, *more = piece.split("\n")
         self._rest.append(first)
         for line in more:
-            self._growing.feed("".join(self._rest))
+            self._arriving.feed("".join(self._rest))
             self._rest, self._is_known = [line], False
         if self._is_known or not self._rest[-1].strip():
-            return self._growing.has_ended
+            return self._arriving.has_ended
         rest = "".join(self._rest)
         self._is_known = not is_undecided(rest)
-        return self._growing.ends_with(rest)
+        return self._arriving.ends_with(rest)

@@ -445,7 +445,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Held:
+class CallGroup:
     """Generations that this worker runs with one call, under one lease. `primes` is set at the
     first word of this call; `waits_for` is that of another call, which reads the same path first,
     so that the provider has it in its cache."""
@@ -462,12 +462,12 @@ class Held:
         return self.generations[0].lane
 
 
-def by_calls(lease: str, going: list["Generation"], order: Order) -> list[Held]:
+def by_calls(lease: str, going: list["Generation"], order: Order) -> list[CallGroup]:
     """One call for all if the provider shares them out, else a call for each; the first is sent
     ahead if the others can then read its path from the provider's cache."""
     if order.provider.shares and len(going) > 1:
-        return [Held(lease, tuple(going), order.shared(len(going)))]
-    calls = [Held(lease, (one,), order) for one in going]
+        return [CallGroup(lease, tuple(going), order.shared(len(going)))]
+    calls = [CallGroup(lease, (one,), order) for one in going]
     least = caches_from(going[0].participant)
     if len(calls) < 2 or least is None or order.tokens < least:
         return calls

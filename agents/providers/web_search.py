@@ -67,7 +67,7 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Where:
+class ServiceAddress:
     """A search service: the name of its kind, its address and its key."""
 
     kind: str
@@ -76,19 +76,19 @@ class Where:
 
 
 async def found_by(
-    where: Where, question: Question, transport: httpx.AsyncBaseTransport
+    address: ServiceAddress, question: Question, transport: httpx.AsyncBaseTransport
 ) -> list[Hit]:
     """The results of a service, best first, at most `question.most`. Raises Broken; no message
     contains a key."""
-    service = _SERVICES[where.kind]
+    service = _SERVICES[address.kind]
     rows: list[Any] = []
     try:
         for page in range(1, service.pages(question) + 1):
-            answer = await _answer(service.request(where, question, page), transport)
+            answer = await _answer(service.request(address, question, page), transport)
             rows += service.rows(answer, question)
     except Broken as broken:
         if not rows:
-            said = masked(broken.failure.said, where.key)
+            said = masked(broken.failure.said, address.key)
             raise Broken(replace(broken.failure, said=said)) from None
     hits = {hit.url: hit for row in reversed(rows) if (hit := _hit(service, row, question))}
     return [hit for hit in reversed(hits.values()) if _is_wanted(hit, question)][: question.most]
@@ -139,7 +139,7 @@ class _Service:
     """The request and the parsing of one kind of service. `rows` returns its results, and `words`
     are the fields of a title, an address and an excerpt."""
 
-    request: Callable[[Where, Question, int], httpx.Request]
+    request: Callable[[ServiceAddress, Question, int], httpx.Request]
     rows: Callable[[Mapping[str, Any], Question], list[Any]]
     words: tuple[str, str, str]
     pages: Callable[[Question], int] = lambda _: 1
@@ -157,23 +157,23 @@ def _headers(more: Mapping[str, str]) -> dict[str, str]:
     return {"accept": "application/json", "accept-encoding": "gzip", "user-agent": "Heddle", **more}
 
 
-def _searxng(where: Where, question: Question, page: int) -> httpx.Request:
+def _searxng(address: ServiceAddress, question: Question, page: int) -> httpx.Request:
     topic = "news" if question.topic == "news" else "general"
     query = {"q": question.with_hosts, "format": "json", "categories": topic, "pageno": page}
-    key = {"authorization": f"Bearer {where.key}"} if where.key else {}
-    return _get(f"{where.url.rstrip('/')}/search", query, key)
+    key = {"authorization": f"Bearer {address.key}"} if address.key else {}
+    return _get(f"{address.url.rstrip('/')}/search", query, key)
 
 
-def _brave(where: Where, question: Question, page: int) -> httpx.Request:
+def _brave(address: ServiceAddress, question: Question, page: int) -> httpx.Request:
     part = "news" if question.topic == "news" else "web"
     query: dict[str, object] = {"q": question.with_hosts, "count": MOST_ASKED}
     query |= {"text_decorations": "false"} if part == "web" else {}
     query |= {"extra_snippets": "true"} if question.depth == "deep" else {}
-    url = f"{where.url.rstrip('/')}/{part}/search"
-    return _get(url, query, {"x-subscription-token": where.key})
+    url = f"{address.url.rstrip('/')}/{part}/search"
+    return _get(url, query, {"x-subscription-token": address.key})
 
 
-def _tavily(where: Where, question: Question, page: int) -> httpx.Request:
+def _tavily(address: ServiceAddress, question: Question, page: int) -> httpx.Request:
     body = {
         "query": question.query,
         "search_depth": "advanced" if question.depth == "deep" else "basic",
@@ -182,10 +182,10 @@ def _tavily(where: Where, question: Question, page: int) -> httpx.Request:
         "include_domains": list(question.include),
         "exclude_domains": list(question.exclude),
     }
-    headers = {"authorization": f"Bearer {where.key}", "content-type": "application/json"}
+    headers = {"authorization": f"Bearer {address.key}", "content-type": "application/json"}
     return httpx.Request(
         "POST",
-        f"{where.url.rstrip('/')}/search",
+        f"{address.url.rstrip('/')}/search",
         headers=_headers(headers),
         content=json.dumps(body).encode(),
         extensions=_WAITS,
@@ -305,7 +305,7 @@ async def _searched(uid: str) -> None:
 
 
 async def _found(row: WebSearch, service: SearchService) -> str:
-    url, key, allow = await in_thread(web_search.way_of, service)
+    url, key, allow = await in_thread(web_search.connection_to, service)
     asks = row.asks
     question = Question(
         asks["query"],
@@ -317,7 +317,7 @@ async def _found(row: WebSearch, service: SearchService) -> str:
     )
     transport = CheckedTransport(allow)
     try:
-        hits = await found_by(Where(service.kind, url, key), question, transport)
+        hits = await found_by(ServiceAddress(service.kind, url, key), question, transport)
     finally:
         await transport.aclose()
     kind = search_service(service.kind)

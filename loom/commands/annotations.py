@@ -22,7 +22,7 @@ from loom.commands.nodes import edited_version, made_nodes
 from loom.commands.registry import command, get_own_node, item_of, touched, tree_of
 from loom.grammar.refs import ParseError
 from loom.models import Document, Mark, Mention, Node, NodeSource, Participant, Revision
-from loom.queries import documents as papers
+from loom.queries import documents as document_queries
 from loom.queries import lookup, places
 from loom.rules import documents, node_values
 from loom.rules.documents import Edit
@@ -230,12 +230,12 @@ def suggest_document(context: Context, args: SuggestDocument) -> Reply:
     """Suggests another wording of a document, or of a part of it (`suggest doc:"name" §heading …`);
     its writers accept it as a revision, or reject it."""
     document = get_document(context, args.ref)
-    revision = papers.newest(document)
+    revision = document_queries.newest(document)
     whole = revision.content.text
     text = args.content
     if args.ref.slice is not None:
         try:
-            part = papers.text_of(document, args.ref.slice)
+            part = document_queries.text_of(document, args.ref.slice)
         except ParseError as bad:
             raise CommandError(bad.code, bad.message, hint=bad.hint) from None
         lines = whole.split("\n")
@@ -400,7 +400,7 @@ def _document_taken(
     was written since is merged; CONFLICT if both changed the same passage."""
     document, seen = about
     access.demand(context.actor, {READ_DOCUMENTS, WRITE_DOCUMENTS}, "deciding about a document")
-    base = papers.revision_of(document, seen).content.text
+    base = document_queries.revision_of(document, seen).content.text
 
     def change(text: str, newest: Revision) -> Sequence[Edit]:
         taken = own if own is not None else merged(base, text, node.text)
@@ -414,7 +414,7 @@ def _document_taken(
 
     decision = "accepted" if own is None else "edited"
     if context.world.is_dry:
-        change(papers.current(document), papers.newest(document))
+        change(document_queries.current(document), document_queries.newest(document))
         return Reply(f"✓ {decision} [{node.local_id}] as a revision of {named(document)}")
     with context.grove_stream() as writer:
         by = context.actor.participant

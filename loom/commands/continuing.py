@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from loom.commands import generation_lifecycle, money
 from loom.commands.context import Args, Context, RefField, Reply, Written, get_agents
 from loom.commands.generation_lifecycle import started_body
-from loom.commands.money import Share, Wish
+from loom.commands.money import CandidateRequest, Share
 from loom.commands.node_writer import demand_text_node, demand_visible
 from loom.commands.registry import command, get_own_node, touched
 from loom.commands.view import counted
@@ -122,10 +122,10 @@ def _reserved(
 ) -> tuple[date, list[Share]]:
     """The day, and what one candidate of each agent may cost. The path is only measured if a price
     is known."""
-    wishes = [Wish(agent, args.n, args.tokens) for agent in agents]
+    requests = [CandidateRequest(agent, args.n, args.tokens) for agent in agents]
     is_priced = any(prices_of(agent) is not None for agent in agents)
     tokens = path_tokens(context.actor, context.tree, context.workspace, point) if is_priced else 0
-    return money.reserve(context.actor.person, wishes, tokens)
+    return money.reserve(context.actor.person, requests, tokens)
 
 
 @dataclass(frozen=True)

@@ -90,9 +90,9 @@ def view_document(context: Context, args: ViewDocument) -> Reply:
 
 def _summary(shown: Shown) -> list[str]:
     """The summary, else the first words; and the parts that can be viewed on their own."""
-    paper = shown.document
+    document = shown.document
     body = shown.text[documents.body_start(shown.text) :]
-    lines = [f'"{paper.summary}"' if paper.summary else excerpt(body)]
+    lines = [f'"{document.summary}"' if document.summary else excerpt(body)]
     for one in shown.sections[:MOST_SECTIONS]:
         first, last = documents.lines_of(shown.text, shown.sections, one)
         indent = "  " * one.level

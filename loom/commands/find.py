@@ -92,18 +92,18 @@ def find(context: Context, args: FindArgs) -> Reply:
         return _in_document(context, args.where, args)
     found = _without_request(context, _found(context, args))
     _mark(context, args.query, found)
-    papers = _documents(context, args)
-    lines = [f"{counted(found.total + len(papers), 'hit')} for {excerpt(args.query)}"]
+    documents = _documents(context, args)
+    lines = [f"{counted(found.total + len(documents), 'hit')} for {excerpt(args.query)}"]
     ids = [hit.node.id for hit in found.hits if hit.node is not None]
     places = places_of(ids, context.workspace)
     for hit in found.hits:
         where = places[hit.node.id] if hit.node is not None else []
         lines.append(" · ".join([_hit(context.tree, hit, args.context), *where]))
-    lines += [_document_hit(one, args.query, args.context) for one in papers]
+    lines += [_document_hit(one, args.query, args.context) for one in documents]
     elsewhere = dict.fromkeys(hit.tree for hit in found.hits if hit.tree != context.tree)
-    items = touched(*elsewhere, *(one.document for one in papers))
+    items = touched(*elsewhere, *(one.document for one in documents))
     refs = [_ref(context.tree, hit) for hit in found.hits]
-    refs += [f"doc:{one.document.uid}" for one in papers]
+    refs += [f"doc:{one.document.uid}" for one in documents]
     return Reply("\n".join(lines), refs=tuple(refs), items=items)
 
 
@@ -174,9 +174,11 @@ def _opened(context: Context, args: FindArgs) -> Reply:
         found = _without_request(context, _found(context, args))
         _mark(context, args.query, found)
         nodes = [hit for hit in found.hits if hit.node is not None]
-        papers = _papers(context, args)
-        hits = sorted([*_places(context, nodes), *papers], key=lambda one: -one.score)[: args.max]
-        total = found.total + len(papers)
+        documents = _document_hits(context, args)
+        hits = sorted([*_places(context, nodes), *documents], key=lambda one: -one.score)[
+            : args.max
+        ]
+        total = found.total + len(documents)
     opened: dict[int, tuple[Window, float]] = {}
     for hit in hits:
         first, last = hit.line - args.context, hit.line + args.context
@@ -218,7 +220,7 @@ def _places(context: Context, hits: Sequence[search.Hit]) -> list[_Place]:
     ]
 
 
-def _papers(context: Context, args: FindArgs) -> list[_Place]:
+def _document_hits(context: Context, args: FindArgs) -> list[_Place]:
     """The first hit in each document that has the words."""
     return [
         _Place(source_of(one.revision), line, 1.0, f"doc:{one.document.uid}")

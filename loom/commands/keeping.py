@@ -50,9 +50,9 @@ from loom.queries.windows import (
     is_lens,
     lines_of,
     newest_for,
+    range_of,
     seen_by,
     source_of,
-    stretch_of,
 )
 from loom.rules import node_values
 from loom.rules.errors import CommandError, not_found
@@ -216,7 +216,7 @@ def _on_several(context: Context, args: Open) -> Window:
     if kind == "tree":
         last = lookup.root_of(tree_of(context, args.ref))
     else:
-        last, keys = _stretch(context, args.ref)
+        last, keys = _range(context, args.ref)
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, kind=kind)
     found = list(rows.filter(item=node_values.of_node(last.pk)).order_by("number"))
     same = [one for one in found if one.nodes[:1] == keys[:1]]
@@ -230,14 +230,14 @@ def _on_several(context: Context, args: Open) -> Window:
     return window
 
 
-def _stretch(context: Context, ref: Ref) -> tuple[Node, list[int]]:
+def _range(context: Context, ref: Ref) -> tuple[Node, list[int]]:
     """The last node of a branch or range, and the row ids of its texts from the top."""
     if ref.kind == "branch":
         last, first = get_node(context, ref), None
     else:
         ends = [get_node(context, Ref("node", id=one)) for one in (ref.id, ref.end)]
         first, last = sorted(ends, key=lambda one: one.depth)
-    keys = stretch_of(context.actor, context.workspace, last, first)
+    keys = range_of(context.actor, context.workspace, last, first)
     if not keys and first is not None:
         raise CommandError(
             "INVALID_SYNTAX",
@@ -357,7 +357,7 @@ def _refresh(context: Context, window: Window) -> None:
         first = lookup.rows().filter(pk__in=window.nodes[:1]).first()
         is_branch = window.kind == "branch"
         above = None if is_branch else first
-        keys = stretch_of(context.actor, context.workspace, last, above)
+        keys = range_of(context.actor, context.workspace, last, above)
         window.nodes = keys or window.nodes
         return
     source = readable(context, window)

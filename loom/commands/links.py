@@ -192,8 +192,12 @@ def join(
 ) -> Link:
     """Stores a link between two items, with the revisions of those that are documents."""
     make_items([source, target])
-    papers = [key for one in (source, target) if (key := node_values.document_id(one)) is not None]
-    rows = Document.objects.filter(pk__in=papers).values_list("pk", "revision") if papers else ()
+    documents = [
+        key for one in (source, target) if (key := node_values.document_id(one)) is not None
+    ]
+    rows = (
+        Document.objects.filter(pk__in=documents).values_list("pk", "revision") if documents else ()
+    )
     versions = {node_values.of_document(key): str(revision) for key, revision in rows}
     return Link.objects.create(
         tree=context.tree,

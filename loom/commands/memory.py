@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from loom.commands.context import Args, Context, RefField, Reply, Written
 from loom.commands.lenses import aimed
 from loom.commands.registry import command, get_node, touched
-from loom.commands.view import counted, in_one_line, is_stretch, stretch_of
+from loom.commands.view import counted, in_one_line, is_range, range_of
 from loom.commands.windows import (
     close_window,
     demand_label,
@@ -86,8 +86,8 @@ def stash_of(context: Context, args: StashOf) -> Reply:
 def stash_summary(context: Context, args: StashSummary) -> Reply:
     """Puts a line for each node of a branch or range aside: its summary, else its first words."""
     rows = (
-        stretch_of(context, args.of)
-        if is_stretch(args.of)
+        range_of(context, args.of)
+        if is_range(args.of)
         else rows_of([get_node(context, aimed(context, args.of).ref).pk])
     )
     gone = lookup.withheld(context.actor, [row.id for row in rows])

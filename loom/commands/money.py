@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import F
 
 from config.env import provider_key
-from loom.models import Call, Generation, Participant, Purse
+from loom.models import Call, DailySpending, Generation, Participant
 from loom.models.base import Given, Prepared, today
 from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
@@ -40,7 +40,7 @@ MARGIN = 1.2  # models other than the one that the estimate fits need somewhat m
 
 
 @dataclass(frozen=True)
-class Wish:
+class CandidateRequest:
     """A request for candidates from one participant: how many and how long."""
 
     participant: Participant
@@ -58,22 +58,22 @@ class Share:
 
 
 def reserve(
-    payer: Participant, wishes: Sequence[Wish], path_tokens: int
+    payer: Participant, requests: Sequence[CandidateRequest], path_tokens: int
 ) -> tuple[date, list[Share]]:
-    """The day, and a share for one candidate of each wish. If the rest of the day's limit is too
+    """The day, and a share for one candidate of each request. If the rest of the day's limit is too
     small for the full lengths, each gets less. Needs a transaction, which also stores the
     generations.
 
     Raises CommandError LIMIT_EXCEEDED if the rest is too small even for short answers.
     """
     day = today()
-    costs = [_cost(wish, path_tokens) for wish in wishes]
+    costs = [_cost(request, path_tokens) for request in requests]
     if not daily_limit(payer.grove.settings) or not any(one.full for one in costs):
         return day, [Share(one.prices, one.reading, 0) for one in costs]
     lock(payer, day)
     rest = left_of(payer, day).rest
-    least = sum(one.least * wish.many for one, wish in zip(costs, wishes, strict=True))
-    full = sum(one.full * wish.many for one, wish in zip(costs, wishes, strict=True))
+    least = sum(one.least * request.many for one, request in zip(costs, requests, strict=True))
+    full = sum(one.full * request.many for one, request in zip(costs, requests, strict=True))
     if least > rest:
         raise _too_expensive(least, rest)
     part = 1.0 if full <= rest else (rest - least) / (full - least)
@@ -91,14 +91,14 @@ class _Cost:
     full: int = 0
 
 
-def _cost(wish: Wish, path_tokens: int) -> _Cost:
-    agent = wish.participant
+def _cost(request: CandidateRequest, path_tokens: int) -> _Cost:
+    agent = request.participant
     own = len(agent.persona.encode()) // 4
     reading = min(round((path_tokens + own) * MARGIN) + AROUND, agent.context_limit)
     prices = prices_of(agent)
     if prices is None:
         return _Cost(None, reading)
-    length = wish.tokens or agent.max_tokens or USUAL_TOKENS
+    length = request.tokens or agent.max_tokens or USUAL_TOKENS
     read = prices.reading(reading)
     return _Cost(
         prices.body(),
@@ -119,9 +119,9 @@ def _too_expensive(least: int, rest: int) -> CommandError:
 
 def lock(payer: Participant, day: date) -> None:
     """Locks a member's money of a day until the end of the transaction."""
-    row = Purse.objects.select_for_update().filter(participant=payer, day=day)
+    row = DailySpending.objects.select_for_update().filter(participant=payer, day=day)
     if not row.exists():
-        Purse.objects.get_or_create(participant=payer, day=day)
+        DailySpending.objects.get_or_create(participant=payer, day=day)
         row.first()
 
 
@@ -184,7 +184,7 @@ def _spend(row: Generation, nano: int) -> None:
     assert row.payer is not None
     assert row.day is not None
     lock(row.payer, row.day)
-    Purse.objects.filter(participant=row.payer, day=row.day).update(spent=F("spent") + nano)
+    DailySpending.objects.filter(participant=row.payer, day=row.day).update(spent=F("spent") + nano)
 
 
 _SHARING = Prepared(

@@ -19,7 +19,7 @@ from loom.commands import generation_lifecycle, money
 from loom.commands.context import Args
 from loom.commands.execute import execute
 from loom.commands.groves import NO_MODEL
-from loom.commands.money import Wish
+from loom.commands.money import CandidateRequest
 from loom.commands.registry import Change, action
 from loom.events.streams import hand_over
 from loom.models import SUMMARY, Document, Generation, Grove, Node, Participant, Tree
@@ -130,8 +130,8 @@ def _summarise(change: Change, args: Wanted) -> list[Generation]:
     wanted = _wanted(change, args)
     if not wanted:
         return []
-    wish = Wish(agent, len(wanted), max(tokens for _, _, tokens in wanted))
-    day, (share,) = money.reserve(change.actor.person, [wish], READING)
+    request = CandidateRequest(agent, len(wanted), max(tokens for _, _, tokens in wanted))
+    day, (share,) = money.reserve(change.actor.person, [request], READING)
     lane, payer = generation_lifecycle.lane_of(agent), change.actor.person
     ranks = generation_lifecycle.ranks(lane, payer)
     made = [
@@ -171,9 +171,11 @@ def _wanted(change: Change, args: Wanted) -> list[tuple[Node, dict[str, int], in
     root = lookup.root_of(tree)
     if args.whole and root.pk not in _waiting([root.pk], again=args.again):
         found.append((root, {}, long))
-    paper = documents_for(change.actor).filter(pk=args.document).first() if args.document else None
-    if paper is not None and _document_lacks(paper, again=args.again):
-        found.append((root, {"document": paper.pk, "revision": paper.revision}, long))
+    document = (
+        documents_for(change.actor).filter(pk=args.document).first() if args.document else None
+    )
+    if document is not None and _document_lacks(document, again=args.again):
+        found.append((root, {"document": document.pk, "revision": document.revision}, long))
     return found
 
 

@@ -14,7 +14,7 @@ from loom.commands import generation_lifecycle, money, node_writer, web_search
 from loom.commands.context import Args
 from loom.commands.execute import execute
 from loom.commands.generation_lifecycle import started_body
-from loom.commands.money import Wish
+from loom.commands.money import CandidateRequest
 from loom.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
 from loom.commands.registry import Change, action
 from loom.events import streams
@@ -342,7 +342,7 @@ def begin_round(turn: Turn, *, request: dict[str, Any], tokens: int) -> Generati
     lane = generation_lifecycle.lane_of(agent)
     with transaction.atomic():
         writer = streams.lock(turn.tree, actor=agent.uid, origin=f"turn:{turn.uid}")
-        day, (share,) = money.reserve(payer, [Wish(agent, 1, None)], tokens)
+        day, (share,) = money.reserve(payer, [CandidateRequest(agent, 1, None)], tokens)
         made = Generation.objects.create(
             tree=turn.tree,
             participant=agent,

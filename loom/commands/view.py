@@ -73,7 +73,7 @@ def escaped_for(actor: Actor, text: str) -> str:
 MAX_SUMMARY = 50
 
 
-def is_stretch(ref: Ref) -> bool:
+def is_range(ref: Ref) -> bool:
     """Whether the ref names a branch or a range."""
     return ref.kind in ("branch", "range")
 
@@ -91,9 +91,9 @@ def view_tree(context: Context, ref: Ref) -> Reply:
     return Reply("\n".join(lines), refs=(f"tree:{tree.uid}",), items=touched(tree))
 
 
-def view_stretch(context: Context, ref: Ref, *, full: bool, form: str | None) -> Reply:
+def view_range(context: Context, ref: Ref, *, full: bool, form: str | None) -> Reply:
     """Shows the nodes of a branch (from the root) or of a range, from the top."""
-    every = [row for row in stretch_of(context, ref) if row.text]
+    every = [row for row in range_of(context, ref) if row.text]
     gone = withheld(context.actor, [row.id for row in every])
     rows = [row for row in every if row.id not in gone]
     seen = tuple(node_values.of_node(row.id) for row in rows[-1:])
@@ -117,7 +117,7 @@ def _refs(rows: list[NodeRow]) -> tuple[str, ...]:
     return tuple(row.local_id for row in rows)
 
 
-def stretch_of(context: Context, ref: Ref) -> list[NodeRow]:
+def range_of(context: Context, ref: Ref) -> list[NodeRow]:
     """The nodes of a branch, from the root, or of a range."""
     if ref.kind == "branch":
         node = get_node(context, ref)
@@ -186,8 +186,8 @@ def _part(reply: Reply, part: Slice, name: str, length: str | None) -> Reply:
 def _viewed(context: Context, args: View) -> Reply:
     if args.ref.kind == "tree":
         return view_tree(context, args.ref)
-    if is_stretch(args.ref):
-        return view_stretch(context, args.ref, full=args.length == "full", form=args.form)
+    if is_range(args.ref):
+        return view_range(context, args.ref, full=args.length == "full", form=args.form)
     node = get_node(context, args.ref, slices=True)
     lines = [header(node, context.now), _text(context, node, args)]
     if args.with_annotations:

@@ -19,7 +19,7 @@ from loom.commands.participants import demand_callable
 from loom.commands.registry import Change, action, command
 from loom.commands.view import counted
 from loom.events import streams
-from loom.models import Grove, Participant, Purse, SearchService, Step, WebSearch, Window
+from loom.models import DailySpending, Grove, Participant, SearchService, Step, WebSearch, Window
 from loom.models.base import today
 from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
@@ -128,7 +128,7 @@ def _reserve(payer: Participant, price: int) -> None:
 
 
 def _pay(payer: Participant, nano: int, day: Any = None) -> None:
-    rows = Purse.objects.filter(participant=payer, day=day or today())
+    rows = DailySpending.objects.filter(participant=payer, day=day or today())
     rows.update(spent=F("spent") + nano)
 
 
@@ -150,7 +150,7 @@ def begun(uid: str) -> tuple[WebSearch, SearchService] | None:
     return row, service
 
 
-def way_of(service: SearchService) -> tuple[str, str, tuple[str, ...]]:
+def connection_to(service: SearchService) -> tuple[str, str, tuple[str, ...]]:
     """(the address, the key, the private addresses that may be called) of a service."""
     url = url_of(service)
     key = open_sealed(service.sealed_key, url) if service.sealed_key else ""

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from loom.grammar.forms import Filling, Form, Gathered, Part, Plan, syntax
+from loom.grammar.forms import ArgBinding, Form, Part, Plan, RefBinding, syntax
 from loom.grammar.refs import (
     PREFIXES,
     SLICES,
@@ -39,8 +39,8 @@ class MarkedArguments:
     at: int
     because: str | None
     wants_block: bool
-    _parts: Filling
-    _refs: Gathered
+    _parts: ArgBinding
+    _refs: RefBinding
     _collecting: Part | None
     _list: Part | None
 

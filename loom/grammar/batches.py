@@ -54,7 +54,7 @@ def segments_of(
     says that the model ended it: then its end closes the last line and block. Otherwise a command
     that is still open at the end is not run. Raises nothing.
     """
-    return _Parting(text, Verbs(forms, aliases), finished).segments()
+    return _ReplyReader(text, Verbs(forms, aliases), finished).segments()
 
 
 def prose_of(segments: Sequence[Segment]) -> str:
@@ -105,7 +105,7 @@ class _Waiting:
     has_look: bool
 
 
-class Growing:
+class ArrivingReply:
     """A reply that is still arriving, line by line: reports when its first batch with a line for
     which `looks` is true has ended, with the same result as `segments_of` of the text so far.
 
@@ -234,7 +234,7 @@ class Growing:
         return True
 
 
-class _Parting(MissReader):
+class _ReplyReader(MissReader):
     """The lines of a reply, read from first to last."""
 
     def __init__(self, text: str, verbs: Verbs, finished: bool) -> None:

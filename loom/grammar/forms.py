@@ -245,7 +245,7 @@ class Verbs(NamedTuple):
 # The parts of a form that a line has given so far.
 
 
-class Filling:
+class ArgBinding:
     """The values of a form's parts so far; `given` names those that the line has."""
 
     def __init__(self, form: Form) -> None:
@@ -338,7 +338,7 @@ def _described(part: Part) -> str:
 # The refs of one line, each with its part, and the slices and trees that belong to them.
 
 
-class Gathered:
+class RefBinding:
     """Refs in the order of the line. Every method raises ParseError."""
 
     def __init__(self) -> None:

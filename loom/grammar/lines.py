@@ -7,7 +7,17 @@ from dataclasses import dataclass
 
 from loom.grammar.arguments import WORD, MarkedArguments
 from loom.grammar.form_matching import is_ref
-from loom.grammar.forms import CLOSER, Filling, Form, Gathered, Part, Verbs, allows, syntax, write
+from loom.grammar.forms import (
+    CLOSER,
+    ArgBinding,
+    Form,
+    Part,
+    RefBinding,
+    Verbs,
+    allows,
+    syntax,
+    write,
+)
 from loom.grammar.refs import (
     BLANK,
     MAX_BLANKS,
@@ -59,8 +69,8 @@ class Reading(MarkedArguments):
         self.at = 0
         self.because: str | None = None
         self.wants_block = False
-        self._parts = Filling(form)
-        self._refs = Gathered()
+        self._parts = ArgBinding(form)
+        self._refs = RefBinding()
         self._collecting: Part | None = None  # a led part that takes several refs
         self._list: Part | None = None  # an option's list that the next token may go on
 

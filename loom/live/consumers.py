@@ -13,7 +13,7 @@ from django.urls import re_path
 
 from loom.live import frames, reads
 from loom.live.feed import Feed, Socket, Wire
-from loom.live.reads import Guest, PerLoop, Threads, Unwelcome, welcome
+from loom.live.reads import Guest, PerLoop, SocketRefused, Threads, welcome
 from loom.live.rooms import Member, rooms
 
 log = logging.getLogger("heddle.live")
@@ -153,7 +153,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """Accepts everybody: only then can a refused client read the closing code."""
         try:
             guest = await self._guest()
-        except Unwelcome as unwelcome:
+        except SocketRefused as unwelcome:
             await self.accept()
             if unwelcome.refused is not None:
                 await self.send(text_data=frames.error(unwelcome.refused))
@@ -177,7 +177,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def _guest(self) -> Guest:
         address: dict[str, Any] = self.scope["url_route"]["kwargs"]
         if not address:
-            raise Unwelcome(4404)
+            raise SocketRefused(4404)
         check = database_sync_to_async(welcome, thread_sensitive=False)
         guest: Guest = await check(self.scope, address["kind"], address["uid"])
         return guest
@@ -194,7 +194,7 @@ class DocumentConsumer(LiveConsumer):
         try:
             guest = await self._guest()
             self.member = await rooms().enter(guest, self)
-        except Unwelcome as unwelcome:
+        except SocketRefused as unwelcome:
             await self.close(code=unwelcome.code)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from loom.events import streams
 from loom.live import frames, reads
-from loom.live.frames import Changed, Drawings, Entry, Here, Pace, Partial, Place, Reader, Ring
+from loom.live.frames import Changed, Drawings, Entry, Here, Partial, Place, RateLimit, Reader, Ring
 from loom.live.reads import Guest, Threads
 from loom.rules.errors import CommandError, not_found
 
@@ -54,8 +54,8 @@ class Socket:
         self._is_behind = guest.since < feed.ring.head
         self._beat_at = 0.0
         self._sending_since: float | None = None
-        self._deltas = Pace(DELTAS_A_SECOND, burst=6)
-        self._frames = Pace(FRAMES_A_SECOND, burst=40)
+        self._deltas = RateLimit(DELTAS_A_SECOND, burst=6)
+        self._frames = RateLimit(FRAMES_A_SECOND, burst=40)
         self._loop = asyncio.get_running_loop()
 
     def close(self, code: int) -> None:

@@ -355,7 +355,7 @@ class Here:
 
 
 @dataclass
-class Pace:
+class RateLimit:
     """A rate limit: `a_second` on average, `burst` at once. The caller passes the time."""
 
     a_second: float

@@ -288,7 +288,7 @@ class Guest:
     drawn_in: str = ""  # the tree of it
 
 
-class Unwelcome(Exception):
+class SocketRefused(Exception):
     """The socket is closed with `code`; `refused`, if given, is sent before that."""
 
     def __init__(self, code: int, refused: CommandError | None = None) -> None:
@@ -309,7 +309,7 @@ def _by_key(given: str) -> tuple[User, dict[str, Any]]:
     rows = ApiKey.objects.select_related("user").filter(revoked_at__isnull=True)
     row = rows.filter(digest=digest(key.strip()), user__is_active=True).first()
     if scheme.lower() != "bearer" or row is None or row.is_over:
-        raise Unwelcome(4401)
+        raise SocketRefused(4401)
     row.user.scope = cast(limits.Scope, row.scope)
     return row.user, {"key_id": row.pk, "scope": row.user.scope}
 
@@ -318,12 +318,12 @@ def _by_cookie(headers: dict[str, list[str]]) -> tuple[User, dict[str, Any]]:
     # A browser sends the cookie from any page: only the Origin identifies the page.
     origins = headers.get("origin", [])
     if len(origins) != 1 or origins[0] not in settings.ORIGINS:
-        raise Unwelcome(4401)
+        raise SocketRefused(4401)
     cookies = parse_cookie("; ".join(headers.get("cookie", [])))
     session = SessionStore(cookies.get(settings.SESSION_COOKIE_NAME, ""))
     user = get_user(cast(HttpRequest, SimpleNamespace(session=session)))
     if not isinstance(user, User) or not user.is_active:
-        raise Unwelcome(4401)
+        raise SocketRefused(4401)
     return user, {"session_key": session.session_key, "password": user.password}
 
 
@@ -339,7 +339,7 @@ def _since(scope: SocketScope) -> int:
     given = query.get("since", ["0"])
     if len(given) == 1 and given[0].isascii() and given[0].isdecimal() and len(given[0]) < 20:
         return min(int(given[0]), MAX_SEQ)
-    raise Unwelcome(
+    raise SocketRefused(
         4400,
         CommandError(
             "INVALID_SYNTAX", "since is not a number.", hint="Send the last seq you have, or 0."
@@ -378,13 +378,13 @@ _OPENERS: dict[str, Callable[[User, str], tuple[access.Actor, Any]]] = {
 
 
 def welcome(scope: SocketScope, kind: str, uid: str) -> Guest:
-    """The guest who may listen to the item's stream. Raises Unwelcome: 4401 not signed in, 4404
+    """The guest who may listen to the item's stream. Raises SocketRefused: 4401 not signed in, 4404
     not visible or missing, 4400 for an invalid `since`."""
     user, by = _who(_headers(scope))
     try:
         actor, item = _OPENERS[kind](user, uid)
     except CommandError:
-        raise Unwelcome(4404) from None
+        raise SocketRefused(4404) from None
     tree = {"trees": item, "workspaces": getattr(item, "tree", None)}.get(kind)
     return Guest(
         stream=f"doc:{item.uid}" if kind == "documents" else streams.name_of(item),

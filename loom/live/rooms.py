@@ -16,8 +16,8 @@ from pycrdt import Decoder, create_awareness_message, create_update_message, wri
 from loom.commands import document_log
 from loom.events import streams
 from loom.live import reads
-from loom.live.frames import Pace
-from loom.live.reads import Guest, PerLoop, Threads, Unwelcome
+from loom.live.frames import RateLimit
+from loom.live.reads import Guest, PerLoop, SocketRefused, Threads
 from loom.models import Document
 from loom.queries.documents import heads, updates_after
 from loom.rules.shared_text import (
@@ -63,7 +63,7 @@ class Member:
         self._waiting = 0
         self._wake = asyncio.Event()
         self._code = 0
-        self._pace = Pace(100.0, burst=400)
+        self._pace = RateLimit(100.0, burst=400)
         self._task = asyncio.get_running_loop().create_task(self._write())
 
     def send(self, frame: bytes) -> None:
@@ -402,8 +402,8 @@ class Rooms:
         self._watch: asyncio.Task[None] | None = None
 
     async def enter(self, guest: Guest, wire: Wire) -> Member:
-        """Adds a member to the room of the guest's document. Raises Unwelcome if the document is
-        gone."""
+        """Adds a member to the room of the guest's document. Raises SocketRefused if the document
+        is gone."""
         if self._watch is None:
             self._watch = asyncio.create_task(self._watching())
         async with self._opening.setdefault(guest.stream, asyncio.Lock()):
@@ -411,7 +411,7 @@ class Rooms:
             if room is None:
                 document = await self._threads.read(_document, guest.stream.partition(":")[2])
                 if document is None:
-                    raise Unwelcome(4404)
+                    raise SocketRefused(4404)
                 room = Room(document, guest.groves, process=self.process, threads=self._threads)
                 await room.open()
                 self._rooms[guest.stream] = room

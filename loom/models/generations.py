@@ -144,7 +144,7 @@ class Generation(PublicIdentity):
     lane = models.CharField(max_length=64, blank=True)
     rank = models.BigIntegerField(default=0)  # the order of a lane: the lowest goes first
     # Money in billionths of a dollar, by `prices` (empty: unknown, and nothing is counted),
-    # from the purse of the member who pays.
+    # from the daily spending of the member who pays.
     payer = models.ForeignKey(Participant, models.PROTECT, null=True, related_name="+")
     prices = models.JSONField(null=True)
     reading = models.IntegerField(default=0)  # tokens of the path, estimated
@@ -204,11 +204,11 @@ class Lane(models.Model):
         return self.name
 
 
-class Purse(models.Model):
+class DailySpending(models.Model):
     """What a member has spent on one day (UTC), in billionths of a dollar. Locked while money is
     reserved or settled; reserved amounts are stored with the generations."""
 
-    participant = models.ForeignKey(Participant, models.CASCADE, related_name="purses")
+    participant = models.ForeignKey(Participant, models.CASCADE, related_name="daily_spending")
     day = models.DateField()
     spent = models.BigIntegerField(default=0)
 

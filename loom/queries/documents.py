@@ -289,7 +289,7 @@ def links_of_document(actor: Actor, document: Document, here: Tree | None) -> li
     nodes = Node.objects.in_bulk(
         [key for one in ends if (key := node_values.node_id(one)) is not None]
     )
-    papers = documents_for(actor, here).in_bulk(
+    linked = documents_for(actor, here).in_bulk(
         [key for one in ends if (key := node_values.document_id(one)) is not None]
     )
     gone = withheld(actor, [key for key, one in nodes.items() if one.tree_id in trees])
@@ -297,9 +297,9 @@ def links_of_document(actor: Actor, document: Document, here: Tree | None) -> li
     for link, far in found:
         kind = link.type if link.source_id == own else link_types.reverse_of(link.type)
         node, tree = nodes.get(far), trees.get(node_values.home_of(far))
-        paper = papers.get(node_values.document_id(far) or 0)
-        if paper is not None:
-            seen.append(LinkSeen(kind, f"doc:{paper.uid}", f'doc:"{paper.title}"', link.uid))
+        other = linked.get(node_values.document_id(far) or 0)
+        if other is not None:
+            seen.append(LinkSeen(kind, f"doc:{other.uid}", f'doc:"{other.title}"', link.uid))
         elif tree is not None and node is not None:
             away = "" if here is not None and tree.pk == here.pk else f"tree:{tree.uid} node:"
             place = f" in {tree_named(tree.title)}" if away else ""

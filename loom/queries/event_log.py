@@ -161,7 +161,7 @@ def moment(actor: Actor, tree: Tree, seq: int) -> Moment:
 
 
 @dataclass(frozen=True)
-class Sight:
+class PastPath:
     """The end of a path at that time, without the root, and the texts that were below."""
 
     rows: list[NodeRow]
@@ -170,9 +170,9 @@ class Sight:
     pruned: set[str]
 
 
-def sight(
+def past_path(
     actor: Actor, tree: Tree, workspace: Workspace | None, *, at: Moment, node: Node
-) -> Sight:
+) -> PastPath:
     """The path to `node` with the versions selected at that time; NOT_FOUND if it did not exist
     yet."""
     if node.pk > at.last or node.pk >> ORDINAL_BITS != tree.pk:
@@ -189,7 +189,7 @@ def sight(
     if node.slot_id in selected:
         selected[node.slot_id] = node.pk
     rows = rows_of([selected[slot] for slot in shown])
-    return Sight(
+    return PastPath(
         rows=rows,
         has_above=len(slots) > len(shown),
         below=rows_of([selected[slot] for slot in open_slots[:MOST_BELOW]]),

@@ -26,8 +26,8 @@ def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
     nodes = {one for one in every if node_values.node_id(one) is not None}
     trees = {key: one for one in every if (key := node_values.tree_id(one)) is not None}
     shown = dict.fromkeys(every, ERASED)
-    if papers := [key for one in every if (key := node_values.document_id(one)) is not None]:
-        rows = Document.objects.filter(pk__in=papers).values_list("pk", "uid")
+    if documents := [key for one in every if (key := node_values.document_id(one)) is not None]:
+        rows = Document.objects.filter(pk__in=documents).values_list("pk", "uid")
         shown.update({node_values.of_document(key): f"doc:{uid}" for key, uid in rows})
     if nodes:
         sql = f"""SELECT n.id, n.local_id, n.tree_id, t.uid FROM loom_node n
@@ -64,11 +64,11 @@ def _seen(actor: Actor, tree: Tree, rows: "QuerySet[Link]") -> list[Link]:
     asked = {home_of(one) for both in ends.values() for one in both}
     seen = set(trees_for(actor).filter(pk__in=asked).values_list("pk", flat=True))
     seen |= erased_among(asked)
-    papers = documents_seen(actor, tree, set().union(*ends.values()))
+    documents = documents_seen(actor, tree, set().union(*ends.values()))
     return [
         link
         for link, both in ends.items()
-        if all(one in papers if one < 0 else home_of(one) in seen for one in both)
+        if all(one in documents if one < 0 else home_of(one) in seen for one in both)
     ]
 
 
@@ -125,10 +125,10 @@ def portals_of(
             shown = kind if end == "source" else link_types.reverse_of(kind)
             found.append((own, shown, far))
     trees = _visible_portals(actor, {home_of(far) for _, _, far in found}, outside)
-    papers = documents_seen(actor, None, (far for _, _, far in found)) if not outside else set()
+    documents = documents_seen(actor, None, (far for _, _, far in found)) if not outside else set()
     ends: dict[int, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for row_id, shown, far in found:
-        if home_of(far) in trees or far in papers:
+        if home_of(far) in trees or far in documents:
             ends[row_id][shown].append(far)
     names = _names([fars[0] for kinds in ends.values() for fars in kinds.values() if not fars[1:]])
     return {
@@ -219,8 +219,8 @@ def _seen_of(actor: Actor, here: Tree, items: set[int]) -> set[int]:
     trees = set(trees_for(actor).filter(pk__in=homes).values_list("pk", flat=True))
     if CROSS_TREE not in actor.permissions:
         trees &= {here.pk}
-    papers = documents_seen(actor, here, items)
-    return {one for one in items if home_of(one) in trees or one in papers}
+    documents = documents_seen(actor, here, items)
+    return {one for one in items if home_of(one) in trees or one in documents}
 
 
 def graph_body(graph: Graph, tree: Tree) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def _marks(facts: Facts, rows: Sequence[NodeRow]) -> None:
 Tally = dict[str, int]
 
 
-class Hanging(NamedTuple):
+class Attached(NamedTuple):
     """What belongs to the nodes of a batch: `below` counts slots by slot above and kind, `links`
     by node id. Pruned slots, and links that the reader may not see, are not counted."""
 
@@ -131,16 +131,16 @@ class Hanging(NamedTuple):
     links: Counter[int]
 
 
-def hanging_at(actor: Actor, rows: Sequence[NodeRow]) -> Hanging:
+def attached_to(actor: Actor, rows: Sequence[NodeRow]) -> Attached:
     """What belongs to the nodes; two queries, three if there are links."""
-    return Hanging(counted_below({row.slot_id for row in rows}), _links(actor, rows))
+    return Attached(counted_below({row.slot_id for row in rows}), _links(actor, rows))
 
 
 def tallies_of(
     actor: Actor, rows: Sequence[NodeRow], facts: Facts, *, descendants: bool = False
 ) -> dict[int, Tally]:
     """The `counts` of each node, by node id; `descendants` costs one walk per node."""
-    below, links = hanging_at(actor, rows)
+    below, links = attached_to(actor, rows)
     tallies = {}
     for row in rows:
         tally = {
@@ -173,11 +173,11 @@ def _links(actor: Actor, rows: Sequence[NodeRow]) -> Counter[int]:
     if not found:
         return counts
     seen = set(trees_for(actor).values_list("id", flat=True))
-    papers = documents_seen(actor, None, {end for _, *ends in found for end in ends})
+    documents = documents_seen(actor, None, {end for _, *ends in found for end in ends})
     asked = {row.id for row in rows}
     for home, source, target in found:
         for end, other in ((source, target), (target, source)):
-            if end in asked and home in seen and (home_of(other) in seen or other in papers):
+            if end in asked and home in seen and (home_of(other) in seen or other in documents):
                 counts[end] += 1
     return counts
 
@@ -362,16 +362,16 @@ def nodes_json(
     `hidden` as in facts_of.
     """
     facts = facts_of(tree.pk, rows, hidden)
-    hanging = hanging_at(actor, rows)
+    attached = attached_to(actor, rows)
     versions = {facts.local_ids[row.slot_id]: row.local_id for row in rows}
-    return _written(rows, tree.uid, facts, hanging), versions
+    return _written(rows, tree.uid, facts, attached), versions
 
 
-def _written(rows: Sequence[NodeRow], tree: str, facts: Facts, hanging: Hanging) -> Iterator[str]:
+def _written(rows: Sequence[NodeRow], tree: str, facts: Facts, attached: Attached) -> Iterator[str]:
     authors: dict[str, str] = {}
     flags_of = {flags: _flags_json(flags) for flags in {row.flags for row in rows}}
     marked = facts.sources.keys() | facts.bookmarks.keys() | facts.tags.keys()
-    local_ids, below, links = facts.local_ids, hanging.below, hanging.links
+    local_ids, below, links = facts.local_ids, attached.below, attached.links
     for row in rows:
         # Unpacked in one go: reading the fields one by one is the main cost here.
         key, local_id, slot, above, depth, kind, text, who, _, _, at, upon, digest, bits, _ = row

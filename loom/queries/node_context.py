@@ -83,7 +83,7 @@ def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
     for node in nodes.values():
         node.tree = trees[node.tree_id]
     asked = [key for one in far if (key := node_values.document_id(one)) is not None]
-    papers = documents_for(actor, here).in_bulk(asked) if asked else {}
+    linked = documents_for(actor, here).in_bulk(asked) if asked else {}
     gone = {home_of(one) for one in far if one > 0} - set(trees)
     erased = erased_among(gone) if gone else set()
     seen = []
@@ -91,12 +91,12 @@ def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
         outward = link.source_id == own
         kind = link.type if outward else link_types.reverse_of(link.type)
         end = link.target_id if outward else link.source_id
-        paper, tree = papers.get(node_values.document_id(end) or 0), trees.get(home_of(end))
-        if paper is not None:
+        document, tree = linked.get(node_values.document_id(end) or 0), trees.get(home_of(end))
+        if document is not None:
             version = link.target_version if outward else link.source_version
-            revisions = (int(version or 0), paper.revision)
+            revisions = (int(version or 0), document.revision)
             seen.append(
-                Seen(kind, None, paper.title, link.note, "", paper.uid, revisions=revisions)
+                Seen(kind, None, document.title, link.note, "", document.uid, revisions=revisions)
             )
         elif end in nodes:
             seen.append(Seen(kind, nodes[end], "", link.note, nodes[end].tree.uid))
@@ -114,17 +114,17 @@ def mentioning(actor: Actor, node: Node) -> list[Seen]:
     names = lookup.rows().filter(slot=node.slot_id).values_list("pk", "local_id")
     versions = dict(names)
     named = DocumentEmbed.objects.filter(name__in=versions.values(), document__in=among)
-    papers = named.order_by("document").values_list("document", flat=True).distinct()
+    embedding = named.order_by("document").values_list("document", flat=True).distinct()
     rows = Revision.objects.filter(number=F("document__revision"))
-    rows = rows.filter(document__in=list(papers[:MOST_EMBEDDING]))
+    rows = rows.filter(document__in=list(embedding[:MOST_EMBEDDING]))
     found = list(rows.select_related("document__grove", "content").order_by())
     seen = []
     for row in sorted(found, key=attrgetter("document_id")):
         written = documents.embeds_of(row.content.text)[: documents.MOST_EMBEDS]
         ends = embedded(actor, row.document, written).values()
         if any(isinstance(one, int) and one in versions for one in ends):
-            paper = row.document
-            seen.append(Seen("mentioned_by", None, paper.title, "", "", paper.uid))
+            document = row.document
+            seen.append(Seen("mentioned_by", None, document.title, "", "", document.uid))
     return seen
 
 

@@ -49,7 +49,7 @@ def parse_since(value: str) -> datetime | None:
 
 
 @dataclass(frozen=True)
-class Passing:
+class Filtered:
     """What passed the filters, by row id, with its time of creation."""
 
     nodes: dict[int, datetime | None]
@@ -63,14 +63,14 @@ class Passing:
         return -seconds if self.is_newest else seconds
 
 
-def passing(only: Filters, nodes: Iterable[int], trees: Iterable[int]) -> Passing:
+def filtered(only: Filters, nodes: Iterable[int], trees: Iterable[int]) -> Filtered:
     """Which of these nodes and trees pass the filters. No query if there are none."""
     if only == Filters(archived=only.archived):
-        return Passing(dict.fromkeys(nodes), dict.fromkeys(trees), True)
+        return Filtered(dict.fromkeys(nodes), dict.fromkeys(trees), True)
     newest = only.sort != "oldest"
     found_nodes = {} if only.type == "tree" else _nodes(only, list(nodes))
     found_trees = {} if only.type in ("text", "annotation") else _trees(only, list(trees))
-    return Passing(found_nodes, found_trees, newest)
+    return Filtered(found_nodes, found_trees, newest)
 
 
 def _nodes(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
@@ -190,7 +190,7 @@ def find_in_grove(
         matches, titles = {**tagged[0], **matches}, {**tagged[1], **titles}
     else:
         matches, titles = _bearers(actor, only.tag, workspaces, by_id)
-    kept = passing(only, matches, titles)
+    kept = filtered(only, matches, titles)
     matches = {key: one for key, one in matches.items() if key in kept.nodes}
     titles = {key: one for key, one in titles.items() if key in kept.trees}
     times = None if only.sort == "best" else kept
@@ -300,7 +300,7 @@ def _best(
     trees: dict[int, Tree],
     limit: int,
     *,
-    times: Passing | None = None,
+    times: Filtered | None = None,
     offset: int = 0,
 ) -> Found:
     """Best first, ties in order of creation; titles before nodes with the same score. By `times`

@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.models import Count, QuerySet, Sum
 
 from loom.access import Actor, linked_to
-from loom.models import Document, Generation, Node, Participant, Purse, Tree, Workspace
+from loom.models import DailySpending, Document, Generation, Node, Participant, Tree, Workspace
 from loom.models.base import today
 from loom.queries.lookup import fetch, listed, path_of
 from loom.queries.places import path_ids
@@ -83,7 +83,8 @@ class Left:
 
 def left_of(person: Participant, day: date) -> Left:
     """What a member has spent and reserved on a day."""
-    spent = Purse.objects.filter(participant=person, day=day).values_list("spent", flat=True)
+    rows = DailySpending.objects.filter(participant=person, day=day)
+    spent = rows.values_list("spent", flat=True)
     held = Generation.objects.filter(payer=person, day=day, ended_at__isnull=True)
     reserved = held.aggregate(all=Sum("reserved"))["all"]
     return Left(daily_limit(person.grove.settings), spent.first() or 0, reserved or 0)
@@ -236,10 +237,10 @@ def _people(actor: Actor) -> QuerySet[Participant]:
 def _spent_by(actor: Actor, first: date, last: date) -> list[dict[str, Any]]:
     """What each member spent in a range of days, and has left today. Four queries."""
     people = list(_people(actor))
-    purses = Purse.objects.filter(participant__in=people).order_by()
-    spans = purses.filter(day__range=(first, last)).values_list("participant")
+    spending = DailySpending.objects.filter(participant__in=people).order_by()
+    spans = spending.filter(day__range=(first, last)).values_list("participant")
     spent = dict(spans.annotate(all=Sum("spent")))
-    now = dict(purses.filter(day=today()).values_list("participant", "spent"))
+    now = dict(spending.filter(day=today()).values_list("participant", "spent"))
     open_ones = Generation.objects.filter(payer__in=people, day=today(), ended_at__isnull=True)
     held = dict(open_ones.order_by().values_list("payer").annotate(all=Sum("reserved")))
     limit = daily_limit(actor.grove.settings)

@@ -134,7 +134,7 @@ class _Read:
     selected: dict[int, tuple[int, str]]
     revisions: dict[int, int]
     gone: set[int]
-    papers: dict[int, dict[int, Revision]]  # by document and number
+    documents: dict[int, dict[int, Revision]]  # by document and number
 
 
 def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> list[Shown]:
@@ -149,13 +149,13 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     every = set().union(*items.values())
     closed = access.closed_steps(actor, steps)
     reached = _reached(actor, workspace, {node_values.home_of(item) for item in every}) | {0}
-    papers = documents_seen(actor, workspace.tree, every)
+    documents = documents_seen(actor, workspace.tree, every)
     read = _read(actor, workspace, found, every)
     answers = messages_of(steps)
     shown = []
     for one in found:
         homes = {node_values.home_of(item) for item in items[one.number]}
-        is_read = all(item in papers for item in items[one.number] if item < 0)
+        is_read = all(item in documents for item in items[one.number] if item < 0)
         if one.step_id in closed or not homes <= reached or not is_read:
             shown.append(_closed(one))
         elif one.kind == "document":
@@ -216,22 +216,22 @@ def _read(actor: Actor, workspace: Workspace, found: list[Window], items: set[in
         nodes |= _nodes(more - nodes.keys())
     keys = {key for item in items if (key := node_values.node_id(item)) is not None} | more
     gone = lookup.withheld(actor, keys) if keys else set()
-    return _Read(nodes, selected, _revisions(slots), gone, _papers(found))
+    return _Read(nodes, selected, _revisions(slots), gone, _document_hits(found))
 
 
-def _papers(found: list[Window]) -> dict[int, dict[int, Revision]]:
+def _document_hits(found: list[Window]) -> dict[int, dict[int, Revision]]:
     """The revisions of documents that windows show, and the newest ones; for documents that are
     not very long also those before. One query; none if there is no such window."""
     seen = {(-(one.item_id or 0), one.version_seen) for one in found if one.kind == "document"}
-    papers: dict[int, dict[int, Revision]] = {}
+    documents: dict[int, dict[int, Revision]] = {}
     if seen:
         numbers = Q(number__in={int(number) for _, number in seen})
         recent = Q(number__gte=F("document__revision") - LAST_CHANGES, length__lte=MOST_READ)
         rows = Revision.objects.filter(numbers | recent | Q(number=F("document__revision")))
         rows = rows.filter(document__in={key for key, _ in seen})
         for row in rows.select_related("content", "document", "by"):
-            papers.setdefault(row.document_id, {})[row.number] = row
-    return papers
+            documents.setdefault(row.document_id, {})[row.number] = row
+    return documents
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ def _changes(versions: dict[int, Revision]) -> tuple[str, ...]:
 
 
 def _of_document(window: Window, read: _Read) -> Shown:
-    versions = read.papers.get(-(window.item_id or 0), {})
+    versions = read.documents.get(-(window.item_id or 0), {})
     revision = versions.get(int(window.version_seen))
     if revision is None:
         return _closed(window)
@@ -375,7 +375,7 @@ def _of_several(actor: Actor, workspace: Workspace, window: Window, read: _Read)
     if window.is_live and is_stale:
         seen, is_stale = nodes_of(now), False
         gone = gone | lookup.withheld(actor, now)
-    rows = tuple(_stretched(seen, gone, is_prose=window.form == "prose"))
+    rows = tuple(_rows_of_range(seen, gone, is_prose=window.form == "prose"))
     return Shown(window, ref, ref, rows or (Row(0, EMPTY),), is_stale=is_stale, node=node)
 
 
@@ -385,7 +385,7 @@ def nodes_of(keys: Sequence[int]) -> list[Node]:
     return [found[key] for key in keys if key in found]
 
 
-def _stretched(nodes: Sequence[Node], gone: set[int], *, is_prose: bool) -> Iterable[Row]:
+def _rows_of_range(nodes: Sequence[Node], gone: set[int], *, is_prose: bool) -> Iterable[Row]:
     if is_prose:
         text = "".join(one.text for one in nodes if one.pk not in gone)
         yield from rows_of(text, Lines(1, total_of(text)))

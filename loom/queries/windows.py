@@ -155,8 +155,8 @@ def name_of(actor: Actor, window: Window, here: Tree) -> str:
     """`[a7x2] lines 1–3`, `view a7x2`: the same with the lines of a node, as it is stored; of what
     the actor may not read any more no title. At most three queries."""
     if window.kind == "document":
-        papers = documents_for(actor, here).filter(pk=-(window.item_id or 0))
-        title = papers.values_list("title", flat=True).first()
+        documents = documents_for(actor, here).filter(pk=-(window.item_id or 0))
+        title = documents.values_list("title", flat=True).first()
         return LOST if title is None else with_lines(window, title_of(title, window))
     if window.kind in ("stash", "result"):
         return ref_of(window, here, None)
@@ -194,7 +194,7 @@ def followed(seen: Source, newer: Source, lines: Lines) -> Lines:
     return lines if seen == newer else following(seen.text, newer.text, lines)
 
 
-def stretch_of(actor: Actor, workspace: Workspace, last: Node, first: Node | None) -> list[int]:
+def range_of(actor: Actor, workspace: Workspace, last: Node, first: Node | None) -> list[int]:
     """The row ids of the nodes with a text from `first` (None: from the root) to `last`, at most
     MOST_NODES, the last ones; empty if `first` is not above `last`."""
     path = lookup.path_of(actor, last.tree, workspace, last)

@@ -39,11 +39,11 @@ A tree of Heddle, exported on {day} UTC.
 """
 
 
-class Zipped:
+class ZipStream:
     """A ZIP file whose bytes are sent while it is being written."""
 
     def __init__(self) -> None:
-        self._out = _Drained()
+        self._out = _ArchiveOutput()
         self._zip = zipfile.ZipFile(self._out, "w", zipfile.ZIP_DEFLATED)
 
     def file(self, name: str, pieces: Iterator[bytes], *, packed: bool = True) -> Iterator[bytes]:
@@ -69,7 +69,7 @@ class Zipped:
         return self._out.taken()
 
 
-class _Drained(io.RawIOBase):
+class _ArchiveOutput(io.RawIOBase):
     """A write-only file whose bytes are taken out in between."""
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class _Drained(io.RawIOBase):
 def archive(wanted: Wanted) -> Iterator[bytes]:
     """The whole tree as a ZIP, piece by piece."""
     tree = wanted.tree
-    out = Zipped()
+    out = ZipStream()
     title = " ".join(tree.title.split()) or "Untitled tree"
     yield out.one("README.md", _README.format(title=title, day=f"{tree.touched_at:%Y-%m-%d}"))
     pieces = heddle_writer.pieces(wanted.actor, tree, calls=wanted.calls)
@@ -107,10 +107,12 @@ def archive(wanted: Wanted) -> Iterator[bytes]:
     for image in tree.images.order_by("id").iterator(chunk_size=100):
         yield out.one(f"images/{image.sha256}.{_ENDINGS[image.media_type]}", _bytes(image))
     listed = []
-    for paper in linked_to(tree, documents_for(wanted.actor, tree)).order_by("id"):
-        name = f"documents/{_file_name(paper.title)}{paper.uid}.md"
-        yield out.one(name, newest(paper).content.text)
-        listed.append({"file": name, "id": paper.uid, "title": paper.title, "kind": paper.kind})
+    for document in linked_to(tree, documents_for(wanted.actor, tree)).order_by("id"):
+        name = f"documents/{_file_name(document.title)}{document.uid}.md"
+        yield out.one(name, newest(document).content.text)
+        listed.append(
+            {"file": name, "id": document.uid, "title": document.title, "kind": document.kind}
+        )
     if listed:
         yield out.one("documents.json", json.dumps(listed, ensure_ascii=False, indent=1) + "\n")
     for row in _thoughts(tree):

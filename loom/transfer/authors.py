@@ -13,12 +13,12 @@ from loom.events import streams
 from loom.models import ORDINAL_BITS, Document, Grove, Node, Participant, Tree
 from loom.rules import node_values
 from loom.rules.names import IMPORTED, cleaned
-from loom.transfer.gathering import UNNAMED
+from loom.transfer.reader_helpers import UNNAMED
 
-HIDDEN = 128  # a flag of a ledger: below a pruned node
+HIDDEN = 128  # a flag of a written: below a pruned node
 
 
-class Ledger:
+class WrittenNodes:
     """The nodes written so far. By ordinal: slot, depth, hash, local id (`labels`), and `flags` as
     in a NodeRow; by local id the ordinal; and by slot the ordinals of its versions, if there are
     several."""
@@ -76,8 +76,8 @@ class Addressing:
     """Resolves addresses in a file. `a7x2` and `tree` are in the new tree; `tree:ID`, `tree:ID
     node:a7x2` and `doc:ID` are in the same grove: a file must not reveal anything outside of it."""
 
-    def __init__(self, tree: Tree, ledger: Ledger) -> None:
-        self.tree, self.ledger = tree, ledger
+    def __init__(self, tree: Tree, written: WrittenNodes) -> None:
+        self.tree, self.written = tree, written
         self._elsewhere: dict[str, int | None] = {}
         self._known: dict[str, str] = {}
 
@@ -85,8 +85,8 @@ class Addressing:
         """The item's id; None if the item does not exist."""
         if name == "tree":
             return node_values.of_tree(self.tree.pk)
-        if name in self.ledger.names:
-            return node_values.of_node(self.ledger.row(self.ledger.names[name]))
+        if name in self.written.names:
+            return node_values.of_node(self.written.row(self.written.names[name]))
         if name not in self._elsewhere:
             self._elsewhere[name] = self._found(name)
         return self._elsewhere[name]
@@ -95,15 +95,15 @@ class Addressing:
         """The address as events of the new tree write it."""
         return f"tree:{self.tree.uid}" if name == "tree" else self._known.get(name, name)
 
-    def know(self, name: str, paper: Document) -> None:
+    def know(self, name: str, document: Document) -> None:
         """Records the name in the file of a document that has another one here."""
-        self._elsewhere[name] = node_values.of_document(paper.pk)
-        self._known[name] = f"doc:{paper.uid}"
+        self._elsewhere[name] = node_values.of_document(document.pk)
+        self._known[name] = f"doc:{document.uid}"
 
     def _found(self, name: str) -> int | None:
         if name.startswith("doc:"):
-            papers = Document.objects.filter(grove=self.tree.grove_id, uid=name[4:44])
-            row = papers.values_list("pk", flat=True).first()
+            documents = Document.objects.filter(grove=self.tree.grove_id, uid=name[4:44])
+            row = documents.values_list("pk", flat=True).first()
             return None if row is None else node_values.of_document(row)
         match = _ELSEWHERE.fullmatch(name)
         if match is None:

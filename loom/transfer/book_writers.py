@@ -13,7 +13,7 @@ from xml.sax.saxutils import quoteattr
 from loom.models import Image, Tree
 from loom.rules.errors import CommandError
 from loom.rules.node_values import described_image
-from loom.transfer.archive_writer import Zipped
+from loom.transfer.archive_writer import ZipStream
 from loom.transfer.images import as_png, bytes_of
 from loom.transfer.selection import DEEPEST, Paragraph, Run, Wanted, batched, chapters, select
 
@@ -92,7 +92,7 @@ def epub(wanted: Wanted) -> Iterator[bytes]:
     selection = select(replace(wanted, images=True))
     pictures = Pictures(wanted.tree)
     title = " ".join(wanted.tree.title.split()) or "Untitled tree"
-    out = Zipped()
+    out = ZipStream()
     yield out.one("mimetype", "application/epub+zip", packed=False)
     yield out.one("META-INF/container.xml", _CONTAINER)
     yield out.one("style.css", _EPUB_STYLE)
@@ -284,7 +284,7 @@ _ORDER = ("code", "strong", "em", "s")  # the order that Word's schema requires
 
 def docx(wanted: Wanted) -> Iterator[bytes]:
     """The path as a Word document."""
-    out, writer = Zipped(), _Docx(wanted)
+    out, writer = ZipStream(), _Docx(wanted)
     for name, content in _DOCX_FILES.items():
         yield out.one(name, content)
     yield out.one("word/styles.xml", _docx_styles())

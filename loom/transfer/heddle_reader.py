@@ -34,16 +34,16 @@ from loom.transfer.heddle_writer import (
 from loom.transfer.records import (
     MAX_TEXT_BYTES,
     CallRecord,
+    DocumentRecord,
     Head,
     Link,
     Mark,
-    Paper,
     Record,
     Report,
     too_long,
     unreadable,
 )
-from loom.transfer.tree_builder import Beat, Growing
+from loom.transfer.tree_builder import Progress, TreeBuilder
 
 MAX_BODY = 64 * 1024 * 1024  # of a response that was compressed; no provider's response is larger
 GZIP = 31  # zlib's number for a gzip header
@@ -71,15 +71,15 @@ def is_sound(part: CallPart) -> bool:
     return digest.hexdigest() == part.sha256
 
 
-def add_calls(growing: Growing, given: Iterator[CallRecord], beat: Beat) -> None:
+def add_calls(builder: TreeBuilder, given: Iterator[CallRecord], progress: Progress) -> None:
     """Writes the calls, each in its own transaction: one may be large."""
     for one in given:
-        growing.authors.meet([(one.by, one.kind)])
+        builder.authors.meet([(one.by, one.kind)])
         with transaction.atomic():
-            beat()
+            progress()
             call = Call.objects.create(
-                tree=growing.tree,
-                participant=growing.authors.of(one.by, one.kind),
+                tree=builder.tree,
+                participant=builder.authors.of(one.by, one.kind),
                 origin=one.id,
                 purpose=one.purpose,
                 provider=one.provider,
@@ -98,7 +98,7 @@ def add_calls(growing: Growing, given: Iterator[CallRecord], beat: Beat) -> None
             )
             # The time of creation is set automatically, and here it is another.
             Call.objects.filter(pk=call.pk).update(started_at=_at(one.started_at))
-        growing.report.kept["calls"] += 1
+        builder.report.kept["calls"] += 1
 
 
 def _at(given: str) -> datetime | None:
@@ -340,30 +340,32 @@ def _instant(given: str, what: str) -> str:
 # Documents of a ZIP: made before the links to them, unless they already exist.
 
 
-def add_documents(growing: Growing, files: dict[str, Path], actor: Actor) -> None:
+def add_documents(builder: TreeBuilder, files: dict[str, Path], actor: Actor) -> None:
     """Makes the documents of a ZIP in the grove, so that links find them. An existing one with the
     same title and text is used; if only the title is taken, the new one gets another title."""
     listed = _listed_papers(files)
     for name, one in listed.items():
         try:
-            paper = _document(actor, one, files[name].read_text("utf-8"), growing.report)
+            document = _document(actor, one, files[name].read_text("utf-8"), builder.report)
         except (CommandError, UnicodeDecodeError, OSError) as why:
             said = why.message if isinstance(why, CommandError) else "It is not UTF-8."
-            growing.report.warn(f"{name[:80]} was left out. {said}")
+            builder.report.warn(f"{name[:80]} was left out. {said}")
         else:
-            growing.addressing.know(f"doc:{one['id']}", paper)
+            builder.addressing.know(f"doc:{one['id']}", document)
 
 
-def add_papers(growing: Growing, papers: list[Paper], actor: Actor) -> list[Link]:
+def add_document_records(
+    builder: TreeBuilder, documents: list[DocumentRecord], actor: Actor
+) -> list[Link]:
     """Makes the documents that came with a tree in the grove; the links of the tree to them."""
     links = []
-    for one in papers:
+    for one in documents:
         try:
-            paper = _document(actor, {"title": one.title, "kind": ""}, one.text, growing.report)
+            document = _document(actor, {"title": one.title, "kind": ""}, one.text, builder.report)
         except CommandError as why:
-            growing.report.warn(f"{one.title[:80]!r} was left out. {why.message}")
+            builder.report.warn(f"{one.title[:80]!r} was left out. {why.message}")
         else:
-            links.append(Link("related", "tree", f"doc:{paper.uid}"))
+            links.append(Link("related", "tree", f"doc:{document.uid}"))
     return links
 
 

@@ -299,11 +299,11 @@ def without_data(value: Any, depth: int = 0) -> Any:
     return value
 
 
-class Shelf:
+class ArchiveImages:
     """The images of an archive by the names of their files, read when a message names one."""
 
     def __init__(self) -> None:
-        self.papers: dict[str, Path] = {}  # documents of a ZIP of Heddle's own, and their list
+        self.documents: dict[str, Path] = {}  # documents of a ZIP of Heddle's own, and their list
         self._path: Path | None = None
         self._names: list[str] = []
         self._infos: dict[str, zipfile.ZipInfo] = {}
@@ -353,13 +353,15 @@ class Shelf:
             return None
 
 
-def put_into(record: Record, actor: Actor, tree: Tree, shelf: Shelf | None, report: Report) -> None:
+def put_into(
+    record: Record, actor: Actor, tree: Tree, archive_images: ArchiveImages | None, report: Report
+) -> None:
     """Stores the images that a record names, and refers to them at the end of its text. A text
     without words gets a description of an image that cannot be stored."""
     shown: list[str] = []
     for one in record.images[:MOST_IMAGES]:
         alt = str(one.get("alt", ""))
-        if sha256 := _kept(one, actor, tree, shelf, report):
+        if sha256 := _kept(one, actor, tree, archive_images, report):
             shown.append(image_reference(sha256, alt))
             report.kept["images"] += 1
         elif not record.text.strip():
@@ -369,11 +371,15 @@ def put_into(record: Record, actor: Actor, tree: Tree, shelf: Shelf | None, repo
 
 
 def _kept(
-    one: dict[str, Any], actor: Actor, tree: Tree, shelf: Shelf | None, report: Report
+    one: dict[str, Any],
+    actor: Actor,
+    tree: Tree,
+    archive_images: ArchiveImages | None,
+    report: Report,
 ) -> str:
     """The hash of the image, now stored for the tree; "" if it cannot be, which is reported."""
     names = [str(name) for name in one.get("names", ())]
-    found = shelf.find(names) if shelf and "data" not in one else None
+    found = archive_images.find(names) if archive_images and "data" not in one else None
     raw = _decoded(one["data"]) if "data" in one else found
     if raw is None:
         report.dropped["images that are not in the file"] += 1

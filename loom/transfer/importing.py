@@ -24,8 +24,8 @@ from loom.transfer import heddle_reader, images, tree_builder, uploads
 from loom.transfer.authors import Authors
 from loom.transfer.inputs import Format, Part
 from loom.transfer.readers import documents
-from loom.transfer.records import Head, Mark, Record, Report, Spool, unreadable
-from loom.transfer.tree_builder import Growing
+from loom.transfer.records import Head, Mark, Record, RecordFile, Report, unreadable
+from loom.transfer.tree_builder import TreeBuilder
 
 LEASE = timedelta(seconds=30)
 TRIES = 3
@@ -40,7 +40,7 @@ class Waiting(Exception):
     """The file is kept until somebody has chosen what to import."""
 
 
-class Lost(Exception):
+class LeaseLost(Exception):
     """Another worker has taken over the import."""
 
 
@@ -56,9 +56,10 @@ def take(uid: str) -> Import | None:
     return Import.objects.select_related("grove", "participant__user", "tree").get(uid=uid)
 
 
-class Beat:
+class Progress:
     """Extends the lease and reports the progress, in bytes of the file: of a single tree reading is
-    a quarter, writing the rest; of several trees the place in the file. Raises Stopped or Lost."""
+    a quarter, writing the rest; of several trees the place in the file. Raises Stopped or
+    LeaseLost."""
 
     def __init__(self, row: Import) -> None:
         self._row = row
@@ -86,7 +87,7 @@ class Beat:
         lease."""
         until = timezone.now() + LEASE
         if not self._own().update(leased_until=until, done=min(self._done, self._row.total)):
-            raise Lost
+            raise LeaseLost
         self._until = [until, self._until[0]]
         self._next = time.monotonic() + _EVERY_S
         if Import.objects.filter(pk=self._row.pk, stop_asked=True).exists():
@@ -132,25 +133,25 @@ def run(uid: str) -> None:
     row = take(uid)
     if row is None:
         return
-    report, beat = Report(format=row.format), Beat(row)
+    report, progress = Report(format=row.format), Progress(row)
     try:
-        _begin(row, beat)
-        _bring(row, report, beat)
-    except (Lost, Waiting):
+        _begin(row, progress)
+        _bring(row, report, progress)
+    except (LeaseLost, Waiting):
         return
     except Stopped:
-        _fail(row, report, beat, STOPPED)
+        _fail(row, report, progress, STOPPED)
     except CommandError as why:
-        _fail(row, report, beat, why)
+        _fail(row, report, progress, why)
     except (OperationalError, InterfaceError):
         raise  # the database is down: the lease expires, and the sweeper queues it again
     except Exception:
         log.exception("import %s broke", uid)
-        _fail(row, report, beat, BROKEN)
+        _fail(row, report, progress, BROKEN)
     Path(row.file).unlink(missing_ok=True)
 
 
-def _begin(row: Import, beat: Beat) -> None:
+def _begin(row: Import, progress: Progress) -> None:
     """Removes what an earlier worker left, and counts the attempts."""
     left = row.tree
     tries = int(row.report.get("tries", 0)) + 1
@@ -158,7 +159,7 @@ def _begin(row: Import, beat: Beat) -> None:
     Import.objects.filter(pk=row.pk).update(tree=None, report={"tries": tries})
     if left is not None:
         enqueue("loom.tasks.erase_tree", [left.uid], queue="transfer")
-    beat.keep()
+    progress.keep()
     if tries > TRIES:
         raise GIVEN_UP
     demand_role(_actor(row), "writer")
@@ -175,29 +176,29 @@ def _actor(row: Import) -> Actor:
     return get_actor(user, row.grove)
 
 
-def _bring(row: Import, report: Report, beat: Beat) -> None:
+def _bring(row: Import, report: Report, progress: Progress) -> None:
     path = Path(row.file)
     if not path.is_file():
         raise unreadable("The file is no longer available.", "send it again")
     options = {name: str(value) for name, value in row.options.items()}
-    with uploads.Upload(path, row.name, options, beat.read) as upload:
+    with uploads.Upload(path, row.name, options, progress.read) as upload:
         row.total = upload.size
         Import.objects.filter(pk=row.pk).update(total=row.total)
         chosen = set(row.parts.filter(status="chosen").values_list("number", flat=True))
         if chosen or row.parts.exists():
-            _bring_several(row, upload, chosen, report, beat)
+            _bring_several(row, upload, chosen, report, progress)
             return
         every = upload.parts()
         first, second = next(every, None), next(every, None)
         if first is None:
             raise unreadable("The file contains no nodes.")
         if second is not None or first[1].asks:
-            _wait(row, chain([first, *([second] if second else [])], every), upload, beat)
+            _wait(row, chain([first, *([second] if second else [])], every), upload, progress)
             return
         _demand_format(row, first[0])
         report.format = first[0].name
         upload.mended(report)
-        _import_part(row, first[1], report, beat, _ended(row, report, upload))
+        _import_part(row, first[1], report, progress, _ended(row, report, upload))
 
 
 def _demand_format(row: Import, found: Format) -> None:
@@ -223,11 +224,11 @@ def _ended(row: Import, report: Report, upload: uploads.Upload) -> Callable[[], 
 
 
 def _wait(
-    row: Import, every: Iterator[tuple[Format, Part]], upload: uploads.Upload, beat: Beat
+    row: Import, every: Iterator[tuple[Format, Part]], upload: uploads.Upload, progress: Progress
 ) -> None:
     """Lists the trees of a file, and waits until somebody has chosen. With the option `choose=all`
     they are all imported."""
-    beat.has_several = True
+    progress.has_several = True
     asks: set[str] = set()
     titles: Counter[str] = Counter()
     notes = list(upload.left_out[:20])
@@ -257,7 +258,7 @@ def _wait(
             raise
         notes.append(f"After {len(waiting):,} trees the file cannot be read. {why.message}")
     with transaction.atomic():
-        beat.keep()
+        progress.keep()
         ImportPart.objects.bulk_create(waiting, batch_size=1000)
         asked = [way for way in documents.SPLITS if way in asks]
         report = {"formats": dict(titles), "asks": asked, "notes": notes}
@@ -271,17 +272,17 @@ def _wait(
 
 
 def _bring_several(
-    row: Import, upload: uploads.Upload, chosen: set[int], report: Report, beat: Beat
+    row: Import, upload: uploads.Upload, chosen: set[int], report: Report, progress: Progress
 ) -> None:
     """Imports the chosen trees, each all or nothing; those that are done already stay."""
-    beat.has_several = True
+    progress.has_several = True
     upload.mended(report)
     try:
         for number, (found, part) in enumerate(upload.parts()):
             if number in chosen:
                 chosen.discard(number)
                 own = Report(format=found.name)
-                if _import_one(row, number, part, own, beat=beat):
+                if _import_one(row, number, part, own, progress=progress):
                     report.add(own)
                 else:
                     report.warnings += own.warnings[-1:]
@@ -307,7 +308,7 @@ def _bring_several(
     )
 
 
-def _import_one(row: Import, number: int, part: Part, own: Report, *, beat: Beat) -> bool:
+def _import_one(row: Import, number: int, part: Part, own: Report, *, progress: Progress) -> bool:
     """Imports one tree of several; whether it could be read. If not, the last warning says why."""
     rows = row.parts.filter(number=number)
 
@@ -317,7 +318,7 @@ def _import_one(row: Import, number: int, part: Part, own: Report, *, beat: Beat
         Import.objects.filter(pk=row.pk).update(tree=None)
 
     try:
-        _import_part(row, part, own, beat, record)
+        _import_part(row, part, own, progress, record)
     except CommandError as why:
         error = {name: value for name, value in why.body.items() if name != "ok"}
         rows.update(status="failed", error=error)
@@ -328,61 +329,61 @@ def _import_one(row: Import, number: int, part: Part, own: Report, *, beat: Beat
 
 
 def _import_part(
-    row: Import, part: Part, report: Report, beat: Beat, done: Callable[[], None]
+    row: Import, part: Part, report: Report, progress: Progress, done: Callable[[], None]
 ) -> None:
-    with Spool(Path(row.file).with_suffix(".spool")) as spool:
-        head = part.read(spool.put, report)
-        if not spool.count:
+    with RecordFile(Path(row.file).with_suffix(".records")) as stored:
+        head = part.read(stored.put, report)
+        if not stored.count:
             raise unreadable("The file contains no nodes.")
         head.title = head.title or ("" if head.is_own else part.title)
-        beat.keep()
-        _write(row, head, spool, report, beat=beat, done=done, shelf=part.shelf)
+        progress.keep()
+        _write(row, head, stored, report, progress=progress, done=done, archive=part.archive_images)
 
 
 def _write(
     row: Import,
     head: Head,
-    spool: Spool,
+    stored: RecordFile,
     report: Report,
     *,
-    beat: Beat,
+    progress: Progress,
     done: Callable[[], None],
-    shelf: images.Shelf | None,
+    archive: images.ArchiveImages | None,
 ) -> None:
-    tree, actor = _hidden_tree(row, head, beat), _actor(row)
+    tree, actor = _hidden_tree(row, head, progress), _actor(row)
     authors = Authors(row.grove, row.participant)
-    growing = Growing(tree, authors, report, now=timezone.now())
-    growing.kinds = head.kinds
+    builder = TreeBuilder(tree, authors, report, now=timezone.now())
+    builder.kinds = head.kinds
     marks: list[Mark] = []
     written = 0
-    for records in spool.batches(count=BATCH, characters=CHARACTERS, plan=head.plan):
+    for records in stored.batches(count=BATCH, characters=CHARACTERS, plan=head.plan):
         for one in records:
             head.settle(one)
             if one.images:
-                images.put_into(one, actor, tree, shelf, report)
+                images.put_into(one, actor, tree, archive, report)
             if head.current != "" and head.current in (one.source, one.number):
-                growing.current = one.number
+                builder.current = one.number
             marks += tree_builder.marks_of(one)
             _tell(one, report)
         if records[0].number == 0 and not head.is_own:
-            _root(growing, head, records[0], beat)
+            _root(builder, head, records[0], progress)
         written += len(records)
-        growing.add(records, lambda: beat.written(written, spool.count))  # noqa: B023 (called at once)
-    tree_builder.add_marks(growing, [*head.marks, *marks], beat.keep)
-    if shelf and shelf.papers:
-        heddle_reader.add_documents(growing, shelf.papers, actor)
-    lore = heddle_reader.add_papers(growing, head.papers, actor)
-    tree_builder.add_links(growing, [*head.links, *lore], beat.keep)
-    heddle_reader.add_calls(growing, spool.calls(), beat.keep)
-    tree_builder.show(growing, row, beat.keep, done)
+        builder.add(records, lambda: progress.written(written, stored.count))  # noqa: B023 (called at once)
+    tree_builder.add_marks(builder, [*head.marks, *marks], progress.keep)
+    if archive and archive.documents:
+        heddle_reader.add_documents(builder, archive.documents, actor)
+    lore = heddle_reader.add_document_records(builder, head.documents, actor)
+    tree_builder.add_links(builder, [*head.links, *lore], progress.keep)
+    heddle_reader.add_calls(builder, stored.calls(), progress.keep)
+    tree_builder.show(builder, row, progress.keep, done)
 
 
-def _root(growing: Growing, head: Head, first: Record, beat: Beat) -> None:
+def _root(builder: TreeBuilder, head: Head, first: Record, progress: Progress) -> None:
     """An empty foreign root becomes the root of the tree, whoever wrote it; one with text, or one
     of several, becomes its child."""
     is_alone = head.is_rooted and (head.plan is None or head.plan.roots == 1)
     if first.text or not is_alone:
-        growing.begin(beat.keep)
+        builder.begin(progress.keep)
     else:
         first.author, first.author_kind, first.flags = "", "human", []
 
@@ -392,9 +393,9 @@ def _tell(one: Record, report: Report) -> None:
     report.kept["times"] += bool(one.at)
 
 
-def _hidden_tree(row: Import, head: Head, beat: Beat) -> Tree:
+def _hidden_tree(row: Import, head: Head, progress: Progress) -> Tree:
     with transaction.atomic():
-        beat.keep()
+        progress.keep()
         tree = Tree.objects.create(
             grove=row.grove,
             mode=head.mode,
@@ -408,9 +409,9 @@ def _hidden_tree(row: Import, head: Head, beat: Beat) -> Tree:
     return tree
 
 
-def _fail(row: Import, report: Report, beat: Beat, why: CommandError) -> None:
+def _fail(row: Import, report: Report, progress: Progress, why: CommandError) -> None:
     """Ends an import, and removes what exists of a tree that nobody has seen."""
-    if not beat.let_go():
+    if not progress.let_go():
         return
     error = {name: value for name, value in why.body.items() if name != "ok"}
     if done := row.parts.filter(status="done").count():

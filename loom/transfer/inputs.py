@@ -23,7 +23,7 @@ from loom.transfer.files import (
     readable_json,
     value_of,
 )
-from loom.transfer.images import Shelf
+from loom.transfer.images import ArchiveImages
 from loom.transfer.records import CallRecord, Head, Record, Report, unreadable
 
 Put = Callable[[Record | CallRecord], None]
@@ -35,15 +35,15 @@ WHOLE = 1024 * 1024  # characters that one field of the whole tree can have
 class Part:
     """One tree of a file, before it is read: what a list of them shows, and how to read it. `at`
     is RFC 3339, `count` the number of messages; "" and 0 if they are unknown. `asks` are the ways
-    to split a text, one of which has to be chosen before it is read; `shelf` has the images of its
-    archive."""
+    to split a text, one of which has to be chosen before it is read; `archive_images` has the
+    images of its archive."""
 
     title: str
     at: str
     count: int
     read: Read
     asks: tuple[str, ...] = ()
-    shelf: Shelf | None = None
+    archive_images: ArchiveImages | None = None
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The output of a reader: flat records in reading order, spooled to disk, and a report."""
+"""The output of a reader: flat records in reading order, kept in a file on disk, and a report."""
 
 import json
 import re
@@ -126,7 +126,7 @@ class Link:
 
 
 @dataclass
-class Paper:
+class DocumentRecord:
     """A document that comes with a tree and is linked to it."""
 
     title: str
@@ -135,9 +135,9 @@ class Paper:
 
 @dataclass
 class Plan:
-    """The order of records that were spooled in another one: by position the number in the spool
-    and the position of the parent (-1: none); by position of a version the position of the first
-    version of its slot; and how many have no parent."""
+    """The order of records that a file has in another one: by position the number in the
+    RecordFile and the position of the parent (-1: none); by position of a version the position of
+    the first version of its slot; and how many have no parent."""
 
     order: "array[int]"
     parents: "array[int]"
@@ -172,7 +172,7 @@ class Head:
     kinds: dict[str, str] = field(default_factory=dict)
     marks: list[Mark] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
-    papers: list[Paper] = field(default_factory=list)
+    documents: list[DocumentRecord] = field(default_factory=list)
     settle: Callable[[Record], None] = _as_it_is
     plan: Plan | None = None
     is_rooted: bool = True
@@ -296,7 +296,7 @@ def node_text(text: Any, node: int | str) -> str:
 BATCH = 500
 
 
-class Spool:
+class RecordFile:
     """Records by number, in a database file that is deleted at the end."""
 
     def __init__(self, path: Path) -> None:
@@ -310,7 +310,7 @@ class Spool:
         self._db.execute("CREATE TABLE record (number INTEGER PRIMARY KEY, body TEXT NOT NULL)")
         self._db.execute("CREATE TABLE call (number INTEGER PRIMARY KEY, body TEXT NOT NULL)")
 
-    def __enter__(self) -> "Spool":
+    def __enter__(self) -> "RecordFile":
         return self
 
     def __exit__(

@@ -32,42 +32,42 @@ from loom.queries.node_bodies import Facts, event_bodies, proof_of, without_text
 from loom.queries.outline import measured
 from loom.rules import node_values
 from loom.transfer import records
-from loom.transfer.authors import HIDDEN, Addressing, Authors, Ledger
+from loom.transfer.authors import HIDDEN, Addressing, Authors, WrittenNodes
 from loom.transfer.records import Record, Report
 
-Beat = Callable[[], None]
+Progress = Callable[[], None]
 
 
-class Growing:
+class TreeBuilder:
     """A hidden tree being filled. `shift` is the ordinal of the record with number 0."""
 
     def __init__(self, tree: Tree, authors: Authors, report: Report, *, now: datetime) -> None:
         self.tree, self.authors, self.report, self.now = tree, authors, report, now
-        self.ledger = Ledger(tree.pk)
-        self.addressing = Addressing(tree, self.ledger)
+        self.written = WrittenNodes(tree.pk)
+        self.addressing = Addressing(tree, self.written)
         self.shift = 1
         self.current = -1  # the number of the record that becomes the importer's position
         self.kinds: dict[str, str] = {}
         # Ids are not secrets, and system randomness costs a second per 100,000.
         self._dice = random.Random(secrets.randbits(128))  # noqa: S311
 
-    def begin(self, beat: Beat) -> None:
+    def begin(self, progress: Progress) -> None:
         """Creates the root if the file does not have one."""
         self.shift = 2
-        self._write([Record(number=-1)], beat)
+        self._write([Record(number=-1)], progress)
 
-    def add(self, records: list[Record], beat: Beat) -> None:
-        """Writes one batch in its own transaction, with its events. `beat` is called in it first,
-        and aborts it by raising."""
+    def add(self, records: list[Record], progress: Progress) -> None:
+        """Writes one batch in its own transaction, with its events. `progress` is called in it
+        first, and aborts it by raising."""
         self.authors.meet((one.author, one.author_kind) for one in records)
-        self._write(records, beat)
+        self._write(records, progress)
         self.report.nodes += len(records)
 
-    def _write(self, records: list[Record], beat: Beat) -> None:
+    def _write(self, records: list[Record], progress: Progress) -> None:
         with transaction.atomic():
-            beat()
+            progress()
             writer = streams.lock(self.tree, actor=self.authors.person.uid)
-            if not self.ledger.count:
+            if not self.written.count:
                 payload = {"tree": self.tree.uid, "title": self.tree.title, "mode": self.tree.mode}
                 writer.append("tree.created", payload)
             writer.ordinals(len(records))
@@ -90,25 +90,30 @@ class Growing:
 
     def _facts(self, rows: list[NodeRow]) -> Facts:
         """The result of `facts_of` for nodes that were just written."""
-        ledger = self.ledger
-        base = ledger.row(0)
+        written = self.written
+        base = written.row(0)
         facts = Facts()
         for row in rows:
             slot = row.slot_id
-            facts.local_ids[slot] = ledger.labels[slot - base]
+            facts.local_ids[slot] = written.labels[slot - base]
             if (above := row.parent_slot_id) is not None:
-                facts.local_ids[above] = ledger.labels[above - base]
-            if ledger.flags[slot - base] & HIDDEN:
+                facts.local_ids[above] = written.labels[above - base]
+            if written.flags[slot - base] & HIDDEN:
                 facts.hidden.add(slot)
-            if slot - base in ledger.versions:
-                facts.versions[slot] = [ledger.labels[one] for one in ledger.versions[slot - base]]
+            if slot - base in written.versions:
+                facts.versions[slot] = [
+                    written.labels[one] for one in written.versions[slot - base]
+                ]
             if row.rest and (edited := row.more.edited_from_id) is not None:
-                facts.edited[edited] = (ledger.labels[edited - base], ledger.hash(edited - base))
+                facts.edited[edited] = (
+                    written.labels[edited - base],
+                    written.hash(edited - base),
+                )
         return facts
 
     def _flags(self, writer: Writer, record: Record, row: NodeRow) -> None:
         """The events that set the flags."""
-        slot = self.ledger.labels[row.slot_id - self.ledger.row(0)]
+        slot = self.written.labels[row.slot_id - self.written.row(0)]
         for name in record.flags:
             payload = {"node": row.local_id, "slot": slot, "flag": name, "value": True}
             writer.append("node.flagged", payload)
@@ -132,37 +137,39 @@ class Growing:
     def _row(self, record: Record) -> NodeRow:
         """The next node, with its place and hash. Instances of the model would take as long as
         everything else (measured)."""
-        ledger = self.ledger
-        ordinal = ledger.count + 1
+        written = self.written
+        ordinal = written.count + 1
         # A record without a parent is placed below the root, except the root itself.
         above = record.parent + self.shift if record.parent >= 0 else int(ordinal > 1)
         edited = record.edited_from + self.shift if record.edited_from >= 0 else 0
-        slot = ledger.slot(record.slot + self.shift) if record.slot >= 0 else ordinal
-        above_slot = ledger.slot(above)
+        slot = written.slot(record.slot + self.shift) if record.slot >= 0 else ordinal
+        above_slot = written.slot(above)
         author = self.authors.of(record.author, record.author_kind)
         rest = self._rest(record, author.uid, edited)
         flags = self._bits(record, slot if slot != ordinal else 0)
-        local_id = record.local_id or node_values.draw_new(ordinal, ledger.names, self._dice.choice)
+        local_id = record.local_id or node_values.draw_new(
+            ordinal, written.names, self._dice.choice
+        )
         row = NodeRow(
-            id=ledger.row(ordinal),
+            id=written.row(ordinal),
             local_id=local_id,
-            slot_id=ledger.row(slot),
-            parent_slot_id=ledger.row(above_slot) if above else None,
-            depth=ledger.depth(above) + 1,
+            slot_id=written.row(slot),
+            parent_slot_id=written.row(above_slot) if above else None,
+            depth=written.depth(above) + 1,
             kind=record.kind,
             text=record.text,
             author_uid=author.uid,
             author_name=author.name,
             author_kind=author.kind,
             at=node_values.instant(_at(record.at) or self.now),
-            parent_hash=record.parent_hash if record.hash else ledger.hash(above),
+            parent_hash=record.parent_hash if record.hash else written.hash(above),
             hash="",
             flags=flags,
             rest=rest,
         )
-        row = row._replace(hash=self._hash(record, row, ledger.hash(edited)))
-        hides = HIDDEN if ledger.flags[above_slot] & (PRUNED | HIDDEN) else 0
-        ledger.add(local_id, slot=slot, depth=row.depth, hash=row.hash, flags=flags & 127 | hides)
+        row = row._replace(hash=self._hash(record, row, written.hash(edited)))
+        hides = HIDDEN if written.flags[above_slot] & (PRUNED | HIDDEN) else 0
+        written.add(local_id, slot=slot, depth=row.depth, hash=row.hash, flags=flags & 127 | hides)
         return row
 
     def _rest(self, record: Record, author: str, edited: int) -> str | None:
@@ -170,7 +177,7 @@ class Growing:
         found = Rest(
             record.form,
             None if record.blocks is None else json.dumps(record.blocks),
-            self.ledger.row(edited) if edited else None,
+            self.written.row(edited) if edited else None,
             record.configuration,
             record.call,
             record.generation,
@@ -184,7 +191,7 @@ class Growing:
         """The flags of a node: its own, or those of the first version of its slot (0: itself)."""
         own = sum(_BITS[name] for name in record.flags) + RESOLVED * bool(record.resolved_at)
         if first:
-            own = own & VERSION_PRUNED | self.ledger.flags[first] & _OF_SLOT
+            own = own & VERSION_PRUNED | self.written.flags[first] & _OF_SLOT
         return own | IMPORTED * (record.number >= 0)
 
     def _columns(self, record: Record, row: NodeRow) -> dict[str, Any]:
@@ -257,97 +264,97 @@ def marks_of(record: records.Record) -> Iterator[records.Mark]:
         yield records.Mark("tag", tag, record.number)
 
 
-def add_marks(growing: Growing, given: list[records.Mark], beat: Beat) -> None:
+def add_marks(builder: TreeBuilder, given: list[records.Mark], progress: Progress) -> None:
     """Writes marks in batches, with their events."""
-    growing.authors.meet((one.by, kind_of(growing, one.by)) for one in given)
-    names = growing.ledger.labels
+    builder.authors.meet((one.by, kind_of(builder, one.by)) for one in given)
+    names = builder.written.labels
     waiting = iter(given)
     while batch := list(islice(waiting, BATCH)):
         with transaction.atomic():
-            beat()
-            writer = streams.lock(growing.tree, actor=growing.authors.person.uid)
-            numbers = [one.number + growing.shift if one.number >= 0 else -1 for one in batch]
+            progress()
+            writer = streams.lock(builder.tree, actor=builder.authors.person.uid)
+            numbers = [one.number + builder.shift if one.number >= 0 else -1 for one in batch]
             marked = ["tree" if number < 0 else names[number] for number in numbers]
-            items = {name: item for name in marked if (item := growing.addressing.of(name))}
+            items = {name: item for name in marked if (item := builder.addressing.of(name))}
             make_items(items.values())
             rows = [
                 Mark(
-                    tree=growing.tree,
+                    tree=builder.tree,
                     kind=one.kind,
                     label=one.label,
                     item_id=items[name],
-                    participant=growing.authors.of(one.by, kind_of(growing, one.by)),
-                    at=_made_at(one.at, growing),
+                    participant=builder.authors.of(one.by, kind_of(builder, one.by)),
+                    at=_made_at(one.at, builder),
                 )
                 for name, one in zip(marked, batch, strict=True)
             ]
             insert_rows(Mark, [vars(one) for one in rows])
             for name, row in zip(marked, rows, strict=True):
-                shown = growing.addressing.shown(name)
+                shown = builder.addressing.shown(name)
                 writer.append("mark.added", {"mark": mark_body(row, shown)})
-                growing.report.kept[f"{row.kind}s"] += 1
+                builder.report.kept[f"{row.kind}s"] += 1
             writer.flush(many=True)
 
 
-def add_links(growing: Growing, given: list[records.Link], beat: Beat) -> None:
+def add_links(builder: TreeBuilder, given: list[records.Link], progress: Progress) -> None:
     """Writes links in batches, with their events; links without a target are left out."""
-    growing.authors.meet((one.by, kind_of(growing, one.by)) for one in given)
-    addressing = growing.addressing
+    builder.authors.meet((one.by, kind_of(builder, one.by)) for one in given)
+    addressing = builder.addressing
     waiting = iter(given)
     while batch := list(islice(waiting, BATCH)):
         with transaction.atomic():
-            beat()
-            writer = streams.lock(growing.tree, actor=growing.authors.person.uid)
+            progress()
+            writer = streams.lock(builder.tree, actor=builder.authors.person.uid)
             for one in batch:
                 source, target = addressing.of(one.source), addressing.of(one.target)
                 if source is None or target is None:
-                    growing.report.dropped["links to elsewhere"] += 1
+                    builder.report.dropped["links to elsewhere"] += 1
                     continue
                 make_items([source, target])
                 row = Link(
-                    tree=growing.tree,
+                    tree=builder.tree,
                     type=one.type,
                     source_id=source,
                     target_id=target,
                     note=one.note,
                     confidence=one.confidence,
-                    by=growing.authors.of(one.by, kind_of(growing, one.by)),
-                    at=_made_at(one.at, growing),
+                    by=builder.authors.of(one.by, kind_of(builder, one.by)),
+                    at=_made_at(one.at, builder),
                 )
                 row.save(force_insert=True)
                 ends = addressing.shown(one.source), addressing.shown(one.target)
                 writer.append("link.added", {"link": link_body(row, *ends)})
-                growing.report.kept["links"] += 1
+                builder.report.kept["links"] += 1
             writer.flush()
 
 
-def kind_of(growing: Growing, name: str) -> str:
+def kind_of(builder: TreeBuilder, name: str) -> str:
     """Human or model, as the file says about the author with that name."""
-    return growing.kinds.get(name, "human")
+    return builder.kinds.get(name, "human")
 
 
-def _made_at(given: str, growing: Growing) -> datetime:
-    return datetime.fromisoformat(given) if given else growing.now
+def _made_at(given: str, builder: TreeBuilder) -> datetime:
+    return datetime.fromisoformat(given) if given else builder.now
 
 
-def show(growing: Growing, row: Import, beat: Beat, done: Callable[[], None]) -> None:
+def show(builder: TreeBuilder, row: Import, progress: Progress, done: Callable[[], None]) -> None:
     """Makes the tree visible, with the event `import.finished`, and sets the importer's position
     to that of the other program, if there is a text; `done` records it in the same transaction."""
-    report = growing.report.body()
-    tree = growing.tree
+    report = builder.report.body()
+    tree = builder.tree
     with transaction.atomic():
-        beat()
-        writer = streams.lock(tree, actor=growing.authors.person.uid)
+        progress()
+        writer = streams.lock(tree, actor=builder.authors.person.uid)
         payload = {"import": row.uid, "tree": tree.uid, "report": report}
         writer.append("import.finished", payload)
         writer.sized(measured(tree.pk))
         writer.flush()
         Tree.objects.filter(pk=tree.pk).update(erasing_at=None, touched_at=timezone.now())
-        if growing.current >= 0:
-            position = growing.ledger.row(growing.current + growing.shift)
+        if builder.current >= 0:
+            position = builder.written.row(builder.current + builder.shift)
             # An empty node has nothing to read: the page opens at the first text instead.
             if Node.objects.filter(pk=position).exclude(text="").exists():
                 Workspace.objects.create(
-                    participant=growing.authors.person, tree=tree, position_id=position
+                    participant=builder.authors.person, tree=tree, position_id=position
                 )
         done()

@@ -15,9 +15,9 @@ from typing import Any
 from loom.rules.errors import CommandError
 from loom.transfer import heddle_reader, pyloom
 from loom.transfer.files import MAX_FILE, Event, Tell
-from loom.transfer.gathering import mapping_of
-from loom.transfer.images import ENDING, Shelf
+from loom.transfer.images import ENDING, ArchiveImages
 from loom.transfer.inputs import Format, Input, Part, Put, first_bytes, json_format, looks_like_json
+from loom.transfer.reader_helpers import mapping_of
 from loom.transfer.readers import books, chats, documents, looms, patches, sequences, tapestry
 from loom.transfer.readers.looms import one_tree
 from loom.transfer.records import Head, Report, unreadable
@@ -160,7 +160,7 @@ class Upload:
         self.size = 0
         self.files: list[tuple[Input, Format]] = []
         self.images: dict[str, Path] = {}  # of a ZIP of Heddle's own, by hash
-        self.shelf = Shelf()  # of all other ZIPs
+        self.archive_images = ArchiveImages()  # of all other ZIPs
         try:
             self._open(path, name)
         except BaseException:
@@ -188,7 +188,7 @@ class Upload:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.shelf.close()
+        self.archive_images.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _add(self, path: Path, name: str) -> None:
@@ -213,7 +213,7 @@ class Upload:
                     self.images[image[1]] = target
                     continue
                 if _PAPER.match(name):
-                    self.shelf.papers[name] = target
+                    self.archive_images.documents[name] = target
                     continue
                 self._add(target, name)
             except CommandError as error:
@@ -249,7 +249,7 @@ class Upload:
                     if name.name.startswith(".") or "__MACOSX" in name.parts:
                         continue
                     if ENDING.search(name.name) and not _IMAGE.fullmatch(name.name):
-                        self.shelf.add(path, name.name, info)
+                        self.archive_images.add(path, name.name, info)
                         continue
                     is_paper = is_own and _PAPER.match(info.filename)
                     shown = info.filename if is_paper else name.name
@@ -273,7 +273,7 @@ class Upload:
                 continue
             for part in every:
                 title = part.title or PurePosixPath(file.name).stem[:300]
-                yield found, replace(part, title=title, shelf=self.shelf)
+                yield found, replace(part, title=title, archive_images=self.archive_images)
 
     def mended(self, report: Report) -> None:
         """Reports what was left out, and how many characters had to be replaced."""

@@ -174,7 +174,7 @@ class Point(Protocol):
 
 
 @dataclass(frozen=True)
-class Hanging:
+class NodesBelow:
     """What is below a point: the shown rows out of `total` text slots, the number of texts below
     each by slot, and the candidates."""
 
@@ -189,7 +189,7 @@ class Hanging:
 
 
 def woven(
-    hanging: Hanging,
+    nodes_below: NodesBelow,
     cast: dict[str, Who],
     *,
     failed: Sequence[Candidate] = (),
@@ -199,25 +199,25 @@ def woven(
     """The weave, in the order of siblings, including running and failed ones. A candidate keeps
     its place, and so its shortcut, when it ends before one that was asked for earlier.
     """
-    begun, coming = hanging.begun, hanging.coming
-    pieces = hanging.pieces
-    rests = rests_of(hanging.rows, hanging.children)
+    begun, coming = nodes_below.begun, nodes_below.coming
+    pieces = nodes_below.pieces
+    rests = rests_of(nodes_below.rows, nodes_below.children)
     cards = []
-    for row in hanging.rows:
-        card = _card(row, cast, begun, pieces[row.id], hanging.children)
+    for row in nodes_below.rows:
+        card = _card(row, cast, begun, pieces[row.id], nodes_below.children)
         if row.id in rests:
             whole, below = rests[row.id]
             card = replace(card, rest=whole, children=below)
-        cards.append(((hanging.places[row.slot_id], row.id), card))
+        cards.append(((nodes_below.places[row.slot_id], row.id), card))
     cards += [((one.place, one.pk), _stream(one, cast)) for one in coming]
     cards += [((one.place, one.pk), _lost(one, cast)) for one in failed]
     ordered = [card for _, card in sorted(cards, key=lambda pair: pair[0])]
     return Weave(
-        point=hanging.point.local_id,
+        point=nodes_below.point.local_id,
         cards=folded([replace(card, key=key) for key, card in enumerate(ordered, 1)]),
-        total=hanging.total,
+        total=nodes_below.total,
         coming=len(coming),
-        is_root=hanging.point.parent_slot_id is None,
+        is_root=nodes_below.point.parent_slot_id is None,
         asked=asked or {},
         asked_here=asked_here,
     )
@@ -245,7 +245,7 @@ def weave_of(
     versions = [one.id for one in way.around.versions[end.slot_id]]
     slots = [row.slot_id for row in cards]
     found = candidates_of(slots, versions, by=actor.participant, path=path)
-    hanging = Hanging(
+    nodes_below = NodesBelow(
         point=end,
         rows=cards,
         total=len(way.around.texts(end.slot_id)),
@@ -256,7 +256,7 @@ def weave_of(
         pieces=pieces,
     )
     is_here = found.asked_at == end.pk
-    return woven(hanging, cast, failed=found.lost, asked=found.asked, asked_here=is_here)
+    return woven(nodes_below, cast, failed=found.lost, asked=found.asked, asked_here=is_here)
 
 
 def folded(cards: Sequence[Card]) -> tuple[Card, ...]:

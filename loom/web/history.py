@@ -134,7 +134,7 @@ def sentence_of(event: Event, cast: dict[str, Who]) -> Sentence | None:
 
 
 @dataclass(frozen=True)
-class Doing:
+class Activity:
     """What one participant did, in a few words."""
 
     name: str
@@ -148,7 +148,7 @@ class NewsShown:
     sentences."""
 
     age: str
-    people: tuple[Doing, ...]
+    people: tuple[Activity, ...]
     sentences: tuple[Sentence, ...]
     is_more: bool
 
@@ -167,7 +167,9 @@ def news_shown(
     return NewsShown(
         age=age_of(found.since),
         people=tuple(
-            Doing(cast[who].name if who in cast else "Heddle", _colour(cast, who), ", ".join(said))
+            Activity(
+                cast[who].name if who in cast else "Heddle", _colour(cast, who), ", ".join(said)
+            )
             for who, said in people.items()
         ),
         sentences=tuple(one for event in shown if (one := sentence_of(event, cast))),
@@ -416,7 +418,7 @@ def path(request: PersonRequest, uid: str) -> HttpResponse:
         raise not_found(_("This node"))
     at = event_log.moment(actor, tree, _seq(request))
     workspace = access.workspace_of(actor.participant, tree)
-    seen = event_log.sight(actor, tree, workspace, at=at, node=node)
+    seen = event_log.past_path(actor, tree, workspace, at=at, node=node)
     cast = cast_of(actor)
     context = {
         "tree": tree,

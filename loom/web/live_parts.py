@@ -30,7 +30,7 @@ from loom.queries.provenance import pieces_of, with_origins
 from loom.rules.errors import not_found
 from loom.rules.node_values import looks_like_id
 from loom.rules.text_changes import Pieces
-from loom.web.candidates import MAX_CARDS, Hanging, woven
+from loom.web.candidates import MAX_CARDS, NodesBelow, woven
 from loom.web.display import Who, cast_from, cast_of
 from loom.web.node_parts import Found, drawn_from, drawn_of, found_for
 from loom.web.requests import PersonRequest, known_node, person, place_at
@@ -100,7 +100,7 @@ def parts_for(
     if len(named.points) > MOST_POINTS:
         return {}
     cast = cast_from(named.participants)
-    found, hanging = _found(named, cast) if named.spots or named.points else (None, [])
+    found, nodes_below = _found(named, cast) if named.spots or named.points else (None, [])
     agents = drawable(turns, tree_uid)
     parts: dict[str, Parts] = {}
     for language in languages:
@@ -111,7 +111,9 @@ def parts_for(
                 else {},
                 "changed": named.rest,
                 "beside": named.beside,
-                "weaves": {one.point.local_id: _weave(named.tree, one, cast) for one in hanging},
+                "weaves": {
+                    one.point.local_id: _weave(named.tree, one, cast) for one in nodes_below
+                },
                 "turns": agents.elements(cast),
             }
     return parts
@@ -164,7 +166,7 @@ class _Named:
         self.below = {slot: count for kind, count, slot, _, _ in rows if kind == "below"}
 
 
-def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[Hanging]]:
+def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[NodesBelow]]:
     """The data of the nodes and weaves. Three queries for nodes, one for weaves."""
     around = Around({*(spot.slot_id for spot in named.spots), *named.points})
     shown = {slot: around.texts(slot)[:MAX_CARDS] for slot in named.points}
@@ -180,7 +182,7 @@ def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[Hanging]]:
     for one in below.coming:
         running[slot_of[one.point_id]].append(one)
     return found, [
-        Hanging(
+        NodesBelow(
             point=around.newest(slot),
             rows=[found.rows[around.newest(one).id] for one in shown[slot]],
             total=len(around.texts(slot)),
@@ -194,10 +196,10 @@ def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[Hanging]]:
     ]
 
 
-def _weave(tree: Tree, hanging: Hanging, cast: dict[str, Who]) -> str:
+def _weave(tree: Tree, nodes_below: NodesBelow, cast: dict[str, Who]) -> str:
     # All buttons are rendered; each page shows those that its reader may use.
     can = {"write": True, "continue": True}
-    weave = woven(hanging, cast, asked_here=True)
+    weave = woven(nodes_below, cast, asked_here=True)
     return render_to_string("parts/weave.html", {"weave": weave, "tree": tree, "can": can})
 
 

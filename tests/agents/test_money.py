@@ -8,7 +8,7 @@ from loom.access import Actor
 from loom.commands import generation_lifecycle
 from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.models import Call, Generation, Grove, Participant, Purse, Tree
+from loom.models import Call, DailySpending, Generation, Grove, Participant, Tree
 from loom.models.base import today
 from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
@@ -64,7 +64,7 @@ def test_where_no_price_is_known_nothing_is_counted(
     row = run(ask()[0])
     assert row.spent is None
     assert row.tokens_out == 3
-    assert not Purse.objects.exists()
+    assert not DailySpending.objects.exists()
 
 
 def test_over_the_limit_is_refused_with_what_to_do(ask: Say, grove: Grove, spent: Any) -> None:

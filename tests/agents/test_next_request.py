@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from agents.agent_prompt import stops_of
-from agents.next_request import Wish, next_place, next_request
+from agents.next_request import PreviewOptions, next_place, next_request
 from loom.access import Actor, acting_as
 from loom.commands import node_writer, trees
 from loom.commands.context import Request
@@ -364,7 +364,7 @@ def test_what_is_held_already_is_not_read_again(
 ) -> None:
     node = Node.objects.get(tree=tree, local_id=opening)
     with CaptureQueriesContext(connection) as sent:
-        next_request(actor, tree, Wish(agent, node, "turn"))
+        next_request(actor, tree, PreviewOptions(agent, node, "turn"))
     read = [one["sql"] for one in sent]
     assert not [one for one in read if 'FROM "loom_tree"' in one]  # the caller has it
     assert not [one for one in read if 'FROM "loom_task"' in one]  # no workspace is stored yet
@@ -381,7 +381,7 @@ def test_the_next_request_of_an_agent_takes_as_few_queries_as_it_needs(
 
     def queries() -> int:
         with CaptureQueriesContext(connection) as sent:
-            next_request(actor, tree, Wish(agent, end, "turn"))
+            next_request(actor, tree, PreviewOptions(agent, end, "turn"))
         return len(sent)
 
     queries()  # what is read once in a process

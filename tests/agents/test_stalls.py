@@ -148,7 +148,7 @@ HELD_S = float(os.environ.get("HEDDLE_TEST_STALL_S", "4"))
 def test_a_database_that_is_held_ends_no_running_generation(
     ask: Say, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Held by a stranger for several leases, while the sweeper looks and a text grows."""
+    """CallGroup by a stranger for several leases, while the sweeper looks and a text grows."""
     if HELD_S < 30:
         monkeypatch.setattr(leases, "LEASE_S", 1)
         monkeypatch.setattr(leases, "STALL_S", 0.5)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from rest_framework.test import APIClient
 
-from agents.agent_prompt import twigs
+from agents.agent_prompt import outline_lines
 from agents.generations import assembled_for
 from agents.next_request import next_place
 from agents.providers.registry import provider_of
@@ -202,7 +202,7 @@ def test_outline_and_earlier_use_them(
     for number in range(11):
         execute_line(actor, tree, Request(f'respond here "Text {number}. {"more " * 600}"'))
     workspace = node_writer.workspace_of(agent, tree)
-    drawn = twigs(actor, tree, workspace, [])
+    drawn = outline_lines(actor, tree, workspace, [])
     assert f'"{SAID}"' in [one.words for one in drawn]
     Participant.objects.filter(pk=agent.pk).update(context_limit=6_000)
     workspace.participant.refresh_from_db()

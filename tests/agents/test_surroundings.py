@@ -6,14 +6,14 @@ import pytest
 
 from agents.context.agent_request import Sent, assemble
 from agents.context.sections import Stop, every, memory, outline, path, rendered, shrinking
-from agents.context.values import Action, Near, Twig, View
+from agents.context.values import Action, Near, OutlineLine, View
 from tests.agents.test_aware import ADA, AWARE, VIEW
 
 TWIGS = (
-    Twig("r2d4", "", 0, True, continuations=2, shown=2),
-    Twig("a7x2", '"Who is Marie?"', 1, False, continuations=3, score=0.81),
-    Twig("b3k9", '"Cold."', 1, True, continuations=1, shown=1, is_here=True),
-    Twig("d5n7", '"Warm."', 2, True),
+    OutlineLine("r2d4", "", 0, True, continuations=2, shown=2),
+    OutlineLine("a7x2", '"Who is Marie?"', 1, False, continuations=3, score=0.81),
+    OutlineLine("b3k9", '"Cold."', 1, True, continuations=1, shown=1, is_here=True),
+    OutlineLine("d5n7", '"Warm."', 2, True),
 )
 DEEDS = (
     Action("view", ("a7x2",)),

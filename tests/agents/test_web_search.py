@@ -19,7 +19,7 @@ from loom.commands.context import Request
 from loom.commands.execute import execute_line
 from loom.commands.web_search import NewService
 from loom.live.frames import changed_by
-from loom.models import Event, Participant, Purse, Step, Tree, Turn, WebSearch, Window
+from loom.models import DailySpending, Event, Participant, Step, Tree, Turn, WebSearch, Window
 from loom.models.base import today
 from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
@@ -354,7 +354,7 @@ def test_a_price_is_spent_given_back_and_limited(
     serve(price_usd=0.6)
     provider.script(answers({}, 500), answers(pages("one")))
     found(actor, tree, 'search "q"')
-    assert Purse.objects.get().spent == 0
+    assert DailySpending.objects.get().spent == 0
     found(actor, tree, 'search "q"')
     assert left_of(actor.person, today()).spent == 600_000_000
     with pytest.raises(CommandError) as refused:

@@ -24,14 +24,14 @@ TEXT = "# Marie\\n\\nShe is a clockmaker.\\n\\n# Thomas\\n\\nHe waits."
 
 
 @pytest.fixture
-def paper(say: Say) -> str:
+def document(say: Say) -> str:
     """A document linked to the tree; its id."""
     made = say(f'write doc:"Notes" new "{TEXT}"')
     return str(made.body["refs"][0]).removeprefix("doc:")
 
 
-def text(paper: str) -> str:
-    return queries.newest(Document.objects.get(uid=paper)).content.text
+def text(document: str) -> str:
+    return queries.newest(Document.objects.get(uid=document)).content.text
 
 
 def refused(say: Say, line: str, **more: object) -> str:
@@ -41,55 +41,55 @@ def refused(say: Say, line: str, **more: object) -> str:
 
 
 def test_a_part_is_suggested_accepted_and_taken_back(
-    say: Say, paper: str, reader: User, tree: Tree
+    say: Say, document: str, reader: User, tree: Tree
 ) -> None:
     line = 'suggest doc:"Notes" §Thomas "# Thomas\\n\\nHe waits at the river."'
     note = str(say(line, by=reader).body["refs"][0])
-    before = text(paper)
+    before = text(document)
     assert refused(say, f"accept {note}", by=reader) == "PERMISSION_DENIED"
     said = say(f"accept {note}", dry_run=True)
-    assert said.reply.startswith("✓") and text(paper) == before
+    assert said.reply.startswith("✓") and text(document) == before
     answer = say(f"accept {note}")
     assert answer.reply == f'✓ accepted [{note}] as revision 2 of doc:"Notes"'
-    assert text(paper) == before.replace("He waits.", "He waits at the river.")
+    assert text(document) == before.replace("He waits.", "He waits at the river.")
     decided = Event.objects.get(kind="suggestion.decided")
     assert decided.stream.name == f"grove:{tree.grove.uid}"
-    assert (decided.payload["document"], decided.payload["version"]) == (paper, 2)
+    assert (decided.payload["document"], decided.payload["version"]) == (document, 2)
     assert refused(say, f"accept {note}") == "REJECTED"
     say("undo")
-    assert text(paper) == before
+    assert text(document) == before
     assert Node.objects.get(tree=tree, local_id=note).resolved_at is None
 
 
-def test_what_was_written_since_is_merged_or_left_to_people(say: Say, paper: str) -> None:
+def test_what_was_written_since_is_merged_or_left_to_people(say: Say, document: str) -> None:
     line = 'suggest doc:"Notes" §Marie "# Marie\\n\\nShe is a watchmaker."'
     note = str(say(line).body["refs"][0])
     say('write doc:"Notes" replace:"He waits." with:"He left." revision:1')
     say(f"accept {note}")
-    assert "watchmaker" in text(paper) and "He left." in text(paper)
+    assert "watchmaker" in text(document) and "He left." in text(document)
     other = str(say('suggest doc:"Notes" §Thomas "# Thomas\\n\\nHe returned."').body["refs"][0])
     say('view doc:"Notes" full')
     say('write doc:"Notes" replace:"He left." with:"He died."')
     assert refused(say, f"accept {other}") == "CONFLICT"
     say(f'accept {other} edited "All new."')
-    assert text(paper) == "All new."
+    assert text(document) == "All new."
 
 
-def test_a_rejected_one_changes_nothing(say: Say, paper: str, tree: Tree) -> None:
+def test_a_rejected_one_changes_nothing(say: Say, document: str, tree: Tree) -> None:
     note = str(say('suggest doc:"Notes" "Other."').body["refs"][0])
-    before = text(paper)
+    before = text(document)
     say(f'reject {note} "Too short."')
-    assert text(paper) == before
+    assert text(document) == before
     assert Node.objects.get(tree=tree, local_id=note).resolved_at is not None
     assert refused(say, f'suggest doc:"Notes" "{TEXT}"') == "REJECTED"
     assert refused(say, 'suggest doc:"Nothing" "x"') == "NOT_FOUND"
 
 
 def test_the_page_of_a_document_shows_and_decides_them(
-    say: Say, paper: str, actor: Actor, client: Client
+    say: Say, document: str, actor: Actor, client: Client
 ) -> None:
     client.force_login(actor.user)
-    page = f"/documents/{paper}"
+    page = f"/documents/{document}"
     sent = {"text": "# Marie\r\n\r\nShe is a clockmaker.\r\n\r\n# Thomas\r\n\r\nHe left."}
     client.post(f"{page}/do/suggest", sent)
     shown = client.get(page).content.decode()
@@ -97,11 +97,11 @@ def test_the_page_of_a_document_shows_and_decides_them(
     node = Node.objects.get(form="diff")
     body = {"tree": node.tree.uid, "node": node.local_id}
     client.post(f"{page}/do/accept", body)
-    assert text(paper).endswith("He left.") and "Accept" not in client.get(page).content.decode()
+    assert text(document).endswith("He left.") and "Accept" not in client.get(page).content.decode()
 
 
 def test_an_agent_without_the_right_to_write_documents_cannot_decide(
-    say: Say, paper: str, muse: Participant, actor: Actor, tree: Tree
+    say: Say, document: str, muse: Participant, actor: Actor, tree: Tree
 ) -> None:
     note = str(say('suggest doc:"Notes" "Other."').body["refs"][0])
     muse.permissions = ["loom_aware", "loom_write", "doc_read"]
@@ -119,7 +119,7 @@ def test_an_embed_counts_as_a_link_on_both_sides(
 ) -> None:
     node, other = write("Who is Marie?"), write("Somebody else.")
     made = say(f'write doc:"Notes" new "See ![[{node}]] and ![[zz99]]."')
-    paper = str(made.body["refs"][0]).removeprefix("doc:")
+    document = str(made.body["refs"][0]).removeprefix("doc:")
     assert '──[mentioned_by]──→ doc:"Notes"' in say(f"list {node} links").reply
     assert "mentioned_by 1" in say(f"list {node}").reply
     assert 'doc:"Notes"' in say(f"list {node} mentioned_by").reply
@@ -129,8 +129,8 @@ def test_an_embed_counts_as_a_link_on_both_sides(
     assert "mentioned_by" in say(f"list {version} links").reply
     client.force_login(actor.user)
     shown = client.get(f"/trees/{tree.uid}/links/{node}").content.decode()
-    assert f"/documents/{paper}" in shown and "mentioned by" in shown
-    links = client.get(f"/api/documents/{paper}").json()["links"]
+    assert f"/documents/{document}" in shown and "mentioned by" in shown
+    links = client.get(f"/api/documents/{document}").json()["links"]
     assert ("mentions", f"tree:{tree.uid} node:{node}") in [
         (one["type"], one["to"]) for one in links
     ]
@@ -146,7 +146,7 @@ def test_embeds_are_indexed_by_revision_and_filled_for_older_documents(
     node, other = write("Who is Marie?"), write("Somebody else.")
     say(f'write doc:"Notes" new "See ![[{node}]] and ![[tree:{tree.uid} {other}]], not [[zz99]]."')
     for number in range(12):
-        say(f'write doc:"Paper {number}" new "It names {node} and embeds ![[b2b2]]."')
+        say(f'write doc:"DocumentRecord {number}" new "It names {node} and embeds ![[b2b2]]."')
 
     def kept() -> list[str]:
         rows = DocumentEmbed.objects.filter(document__title="Notes").order_by("name")
@@ -158,7 +158,7 @@ def test_embeds_are_indexed_by_revision_and_filled_for_older_documents(
     assert seen.type == "mentioned_by"
     before = len(sent)
     for number in range(12, 24):
-        say(f'write doc:"Paper {number}" new "It names {node} and embeds ![[b2b2]]."')
+        say(f'write doc:"DocumentRecord {number}" new "It names {node} and embeds ![[b2b2]]."')
     with CaptureQueriesContext(connection) as again:
         mentioning(actor, Node.objects.get(tree=tree, local_id=node))
     assert len(again) == before

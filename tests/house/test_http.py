@@ -32,7 +32,7 @@ async def _application(scope: Any, receive: Any, send: Any) -> None:
 @asynccontextmanager
 async def _serving() -> AsyncIterator[int]:
     config = uvicorn.Config(
-        _application, port=0, http="config.http:Limited", log_level="error", lifespan="off",
+        _application, port=0, http="config.http:LimitedProtocol", log_level="error", lifespan="off",
         proxy_headers=False,
     )  # fmt: skip
     server = uvicorn.Server(config)
@@ -64,21 +64,21 @@ async def _until(look: Callable[[], bool]) -> None:
 
 
 @pytest.fixture
-def protocols(monkeypatch: pytest.MonkeyPatch) -> list[http.Limited]:
+def protocols(monkeypatch: pytest.MonkeyPatch) -> list[http.LimitedProtocol]:
     """The connections that the server has accepted."""
-    made, accept = [], http.Limited.connection_made
+    made, accept = [], http.LimitedProtocol.connection_made
 
-    def accepted(self: http.Limited, transport: Any) -> None:
+    def accepted(self: http.LimitedProtocol, transport: Any) -> None:
         accept(self, transport)
         made.append(self)
 
-    monkeypatch.setattr(http.Limited, "connection_made", accepted)
+    monkeypatch.setattr(http.LimitedProtocol, "connection_made", accepted)
     return made
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "])
 async def test_headers_that_never_come_end_the_connection(
-    sent: bytes, protocols: list[http.Limited]
+    sent: bytes, protocols: list[http.LimitedProtocol]
 ) -> None:
     async with _serving() as port:
         answer = asyncio.create_task(_answer(port, sent))
@@ -88,7 +88,7 @@ async def test_headers_that_never_come_end_the_connection(
         assert b"200 OK" in await _answer(port, OK)
 
 
-async def test_a_body_may_take_longer_than_headers(protocols: list[http.Limited]) -> None:
+async def test_a_body_may_take_longer_than_headers(protocols: list[http.LimitedProtocol]) -> None:
     head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n"
     async with _serving() as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -111,7 +111,7 @@ async def test_headers_without_end_are_refused() -> None:
 
 
 async def test_too_many_connections_are_closed(
-    monkeypatch: pytest.MonkeyPatch, protocols: list[http.Limited]
+    monkeypatch: pytest.MonkeyPatch, protocols: list[http.LimitedProtocol]
 ) -> None:
     monkeypatch.setattr(http, "CONNECTIONS", 3)
     async with _serving() as port:

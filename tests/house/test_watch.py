@@ -12,7 +12,7 @@ import pytest
 
 from config import urls
 from config.supervisor.__main__ import WorkerWatch
-from config.supervisor.processes import Child, Keeper
+from config.supervisor.processes import Child, ChildProcesses
 from tests.patience import PATIENCE_S
 
 
@@ -22,11 +22,11 @@ class World:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.said: list[str] = []
         self.state = "ok"
-        self.keeper = Keeper(self.said.append)
+        self.children = ChildProcesses(self.said.append)
         sleeps = [sys.executable, "-c", "import time; time.sleep(600)"]
         self.worker = Child("worker", sleeps, {}, folder / "worker.log")
-        self.keeper.start(self.worker)
-        self.watch = WorkerWatch(self.keeper, lambda: self.state)
+        self.children.start(self.worker)
+        self.watch = WorkerWatch(self.children, lambda: self.state)
         self._monkeypatch = monkeypatch
         # Whole seconds: the sum of two other floats may be a hair less than a minute.
         self._began = math.ceil(time.monotonic())
@@ -47,7 +47,7 @@ class World:
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     made = World(tmp_path, monkeypatch)
     yield made
-    made.keeper.stop_all()
+    made.children.stop_all()
 
 
 def test_after_a_minute_without_an_answer_it_is_ended(world: World) -> None:
@@ -60,7 +60,7 @@ def test_after_a_minute_without_an_answer_it_is_ended(world: World) -> None:
     assert world.worker.process.wait(PATIENCE_S) == -signal.SIGKILL
     assert "answered no ping for 60 s" in world.said[0]
     world.worker.due_at = 0.0
-    world.keeper.tend()
+    world.children.tend()
     assert world.worker.is_running
 
 

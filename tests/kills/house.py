@@ -13,7 +13,7 @@ import psycopg
 
 from config.supervisor import __main__, processes
 from config.supervisor.__main__ import prepare
-from config.supervisor.processes import Child, Keeper, Options, free_port
+from config.supervisor.processes import Child, ChildProcesses, Options, free_port
 from tests.clients import get, open_client
 from tests.databases import copy_started_data
 from tests.kills.heddle import ROOT, tails, until
@@ -31,7 +31,7 @@ class House:
     def __init__(self, data: Path, *, allow: str, postgres: Postgres | None = None) -> None:
         self.options = Options("127.0.0.1", free_port("127.0.0.1", 0), data, False, False)
         self.options.logs.mkdir(parents=True, exist_ok=True)
-        self._keeper = Keeper(lambda line: None)
+        self._children = ChildProcesses(lambda line: None)
         self._postgres = postgres
         given = {
             name: value
@@ -50,22 +50,22 @@ class House:
     def names(self) -> list[str]:
         """What can be killed here. A database in a file has no process of its own: it is
         killed with whoever writes it."""
-        found = [child.name for child in self._keeper.children]
+        found = [child.name for child in self._children.all]
         return found + (["backend", "postmaster"] if self._postgres else [])
 
     def start(self) -> None:
         """Starts everything and waits until it answers."""
         if self._postgres is None:
             copy_started_data(self.options.data)
-        self._env["REDIS_URL"] = __main__.start(self._keeper, self.options.data, self._env)
+        self._env["REDIS_URL"] = __main__.start(self._children, self.options.data, self._env)
         prepare(self.options, self._env)
         for child in processes.children(self.options, self._env):
-            self._keeper.start(child)
+            self._children.start(child)
         self.wait()
 
     def stop(self) -> None:
         """Stops everything."""
-        self._keeper.stop_all()
+        self._children.stop_all()
 
     def kill(self, name: str) -> None:
         """SIGKILL, and a new start at once."""
@@ -79,10 +79,10 @@ class House:
             assert child.process is not None
             child.process.kill()
             child.process.wait()
-            self._keeper.start(child)
+            self._children.start(child)
 
     def _child(self, name: str) -> Child:
-        return next(child for child in self._keeper.children if child.name == name)
+        return next(child for child in self._children.all if child.name == name)
 
     def wait(self) -> None:
         """Waits until every process says that it is well."""
@@ -92,7 +92,7 @@ class House:
         """Which processes run, and the last lines of their logs."""
         running = ", ".join(
             f"{child.name} {'runs' if child.is_running else 'does not run'}"
-            for child in self._keeper.children
+            for child in self._children.all
         )
         return f"{running}\n{tails(self.options.logs)}"
 
@@ -106,9 +106,9 @@ class House:
             return list(reader.execute(query))
 
     def _is_well(self) -> bool:
-        for child in self._keeper.children:
+        for child in self._children.all:
             if not child.is_running:  # it could not start while something else was away
-                self._keeper.start(child)
+                self._children.start(child)
         found = get(f"{self.options.url}/healthz")
         return found.status_code == 200 and "slow" not in found.text
 

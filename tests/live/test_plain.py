@@ -1,4 +1,4 @@
-"""The plain values of the live door: rings, partial texts, places, paces, frames."""
+"""The plain values of the live door: rings, partial texts, places, rate limits, frames."""
 
 import json
 import random
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loom.live import frames
-from loom.live.frames import TTL_S, Entry, Here, Pace, Partial, Reader, Ring
+from loom.live.frames import TTL_S, Entry, Here, Partial, RateLimit, Reader, Ring
 from loom.rules.errors import CommandError
 
 
@@ -107,13 +107,13 @@ def test_the_same_place_is_told_once() -> None:
     assert not here.leave(1)
 
 
-def test_a_pace_lets_a_burst_go_and_then_so_many_a_second() -> None:
-    pace = Pace(10.0, burst=3)
-    assert [pace.take(0.0) for _ in range(4)] == [True, True, True, False]
-    assert pace.wait_s == pytest.approx(0.1)
-    assert pace.take(0.1)
-    assert not pace.take(0.1)
-    assert sum(pace.take(100.0) for _ in range(9)) == 3
+def test_a_rate_limit_lets_a_burst_go_and_then_so_many_a_second() -> None:
+    rate = RateLimit(10.0, burst=3)
+    assert [rate.take(0.0) for _ in range(4)] == [True, True, True, False]
+    assert rate.wait_s == pytest.approx(0.1)
+    assert rate.take(0.1)
+    assert not rate.take(0.1)
+    assert sum(rate.take(100.0) for _ in range(9)) == 3
 
 
 BAD = [

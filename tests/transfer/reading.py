@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from loom.transfer.inputs import Format
-from loom.transfer.records import Head, Record, Report, Spool
+from loom.transfer.records import Head, Record, RecordFile, Report
 from loom.transfer.uploads import Upload
 
 
@@ -57,11 +57,13 @@ def trees_of(
             for form, part in upload.parts():
                 report = Report()
                 upload.mended(report)
-                with Spool(Path(folder) / "spool") as spool:
-                    head = part.read(spool.put, report)
+                with RecordFile(Path(folder) / "record_file") as record_file:
+                    head = part.read(record_file.put, report)
                     records = [
                         one
-                        for batch in spool.batches(count=1000, characters=10**9, plan=head.plan)
+                        for batch in record_file.batches(
+                            count=1000, characters=10**9, plan=head.plan
+                        )
                         for one in batch
                     ]
                 for record in records:

@@ -183,7 +183,7 @@ def test_a_worker_that_takes_over_does_not_import_a_tree_twice(
         nonlocal count
         count += 1
         if count == 2:
-            raise importing.Lost
+            raise importing.LeaseLost
         write(*args, **more)
 
     monkeypatch.setattr(importing, "_write", dies)

@@ -116,8 +116,8 @@ def test_a_preview_names_what_belongs_to_the_tree(
 ) -> None:
     told = dict.fromkeys(("description", "system_context", "memory", "author_note"), "x")
     tree_commands.change_tree(actor, tree, told)
-    paper = make_document(actor, title="On foxes", kind="note", text="Red.")
-    execute_line(actor, tree, Request(f"link tree:{tree.uid} to doc:{paper.uid}"))
+    document = make_document(actor, title="On foxes", kind="note", text="Red.")
+    execute_line(actor, tree, Request(f"link tree:{tree.uid} to doc:{document.uid}"))
     execute_line(actor, tree, Request('think "hm"'))
     every = {"documents": 1, "thoughts": 1, "description": 1, "context": 1, "steering": 2}
     found = {one: left_out(api(owner), tree, f"format={one}") for one in FORMATS}

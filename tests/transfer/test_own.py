@@ -23,7 +23,7 @@ from loom.rules import node_values
 from loom.rules.node_values import of_tree
 from loom.transfer import heddle_writer, importing
 from loom.transfer.exporting import FORMATS
-from loom.transfer.tree_builder import Growing
+from loom.transfer.tree_builder import TreeBuilder
 from tests.machines.replay import Replayed, events_of, stored
 from tests.thorough import tries
 from tests.transfer.conftest import Bring, file_of, nothing_left, tree_of
@@ -124,9 +124,9 @@ def test_events_are_written_from_what_the_database_would_say(
     for line in (f"edit {made[1].local_id} as:version\nB", f"edit {made[0].local_id} as:fork\nA"):
         execute_line(actor, tree, Request(line))
     execute_line(actor, tree, Request(f"prune {made[1].local_id}"))
-    known, read = Growing._facts, []
+    known, read = TreeBuilder._facts, []
 
-    def compared(self: Growing, rows: list[NodeRow]) -> Facts:
+    def compared(self: TreeBuilder, rows: list[NodeRow]) -> Facts:
         stored = rows_of([one.id for one in rows])
         assert [(one._replace(rest=None), one.more) for one in rows] == [
             (one._replace(rest=None), one.more) for one in stored
@@ -134,7 +134,7 @@ def test_events_are_written_from_what_the_database_would_say(
         read.append((known(self, rows), facts_of(self.tree.pk, rows)))
         return read[-1][0]
 
-    monkeypatch.setattr(Growing, "_facts", compared)
+    monkeypatch.setattr(TreeBuilder, "_facts", compared)
     monkeypatch.setattr(importing, "BATCH", 3)
     again = tree_of(bring(out(tree)))
     assert [one for one, _ in read] == [one for _, one in read] and len(read) == 3

@@ -14,8 +14,8 @@ from loom.access import Actor, get_actor, visible_trees
 from loom.commands import trees as tree_commands
 from loom.models import Event, Import, Membership, Node, Stream, Tree, User
 from loom.transfer import importing
-from loom.transfer.importing import Beat
-from loom.transfer.tree_builder import Growing
+from loom.transfer.importing import Progress
+from loom.transfer.tree_builder import TreeBuilder
 from tests.transfer.conftest import Bring, file_of, nothing_left, tree_of
 
 pytestmark = pytest.mark.django_db
@@ -44,16 +44,16 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
 
 def _at_batch(monkeypatch: pytest.MonkeyPatch, which: int, run: Callable[[], None]) -> None:
     """Does something before the batch of that number is written."""
-    add, count = Growing.add, 0
+    add, count = TreeBuilder.add, 0
 
-    def wrapped(self: Growing, *args: Any) -> None:
+    def wrapped(self: TreeBuilder, *args: Any) -> None:
         nonlocal count
         count += 1
         if count == which:
             run()
         add(self, *args)
 
-    monkeypatch.setattr(Growing, "add", wrapped)
+    monkeypatch.setattr(TreeBuilder, "add", wrapped)
 
 
 def test_the_task_runs_an_import_once(actor: Actor) -> None:
@@ -88,13 +88,13 @@ def test_progress_grows_and_ends_at_the_whole(
 ) -> None:
     row = file_of(actor, MANY)
     told: list[int] = []
-    keep = Beat.keep
+    keep = Progress.keep
 
-    def noted(self: Beat) -> None:
+    def noted(self: Progress) -> None:
         keep(self)
         told.append(Import.objects.get(pk=row.pk).done)
 
-    monkeypatch.setattr(Beat, "keep", noted)
+    monkeypatch.setattr(Progress, "keep", noted)
     importing.run(row.uid)
     assert told == sorted(told) and told[0] == 0 and told[-1] == row.total
     assert len(set(told)) > 3

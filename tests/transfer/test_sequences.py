@@ -172,7 +172,7 @@ WORLD = {
 
 def test_the_world_of_a_session_of_mikupad_is_lore() -> None:
     tree = tree_of(mikupad(worldInfo=WORLD))
-    entries = [entry_of("", one.title, one.text) for one in tree.head.papers]
+    entries = [entry_of("", one.title, one.text) for one in tree.head.documents]
     assert [(one.title, one.keys, one.text) for one in entries if one] == [
         ("Thomas", ("Thomas", 'the "old" one'), "Marie's brother."),
         ("house, old", ("house, old",), "It stands empty.\nSince May."),
@@ -181,7 +181,7 @@ def test_the_world_of_a_session_of_mikupad_is_lore() -> None:
     odd: list[Any] = [{"text": "No keys."}, {"keys": ["a"], "text": 3}, 7, {"keys": [1, " "]}]
     for world in (odd, None, "x", {"entries": 3}, {"entries": odd, "prefix": "Facts:"}):
         tree = tree_of(mikupad(worldInfo=world))
-        assert tree.head.papers == [] and tree.outline()[0] == ("One", None)
+        assert tree.head.documents == [] and tree.outline()[0] == ("One", None)
     assert tree.head.imported["worldInfo"]["prefix"] == "Facts:"
 
 
@@ -191,7 +191,7 @@ def test_lore_that_comes_with_a_tree_is_linked_to_it_and_sent(bring: Bring, acto
     again = imported_tree(bring(mikupad(worldInfo=WORLD)))
     for one in (tree, again):
         linked = linked_to(one, Document.objects.filter(grove=actor.grove)).order_by("pk")
-        assert [paper.title for paper in linked] == ["Thomas", "house, old"]
+        assert [document.title for document in linked] == ["Thomas", "house, old"]
     assert Document.objects.count() == 2, "the same documents are not made twice"
     events = Event.objects.filter(stream__name=f"tree:{tree.uid}", kind="link.added").order_by(
         "seq"

@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from config.logs import Masked, masked
+from config.logs import MaskingFormatter, masked
 from loom.access import Actor, get_actor
 from loom.commands import groves, people, trees
 from loom.models import Grove, Membership, Tree, User, UserSession
@@ -143,11 +143,11 @@ def test_no_secret_of_a_link_stands_in_the_log(
 ) -> None:
     for path in ("/signin/", "/invitations/", "/public/"):
         visitor().get(f"{path}secret-of-a-link?x=1")
-    lines = [Masked("%(name)s %(message)s").format(record) for record in caplog.records]
+    lines = [MaskingFormatter("%(name)s %(message)s").format(record) for record in caplog.records]
     assert any("/invitations/…" in line for line in lines), lines
     assert "secret-of-a-link" not in "".join(lines)
     assert masked("key hd_abcdefghijklmnopqrstuv.") == "key …."
-    assert "config.logs.Masked" in str(settings.LOGGING["formatters"])
+    assert "config.logs.MaskingFormatter" in str(settings.LOGGING["formatters"])
 
 
 def test_looking_at_a_one_time_link_does_not_use_it_up(owner: User, visitor: Visitor) -> None:

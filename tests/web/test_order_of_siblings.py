@@ -107,7 +107,7 @@ def test_siblings_are_in_one_order_everywhere(
     margins = margins_of(tree, spots)
     exported = select(Wanted(actor, tree, None)).below[root.pk]
     moment = event_log.moment(actor, tree, skeleton(actor, tree)["seq"])
-    seen = event_log.sight(actor, tree, None, at=moment, node=root).below
+    seen = event_log.past_path(actor, tree, None, at=moment, node=root).below
     orders = {
         "list": listed,
         "outline": [line.row.local_id for line in drawn[1:]],

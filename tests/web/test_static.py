@@ -11,7 +11,7 @@ from django.contrib.staticfiles import finders
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from config.http import Fresh
+from config.http import StaticFiles
 from loom.web import display
 from tests.house.sources import ROOT
 
@@ -28,34 +28,36 @@ def built(tmp_path: Path, settings: Any) -> Iterator[Path]:
     FINDER.cache_clear()
 
 
-def _served(static: Fresh, name: str, **headers: str) -> Any:
+def _served(static: StaticFiles, name: str, **headers: str) -> Any:
     request = RequestFactory().get(f"/static/dist/{name}", headers=headers)
     return static(request)
 
 
 @pytest.fixture
-def static(built: Path) -> Fresh:
-    return Fresh(lambda request: HttpResponse(status=404))
+def static(built: Path) -> StaticFiles:
+    return StaticFiles(lambda request: HttpResponse(status=404))
 
 
 def _whole(answer: Any) -> tuple[str, str]:
     return answer.content.decode(), answer["Content-Length"]
 
 
-def test_a_longer_file_is_served_whole_after_a_build(static: Fresh, built: Path) -> None:
+def test_a_longer_file_is_served_whole_after_a_build(static: StaticFiles, built: Path) -> None:
     assert _whole(_served(static, "app.js")) == ("first", "5")
     (built / "app.js").write_text("second, and longer")
     assert _whole(_served(static, "app.js")) == ("second, and longer", "18")
 
 
-def test_a_browser_that_has_the_old_file_is_sent_the_new_one(static: Fresh, built: Path) -> None:
+def test_a_browser_that_has_the_old_file_is_sent_the_new_one(
+    static: StaticFiles, built: Path
+) -> None:
     etag = _served(static, "app.js")["ETag"]
     assert _served(static, "app.js", if_none_match=etag).status_code == 304
     (built / "app.js").write_text("second, and longer")
     assert _served(static, "app.js", if_none_match=etag).status_code == 200
 
 
-def test_files_come_and_go(static: Fresh, built: Path) -> None:
+def test_files_come_and_go(static: StaticFiles, built: Path) -> None:
     assert _served(static, "new.js").status_code == 404
     (built / "new.js").write_text("new")
     assert _whole(_served(static, "new.js")) == ("new", "3")
@@ -64,7 +66,7 @@ def test_files_come_and_go(static: Fresh, built: Path) -> None:
     assert _served(static, "../../settings.py").status_code == 404
 
 
-def test_a_packed_file_is_served_to_who_takes_it(static: Fresh, built: Path) -> None:
+def test_a_packed_file_is_served_to_who_takes_it(static: StaticFiles, built: Path) -> None:
     (built / "app.js.gz").write_bytes(b"packed")
     (built / "app.js").write_text("second, and longer")
     packed = _served(static, "app.js", accept_encoding="gzip")
@@ -73,7 +75,7 @@ def test_a_packed_file_is_served_to_who_takes_it(static: Fresh, built: Path) -> 
 
 
 def test_a_file_is_sent_in_one_piece_that_no_loop_has_to_collect(
-    static: Fresh, built: Path
+    static: StaticFiles, built: Path
 ) -> None:
     answer = _served(static, "app.js")
     assert not answer.streaming

@@ -5,8 +5,10 @@ from functools import partial
 from typing import Any
 
 from loom.transfer.files import text_of
-from loom.transfer.gathering import (
-    Gathered,
+from loom.transfer.images import named_in, without_data
+from loom.transfer.inputs import Input, Part, Put
+from loom.transfer.reader_helpers import (
+    NodeCollector,
     as_text,
     list_of,
     mapping_of,
@@ -17,8 +19,6 @@ from loom.transfer.gathering import (
     time_of,
     without_steps,
 )
-from loom.transfer.images import named_in, without_data
-from loom.transfer.inputs import Input, Part, Put
 from loom.transfer.records import Head, Mark, Record, Report
 
 Describe = Callable[[dict[str, Any]], Part | None]
@@ -78,7 +78,7 @@ def chatgpt(chat: dict[str, Any]) -> Part | None:
 
 
 def _read_chatgpt(chat: dict[str, Any], put: Put, report: Report) -> Head:
-    gathered = Gathered(put, report)
+    collector = NodeCollector(put, report)
     hidden: list[dict[str, Any]] = []
     model = text_of(chat.get("default_model_slug"), 80)
     for key, given in mapping_of(chat.get("mapping")).items():
@@ -86,12 +86,12 @@ def _read_chatgpt(chat: dict[str, Any], put: Put, report: Report) -> Head:
         message, parent = mapping_of(node.get("message")), name_of(node.get("parent"))
         record = _chatgpt_record(key, message, model, report) if message else None
         if record is None:
-            gathered.leave_out(key, parent)
+            collector.leave_out(key, parent)
             if message:
                 hidden.append(message)
         else:
-            gathered.add(key, parent, record, children=list_of(node.get("children")))
-    head = Head(mode="dialogue", title=text_of(chat.get("title"), 300), plan=gathered.plan())
+            collector.add(key, parent, record, children=list_of(node.get("children")))
+    head = Head(mode="dialogue", title=text_of(chat.get("title"), 300), plan=collector.plan())
     head.current = name_of(chat.get("current_node"))
     head.imported = rest_of(chat, ("mapping", "title"), _CHATGPT, report)
     if shown := [one for one in hidden if _content(mapping_of(one.get("content")))[0]]:
@@ -196,20 +196,20 @@ def claude(chat: dict[str, Any]) -> Part | None:
 
 
 def _read_claude(chat: dict[str, Any], put: Put, report: Report) -> Head:
-    gathered = Gathered(put, report)
+    collector = NodeCollector(put, report)
     model, before = text_of(chat.get("model"), 80) or "Claude", ""
     for message in objects_of(chat.get("chat_messages")):
-        name = name_of(message.get("uuid")) or f"message {gathered.count}"
+        name = name_of(message.get("uuid")) or f"message {collector.count}"
         parent = name_of(message.get("parent_message_uuid"))
         if parent == _NO_PARENT:
             parent = ""
-        elif parent not in gathered and not message.get("parent_message_uuid"):
+        elif parent not in collector and not message.get("parent_message_uuid"):
             parent = before
-        gathered.add(name, parent, _claude_record(name, message, model, report))
+        collector.add(name, parent, _claude_record(name, message, model, report))
         before = name
-    head = Head(mode="dialogue", title=text_of(chat.get("name"), 300), plan=gathered.plan())
+    head = Head(mode="dialogue", title=text_of(chat.get("name"), 300), plan=collector.plan())
     head.summary = text_of(chat.get("summary"), 10_000)
-    head.current = name_of(chat.get("current_leaf_message_uuid")) or gathered.last
+    head.current = name_of(chat.get("current_leaf_message_uuid")) or collector.last
     used = ("chat_messages", "name", "summary", "account")
     head.imported = rest_of(chat, used, _CLAUDE, report)
     return head
@@ -281,14 +281,14 @@ def _unfolded(chat: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _read_librechat(
     chat: dict[str, Any], messages: list[dict[str, Any]], put: Put, report: Report
 ) -> Head:
-    gathered = Gathered(put, report)
+    collector = NodeCollector(put, report)
     for message in messages:
-        name = name_of(message.get("messageId")) or f"message {gathered.count}"
+        name = name_of(message.get("messageId")) or f"message {collector.count}"
         parent = name_of(message.get("parentMessageId"))
         record = _librechat_record(name, message, report)
-        gathered.add(name, "" if parent.startswith("00000000-0000-") else parent, record)
-    head = Head(mode="dialogue", title=text_of(chat.get("title"), 300), plan=gathered.plan())
-    head.current = gathered.last
+        collector.add(name, "" if parent.startswith("00000000-0000-") else parent, record)
+    head = Head(mode="dialogue", title=text_of(chat.get("title"), 300), plan=collector.plan())
+    head.current = collector.last
     options = mapping_of(chat.get("options"))
     head.system_context = text_of(options.get("promptPrefix"), 100_000)
     used = ("messages", "messagesTree", "title")
@@ -360,7 +360,7 @@ def openwebui(whole: dict[str, Any]) -> Part | None:
 
 
 def _read_openwebui(title: str, whole: dict[str, Any], put: Put, report: Report) -> Head:
-    gathered = Gathered(put, report)
+    collector = NodeCollector(put, report)
     chat = mapping_of(whole.get("chat")) or whole
     for key, given in _openwebui_history(whole).items():
         message = mapping_of(given)
@@ -386,8 +386,8 @@ def _read_openwebui(title: str, whole: dict[str, Any], put: Put, report: Report)
             report.kept["steps of tools beside a text"] += len(steps)
         _add_images(record, message.get("files"), message.get("content"))
         children = list_of(message.get("childrenIds"))
-        gathered.add(key, name_of(message.get("parentId")), record, children=children)
-    head = Head(mode="dialogue", title=title, plan=gathered.plan())
+        collector.add(key, name_of(message.get("parentId")), record, children=children)
+    head = Head(mode="dialogue", title=title, plan=collector.plan())
     head.system_context = text_of(chat.get("system"), 100_000)
     rest = {**{name: one for name, one in whole.items() if name != "chat"}, **chat}
     used = ("history", "messages", "title", "user_id", "system", "tags")
@@ -433,7 +433,7 @@ def arc(whole: dict[str, Any]) -> Part | None:
 
 
 def _read_arc(title: str, whole: dict[str, Any], put: Put, report: Report) -> Head:
-    gathered = Gathered(put, report)
+    collector = NodeCollector(put, report)
     people = {name_of(one.get("id")): one for one in objects_of(whole.get("participants"))}
     labels = {
         name_of(one.get("branchId")): text_of(one.get("label") or one.get("name"), 200)
@@ -447,9 +447,9 @@ def _read_arc(title: str, whole: dict[str, Any], put: Put, report: Report) -> He
             person = mapping_of(people.get(name_of(branch.get("participantId"))))
             record = _arc_record(name, branch, person, report)
             record.bookmark = labels.get(name)
-            gathered.add(name, "" if parent == "root" else parent, record)
+            collector.add(name, "" if parent == "root" else parent, record)
     head = Head(
-        mode="dialogue", title=title, plan=gathered.plan(), current=current or gathered.last
+        mode="dialogue", title=title, plan=collector.plan(), current=current or collector.last
     )
     chat = mapping_of(whole.get("conversation"))
     head.imported = rest_of(

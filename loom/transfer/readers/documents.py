@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from loom.rules.node_values import WEB
-from loom.transfer.gathering import as_text
 from loom.transfer.inputs import Input, Part, Put
+from loom.transfer.reader_helpers import as_text
 from loom.transfer.records import Head, Record, Report, unreadable
 
 SPLITS = ("sections", "paragraphs", "whole")

@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any
 
 from loom.transfer.files import MAX_PART, TooMuch, skip, text_of, value_of
-from loom.transfer.gathering import (
-    Gathered,
+from loom.transfer.inputs import Input, Part, Put, entries
+from loom.transfer.reader_helpers import (
+    NodeCollector,
     as_text,
     list_of,
     mapping_of,
@@ -18,10 +19,9 @@ from loom.transfer.gathering import (
     rest_of,
     time_of,
 )
-from loom.transfer.inputs import Input, Part, Put, entries
 from loom.transfer.records import Head, Record, Report, unreadable
 
-Take = Callable[[str, dict[str, Any], Gathered, Report], None]
+Take = Callable[[str, dict[str, Any], NodeCollector, Report], None]
 Finish = Callable[[Head, dict[str, Any]], None]
 _ESCAPED = re.compile(r"\\([<\[])")
 
@@ -43,22 +43,24 @@ def flat(
 
     def read(file: Input, put: Put, report: Report) -> Head:
         rest: dict[str, Any] = {}
-        gathered = Gathered(put, report)
+        collector = NodeCollector(put, report)
         for key, value in entries(file.events(), at, rest, report):
-            take(key, _node(value, gathered), gathered, report)
-        return _head(rest, gathered, report, finish)
+            take(key, _node(value, collector), collector, report)
+        return _head(rest, collector, report, finish)
 
     return one_tree(read)
 
 
-def _node(value: Any, gathered: Gathered) -> dict[str, Any]:
+def _node(value: Any, collector: NodeCollector) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise unreadable(f"Node {gathered.count:,} of the file is no object.")
+        raise unreadable(f"Node {collector.count:,} of the file is no object.")
     return value
 
 
-def _head(rest: dict[str, Any], gathered: Gathered, report: Report, finish: Finish | None) -> Head:
-    head = Head(imported=rest_of(rest, (), _KNOWN, report), plan=gathered.plan())
+def _head(
+    rest: dict[str, Any], collector: NodeCollector, report: Report, finish: Finish | None
+) -> Head:
+    head = Head(imported=rest_of(rest, (), _KNOWN, report), plan=collector.plan())
     head.current = next(filter(None, (name_of(rest.get(one)) for one in _CURRENT)), "")
     if finish is not None:
         finish(head, rest)
@@ -98,7 +100,9 @@ def _values(given: Any) -> list[dict[str, Any]]:
     return objects_of(values)
 
 
-def take_loomsidian(key: str, node: dict[str, Any], gathered: Gathered, report: Report) -> None:
+def take_loomsidian(
+    key: str, node: dict[str, Any], collector: NodeCollector, report: Report
+) -> None:
     """A node of loomsidian. A model's text has `\\<` and `\\[` for `<` and `[`."""
     name = key or name_of(node.get("id"))
     text = as_text(node.get("text", node.get("value")), name)
@@ -114,7 +118,7 @@ def take_loomsidian(key: str, node: dict[str, Any], gathered: Gathered, report: 
         bookmark="" if node.get("bookmarked") is True else None,
         imported=rest_of(plain, ("id", "text", "value", "parentId", "bookmarked"), _VIEW, report),
     )
-    gathered.add(
+    collector.add(
         name, name_of(node.get("parentId")), record, children=list_of(node.get("children"))
     )
 
@@ -152,13 +156,13 @@ def _notes(events: Iterator[Any]) -> Iterator[Part]:
 
 
 def _read_note(title: str, state: dict[str, Any], put: Put, report: Report) -> Head:
-    gathered = Gathered(put, report)
+    collector = NodeCollector(put, report)
     nodes = state.get("nodes")
     pairs = nodes.items() if isinstance(nodes, dict) else (("", one) for one in list_of(nodes))
     for key, value in pairs:
-        take_loomsidian(key, _node(value, gathered), gathered, report)
+        take_loomsidian(key, _node(value, collector), collector, report)
     rest = {name: value for name, value in state.items() if name != "nodes"}
-    head = _head(rest, gathered, report, None)
+    head = _head(rest, collector, report, None)
     head.title = title[:300]
     return head
 
@@ -172,7 +176,7 @@ def is_exoloom(sketch: Any) -> bool:
     return whole.get("loomType") == "Exoloom" or "rootNodeId" in mapping_of(whole.get("tree"))
 
 
-def take_exoloom(key: str, node: dict[str, Any], gathered: Gathered, report: Report) -> None:
+def take_exoloom(key: str, node: dict[str, Any], collector: NodeCollector, report: Report) -> None:
     """A node of Exoloom."""
     is_model = node.get("authorType") == "LLM"
     named = text_of(node.get("authorName"), 80)
@@ -187,7 +191,7 @@ def take_exoloom(key: str, node: dict[str, Any], gathered: Gathered, report: Rep
         imported=rest_of(node, used, (), report),
     )
     children = [name_of(one) for one in list_of(node.get("childrenIds"))]
-    gathered.add(key, name_of(node.get("parentId")), record, children=children)
+    collector.add(key, name_of(node.get("parentId")), record, children=children)
 
 
 def finish_exoloom(head: Head, rest: dict[str, Any]) -> None:
@@ -218,7 +222,7 @@ def is_wool(sketch: Any) -> bool:
     return any("parent_id" in one and "type" in one for one in _values(nodes))
 
 
-def take_wool(key: str, node: dict[str, Any], gathered: Gathered, report: Report) -> None:
+def take_wool(key: str, node: dict[str, Any], collector: NodeCollector, report: Report) -> None:
     """A node of wool; `type` says who wrote it."""
     is_model = text_of(node.get("type"), 40).lower() in ("model", "ai", "assistant", "generated")
     known = ("type", "position", "loading", "error")
@@ -230,7 +234,7 @@ def take_wool(key: str, node: dict[str, Any], gathered: Gathered, report: Report
         source=key,
         imported=rest_of(node, ("id", "parent_id", "text"), known, report),
     )
-    gathered.add(key, name_of(node.get("parent_id")), record)
+    collector.add(key, name_of(node.get("parent_id")), record)
 
 
 def is_helm(sketch: Any) -> bool:
@@ -238,7 +242,7 @@ def is_helm(sketch: Any) -> bool:
     return any("childIds" in one for one in objects_of(mapping_of(sketch).get("nodes")))
 
 
-def take_helm(_: str, node: dict[str, Any], gathered: Gathered, report: Report) -> None:
+def take_helm(_: str, node: dict[str, Any], collector: NodeCollector, report: Report) -> None:
     """A node of Helm."""
     name = name_of(node.get("id"))
     known = ("locked", "lockReason", "everExpanded")
@@ -248,7 +252,7 @@ def take_helm(_: str, node: dict[str, Any], gathered: Gathered, report: Report) 
         source=name,
         imported=rest_of(node, ("id", "text", "parentId", "childIds"), known, report),
     )
-    gathered.add(
+    collector.add(
         name, name_of(node.get("parentId")), record, children=list_of(node.get("childIds"))
     )
 
@@ -271,7 +275,7 @@ def is_basemode(sketch: Any) -> bool:
     return any("parent_id" in one and "text" in one for one in nodes)
 
 
-def take_basemode(_: str, node: dict[str, Any], gathered: Gathered, report: Report) -> None:
+def take_basemode(_: str, node: dict[str, Any], collector: NodeCollector, report: Report) -> None:
     """A node of basemode."""
     name, meta = name_of(node.get("id")), mapping_of(node.get("metadata"))
     is_model = bool(text_of(node.get("model"), 80))
@@ -290,7 +294,7 @@ def take_basemode(_: str, node: dict[str, Any], gathered: Gathered, report: Repo
         flags=["pruned"] if meta.get("hidden") is True else [],
         imported=rest_of(node, used, known, report),
     )
-    gathered.add(name, name_of(node.get("parent_id")), record)
+    collector.add(name, name_of(node.get("parent_id")), record)
 
 
 def is_bonsai(sketch: Any) -> bool:
@@ -298,7 +302,7 @@ def is_bonsai(sketch: Any) -> bool:
     return any("parentIds" in one for one in _values(mapping_of(sketch).get("nodes")))
 
 
-def take_bonsai(key: str, node: dict[str, Any], gathered: Gathered, report: Report) -> None:
+def take_bonsai(key: str, node: dict[str, Any], collector: NodeCollector, report: Report) -> None:
     """A node of bonsai, below the first of its parents; the others are kept beside it."""
     name = name_of(node.get("id")) or key
     parents = [name_of(one) for one in list_of(node.get("parentIds"))]
@@ -316,7 +320,7 @@ def take_bonsai(key: str, node: dict[str, Any], gathered: Gathered, report: Repo
         source=name,
         imported=rest_of(node, used, ("type", "parentIds"), report),
     )
-    gathered.add(name, parents[0] if parents else "", record)
+    collector.add(name, parents[0] if parents else "", record)
 
 
 def is_flat_pyloom(sketch: Any) -> bool:
@@ -326,7 +330,7 @@ def is_flat_pyloom(sketch: Any) -> bool:
     return "text" in whole and "id" in whole and bool({"parent_id", "parentId"} & whole.keys())
 
 
-def _take_pyloom(node: dict[str, Any], gathered: Gathered, report: Report) -> None:
+def _take_pyloom(node: dict[str, Any], collector: NodeCollector, report: Report) -> None:
     name = name_of(node.get("id"))
     parent = name_of(node.get("parent_id")) or name_of(node.get("parentId"))
     used = ("id", "text", "parent_id", "parentId", "children")
@@ -336,15 +340,15 @@ def _take_pyloom(node: dict[str, Any], gathered: Gathered, report: Report) -> No
         source=name,
         imported=rest_of(node, used, (), report),
     )
-    gathered.add(name, parent, record)
+    collector.add(name, parent, record)
 
 
 def read_pyloom_flat(file: Input, put: Put, report: Report) -> Head:
     """Nodes that name their parents, in a list or one on each line."""
-    gathered = Gathered(put, report)
+    collector = NodeCollector(put, report)
     for node in file.values():
-        _take_pyloom(_node(node, gathered), gathered, report)
-    return Head(plan=gathered.plan())
+        _take_pyloom(_node(node, collector), collector, report)
+    return Head(plan=collector.plan())
 
 
 # logitloom: what a model might say next, with probabilities.
@@ -358,20 +362,20 @@ def is_logitloom(sketch: Any) -> bool:
 def read_logitloom(file: Input, put: Put, report: Report) -> Head:
     """The tree of tokens below what the model was sent."""
     rest: dict[str, Any] = {}
-    gathered = Gathered(put, report)
+    collector = NodeCollector(put, report)
     roots = [one for _, one in entries(file.events(), ("roots",), rest, report, depth=4096)]
     model, how = model_of(rest.get("modelName")), mapping_of(rest.get("modelSettings"))
     begun = [as_text(how.get(one), f"of the {one}") for one in ("prompt", "prefill")]
-    gathered.add("prompt", "", Record(number=0, text=begun[0] or begun[1]))
+    collector.add("prompt", "", Record(number=0, text=begun[0] or begun[1]))
     above = "prompt"
     if all(begun):
         above = "prefill"
-        gathered.add(above, "prompt", Record(number=0, text=begun[1]))
+        collector.add(above, "prompt", Record(number=0, text=begun[1]))
     waiting = [(above, one) for one in reversed(roots)]
     while waiting:
         above, node = waiting.pop()
-        node = _node(node, gathered)
-        name = f"{gathered.count}"
+        node = _node(node, collector)
+        name = f"{collector.count}"
         known = ("id", "logprob", "prob", "branchFinished", "token")
         record = Record(
             number=0,
@@ -380,8 +384,8 @@ def read_logitloom(file: Input, put: Put, report: Report) -> Head:
             author_kind="model",
             imported=rest_of(node, ("text", "children"), known, report),
         )
-        gathered.add(name, above, record)
+        collector.add(name, above, record)
         waiting.extend((name, one) for one in reversed(list_of(node.get("children"))))
     head = Head(imported=rest_of(rest, (), ("modelName", "modelSettings"), report))
-    head.plan, head.system_context = gathered.plan(), text_of(how.get("systemPrompt"), 100_000)
+    head.plan, head.system_context = collector.plan(), text_of(how.get("systemPrompt"), 100_000)
     return head

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from loom.transfer.files import text_of
-from loom.transfer.gathering import (
-    Gathered,
+from loom.transfer.inputs import Input, Put
+from loom.transfer.reader_helpers import (
+    NodeCollector,
     list_of,
     mapping_of,
     model_of,
@@ -15,7 +16,6 @@ from loom.transfer.gathering import (
     rest_of,
     time_of,
 )
-from loom.transfer.inputs import Input, Put
 from loom.transfer.records import Head, Record, Report, node_text, unreadable
 
 _MOST = 48 * 1024 * 1024
@@ -45,7 +45,7 @@ def read_miniloom(file: Input, put: Put, report: Report) -> Head:
         {name: value for name, value in whole.items() if name not in ("loomTree", "nodes")}
     )
     focus = mapping_of(rest.pop("focus", None))
-    head = Head(plan=reader.gathered.plan(), imported=rest_of(rest, (), (), report))
+    head = Head(plan=reader.collector.plan(), imported=rest_of(rest, (), (), report))
     if current := name_of(focus.get("id")):
         head.current = head.imported["focus"] = current
     return head
@@ -94,7 +94,7 @@ class _Reader:
             if isinstance(one, dict)
         }
         self.report = report
-        self.gathered = Gathered(put, report)
+        self.collector = NodeCollector(put, report)
         self.below: dict[str, list[str]] = {}
         self.work = 0
 
@@ -115,7 +115,7 @@ class _Reader:
             key, above = waiting.pop()
             made = self._take(key, above)
             waiting.extend((one, made) for one in reversed(self.below.get(key, ())))
-        if missing := len(self.nodes) - self.gathered.count:
+        if missing := len(self.nodes) - self.collector.count:
             self.report.dropped["nodes below themselves"] += missing
 
     def _take(self, key: str, above: _Made | None) -> _Made:
@@ -131,7 +131,7 @@ class _Reader:
         text = _text(whole, made.start, has_more=bool(self.below.get(key)))
         record = self._record(key, node, node_text(text, key), is_sound=is_sound)
         parent = made.above.name if made.above else ""
-        self.gathered.add(key, parent, record, version_of=version_of)
+        self.collector.add(key, parent, record, version_of=version_of)
         return made
 
     def _place(self, key: str, whole: bytes, above: _Made | None) -> tuple[_Made, str]:

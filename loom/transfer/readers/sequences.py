@@ -19,7 +19,9 @@ from loom.transfer.files import (
     value_of,
     without_secrets,
 )
-from loom.transfer.gathering import (
+from loom.transfer.images import named_in, without_data
+from loom.transfer.inputs import Input, Part, Put
+from loom.transfer.reader_helpers import (
     UNNAMED,
     Trie,
     as_text,
@@ -31,9 +33,7 @@ from loom.transfer.gathering import (
     rest_of,
     time_of,
 )
-from loom.transfer.images import named_in, without_data
-from loom.transfer.inputs import Input, Part, Put
-from loom.transfer.records import Head, Paper, Record, Report, unreadable
+from loom.transfer.records import DocumentRecord, Head, Record, Report, unreadable
 
 MOST_LORE = 100_000  # characters of an entry
 MOST_PAPERS = 500
@@ -392,20 +392,20 @@ def _read_mikupad(title: str, session: dict[str, Any], put: Put, report: Report)
             record.author, record.author_kind = model, "model"
             record.imported = _tokens(pieces, report)
         put(record)
-    papers, is_all = _lore(whole.get("worldInfo"))
+    documents, is_all = _lore(whole.get("worldInfo"))
     used = ("prompt", "worldInfo") if is_all else ("prompt",)
-    head = Head(title=title, imported=rest_of(whole, used, _MIKUPAD, report), papers=papers)
+    head = Head(title=title, imported=rest_of(whole, used, _MIKUPAD, report), documents=documents)
     head.current = len(runs) - 1
     head.memory = _around(whole.get("memoryTokens"))
     _put_note(head, _around(whole.get("authorNoteTokens")), whole.get("authorNoteDepth"))
     return head
 
 
-def _lore(given: Any) -> tuple[list[Paper], bool]:
+def _lore(given: Any) -> tuple[list[DocumentRecord], bool]:
     """The entries of a world as documents with keys, and whether nothing else is in it. An entry
     without keys or text, and what surrounds all of them, cannot be represented."""
     world = mapping_of(given)
-    found: list[Paper] = []
+    found: list[DocumentRecord] = []
     entries = list_of(world.get("entries"))
     for one in objects_of(entries):
         keys = [_key(key) for key in list_of(one.get("keys")) if isinstance(key, str)]
@@ -414,7 +414,7 @@ def _lore(given: Any) -> tuple[list[Paper], bool]:
         if named and text.strip() and len(found) < MOST_PAPERS:
             title = text_of(one.get("displayName"), 180).strip() or named[0].strip("\"'")
             front = f"{FENCE}\nkeys: {', '.join(named)}\n{FENCE}\n"
-            found.append(Paper(title, front + text + "\n"))
+            found.append(DocumentRecord(title, front + text + "\n"))
     around = "".join(text_of(world.get(one), 1000) for one in ("prefix", "suffix"))
     return found, bool(found) and len(found) == len(entries) and not around.strip()
 

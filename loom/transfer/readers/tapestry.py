@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loom.transfer.files import Tell, without_secrets
-from loom.transfer.gathering import Gathered, model_of, rest_of, time_of
 from loom.transfer.inputs import Input, Put
+from loom.transfer.reader_helpers import NodeCollector, model_of, rest_of, time_of
 from loom.transfer.records import Head, Record, Report, node_text, unreadable
 
 MAGIC = b"VersionedTapestryWeave__"
@@ -156,7 +156,7 @@ class _Weave:
         self.archive = _Archive(data)
         self.root = len(data) - _ROOT
         self.report, self.tell = report, tell
-        self.gathered = Gathered(put, report)
+        self.collector = NodeCollector(put, report)
 
     def read(self) -> Head:
         """Reads all nodes, each below the one that its characters begin in."""
@@ -171,7 +171,7 @@ class _Weave:
             node = self.archive.node(place)
             left = self._take(node, above, rest)
             waiting.extend((one, str(key), left) for one in reversed(node.children))
-            if self.gathered.count % 100 == 0:
+            if self.collector.count % 100 == 0:
                 self.tell(place)
         if places:
             self.report.dropped["nodes that no path leads to"] += len(places)
@@ -184,7 +184,7 @@ class _Weave:
         text = _decoded(raw[:cut])
         record = Record(
             number=0,
-            text=node_text(text, str(self.gathered.count)),
+            text=node_text(text, str(self.collector.count)),
             author="" if node.model is None else model_of(node.model),
             author_kind="human" if node.model is None else "model",
             at=time_of(node.key >> 80),
@@ -192,7 +192,7 @@ class _Weave:
             bookmark="" if node.is_marked else None,
             imported=self._beside(node),
         )
-        self.gathered.add(str(node.key), above, record)
+        self.collector.add(str(node.key), above, record)
         return raw[cut:]
 
     def _beside(self, node: _Node) -> dict[str, Any]:
@@ -209,7 +209,7 @@ class _Weave:
 
     def _head(self) -> Head:
         meta = self.archive.texts(self.root + 88)
-        head = Head(plan=self.gathered.plan(), title=meta.get("title", "")[:300])
+        head = Head(plan=self.collector.plan(), title=meta.get("title", "")[:300])
         head.description = meta.get("notes", "")[:10_000]
         head.imported = rest_of({"metadata": meta}, (), ("metadata",), self.report)
         return head

@@ -16,7 +16,7 @@ UNNAMED = "Unknown model"
 MAX_NODES = 2_000_000
 
 
-class Gathered:
+class NodeCollector:
     """Nodes that name their parents, taken in any order; `plan` puts them in reading order."""
 
     def __init__(self, put: Put, report: Report) -> None:
