@@ -13,7 +13,7 @@ from loom.events import streams
 from loom.models import ORDINAL_BITS, Document, Grove, Node, Participant, Tree
 from loom.rules import node_values
 from loom.rules.names import IMPORTED, cleaned
-from loom.transfer.reader_helpers import UNNAMED
+from loom.transfer.node_collector import UNNAMED
 
 HIDDEN = 128  # a flag of a written: below a pruned node
 

@@ -16,7 +16,7 @@ from loom.transfer.files import (
     text_of,
     without_secrets,
 )
-from loom.transfer.reader_helpers import UNNAMED, walk
+from loom.transfer.node_collector import UNNAMED, walk
 from loom.transfer.records import FACTS, Head, Plan, Record, Report, node_text, unreadable
 
 _HEAVY = frozenset(("prompt", "logprobs", "tokens"))

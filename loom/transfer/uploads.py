@@ -17,7 +17,7 @@ from loom.transfer import heddle_reader, pyloom
 from loom.transfer.files import MAX_FILE, Event, Tell
 from loom.transfer.images import ENDING, ArchiveImages
 from loom.transfer.inputs import Format, Input, Part, Put, first_bytes, json_format, looks_like_json
-from loom.transfer.reader_helpers import mapping_of
+from loom.transfer.node_collector import mapping_of
 from loom.transfer.readers import books, chats, documents, looms, patches, sequences, tapestry
 from loom.transfer.readers.looms import one_tree
 from loom.transfer.records import Head, Report, unreadable

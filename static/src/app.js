@@ -3,7 +3,7 @@
 
 import htmx from "htmx.org";
 import "idiomorph/htmx";
-import { LoomAllowing } from "./js/elements/loom-allowing.js";
+import { LoomPermissions } from "./js/elements/loom-permissions.js";
 import { LoomImport } from "./js/elements/loom-import.js";
 import { LoomKeyFields } from "./js/elements/loom-key-fields.js";
 import { LoomProvider } from "./js/elements/loom-provider.js";
@@ -23,7 +23,7 @@ void htmx;
 customElements.define("loom-toast", LoomToast);
 customElements.define("loom-import", LoomImport);
 customElements.define("loom-key-fields", LoomKeyFields);
-customElements.define("loom-allowing", LoomAllowing);
+customElements.define("loom-permissions", LoomPermissions);
 customElements.define("loom-provider", LoomProvider);
 customElements.define("loom-summary", LoomSummary);
 customElements.define("loom-taught", LoomTaught);

@@ -7,7 +7,7 @@ from typing import Any
 from loom.transfer.files import text_of
 from loom.transfer.images import named_in, without_data
 from loom.transfer.inputs import Input, Part, Put
-from loom.transfer.reader_helpers import (
+from loom.transfer.node_collector import (
     NodeCollector,
     as_text,
     list_of,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from loom.rules.node_values import WEB
 from loom.transfer.inputs import Input, Part, Put
-from loom.transfer.reader_helpers import as_text
+from loom.transfer.node_collector import as_text
 from loom.transfer.records import Head, Record, Report, unreadable
 
 SPLITS = ("sections", "paragraphs", "whole")

@@ -8,7 +8,7 @@ from typing import Any
 
 from loom.transfer.files import MAX_PART, TooMuch, skip, text_of, value_of
 from loom.transfer.inputs import Input, Part, Put, entries
-from loom.transfer.reader_helpers import (
+from loom.transfer.node_collector import (
     NodeCollector,
     as_text,
     list_of,

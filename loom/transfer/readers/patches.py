@@ -6,7 +6,7 @@ from typing import Any
 
 from loom.transfer.files import text_of
 from loom.transfer.inputs import Input, Put
-from loom.transfer.reader_helpers import (
+from loom.transfer.node_collector import (
     NodeCollector,
     list_of,
     mapping_of,

@@ -21,7 +21,7 @@ from loom.transfer.files import (
 )
 from loom.transfer.images import named_in, without_data
 from loom.transfer.inputs import Input, Part, Put
-from loom.transfer.reader_helpers import (
+from loom.transfer.node_collector import (
     UNNAMED,
     Trie,
     as_text,

@@ -13,7 +13,7 @@ from typing import Any
 
 from loom.transfer.files import Tell, without_secrets
 from loom.transfer.inputs import Input, Put
-from loom.transfer.reader_helpers import NodeCollector, model_of, rest_of, time_of
+from loom.transfer.node_collector import NodeCollector, model_of, rest_of, time_of
 from loom.transfer.records import Head, Record, Report, node_text, unreadable
 
 MAGIC = b"VersionedTapestryWeave__"

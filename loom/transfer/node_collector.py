@@ -1,4 +1,4 @@
-"""Helpers of readers: nodes that name their parents, shared beginnings, and times."""
+"""What readers share: nodes that name their parents, texts with a shared beginning, and times."""
 
 import hashlib
 import re

@@ -1,7 +1,7 @@
 // @ts-check
 // Permissions of an agent: a preset ticks exactly its own, a tick brings what it needs along.
 
-export class LoomAllowing extends HTMLElement {
+export class LoomPermissions extends HTMLElement {
   connectedCallback() {
     this.stop = new AbortController();
     this.addEventListener("change", (event) => this.changed(event.target), { signal: this.stop.signal });
