@@ -66,3 +66,59 @@ def test_it_finds_trees_participants_themes_and_commands_by_what_they_do(
     expect(options.first).to_contain_text("A zeppelin at dawn")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(other))
+
+
+def at_once(page: Page, text: str) -> None:
+    """Types and presses Enter before the bar has looked for anything."""
+    page.locator("loom-command input").evaluate(
+        """(field, text) => {
+            field.value = text;
+            field.dispatchEvent(new Event("input", { bubbles: true }));
+            field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+        }""",
+        text,
+    )
+
+
+def test_enter_takes_what_belongs_to_the_words_and_not_to_those_before(
+    heddle: Heddle, visit: Open
+) -> None:
+    other = heddle.tree("A quick heron", "One.")
+    tree = heddle.tree("Typed at once", "One.", "Two.")
+    page = live(visit(f"/trees/{tree}"))
+    bar(page)
+    choices = page.locator("loom-command [role=option]")
+    expect(choices.first).to_have_attribute("aria-selected", "true")
+    at_once(page, "→ bookmark here")
+    expect(page.locator(".command-answer")).to_contain_text("bookmarked")
+    assert page.url.endswith(tree)
+    page.keyboard.press("Escape")
+    bar(page)
+    expect(choices.first).to_have_attribute("aria-selected", "true")
+    at_once(page, "A quick heron")
+    page.wait_for_url(f"**/trees/{other}*")
+
+
+def test_arrows_go_back_through_the_lines_that_were_run(heddle: Heddle, visit: Open) -> None:
+    page = live(visit(f"/trees/{heddle.tree('Lines again', 'One.')}"))
+    field, answer = page.locator("loom-command input"), page.locator(".command-answer")
+    bar(page, "→ tag here #first")
+    page.keyboard.press("Enter")
+    expect(answer).to_contain_text("#first")
+    field.fill("→ tag here #second")
+    page.keyboard.press("Enter")
+    expect(answer).to_contain_text("#second")
+    field.fill("")
+    for key, line in (
+        ("ArrowUp", "→ tag here #second"),
+        ("ArrowUp", "→ tag here #first"),
+        ("ArrowUp", "→ tag here #first"),
+        ("ArrowDown", "→ tag here #second"),
+        ("ArrowUp", "→ tag here #first"),
+    ):
+        page.keyboard.press(key)
+        expect(field).to_have_value(line)
+    field.press("End")
+    field.press_sequentially("ling")
+    page.keyboard.press("Enter")
+    expect(answer).to_contain_text("#firstling")

@@ -18,6 +18,8 @@ export class LoomCommand extends HTMLElement {
   /** @type {Choice[]} */
   choices = [];
   active = -1;
+  /** Whether the list belongs to what is typed, or somebody chose from it since. */
+  isFresh = false;
 
   connectedCallback() {
     this.page = pageOf();
@@ -73,6 +75,8 @@ export class LoomCommand extends HTMLElement {
     this.dialog?.classList.toggle("is-command", this.isCommand);
     this.history?.leave();
     this.say("");
+    this.isFresh = false;
+    if (this.isCommand) this.choose(-1);
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.suggest(), this.isCommand ? 60 : 180);
   }
@@ -115,6 +119,7 @@ export class LoomCommand extends HTMLElement {
   draw(choices, query = "") {
     const before = this.choices[this.active];
     this.choices = choices;
+    this.isFresh = true;
     this.list?.replaceChildren(
       ...choices.flatMap((choice, index) => {
         const made = option(choice, index, query);
@@ -142,21 +147,24 @@ export class LoomCommand extends HTMLElement {
   pressed(event) {
     event.stopPropagation();
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step === -1 && !this.input?.value && this.active <= 0 && this.history) this.recall(step);
-    else if (step) this.choose(Math.max(-1, Math.min(this.choices.length - 1, this.active + step)));
+    const isUp = step === -1 && !this.input?.value && this.active <= 0;
+    if (step && this.history && (isUp || this.history.at)) this.recall(step);
+    else if (step) {
+      this.isFresh = true;
+      this.choose(Math.max(-1, Math.min(this.choices.length - 1, this.active + step)));
+    }
     else if (event.key === "Tab" && !event.shiftKey && this.complete()) event.preventDefault();
     else if (event.key === "Enter" && !event.isComposing) this.enter();
     else return;
     if (event.key !== "Tab") event.preventDefault();
   }
 
-  /** @param {number} step */
+  /** Puts in an earlier line, or a later one; nothing after the last. @param {number} step */
   recall(step) {
-    const line = this.history?.step(-step);
-    if (line !== undefined && this.input) {
-      this.input.value = line;
-      this.dialog?.classList.toggle("is-command", this.isCommand);
-    }
+    if (!this.input) return;
+    this.input.value = this.history?.step(-step) ?? "";
+    this.dialog?.classList.toggle("is-command", this.isCommand);
+    this.choose(-1);
   }
 
   complete() {
@@ -175,6 +183,7 @@ export class LoomCommand extends HTMLElement {
     if (ref && !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey) this.follow(ref, event);
     const option = target.closest('[role="option"]');
     if (!option) return;
+    this.isFresh = true;
     this.choose(Number(option.id.replace("choice-", "")));
     this.enter();
   }
@@ -188,6 +197,11 @@ export class LoomCommand extends HTMLElement {
   }
 
   enter() {
+    // The list still shows what fits other words: Enter waits for the first of these.
+    if (!this.isFresh && !this.isCommand) {
+      clearTimeout(this.timer);
+      return void this.suggest().then(() => this.isFresh && this.dialog?.open && this.enter());
+    }
     const choice = this.choices[this.active];
     if (choice?.go) {
       this.dialog?.close();
