@@ -18,7 +18,7 @@ BARE = """
 
 
 NARROW, WIDE = "bare query (id, local id, text)", "bare query (the columns of a path)"
-IDS, TUPLES, GET = "path, ids of the versions that stand", "path, as tuples", "GET path"
+IDS, TUPLES, GET = "path, ids of the selected versions", "path, as tuples", "GET path"
 
 
 def main(count: int, depth: int) -> None:

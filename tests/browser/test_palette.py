@@ -91,6 +91,7 @@ def test_enter_takes_what_belongs_to_the_words_and_not_to_those_before(
     expect(choices.first).to_have_attribute("aria-selected", "true")
     at_once(page, "→ bookmark here")
     expect(page.locator(".command-answer")).to_contain_text("bookmarked")
+    expect(choices).to_have_count(0)
     assert page.url.endswith(tree)
     page.keyboard.press("Escape")
     bar(page)

@@ -223,6 +223,7 @@ export class LoomCommand extends HTMLElement {
     // Nothing that would be done is said over what is done.
     clearTimeout(this.timer);
     this.asking?.abort();
+    if (!this.isFresh) this.draw([]);
     this.history?.add(text);
     // Where the next line is being typed already, that is left alone.
     const isNext = () => this.input?.value.trim() !== text;
