@@ -26,7 +26,6 @@ from loom.queries.links import Portal, portals_of
 from loom.queries.lookup import PRUNED, NodeRow, path_of, withheld_from_models
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.outline import LINES, outline_left, outline_of, size_of
-from loom.queries.places import hidden_among
 from loom.queries.workspaces import budget_of, notifications_of, spent_of
 from loom.rules import limits, node_values
 from loom.rules.limits import GENERATE, LOOM, WEB_SEARCH, Permission, budget_in, in_order, number_of
@@ -313,18 +312,17 @@ def _others(place: Place, now: datetime) -> tuple[tuple[str, str, int], ...]:
     lines = dict(recent.values_list("workspace_id", "at"))
     views = Workspace.objects.filter(pk__in=lines, position__tree=tree)
     found: dict[str, tuple[Participant, Node, Workspace | None]] = {}
-    for view in views.select_related("position", "participant") if lines else ():
+    for view in views.select_related("position__slot", "participant") if lines else ():
         if left.get(view.participant.uid, 0.0) < lines[view.pk].timestamp():
             found[view.participant.uid] = (view.participant, view.position, view)
     found |= _on_pages(place, pages)
-    hidden = hidden_among({node.slot_id: tree.pk for _, node, _ in found.values()})
-    seen = (
-        (who, lookup.visible_at_or_above(node, view) if node.slot_id in hidden else node)
-        for who, node, view in sorted(found.values(), key=lambda one: one[0].pk)
-    )
-    return tuple(
-        ("Human" if who.kind == "human" else "Model", at.local_id, at.depth) for who, at in seen
-    )
+    hidden = lookup.below_pruned(tree.pk, {node.slot_id for _, node, _ in found.values()})
+    seen = []
+    for who, node, own in sorted(found.values(), key=lambda one: one[0].pk):
+        is_hidden = node.slot.pruned or node.slot_id in hidden
+        at = lookup.visible_at_or_above(node, own) if is_hidden else node
+        seen.append(("Human" if who.kind == "human" else "Model", at.local_id, at.depth))
+    return tuple(seen)
 
 
 def _on_pages(
