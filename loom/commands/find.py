@@ -174,11 +174,9 @@ def _opened(context: Context, args: FindArgs) -> Reply:
         found = _without_request(context, _found(context, args))
         _mark(context, args.query, found)
         nodes = [hit for hit in found.hits if hit.node is not None]
-        documents = _document_hits(context, args)
-        hits = sorted([*_places(context, nodes), *documents], key=lambda one: -one.score)[
-            : args.max
-        ]
-        total = found.total + len(documents)
+        others = _document_places(context, args)
+        hits = sorted([*_places(context, nodes), *others], key=lambda one: -one.score)[: args.max]
+        total = found.total + len(others)
     opened: dict[int, tuple[Window, float]] = {}
     for hit in hits:
         first, last = hit.line - args.context, hit.line + args.context
@@ -220,7 +218,7 @@ def _places(context: Context, hits: Sequence[search.Hit]) -> list[_Place]:
     ]
 
 
-def _document_hits(context: Context, args: FindArgs) -> list[_Place]:
+def _document_places(context: Context, args: FindArgs) -> list[_Place]:
     """The first hit in each document that has the words."""
     return [
         _Place(source_of(one.revision), line, 1.0, f"doc:{one.document.uid}")

@@ -345,9 +345,9 @@ def _summarised(writer: streams.Writer, row: Generation) -> None:
         return
     call = row.call.uid if row.call else None
     if "document" in row.settings:
-        document = Document.objects.filter(pk=row.settings["document"])
-        document.update(summary=text, summary_revision=row.settings["revision"])
-        uid = document.values_list("uid", flat=True).first()
+        rows = Document.objects.filter(pk=row.settings["document"])
+        rows.update(summary=text, summary_revision=row.settings["revision"])
+        uid = rows.values_list("uid", flat=True).first()
         writer.append("node.summarised", {"document": uid, "call": call})
         return
     if row.point.parent_slot_id is None:

@@ -184,7 +184,13 @@ def _spend(row: Generation, nano: int) -> None:
     assert row.payer is not None
     assert row.day is not None
     lock(row.payer, row.day)
-    DailySpending.objects.filter(participant=row.payer, day=row.day).update(spent=F("spent") + nano)
+    add_spending(row.payer, row.day, nano)
+
+
+def add_spending(payer: Participant, day: date, nano: int) -> None:
+    """Adds to what a member has spent on a day; a negative amount is given back. The row is made by
+    `lock`."""
+    DailySpending.objects.filter(participant=payer, day=day).update(spent=F("spent") + nano)
 
 
 _SHARING = Prepared(

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Annotated, Any
 
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 
 from loom.access import Actor
@@ -19,7 +18,7 @@ from loom.commands.participants import demand_callable
 from loom.commands.registry import Change, action, command
 from loom.commands.view import counted
 from loom.events import streams
-from loom.models import DailySpending, Grove, Participant, SearchService, Step, WebSearch, Window
+from loom.models import Grove, Participant, SearchService, Step, WebSearch, Window
 from loom.models.base import today
 from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
@@ -124,12 +123,7 @@ def _reserve(payer: Participant, price: int) -> None:
             "is left.",
             hint="the day ends at 00:00 UTC, and an owner may raise its limit",
         )
-    _pay(payer, price)
-
-
-def _pay(payer: Participant, nano: int, day: Any = None) -> None:
-    rows = DailySpending.objects.filter(participant=payer, day=day or today())
-    rows.update(spent=F("spent") + nano)
+    money.add_spending(payer, today(), price)
 
 
 # The part that a worker runs.
@@ -202,7 +196,7 @@ def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> N
             Window.objects.filter(workspace=row.workspace_id, number=row.seq).update(is_closed=True)
             if row.spent:
                 money.lock(row.payer, row.day)
-                _pay(row.payer, -row.spent, row.day)
+                money.add_spending(row.payer, row.day, -row.spent)
             row.spent = 0
         row.status, row.error, row.ended_at = "failed" if error else "done", error, timezone.now()
         row.save(update_fields=["status", "error", "spent", "ended_at"])

@@ -153,11 +153,11 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """Accepts everybody: only then can a refused client read the closing code."""
         try:
             guest = await self._guest()
-        except SocketRefused as unwelcome:
+        except SocketRefused as closing:
             await self.accept()
-            if unwelcome.refused is not None:
-                await self.send(text_data=frames.error(unwelcome.refused))
-            await self.close(code=unwelcome.code)
+            if closing.refused is not None:
+                await self.send(text_data=frames.error(closing.refused))
+            await self.close(code=closing.code)
             return
         await self.accept()
         self.socket = await hub().join(guest, self)
@@ -194,8 +194,8 @@ class DocumentConsumer(LiveConsumer):
         try:
             guest = await self._guest()
             self.member = await rooms().enter(guest, self)
-        except SocketRefused as unwelcome:
-            await self.close(code=unwelcome.code)
+        except SocketRefused as closing:
+            await self.close(code=closing.code)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """One message of the client; text is refused."""

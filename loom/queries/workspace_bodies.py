@@ -88,7 +88,7 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "revision": workspace.revision,
         "status": _status(actor, workspace, parts),
         "windows": [window_body(one) for one in parts.windows],
-        "tasks": _tasks(workspace, parts.tasks),
+        "tasks": [_task_body(one) for one in (*parts.tasks, *_archived(workspace))],
         "augments": _augments(parts.loaded),
         "outline": outline_of(workspace),
         "notifications": [{"text": one} for one in notifications_of(actor, workspace)],
@@ -142,13 +142,16 @@ def versions_of(workspace: Workspace) -> dict[str, str]:
 
 def task_rows(workspace: Workspace) -> QuerySet[Task]:
     """The tasks that were not removed, in no order."""
-    return Task.objects.filter(workspace=workspace, is_removed=False).order_by()
+    return Task.objects.filter(workspace=workspace.pk, is_removed=False).order_by()
 
 
 def listed_tasks(workspace: Workspace) -> list[Task]:
     """The same, and the newest archived ones after them."""
-    archived = task_rows(workspace).filter(state="archived").order_by("-number")
-    return [*current_tasks(workspace), *archived[:MOST_ARCHIVED]]
+    return [*current_tasks(workspace), *_archived(workspace)]
+
+
+def _archived(workspace: Workspace) -> QuerySet[Task]:
+    return task_rows(workspace).filter(state="archived").order_by("-number")[:MOST_ARCHIVED]
 
 
 def last_task_number(workspace: Workspace) -> int:
@@ -182,13 +185,7 @@ def task_brief(task: Task) -> dict[str, Any]:
 
 def tasks_of(workspace: Workspace) -> list[dict[str, Any]]:
     """The bodies of the tasks, in their order, and of the newest archived ones."""
-    return _tasks(workspace, current_tasks(workspace))
-
-
-def _tasks(workspace: Workspace, current: Sequence[Task]) -> list[dict[str, Any]]:
-    rows = Task.objects.filter(workspace=workspace.pk, is_removed=False, state="archived")
-    archived = rows.order_by("-number")[:MOST_ARCHIVED]
-    return [_task_body(one) for one in (*current, *archived)]
+    return [_task_body(one) for one in listed_tasks(workspace)]
 
 
 def _task_body(task: Task) -> dict[str, Any]:

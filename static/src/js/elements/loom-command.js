@@ -76,7 +76,7 @@ export class LoomCommand extends HTMLElement {
     this.history?.leave();
     this.say("");
     this.isFresh = false;
-    if (this.isCommand) this.choose(-1);
+    if (this.isCommand) this.chooseFirst();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.suggest(), this.isCommand ? 60 : 180);
   }
@@ -129,7 +129,18 @@ export class LoomCommand extends HTMLElement {
     );
     // The same list drawn again, with words that have come since, keeps its choice.
     if (!query && before?.go && choices[this.active]?.go === before.go) this.choose(this.active);
-    else this.choose(choices.length && !this.isCommand ? 0 : -1);
+    else this.chooseFirst();
+  }
+
+  /** A line of a command is run as it is typed: none is chosen for it. */
+  chooseFirst() {
+    this.choose(this.choices.length && !this.isCommand ? 0 : -1);
+  }
+
+  /** Somebody chose from the list as it is. @param {number} index */
+  pick(index) {
+    this.isFresh = true;
+    this.choose(index);
   }
 
   /** @param {number} index */
@@ -149,10 +160,7 @@ export class LoomCommand extends HTMLElement {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const isUp = step === -1 && !this.input?.value && this.active <= 0;
     if (step && this.history && (isUp || this.history.at)) this.recall(step);
-    else if (step) {
-      this.isFresh = true;
-      this.choose(Math.max(-1, Math.min(this.choices.length - 1, this.active + step)));
-    }
+    else if (step) this.pick(Math.max(-1, Math.min(this.choices.length - 1, this.active + step)));
     else if (event.key === "Tab" && !event.shiftKey && this.complete()) event.preventDefault();
     else if (event.key === "Enter" && !event.isComposing) this.enter();
     else return;
@@ -164,7 +172,7 @@ export class LoomCommand extends HTMLElement {
     if (!this.input) return;
     this.input.value = this.history?.step(-step) ?? "";
     this.dialog?.classList.toggle("is-command", this.isCommand);
-    this.choose(-1);
+    this.chooseFirst();
   }
 
   complete() {
@@ -183,8 +191,7 @@ export class LoomCommand extends HTMLElement {
     if (ref && !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey) this.follow(ref, event);
     const option = target.closest('[role="option"]');
     if (!option) return;
-    this.isFresh = true;
-    this.choose(Number(option.id.replace("choice-", "")));
+    this.pick(Number(option.id.replace("choice-", "")));
     this.enter();
   }
 
