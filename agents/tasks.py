@@ -8,6 +8,7 @@ import time
 from collections.abc import Coroutine
 from concurrent.futures import Future
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from celery import shared_task
@@ -129,7 +130,7 @@ def sweep() -> int:
             put_aside.attempt(
                 "generation",
                 row.uid,
-                lambda uid=row.uid: bury(uid),
+                partial(bury, row.uid),
                 version=row.chunk,
                 grove=row.tree.grove,
             )

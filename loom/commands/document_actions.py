@@ -67,7 +67,7 @@ class DocumentRestored(Args):
 def make_document(actor: Actor, *, title: str, kind: Kind = "note", text: str = "") -> Document:
     """Makes a document in the actor's grove. For writers."""
     if len(text) <= documents.MAX_BYTES:
-        document_log.worked(text)  # before the lock
+        document_log.worked(text, ())  # before the lock
     return execute(actor, actor.grove, _make, NewDocument(title=title, kind=kind, text=text))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from django.db import DatabaseError, transaction
@@ -182,7 +182,7 @@ class Worked:
 
 
 @lru_cache(maxsize=4)
-def worked(text: str, before: tuple[Section, ...] = ()) -> Worked:
+def worked(text: str, before: tuple[Section, ...]) -> Worked:
     """The hash, words, sections and embeds of a text. Kept for the last few texts."""
     return Worked(
         sha256=digest_of(text),
@@ -199,7 +199,14 @@ def _back(after: str, before: str) -> str:
     return json.dumps([[edit.start, edit.end, edit.text] for edit in edits], ensure_ascii=False)
 
 
-_ready = threading.local()  # (document, seq, its SharedText): pycrdt allows only the same thread
+class _Ready(threading.local):
+    """What this thread has read before a lock: the key of a document, a seq of its log, and its
+    text up to there. pycrdt allows no other thread to use it."""
+
+    taken: tuple[int, int, SharedText] | None = None
+
+
+_ready = _Ready()
 
 
 @contextmanager
@@ -241,7 +248,7 @@ def _work_ahead(document_id: int, change: Change | None) -> None:
 
 def _opened(document: Document) -> SharedText:
     """The text of a locked document, from what was read before the lock if there is any."""
-    taken, _ready.taken = getattr(_ready, "taken", None), None
+    taken, _ready.taken = _ready.taken, None
     if taken is None or taken[0] != document.pk:
         return opened(document)
     _, seq, shared = taken
@@ -318,7 +325,7 @@ def _settle(document: Document) -> Revision | None:
         if row.head == row.settled:
             return None
         typed = _Typed.of(row)
-        is_stored, revision = streams.retry_while_busy(lambda typed=typed: typed.store(document))
+        is_stored, revision = streams.retry_while_busy(partial(typed.store, document))
         if is_stored:
             return revision
     raise CommandError(
@@ -384,7 +391,7 @@ def settle_resting(before: datetime) -> int:
         put_aside.attempt(
             "document",
             document.uid,
-            lambda document=document: _settle(document),
+            partial(_settle, document),
             version=document.head,
             grove=document.grove,
         )

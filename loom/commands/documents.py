@@ -232,7 +232,7 @@ def _worked_ahead(actor: Actor, tree: Tree, args: Any) -> AbstractContextManager
     locked. What cannot be read is refused under the lock, in the usual words."""
     if isinstance(args, WriteNew):
         if len(args.content) <= documents.MAX_BYTES:
-            document_log.worked(args.content)
+            document_log.worked(args.content, ())
         return nullcontext()
     if not isinstance(args, _Existing) or args.ref.slice is not None:
         return nullcontext()

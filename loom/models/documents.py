@@ -111,7 +111,7 @@ def _whole(keys: Iterable[int]) -> dict[int, str]:
             path.append(rows[path[-1]].base_id or 0)
         for step in reversed(path[:-1]):
             row = rows[step]
-            texts[step] = _edited(texts[row.base_id or 0], row.edits)
+            texts[step] = _edited(texts[row.base_id or 0], row.edits or [])
     return {key: texts[key] for key in every}
 
 
