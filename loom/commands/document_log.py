@@ -261,11 +261,11 @@ def _opened(document: Document) -> SharedText:
 def create(writer: Writer, document: Document, text: str, *, by: Participant, at: datetime) -> Made:
     """Stores a new document with its first revision, in the locked stream of its grove."""
     demand_text(text)
-    document.save()
-    shared, first = SharedText.born(text)
-    append(document, first, [by.uid])
-    document.settled = document.head
-    _store_state(document, document.head, shared.state())
+    document.save()  # its first update is its stored state
+    shared, _ = SharedText.born(text)
+    document.head = 1
+    DocumentState.objects.create(document=document, seq=document.head, state=shared.state())
+    streams.announce(bell(document.uid), document.head)
     made = _revise(document, shared.text, by=by, authors=[by.uid], at=at)
     writer.texts.append(text)
     writer.append("document.added", {"document": body_of(document), "text": _named(made.revision)})
@@ -453,7 +453,7 @@ def _revise(  # one row of a revision has these parts
         seq=document.settled,
         at=at,
     )
-    document.save(update_fields=["revision", "words", "touched_at", "settled"])
+    document.save(update_fields=["head", "revision", "words", "touched_at", "settled"])
     if before is not None:
         _shrink(before, made, text)
     _keep_embeds(document, work.embeds)

@@ -157,7 +157,7 @@ def test_headings_above_the_bound_are_text_and_this_is_said() -> None:
 
 def test_a_million_headings_are_not_all_looked_at() -> None:
     few, many = "# h\n" * 10_000, "# h\n" * 1_000_000
-    assert steps(lambda: sections_of(many)) == steps(lambda: sections_of(few))
+    assert steps(lambda: sections_of(many)) < 1.2 * steps(lambda: sections_of(few))
 
 
 @given(SMALL)
