@@ -66,9 +66,8 @@ class DocumentRestored(Args):
 
 def make_document(actor: Actor, *, title: str, kind: Kind = "note", text: str = "") -> Document:
     """Makes a document in the actor's grove. For writers."""
-    if len(text) <= documents.MAX_BYTES:
-        document_log.worked(text, ())  # before the lock
-    return execute(actor, actor.grove, _make, NewDocument(title=title, kind=kind, text=text))
+    with document_log.text_ahead(text):
+        return execute(actor, actor.grove, _make, NewDocument(title=title, kind=kind, text=text))
 
 
 def change_document(

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache, partial
-from typing import Any
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
 
 from django.db import DatabaseError, transaction
 from django.db.models import F, OuterRef, Subquery, Sum
@@ -181,9 +181,12 @@ class Worked:
     embeds: frozenset[str]
 
 
-@lru_cache(maxsize=4)
 def worked(text: str, before: tuple[Section, ...]) -> Worked:
-    """The hash, words, sections and embeds of a text. Kept for the last few texts."""
+    """The hash, words, sections and embeds of a text."""
+    return _once(_work, text, before)
+
+
+def _work(text: str, before: tuple[Section, ...]) -> Worked:
     return Worked(
         sha256=digest_of(text),
         words=documents.count_words(text),
@@ -192,21 +195,61 @@ def worked(text: str, before: tuple[Section, ...]) -> Worked:
     )
 
 
-@lru_cache(maxsize=4)
 def _back(after: str, before: str) -> str:
     """The edits that make an earlier text from the next one, as JSON."""
+    return _once(_edits_back, after, before)
+
+
+def _edits_back(after: str, before: str) -> str:
     edits = documents.line_difference(after, before)
     return json.dumps([[edit.start, edit.end, edit.text] for edit in edits], ensure_ascii=False)
 
 
-class _Ready(threading.local):
-    """What this thread has read before a lock: the key of a document, a seq of its log, and its
-    text up to there. pycrdt allows no other thread to use it."""
+class _Ahead(threading.local):
+    """What this thread has done before a lock: the results of functions by their arguments (None:
+    nothing is kept), and the log that it has read: the key of the document, a seq, and the text up
+    to there. pycrdt allows no other thread to use it."""
 
-    taken: tuple[int, int, SharedText] | None = None
+    results: dict[tuple[Any, ...], Any] | None = None
+    log: tuple[int, int, SharedText] | None = None
 
 
-_ready = _Ready()
+_ahead = _Ahead()
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _once(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What the function returns; not worked out again inside of `_remembering`."""
+    if _ahead.results is None:
+        return function(*args, **kwargs)
+    key = (function.__name__, *args)
+    if key not in _ahead.results:
+        _ahead.results[key] = function(*args, **kwargs)
+    found: T = _ahead.results[key]
+    return found
+
+
+@contextmanager
+def _remembering() -> Iterator[None]:
+    """Keeps what is worked out, until the end of the outermost block."""
+    if _ahead.results is not None:
+        yield
+        return
+    _ahead.results = {}
+    try:
+        yield
+    finally:
+        _ahead.results = _ahead.log = None
+
+
+@contextmanager
+def text_ahead(text: str) -> Iterator[None]:
+    """Finds the sections of the text of a new document before a lock is taken."""
+    with _remembering():
+        if len(text) <= documents.MAX_BYTES:
+            worked(text, ())
+        yield
 
 
 @contextmanager
@@ -214,20 +257,20 @@ def worked_ahead(document: Document, change: Change | None = None) -> Iterator[N
     """Does what is long about a write before its lock is taken: reads the log, and works out the
     sections of the text that `change` would make. Whatever stands in the way is found again, and
     said, by the write itself."""
-    try:
-        _work_ahead(document.pk, change)
-    except (CommandError, DatabaseError):
-        log.debug("could not work ahead for %s", document.uid, exc_info=True)
-    try:
+    with _remembering():
+        try:
+            _work_ahead(document.pk, change)
+        except (CommandError, DatabaseError):
+            log.debug("could not work ahead for %s", document.uid, exc_info=True)
         yield
-    finally:
-        _ready.taken = None
 
 
 def _work_ahead(document_id: int, change: Change | None) -> None:
-    row = Document.objects.get(pk=document_id)
+    row = Document.objects.filter(pk=document_id).first()
+    if row is None:
+        return
     seq, shared = _read(row.pk)
-    _ready.taken = (row.pk, seq, shared)
+    _ahead.log = (row.pk, seq, shared)
     before, text = newest(row), shared.text
     sections = documents.unpacked(before.sections)
     if text != before.text:
@@ -248,10 +291,10 @@ def _work_ahead(document_id: int, change: Change | None) -> None:
 
 def _opened(document: Document) -> SharedText:
     """The text of a locked document, from what was read before the lock if there is any."""
-    taken, _ready.taken = _ready.taken, None
-    if taken is None or taken[0] != document.pk:
+    read, _ahead.log = _ahead.log, None
+    if read is None or read[0] != document.pk:
         return opened(document)
-    _, seq, shared = taken
+    _, seq, shared = read
     if seq < document.head:
         for _, update in updates_after(document.pk, seq):
             shared.apply(update)
@@ -308,13 +351,17 @@ def settle(document: Document) -> Revision | None:
     """Makes a revision of what was typed since the last one; None if the text is the same, or if
     the document is put aside because this has failed several times and nobody has typed since."""
     head = Document.objects.filter(pk=document.pk).values_list("head", flat=True).first() or 0
-    if put_aside.is_put_aside("document", document.uid, version=head):
+    known = put_aside.find("document", document.uid)
+    if put_aside.is_left_alone(known, version=head):
         return None
     try:
-        return _settle(document)
+        made = _settle(document)
     except Exception as error:
         put_aside.failed("document", document.uid, error, version=head, grove=document.grove)
         raise
+    if known is not None:
+        put_aside.done("document", document.uid)
+    return made
 
 
 def _settle(document: Document) -> Revision | None:
@@ -324,8 +371,9 @@ def _settle(document: Document) -> Revision | None:
             raise not_found("This document")
         if row.head == row.settled:
             return None
-        typed = _Typed.of(row)
-        is_stored, revision = streams.retry_while_busy(partial(typed.store, document))
+        with _remembering():
+            typed = _Typed.of(row)
+            is_stored, revision = streams.retry_while_busy(partial(typed.store, document))
         if is_stored:
             return revision
     raise CommandError(

@@ -231,9 +231,7 @@ def _worked_ahead(actor: Actor, tree: Tree, args: Any) -> AbstractContextManager
     """Reads the document that a line writes, and works out its new sections, before the grove is
     locked. What cannot be read is refused under the lock, in the usual words."""
     if isinstance(args, WriteNew):
-        if len(args.content) <= documents.MAX_BYTES:
-            document_log.worked(args.content, ())
-        return nullcontext()
+        return document_log.text_ahead(args.content)
     if not isinstance(args, _Existing) or args.ref.slice is not None:
         return nullcontext()
     try:

@@ -29,7 +29,7 @@ def attempt(
     """Does a unit of work that an earlier process has left, unless it is put aside; whether it was
     done. The try is counted before it begins, so that one that kills its process counts too.
     Raises only if the database is away, which counts as no try."""
-    if is_put_aside(kind, uid, version=version):
+    if is_left_alone(find(kind, uid), version=version):
         return False
     _count(kind, uid, NOT_ENDED, version=version, grove=grove)
     try:
@@ -64,10 +64,14 @@ def done(kind: str, uid: str) -> None:
     PutAside.objects.filter(kind=kind, uid=uid).delete()
 
 
-def is_put_aside(kind: str, uid: str, *, version: int = 0) -> bool:
-    """Whether a unit is left alone in this version."""
-    rows = PutAside.objects.filter(kind=kind, uid=uid, version=version)
-    return rows.filter(tries__gte=MOST_TRIES).exists()
+def find(kind: str, uid: str) -> PutAside | None:
+    """The tries of a unit that have failed so far, if any."""
+    return PutAside.objects.filter(kind=kind, uid=uid).first()
+
+
+def is_left_alone(known: PutAside | None, *, version: int = 0) -> bool:
+    """Whether a unit with these tries is left alone in this version."""
+    return known is not None and known.version == version and known.tries >= MOST_TRIES
 
 
 def among(kind: str, *, version: str) -> Exists:
