@@ -30,6 +30,9 @@ class Scanned(str):
 
     total = 0
 
+    def __str__(self) -> str:
+        return self
+
     def _note(self) -> None:
         Scanned.total += len(self)
 
@@ -37,7 +40,7 @@ class Scanned(str):
         self._note()
         return super().split(*args, **kwargs)
 
-    def replace(self, *args: Any) -> "Scanned":  # type: ignore[override]
+    def replace(self, *args: Any) -> "Scanned":
         self._note()
         return Scanned(super().replace(*args))
 
