@@ -25,11 +25,14 @@ from loom.models import (
     DocumentState,
     DocumentText,
     DocumentUpdate,
+    Generation,
     PutAside,
     Revision,
+    Tree,
     User,
 )
 from loom.queries.documents import newest, revision_of, text_of, updates_after
+from loom.queries.lookup import root_of
 from loom.rules import documents
 from loom.rules.documents import Edit
 from loom.rules.errors import CommandError
@@ -412,3 +415,36 @@ def test_what_is_not_put_aside_is_not_found(actor: Actor) -> None:
     with pytest.raises(CommandError, match="put aside") as refused:
         put_aside.take_up_again(actor, "document", "none")
     assert refused.value.code == "NOT_FOUND"
+
+
+def test_a_generation_that_cannot_be_ended_is_put_aside_and_stops_no_other(
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for uid in ("bad", "good"):
+        Generation.objects.create(
+            uid=uid,
+            tree=tree,
+            participant=actor.participant,
+            asked_by=actor.participant,
+            batch=uid,
+            point=root_of(tree),
+            index=1,
+            status="running",
+            text="Once",
+            leased_until=timezone.now() - timedelta(hours=1),
+        )
+    tried: list[str] = []
+
+    def bury(uid: str) -> None:
+        tried.append(uid)
+        if uid == "bad":
+            raise ValueError("a bad row")
+        Generation.objects.filter(uid=uid).update(ended_at=timezone.now())
+
+    monkeypatch.setattr(tasks, "bury", bury)
+    monkeypatch.setattr(tasks.leases, "proves_loss", lambda lease: True)
+    for _ in range(5):
+        tasks.sweep()
+    assert sorted(tried) == ["bad", "bad", "bad", "good"]
+    (row,) = put_aside.of_grove(actor.grove)
+    assert (row.kind, row.uid, row.reason) == ("generation", "bad", "ValueError: a bad row")
