@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pycrdt import Doc, Text
 from rest_framework.test import APIClient
 
-from agents import tasks
+from agents import leases, tasks
 from loom.access import Actor
 from loom.commands import document_actions, document_log, put_aside
 from loom.commands.document_log import LOG_BYTES, MOST_STEPS
@@ -442,7 +442,7 @@ def test_a_generation_that_cannot_be_ended_is_put_aside_and_stops_no_other(
         Generation.objects.filter(uid=uid).update(ended_at=timezone.now())
 
     monkeypatch.setattr(tasks, "bury", bury)
-    monkeypatch.setattr(tasks.leases, "proves_loss", lambda lease: True)
+    monkeypatch.setattr(leases, "proves_loss", lambda lease: True)
     for _ in range(5):
         tasks.sweep()
     assert sorted(tried) == ["bad", "bad", "bad", "good"]

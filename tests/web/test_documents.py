@@ -151,7 +151,7 @@ def test_embeds_are_put_in_their_places_in_one_pass(
 ) -> None:
     """However many there are: the page is looked at once, and equal ones are drawn once."""
     rendered = markdown.rendered
-    monkeypatch.setattr(web_documents.markdown, "rendered", lambda text: Scanned(rendered(text)))
+    monkeypatch.setattr(markdown, "rendered", lambda text: Scanned(rendered(text)))
     drawings: list[str] = []
     card = web_documents._card
 
