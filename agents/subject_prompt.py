@@ -334,7 +334,7 @@ def _document_summarised(generation: Generation) -> Messages:
     document = documents.first()
     if document is None:
         raise not_found("This document")
-    text = newest(document).content.text
+    text = newest(document).text
     return summary_messages(
         [document.title], described(text[body_start(text) :])[:LONGEST], of="document"
     )

@@ -8,6 +8,7 @@ import time
 from collections.abc import Coroutine
 from concurrent.futures import Future
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from celery import shared_task
@@ -26,6 +27,7 @@ from agents.runs import worker_log
 from loom.commands import (
     document_log,
     generation_lifecycle,
+    put_aside,
     receipts,
     turn_lifecycle,
     web_search,
@@ -118,15 +120,22 @@ def sweep() -> int:
     the middle of their text. Returns how many it found. Safe to run anywhere, at any time."""
     now = timezone.now()
     lost = Generation.objects.filter(ended_at__isnull=True, status="running", leased_until__lt=now)
+    lost = lost.exclude(put_aside.among("generation", version="chunk"))
     found, lanes = 0, set()
-    for uid, text, lane, lease in lost.values_list("uid", "text", "lane", "lease"):
-        if not leases.proves_loss(lease):
+    for row in lost.select_related("tree__grove"):
+        if not leases.proves_loss(row.lease):
             continue
         found += 1
-        if text:
-            bury(uid)  # it has text that no worker can continue
+        if row.text:  # no worker can continue it
+            put_aside.attempt(
+                "generation",
+                row.uid,
+                partial(bury, row.uid),
+                version=row.chunk,
+                grove=row.tree.grove,
+            )
         else:
-            lanes.add(lane)
+            lanes.add(row.lane)
     waiting = Generation.objects.filter(
         ended_at__isnull=True,
         status="queued",
@@ -142,6 +151,11 @@ def sweep() -> int:
         found += 1
         streams.enqueue("agents.tasks.run_turn", [uid], queue="continue")
     return found
+
+
+def settle_forgotten() -> int:
+    """Settles documents whose process ended before it could do so."""
+    return document_log.settle_resting(timezone.now() - timedelta(seconds=FORGOTTEN_S))
 
 
 def delete_old() -> int:
@@ -170,17 +184,19 @@ class Sweeper(threading.Thread):
         """Sweeps immediately, then every EVERY_S seconds."""
         while True:
             close_old_connections()
-            try:
-                leases.watch.look(try_to_write)
-                sweep()
-                importing.sweep()
-                web_search.sweep()
-                document_log.settle_resting(timezone.now() - timedelta(seconds=FORGOTTEN_S))
-                self._delete_old()
-            except Exception:  # any error: without the next round nothing would look again
-                sweeper_log.warning("could not sweep", exc_info=True)
-            finally:
-                close_old_connections()
+            for step in (
+                lambda: leases.watch.look(try_to_write),
+                sweep,
+                importing.sweep,
+                web_search.sweep,
+                settle_forgotten,
+                self._delete_old,
+            ):
+                try:
+                    step()
+                except Exception:  # any error: the other steps, and the next round, still look
+                    sweeper_log.warning("could not sweep", exc_info=True)
+            close_old_connections()
             if self.stopping.wait(EVERY_S):
                 return
 

@@ -22,6 +22,7 @@ from django.views.decorators.http import require_safe
 
 from config.celery import app
 from loom.api.urls import nowhere
+from loom.commands import put_aside
 
 PATIENCE_S = 1.0
 LAST_ANSWER_S = 10.0  # seconds after which the answer to a ping is no longer awaited
@@ -99,9 +100,11 @@ def _state(check: Callable[[], None]) -> str:
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """`{ok, processes: {web, database, broker, worker, model: ok|down|off}, disk: ok|full}`; 503
-    unless ok. `disk` is that of the data folder, and also "full" if it cannot be written. A worker
-    that has not answered within a second, but shortly before, is "slow", which is ok.
+    """`{ok, processes: {web, database, broker, worker, model: ok|down|off}, disk: ok|full,
+    put_aside}`; 503 unless ok. `disk` is that of the data folder, and also "full" if it cannot be
+    written. A worker that has not answered within a second, but shortly before, is "slow", which is
+    ok. `put_aside` is the number of units of work, such as documents, that failed again and again
+    and wait for the owner of their grove (null if the database is down).
 
     If the broker is down, the worker cannot be asked; the model never affects `ok`, since people
     can write without it.
@@ -111,7 +114,8 @@ def healthz(request: HttpRequest) -> JsonResponse:
     disk = "ok" if _state(_disk) == "ok" else "full"
     ok = "down" not in found.values() and disk == "ok"
     found["model"] = _state(_model) if settings.LOCAL_MODEL_URL else "off"
-    body = {"ok": ok, "processes": found, "disk": disk}
+    aside = put_aside.count() if found["database"] == "ok" else None
+    body = {"ok": ok, "processes": found, "disk": disk, "put_aside": aside}
     return JsonResponse(body, status=200 if ok else 503)
 
 

@@ -64,7 +64,7 @@ class LinkOf(BaseModel):
 
 class DocumentOne(DocumentListed):
     """A document in its newest revision: all of it, or the part selected by `section`, `first` and
-    `last`, whose lines these then are."""
+    `last`, whose lines these then are. `left_out` says what of a very long one is text only."""
 
     text: str
     first: int
@@ -74,6 +74,7 @@ class DocumentOne(DocumentListed):
     embeds: list[str]
     links: list[LinkOf]
     authors: list[str]
+    left_out: list[str]
 
 
 class RevisionOf(BaseModel):
@@ -249,7 +250,7 @@ def revision(request: Request, uid: str, revision: int) -> Response:
     """A revision with its text."""
     _, found = access.get_document(user_of(request), uid)
     row = queries.revision_of(found, revision)
-    return Response({**_revision(row), "text": row.content.text})
+    return Response({**_revision(row), "text": row.text})
 
 
 @operation(
@@ -265,8 +266,8 @@ def difference(request: Request, uid: str, revision: int) -> Response:
     _, found = access.get_document(user_of(request), uid)
     after = queries.revision_of(found, revision)
     before = number(request, "before", default=revision - 1)
-    text = queries.revision_of(found, before).content.text if before else ""
-    pieces = queries.difference(text, after.content.text)
+    text = queries.revision_of(found, before).text if before else ""
+    pieces = queries.difference(text, after.text)
     body = [{"kind": one.kind, "text": one.text} for one in pieces]
     return Response({"before": before, "after": revision, "pieces": body})
 
@@ -353,13 +354,12 @@ def _one(actor: Actor, found: Document, part: Slice | None = None) -> dict[str, 
         shown = queries.text_of(found, part)
     except ParseError as bad:
         raise CommandError(bad.code, bad.message, hint=bad.hint) from None
-    whole = shown.revision.content.text
-    sections = []
-    for one in shown.sections:
-        first, last = rules.lines_of(whole, shown.sections, one)
-        sections.append(
-            {"id": one.id, "title": one.text, "level": one.level, "first": first, "last": last}
-        )
+    whole = shown.revision.text
+    spans = rules.spans_of(whole, shown.sections)
+    sections = [
+        {"id": one.id, "title": one.text, "level": one.level, "first": first, "last": last}
+        for one, (first, last) in zip(shown.sections, spans, strict=True)
+    ]
     links = queries.links_of_document(actor, found, None)
     return {
         **_listed(found),
@@ -371,6 +371,7 @@ def _one(actor: Actor, found: Document, part: Slice | None = None) -> dict[str, 
         "embeds": rules.embeds_of(whole),
         "links": [{"id": one.uid, "type": one.type, "to": one.ref} for one in links],
         "authors": shown.revision.authors,
+        "left_out": rules.left_out(whole),
     }
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from django.db.models import F
 from django.utils import timezone
@@ -32,6 +32,7 @@ from loom.api.schema import (
 from loom.commands import groves as verbs
 from loom.commands import marks as tag_commands
 from loom.commands import people
+from loom.commands import put_aside as aside
 from loom.commands import web_search as searching
 from loom.events import streams
 from loom.models import SearchService
@@ -48,6 +49,9 @@ CURSOR = (
     a_number("since", "The last seq that is known."),
     a_number("limit", f"At most {MAX_EVENTS}.", least=1, most=MAX_EVENTS),
 )
+
+
+MOST_PUT_ASIDE = 200  # units that a list names
 
 
 class GroveSent(Body):
@@ -204,6 +208,61 @@ def _search_service_body(service: SearchService | None) -> SearchServiceBody:
     none = {"kind": None, "base_url": "", "has_key": False, "allow_private": False, "price_usd": 0}
     body = searching.service_body(service) if service else none
     return SearchServiceBody(**body, services=[one.name for one in SEARCH_SERVICES])
+
+
+class PutAsideOf(BaseModel):
+    """A unit of work that failed again and again, or did not come to an end, and is left alone:
+    its kind and id, the reason and time of the last of its tries."""
+
+    kind: Literal["document", "generation"]
+    id: str
+    reason: str
+    tries: int
+    at: str
+
+
+class PutAsideList(BaseModel):
+    """What is put aside in a grove."""
+
+    count: int
+    results: list[PutAsideOf]
+
+
+class RetrySent(Body):
+    """What to take up again."""
+
+    kind: Literal["document", "generation"]
+    id: str
+
+
+@operation(
+    "GET",
+    "groves put_aside",
+    "Work that failed and is left alone, for owners",
+    answers=PutAsideList,
+)
+@operation(
+    "POST",
+    "groves retry",
+    "Take up again what was put aside, for owners",
+    body=RetrySent,
+    answers=PutAsideList,
+)
+@api_view(["GET", "POST"])
+def put_aside(request: Request, uid: str) -> Response:
+    """Documents that do not settle and generations that do not end; a POST has one tried again."""
+    actor, grove = access.get_grove(user_of(request), uid, role="owner")
+    if request.method == "POST":
+        sent = read(request, RetrySent)
+        aside.take_up_again(actor, sent.kind, sent.id)
+    rows = list(aside.of_grove(grove)[:MOST_PUT_ASIDE])
+    results = [
+        PutAsideOf(
+            kind=row.kind, id=row.uid, reason=row.reason, tries=row.tries, at=instant(row.at)
+        )
+        for row in rows
+    ]
+    return Response(PutAsideList(count=len(results), results=results).model_dump())
 
 
 @operation(

@@ -75,6 +75,7 @@ _api: list[URLPattern | URLResolver] = [
     path("groves/<id:uid>", groves.grove),
     path("groves/<id:uid>/settings", groves.settings),
     path("groves/<id:uid>/web-search", groves.web_search),
+    path("groves/<id:uid>/put-aside", groves.put_aside),
     path("groves/<id:uid>/events", groves.events),
     path("groves/<id:uid>/search", groves.search),
     path("groves/<id:uid>/tags", groves.tags),

@@ -28,6 +28,7 @@ ACTIONS = (
     "document_actions",
     "groves",
     "participants",
+    "put_aside",
     "saved",
     "summaries",
     "trees",

@@ -231,7 +231,7 @@ def suggest_document(context: Context, args: SuggestDocument) -> Reply:
     its writers accept it as a revision, or reject it."""
     document = get_document(context, args.ref)
     revision = document_queries.newest(document)
-    whole = revision.content.text
+    whole = revision.text
     text = args.content
     if args.ref.slice is not None:
         try:
@@ -400,7 +400,7 @@ def _document_taken(
     was written since is merged; CONFLICT if both changed the same passage."""
     document, seen = about
     access.demand(context.actor, {READ_DOCUMENTS, WRITE_DOCUMENTS}, "deciding about a document")
-    base = document_queries.revision_of(document, seen).content.text
+    base = document_queries.revision_of(document, seen).text
 
     def change(text: str, newest: Revision) -> Sequence[Edit]:
         taken = own if own is not None else merged(base, text, node.text)

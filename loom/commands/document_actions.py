@@ -18,7 +18,7 @@ from loom.commands.documents import (
 from loom.commands.execute import execute
 from loom.commands.registry import Change, action
 from loom.grammar.refs import Place
-from loom.models import Document
+from loom.models import Document, Revision
 from loom.queries import documents as queries
 from loom.rules import documents
 from loom.rules.documents import Edit, Section
@@ -66,7 +66,8 @@ class DocumentRestored(Args):
 
 def make_document(actor: Actor, *, title: str, kind: Kind = "note", text: str = "") -> Document:
     """Makes a document in the actor's grove. For writers."""
-    return execute(actor, actor.grove, _make, NewDocument(title=title, kind=kind, text=text))
+    with document_log.text_ahead(text):
+        return execute(actor, actor.grove, _make, NewDocument(title=title, kind=kind, text=text))
 
 
 def change_document(
@@ -80,13 +81,19 @@ def change_document(
 def write_document(actor: Actor, document: Document, **fields: Any) -> Document:
     """Writes a document, with the fields of `DocumentWritten`. For writers."""
     args = DocumentWritten(document=document.uid, **fields)
-    return execute(actor, actor.grove, _write_text, args)
+
+    def change(text: str, newest: Revision) -> Sequence[Edit]:
+        return _change_of(document, args)(text, newest)
+
+    with document_log.worked_ahead(document, change):
+        return execute(actor, actor.grove, _write_text, args)
 
 
 def restore_document(actor: Actor, document: Document, revision: int) -> Document:
     """Makes the text of an earlier revision the newest one. For writers."""
     args = DocumentRestored(document=document.uid, revision=revision)
-    return execute(actor, actor.grove, _restore, args)
+    with document_log.worked_ahead(document, _restoring(document, revision)):
+        return execute(actor, actor.grove, _restore, args)
 
 
 @action("make_document", stream="grove", role="writer")
@@ -126,31 +133,36 @@ def _change(change: Change, args: DocumentChange) -> Document:
 def _write_text(change: Change, args: DocumentWritten) -> Document:
     """Writes a document: all of it, or a part."""
     document = _of(change, args.document)
-    edits_of = _edits(args)
-    name = named(document)
     made = document_log.write(
         change.writer,
         document,
-        changing(edits_of, seen=args.revision, name=name),
+        _change_of(document, args),
         by=change.actor.participant,
         at=change.now,
     )
     return made.revision.document
+
+
+def _change_of(document: Document, args: DocumentWritten) -> document_log.Change:
+    return changing(_edits(args), seen=args.revision, name=named(document))
 
 
 @action("restore_document", stream="grove", role="writer")
 def _restore(change: Change, args: DocumentRestored) -> Document:
     """Makes the text of an earlier revision the newest one."""
     document = _of(change, args.document)
-    text = queries.revision_of(document, args.revision).content.text
     made = document_log.write(
         change.writer,
         document,
-        lambda now, _: documents.difference(now, text),
+        _restoring(document, args.revision),
         by=change.actor.participant,
         at=change.now,
     )
     return made.revision.document
+
+
+def _restoring(document: Document, revision: int) -> document_log.Change:
+    return lambda now, _: documents.difference(now, queries.revision_of(document, revision).text)
 
 
 def _of(change: Change, uid: str) -> Document:

@@ -2,6 +2,7 @@
 the actions of pages and API."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -28,7 +29,7 @@ from loom.events.streams import Writer, enqueue
 from loom.grammar.refs import ParseError, Place
 from loom.grammar.slices import PART_LINES
 from loom.grammar.slices import words as worded
-from loom.models import Document, Revision, Window
+from loom.models import Document, Revision, Tree, Window
 from loom.queries import documents as queries
 from loom.queries.documents import Shown, revision_seen, text_of
 from loom.queries.windows import followed, is_fixed, lines_of, seen_by, source_of
@@ -93,8 +94,8 @@ def _summary(shown: Shown) -> list[str]:
     document = shown.document
     body = shown.text[documents.body_start(shown.text) :]
     lines = [f'"{document.summary}"' if document.summary else excerpt(body)]
-    for one in shown.sections[:MOST_SECTIONS]:
-        first, last = documents.lines_of(shown.text, shown.sections, one)
+    spans = documents.spans_of(shown.text, shown.sections, most=MOST_SECTIONS)
+    for one, (first, last) in zip(shown.sections, spans, strict=False):
         indent = "  " * one.level
         lines.append(f"{indent}§{one.id} {one.text} (lines {first}–{last})")
     if len(shown.sections) > MOST_SECTIONS:
@@ -209,11 +210,44 @@ class WriteWords(_Write):
     )
 
 
+_Existing = WriteAppend | WriteAt | WriteSection | WriteWords
+EditsOf = Callable[[str, Sequence[Section]], list[Edit]]
+
+
+def _edits_of(args: _Existing) -> EditsOf:
+    """The edits that a line makes in the text of an existing document."""
+    if isinstance(args, WriteAppend):
+        return lambda text, _: documents.appended(text, args.content)
+    if isinstance(args, WriteAt):
+        return lambda text, sections: documents.put_at(text, sections, args.at, args.content)
+    if isinstance(args, WriteWords):
+        return lambda text, _: words_replaced(text, args.replace, args.new)
+    return lambda text, sections: documents.replaced_section(
+        text, sections, args.replace, args.content
+    )
+
+
+def _worked_ahead(actor: Actor, tree: Tree, args: Any) -> AbstractContextManager[None]:
+    """Reads the document that a line writes, and works out its new sections, before the grove is
+    locked. What cannot be read is refused under the lock, in the usual words."""
+    if isinstance(args, WriteNew):
+        return document_log.text_ahead(args.content)
+    if not isinstance(args, _Existing) or args.ref.slice is not None:
+        return nullcontext()
+    try:
+        document = queries.document_of(actor, tree, args.ref)
+    except CommandError:
+        return nullcontext()
+    change = changing(_edits_of(args), seen=args.revision, name=named(document))
+    return document_log.worked_ahead(document, change)
+
+
 _OF_WRITE: dict[str, Any] = {
     "group": "Make",
     "klass": "write",
     "permissions": {LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS},
     "stream": "grove",
+    "ahead": _worked_ahead,
 }
 
 
@@ -232,22 +266,14 @@ def write_new(context: Context, args: WriteNew) -> Reply:
 @command("write", **_OF_WRITE)
 def write_append(context: Context, args: WriteAppend) -> Reply:
     """Adds a paragraph at the end of a document."""
-    return _write(
-        context, args, "appended to", lambda text, _: documents.appended(text, args.content)
-    )
+    return _write(context, args, "appended to")
 
 
 @command("write", **_OF_WRITE)
 def write_at(context: Context, args: WriteAt) -> Reply:
     """Adds text at the start, the end, before a line (`at:line:12`), or at the end of a section
     (`at:§heading`)."""
-    return _write(
-        context,
-        args,
-        "wrote to",
-        lambda text, sections: documents.put_at(text, sections, args.at, args.content),
-        observed=True,
-    )
+    return _write(context, args, "wrote to", observed=True)
 
 
 @command("write", **_OF_WRITE)
@@ -259,27 +285,13 @@ def write_section(context: Context, args: WriteSection) -> Reply:
             "replace: takes a section or quoted words.",
             hint='write replace:§heading, or replace:"old" with:"new"',
         )
-    return _write(
-        context,
-        args,
-        "wrote to",
-        lambda text, sections: documents.replaced_section(
-            text, sections, args.replace, args.content
-        ),
-        observed=True,
-    )
+    return _write(context, args, "wrote to", observed=True)
 
 
 @command("write", **_OF_WRITE)
 def write_words(context: Context, args: WriteWords) -> Reply:
     """Replaces words that are in the document exactly once."""
-    return _write(
-        context,
-        args,
-        "wrote to",
-        lambda text, _: words_replaced(text, args.replace, args.new),
-        observed=True,
-    )
+    return _write(context, args, "wrote to", observed=True)
 
 
 class WriteWindow(Args):
@@ -349,14 +361,7 @@ def words_replaced(text: str, old: str, new: str) -> list[Edit]:
     return [Edit(at, at + len(old), new)]
 
 
-def _write(
-    context: Context,
-    args: WriteAppend | WriteAt | WriteSection | WriteWords,
-    said: str,
-    edits_of: Callable[[str, Sequence[Section]], list[Edit]],
-    *,
-    observed: bool = False,
-) -> Reply:
+def _write(context: Context, args: _Existing, said: str, *, observed: bool = False) -> Reply:
     """Writes an existing document; `observed`: only if it is still at the revision that this
     workspace last saw."""
     if args.ref.slice is not None:
@@ -372,7 +377,7 @@ def _write(
     made = document_log.write(
         context.world,
         document,
-        changing(edits_of, seen=seen, name=named(document)),
+        changing(_edits_of(args), seen=seen, name=named(document)),
         by=context.actor.participant,
         at=context.now,
     )
@@ -380,7 +385,7 @@ def _write(
 
 
 def changing(
-    edits_of: Callable[[str, Sequence[Section]], list[Edit]],
+    edits_of: EditsOf,
     *,
     seen: int | None,
     name: str,
@@ -424,7 +429,7 @@ def undo_write(context: Context, op: Op) -> Op:
     """Restores the text from before a write as a new revision; returns the inverse. CONFLICT if
     somebody has written since."""
     document = Document.objects.select_related("grove").get(pk=op["document"])
-    before = queries.revision_of(document, op["to"]).content.text if op["to"] else ""
+    before = queries.revision_of(document, op["to"]).text if op["to"] else ""
 
     def change(text: str, newest: Revision) -> Sequence[Edit]:
         if newest.number != op["at"]:

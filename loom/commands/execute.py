@@ -150,13 +150,20 @@ def _run(attempt: Attempt, refusal: CommandError | None) -> Answer:
     if attempt.request.dry_run:
         return _dry(attempt, command)
     if command.stream or attempt.request.key:
-        with transaction.atomic():
+        with _ahead(attempt, command), transaction.atomic():
             return _under_lock(attempt, command)
     context = _context(attempt, None)
     reply = command.run(context, _args(command, attempt.line))
     with transaction.atomic():
         attempt.workspace = node_writer.locked(attempt.workspace)
         return done(attempt, context, reply)
+
+
+def _ahead(attempt: Attempt, command: Command) -> contextlib.AbstractContextManager[None]:
+    """What the command does before its stream is locked."""
+    if command.ahead is None or attempt.line is None:
+        return contextlib.nullcontext()
+    return command.ahead(attempt.actor, attempt.tree, _args(command, attempt.line))
 
 
 def _demand_scope(actor: Actor, command: Command) -> None:

@@ -167,7 +167,7 @@ def _on_document(context: Context, args: Open) -> tuple[Window, str]:
         shown = text_of(document, part)
     except ParseError as bad:
         raise CommandError(bad.code, bad.message, hint=bad.hint) from None
-    total = total_of(shown.revision.content.text)
+    total = total_of(shown.revision.text)
     if part is None and total > LARGE:
         raise CommandError(
             "LIMIT_EXCEEDED",

@@ -56,13 +56,14 @@ StreamKind = Literal["tree", "grove", "workspace"]
 Group = Literal["Look", "Move", "Make", "Keep", "Mind", "Meta"]
 
 Run = Callable[["Context", Any], "Reply"]
+Ahead = Callable[[Actor, Tree, Any], contextlib.AbstractContextManager[None]]
 
 
 @dataclass(frozen=True)
 class Command:
     """One form of one verb. `summary` is the function's docstring; `stream` is the kind of stream
     that it writes: its tree, the grove of its tree, or only the caller's workspace; None for a
-    command that only looks."""
+    command that only looks. `ahead` does what is long before the stream is locked."""
 
     verb: str
     group: Group
@@ -74,6 +75,7 @@ class Command:
     run: Run
     summary: str
     aliases: tuple[str, ...] = ()
+    ahead: Ahead | None = None
 
     @property
     def world(self) -> bool:
@@ -99,6 +101,7 @@ def command(
     stream: StreamKind | None = None,
     aliases: tuple[str, ...] = (),
     is_first: bool = False,
+    ahead: Ahead | None = None,
 ) -> Callable[[Callable[["Context", ArgsT], "Reply"]], Callable[["Context", ArgsT], "Reply"]]:
     """Registers a function as one form of `verb`; the type of its second parameter is its Args.
     The first form that can read a line is used: `is_first` puts this one before those already
@@ -119,6 +122,7 @@ def command(
             run=run,
             summary=inspect.getdoc(run) or "",
             aliases=aliases,
+            ahead=ahead,
         )
         several = _commands.setdefault(verb, [])
         several.insert(0 if is_first else len(several), made)

@@ -3,6 +3,7 @@ headings, and long replies in parts."""
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from loom.grammar.refs import (
@@ -120,9 +121,32 @@ def headings_of(lines: list[str]) -> list[Heading]:
     An id is the text in lower case with `-` between words. Where several headings have the
     same, each gets a number, so that no id names two.
     """
+    return _headings(enumerate(lines), len(lines))
+
+
+def headings_in(text: str, *, most: int) -> list[Heading]:
+    """The first `most` headings of a text. Only lines that may be one are looked at, and none
+    after the last."""
+    return _headings(_marked_lines(text), most)
+
+
+_MARKED = re.compile(r"^ {0,3}(?:#|```|~~~)[^\n]*", re.MULTILINE)
+
+
+def _marked_lines(text: str) -> Iterator[tuple[int, str]]:
+    number = at = 0
+    for match in _MARKED.finditer(text):
+        number += text.count("\n", at, match.start())
+        at = match.start()
+        yield number, match[0]
+
+
+def _headings(lines: Iterable[tuple[int, str]], most: int) -> list[Heading]:
     found: list[tuple[int, int, str]] = []
     fence = ""
-    for number, line in enumerate(lines):
+    for number, line in lines:
+        if len(found) == most:
+            break
         mark = _FENCE.match(line)
         if fence:
             if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():

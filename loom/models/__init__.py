@@ -7,6 +7,7 @@ from loom.models.documents import (
     DocumentText,
     DocumentUpdate,
     DocumentView,
+    PutAside,
     Revision,
 )
 from loom.models.events import Event, Receipt, Step, StepItem, Stream
@@ -83,6 +84,7 @@ __all__ = [
     "NodeSource",
     "Participant",
     "PublicLink",
+    "PutAside",
     "Receipt",
     "Revision",
     "Saved",

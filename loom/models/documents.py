@@ -1,5 +1,9 @@
 """Documents, their revisions, and the log of updates that people and agents type."""
 
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
 from django.db import models
 
 from loom.models.base import PublicIdentity
@@ -9,8 +13,9 @@ from loom.models.workspaces import Workspace
 
 class Document(PublicIdentity):
     """A text of a grove that several people can write at once. `revision` is the number of its
-    newest revision, `words` is the count there; `head` is the last seq of its updates, and
-    `settled` the last one that is part of a revision."""
+    newest revision, `words` is the count there; `head` is the last seq of its updates,
+    `settled` the last one that is part of a revision, and `log_bytes` the length of the updates
+    that are not in its stored state."""
 
     grove = models.ForeignKey(Grove, models.CASCADE, related_name="documents")
     title = models.CharField(max_length=200)
@@ -23,6 +28,7 @@ class Document(PublicIdentity):
     words = models.IntegerField(default=0)
     head = models.BigIntegerField(default=0)
     settled = models.BigIntegerField(default=0)
+    log_bytes = models.BigIntegerField(default=0)
     summary = models.TextField(blank=True, default="")  # of the revision `summary_revision`
     summary_revision = models.IntegerField(default=0)
 
@@ -44,12 +50,17 @@ class Document(PublicIdentity):
 
 
 class DocumentText(models.Model):
-    """The text of one or more revisions of a document, stored once."""
+    """The text of one or more revisions of a document, stored once. That of the newest revision
+    is stored whole, in `text`. An earlier one is stored as `edits` that make it from the text
+    `base`, which is later; `chain` is the most such steps that lead to this row. Read `whole`."""
 
     id = models.BigAutoField(primary_key=True)
     document = models.ForeignKey(Document, models.CASCADE, related_name="texts", db_index=False)
     sha256 = models.CharField(max_length=64)
     text = models.TextField(blank=True)
+    base = models.ForeignKey("self", models.RESTRICT, null=True, related_name="+")
+    edits = models.JSONField(null=True)  # [[start, end, text], ...] in code points of the base
+    chain = models.SmallIntegerField(default=0)
 
     class Meta:
         constraints = [
@@ -59,11 +70,64 @@ class DocumentText(models.Model):
     def __str__(self) -> str:
         return self.sha256
 
+    @cached_property
+    def whole(self) -> str:
+        """The text, also of an earlier revision. For several at once: `read_whole`."""
+        if self.base_id is None:
+            return self.text
+        return _whole({self.pk})[self.pk]
+
+
+# The rows from which a text is made: its own, its base, the base of that, and so on.
+_CHAIN = """
+    WITH RECURSIVE step (id) AS (
+        SELECT id FROM loom_documenttext WHERE id IN ({})
+        UNION
+        SELECT row.base_id FROM loom_documenttext row JOIN step ON row.id = step.id
+        WHERE row.base_id IS NOT NULL
+    )
+    SELECT id, text, base_id, edits FROM loom_documenttext WHERE id IN (SELECT id FROM step)
+"""
+
+
+def read_whole(texts: Iterable[DocumentText]) -> None:
+    """Reads the whole texts of these rows, in one query for all that are stored as edits."""
+    wanted = {text.pk: text for text in texts if text.base_id is not None}
+    if wanted:
+        for key, whole in _whole(wanted.keys()).items():
+            if key in wanted:
+                wanted[key].__dict__["whole"] = whole
+
+
+def _whole(keys: Iterable[int]) -> dict[int, str]:
+    """The texts of these rows, by their keys, and of the rows on which they are based."""
+    every = sorted(keys)
+    marks = ", ".join(["%s"] * len(every))
+    rows = {row.pk: row for row in DocumentText.objects.raw(_CHAIN.format(marks), every)}
+    texts = {key: row.text for key, row in rows.items() if row.base_id is None}
+    for key in every:
+        path = [key]
+        while path[-1] not in texts:
+            path.append(rows[path[-1]].base_id or 0)
+        for step in reversed(path[:-1]):
+            row = rows[step]
+            texts[step] = _edited(texts[row.base_id or 0], row.edits or [])
+    return {key: texts[key] for key in every}
+
+
+def _edited(text: str, edits: list[list[Any]]) -> str:
+    pieces, at = [], 0
+    for start, end, put in edits:
+        pieces += [text[at:start], put]
+        at = end
+    return "".join([*pieces, text[at:]])
+
 
 class Revision(models.Model):
-    """One state of a document. Never changed once it is stored. `sections` are its headings with
-    their stable ids (`loom.rules.documents`), `authors` the public ids of those who wrote since
-    the previous revision, `seq` the last update in it.
+    """One state of a document. Never changed once it is stored, but for `sections`, which only
+    the newest has: its headings with their stable ids (`loom.rules.documents`), which the next
+    revision takes over. `authors` are the public ids of those who wrote since the previous
+    revision, `seq` is the last update in it.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -86,6 +150,11 @@ class Revision(models.Model):
     def __str__(self) -> str:
         return f"revision {self.number}"
 
+    @property
+    def text(self) -> str:
+        """The text of the revision; one query more for an earlier one."""
+        return self.content.whole
+
 
 class DocumentEmbed(models.Model):
     """A local id in an embed of a document's newest revision, so that the documents that embed a
@@ -106,8 +175,9 @@ class DocumentEmbed(models.Model):
 
 
 class DocumentUpdate(models.Model):
-    """Typed changes of a document, as an update of Yjs; append-only. `authors` are the public ids
-    of the people whose changes it contains."""
+    """Typed changes of a document, as an update of Yjs. `authors` are the public ids of the people
+    whose changes it contains. Rows that are part of the stored state are deleted; while they are
+    not settled, one empty update keeps their authors."""
 
     id = models.BigAutoField(primary_key=True)
     document = models.ForeignKey(Document, models.CASCADE, related_name="updates", db_index=False)
@@ -156,3 +226,25 @@ class DocumentView(models.Model):
 
     def __str__(self) -> str:
         return f"{self.document_id}: {self.revision}"
+
+
+class PutAside(models.Model):
+    """A unit of work that failed, or did not come to an end: a document that does not settle, a
+    lost generation. After `tries` attempts it is left alone until its `version` changes (for a
+    document: until somebody writes in it) or an owner asks for another attempt."""
+
+    id = models.BigAutoField(primary_key=True)
+    kind = models.CharField(max_length=16)  # document or generation
+    uid = models.CharField(max_length=32)  # of the unit
+    grove = models.ForeignKey(Grove, models.CASCADE, null=True, related_name="+")
+    version = models.BigIntegerField(default=0)
+    reason = models.CharField(max_length=300)
+    tries = models.IntegerField(default=0)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-at", "-id"]
+        constraints = [models.UniqueConstraint(fields=["kind", "uid"], name="put_aside_once")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.uid}: {self.reason}"

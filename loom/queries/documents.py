@@ -9,13 +9,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 
 from django.db.models import F, Q, QuerySet
 
 from loom import access
 from loom.access import Actor, documents_for
 from loom.grammar.refs import ParseError, Ref, Slice
-from loom.grammar.slices import PART_LINES, parse_ref
+from loom.grammar.slices import PART_LINES, headings_in, parse_ref
 from loom.models import (
     Document,
     DocumentState,
@@ -61,18 +62,25 @@ def revision_of(document: Document, number: int) -> Revision:
 
 
 def updates_after(document_id: int, seq: int) -> Iterator[tuple[int, bytes]]:
-    """The updates of the log after a seq, in order, each with its seq. From the start, the stored
-    state replaces all updates that it contains."""
-    if seq == 0:
-        state = DocumentState.objects.filter(document=document_id).first()
-        if state is not None:
-            seq = state.seq
-            yield seq, bytes(state.state)
+    """The updates of the log after a seq, in order, each with its seq. The stored state replaces
+    all updates that it contains: from the start, and where they have been deleted."""
+    states = DocumentState.objects.filter(document=document_id)
     rows = DocumentUpdate.objects.filter(document=document_id).order_by("seq")
-    while page := list(rows.filter(seq__gt=seq).values_list("seq", "update")[:CHUNK]):
+    asks_state = seq == 0
+    while True:
+        page = list(rows.filter(seq__gt=seq).values_list("seq", "update")[:CHUNK])
+        if asks_state or not page or page[0][0] != seq + 1:
+            asks_state = False
+            state = states.filter(seq__gt=seq).first()
+            if state is not None:
+                seq = state.seq
+                yield seq, bytes(state.state)
+                continue
+        if not page:
+            return
         for number, update in page:
             yield number, bytes(update)
-        seq = page[-1][0]
+            seq = number
 
 
 def heads(ids: Sequence[int]) -> dict[int, int]:
@@ -116,27 +124,36 @@ class Shown:
     last: int
     clipped: str = ""
 
-    @property
+    @cached_property
     def sections(self) -> list[Section]:
         """The headings of the whole document."""
-        return unpacked(self.revision.sections)
+        return sections_in(self.revision)
+
+
+def sections_in(revision: Revision) -> list[Section]:
+    """The sections of a revision. Only the newest has them stored; if another one was made while
+    this one was read, its headings take their ids from there."""
+    if revision.sections or not headings_in(revision.text, most=1):
+        return unpacked(revision.sections)
+    later = Revision.objects.filter(document=revision.document_id).order_by("-number")[0]
+    return documents.sections_of(revision.text, unpacked(later.sections))
 
 
 def text_of(document: Document, part: Slice | None = None) -> Shown:
     """The newest text of a document that the caller may read, or a part of it. Raises ParseError
     for a section that does not exist, or that several headings name."""
     revision = newest(document)
-    whole = revision.content.text
+    whole = revision.text
     if part is None:
         return Shown(document, revision, whole, 1, whole.count("\n") + 1)
-    found = documents.cut(whole, unpacked(revision.sections), part)
+    found = documents.cut(whole, sections_in(revision), part)
     return Shown(document, revision, found.text, found.first, found.last, found.clipped)
 
 
 def current(document: Document) -> str:
     """The text at this moment, including what was typed and is not settled yet."""
     if document.head == document.settled:
-        return newest(document).content.text
+        return newest(document).text
     return SharedText(update for _, update in updates_after(document.pk, 0)).text
 
 
@@ -144,16 +161,16 @@ def as_file(document: Document) -> tuple[str, str]:
     """The name of a Markdown file for the document, and its text."""
     name = "".join(one if one.isalnum() else "-" for one in document.title).strip("-")[:60]
     safe = name if name.isascii() and name else document.uid
-    return f"{safe}.md", newest(document).content.text
+    return f"{safe}.md", newest(document).text
 
 
 def parts_named(shown: Shown) -> str:
     """The sections of a document with their lines, or its parts of a hundred lines: what can be
     opened on its own."""
-    text = shown.revision.content.text
+    text = shown.revision.text
     if not shown.sections:
         return f"part:1 to part:{-(-(text.count(chr(10)) + 1) // PART_LINES)}"
-    lines = [documents.lines_of(text, shown.sections, one) for one in shown.sections[:MOST_PARTS]]
+    lines = documents.spans_of(text, shown.sections, most=MOST_PARTS)
     named = [
         f"§{one.id} ({first}–{last})"
         for one, (first, last) in zip(shown.sections, lines, strict=False)
@@ -176,7 +193,7 @@ def matching(among: QuerySet[Document], query: str, *, limit: int) -> list[Shown
     rows = Revision.objects.filter(number=F("document__revision"))
     rows = rows.filter(document__in=among.order_by()).select_related("by")
     for row in rows.select_related("document__grove", "content").order_by().iterator(CHUNK):
-        text = row.content.text
+        text = row.text
         times = text.casefold().count(wanted) + 10 * (wanted in row.document.title.casefold())
         if times:
             found.append((times, Shown(row.document, row, text, 1, text.count("\n") + 1)))
@@ -215,7 +232,7 @@ _LORE = Prepared(_lore)
 def revisions(document: Document) -> QuerySet[Revision]:
     """The revisions of a document, newest first, without their texts."""
     rows = Revision.objects.filter(document=document).select_related("by", "content")
-    return rows.defer("content__text").order_by("-number")
+    return rows.defer("content__text", "content__edits", "sections").order_by("-number")
 
 
 # What changed between two revisions, word by word.
@@ -309,7 +326,7 @@ def links_of_document(actor: Actor, document: Document, here: Tree | None) -> li
         elif tree is not None:
             seen.append(LinkSeen(kind, f"tree:{tree.uid}", tree_named(tree.title), link.uid))
     known = {one.ref for one in seen}
-    written = documents.embeds_of(newest(document).content.text)[: documents.MOST_EMBEDS]
+    written = documents.embeds_of(newest(document).text)
     mentions = _mentions(actor, embedded(actor, document, written).values(), here)
     return [*seen, *(one for one in mentions if one.ref not in known)]
 

@@ -120,7 +120,7 @@ def mentioning(actor: Actor, node: Node) -> list[Seen]:
     found = list(rows.select_related("document__grove", "content").order_by())
     seen = []
     for row in sorted(found, key=attrgetter("document_id")):
-        written = documents.embeds_of(row.content.text)[: documents.MOST_EMBEDS]
+        written = documents.embeds_of(row.text)
         ends = embedded(actor, row.document, written).values()
         if any(isinstance(one, int) and one in versions for one in ends):
             document = row.document

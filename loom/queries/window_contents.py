@@ -12,6 +12,7 @@ from loom import access
 from loom.access import Actor
 from loom.grammar.refs import quote
 from loom.models import Node, Revision, Window, Workspace
+from loom.models.documents import read_whole
 from loom.queries import lookup, workspaces
 from loom.queries.lookup import fetch, listed
 from loom.queries.node_bodies import messages_of
@@ -221,7 +222,7 @@ def _read(actor: Actor, workspace: Workspace, found: list[Window], items: set[in
 
 def _document_hits(found: list[Window]) -> dict[int, dict[int, Revision]]:
     """The revisions of documents that windows show, and the newest ones; for documents that are
-    not very long also those before. One query; none if there is no such window."""
+    not very long also those before. At most two queries; none if there is no such window."""
     seen = {(-(one.item_id or 0), one.version_seen) for one in found if one.kind == "document"}
     documents: dict[int, dict[int, Revision]] = {}
     if seen:
@@ -229,7 +230,9 @@ def _document_hits(found: list[Window]) -> dict[int, dict[int, Revision]]:
         recent = Q(number__gte=F("document__revision") - LAST_CHANGES, length__lte=MOST_READ)
         rows = Revision.objects.filter(numbers | recent | Q(number=F("document__revision")))
         rows = rows.filter(document__in={key for key, _ in seen})
-        for row in rows.select_related("content", "document", "by"):
+        every = list(rows.select_related("content", "document", "by"))
+        read_whole(row.content for row in every)
+        for row in every:
             documents.setdefault(row.document_id, {})[row.number] = row
     return documents
 
@@ -258,7 +261,7 @@ def _changes(versions: dict[int, Revision]) -> tuple[str, ...]:
         if old is None or new is None or max(old.length, new.length) > MOST_READ:
             break
         hashes = (old.content.sha256, new.content.sha256)
-        change = _named_change(_Change(hashes, old.content.text, new.content.text))
+        change = _named_change(_Change(hashes, old.text, new.text))
         said.append(f"revision {number} by {new.by.name}, {change}")
     return tuple(said)
 
@@ -274,7 +277,7 @@ def _of_document(window: Window, read: _Read) -> Shown:
         lines = followed(source_of(revision), source_of(newest), lines)
         revision, is_stale = newest, False
     ref = title_of(revision.document.title, window)
-    text = revision.content.text
+    text = revision.text
     rows = rows_of(text, lines, window.pad) if lines.last >= lines.first else ()
     return Shown(
         window,

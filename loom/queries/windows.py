@@ -65,7 +65,7 @@ def source_of(one: Node | Revision) -> Source:
     """A node or a revision of a document as the source of windows."""
     if isinstance(one, Node):
         return Source(node_values.of_node(one.pk), one.hash, one.text)
-    return Source(node_values.of_document(one.document_id), str(one.number), one.content.text)
+    return Source(node_values.of_document(one.document_id), str(one.number), one.text)
 
 
 def seen_by(window: Window) -> Source | None:

@@ -3,12 +3,15 @@ keys of lore. Pure."""
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from typing import TypeVar
 
 from loom.grammar.refs import ParseError, Place, Slice, short, unread
-from loom.grammar.slices import Cut, get, headings_of
+from loom.grammar.slices import Cut, get, headings_in
 from loom.rules.node_values import looks_like_id
 
 MAX_BYTES = 4 * 1024 * 1024  # of a text in UTF-8, the same as for a node
@@ -82,18 +85,29 @@ def _unquoted(written: str) -> str:
     return word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "\"'" else word
 
 
-def embeds_of(text: str) -> list[str]:
-    """The refs that the text embeds, in order, each once: `a7x2` for `![[a7x2]]`."""
-    return list(dict.fromkeys(match[1].strip() for match in _EMBED.finditer(text)))
-
-
-MOST_EMBEDS = 100  # embeds of one document that are followed
+MOST_EMBEDS = 100  # embeds of one document that are shown; further ones stay text
 _WORD = re.compile(r"[A-Za-z0-9]+")
+
+
+def embeds_of(text: str, *, most: int = MOST_EMBEDS) -> list[str]:
+    """The first refs that the text embeds, in order, each once: `a7x2` for `![[a7x2]]`."""
+    refs: dict[str, None] = {}
+    for match in _EMBED.finditer(text):
+        refs.setdefault(match[1].strip())
+        if len(refs) == most:
+            break
+    return list(refs)
+
+
+def has_more_embeds(text: str) -> bool:
+    """Whether a text has more embeds than are shown, equal ones counted as often as they occur."""
+    found = enumerate(_EMBED.finditer(text), 1)
+    return any(number > MOST_EMBEDS for number, _ in found)
 
 
 def ids_embedded(text: str) -> list[str]:
     """The local ids of nodes that the first embeds of a text name, each once, in lower case."""
-    written = embeds_of(text)[:MOST_EMBEDS]
+    written = embeds_of(text)
     words = (word.lower() for one in written for word in _WORD.findall(one))
     return list(dict.fromkeys(word for word in words if looks_like_id(word)))
 
@@ -106,51 +120,156 @@ def split_at_embeds(line: str) -> list[str]:
 # Sections. A heading keeps its id when it is moved, and when it is reworded in its place.
 
 
+MOST_SECTIONS = 2000  # headings of one document that have an id; further ones are only text
+LONGEST_HEADING = 200  # characters of a heading by which it is found and named
+
+
 def sections_of(text: str, before: Sequence[Section] = ()) -> list[Section]:
-    """The sections of a text. Headings that `before` had keep their ids: those with the same words,
-    and those whose words were changed between headings that stayed. No id names two."""
-    headings = headings_of(text.split("\n"))
-    ids = _kept([(one.level, one.text) for one in headings], before)
+    """The first MOST_SECTIONS sections of a text. Headings that `before` had keep their ids: those
+    with the same words, and those whose words were changed between headings that stayed. No id
+    names two. The time is proportional to the length of the text."""
+    headings = headings_in(text, most=MOST_SECTIONS)
+    ids = _kept([(one.level, one.text[:LONGEST_HEADING]) for one in headings], before)
     taken = {one for one in ids if one} | {one.id for one in before}
+    numbers: Counter[str] = Counter()
     sections = []
     for heading, kept in zip(headings, ids, strict=True):
-        own = kept or _free(heading.id or "section", taken)
+        own = kept or _free(heading.id[:LONGEST_HEADING] or "section", taken, numbers)
         taken.add(own)
-        sections.append(Section(own, heading.level, heading.text, heading.line))
+        sections.append(Section(own, heading.level, heading.text[:LONGEST_HEADING], heading.line))
     return sections
 
 
 def _kept(now: list[tuple[int, str]], before: Sequence[Section]) -> list[str]:
-    old = [(one.level, one.text) for one in before]
+    old = [(section.level, section.text) for section in before]
     ids = [""] * len(now)
-    left = set(range(len(old)))
-    loose: list[tuple[range, range]] = []
-    for tag, a, b, c, d in SequenceMatcher(None, old, now, autojunk=False).get_opcodes():
-        if tag == "equal":
-            for was, place in zip(range(a, b), range(c, d), strict=True):
-                ids[place] = before[was].id
-                left.discard(was)
-        elif tag == "replace":
-            loose.append((range(a, b), range(c, d)))
-    for place, heading in enumerate(now):  # moved
-        same = [was for was in sorted(left) if old[was][1] == heading[1]]
-        if not ids[place] and same:
-            ids[place] = before[same[0]].id
-            left.discard(same[0])
-    for were, places in loose:  # reworded
-        free = [place for place in places if not ids[place]]
-        for was, place in zip([one for one in were if one in left], free, strict=False):
+    pairs = stayed(old, now)
+    for was, place in pairs:
+        ids[place] = before[was].id
+    left = set(range(len(old))) - {was for was, _ in pairs}
+    waiting: dict[str, deque[int]] = defaultdict(deque)
+    for was in sorted(left):
+        waiting[old[was][1]].append(was)
+    for place, (_, words) in enumerate(now):  # moved
+        if not ids[place] and waiting[words]:
+            was = waiting[words].popleft()
             ids[place] = before[was].id
             left.discard(was)
+    for were, places in _gaps(pairs, len(old), len(now)):  # reworded
+        free = [place for place in places if not ids[place]]
+        for was, place in zip([was for was in were if was in left], free, strict=False):
+            ids[place] = before[was].id
     return ids
 
 
-def _free(wanted: str, taken: set[str]) -> str:
-    number, own = 1, wanted
+def _gaps(pairs: Sequence[tuple[int, int]], old: int, new: int) -> Iterator[tuple[range, range]]:
+    """What is between pairs, on both sides."""
+    a = c = 0
+    for b, d in [*pairs, (old, new)]:
+        if b > a or d > c:
+            yield range(a, b), range(c, d)
+        a, c = b + 1, d + 1
+
+
+def _free(wanted: str, taken: set[str], numbers: Counter[str]) -> str:
+    """The wanted id, or the first with a number that is not taken; `numbers` are the last ones
+    that were tried, so that many equal headings do not try them all again."""
+    own = wanted
     while own in taken:
-        number += 1
-        own = f"{wanted}-{number}"
+        numbers[wanted] = max(numbers[wanted], 1) + 1
+        own = f"{wanted}-{numbers[wanted]}"
     return own
+
+
+# What two sequences have in common, in order.
+
+FEW = (
+    32  # elements on each side that are compared with care, which takes the square of their number
+)
+DEEPEST = 4  # times that a range between two anchors is divided again
+
+Element = TypeVar("Element", bound=Hashable)
+
+
+def stayed(
+    old: Sequence[Element], new: Sequence[Element], *, few: int = FEW
+) -> list[tuple[int, int]]:
+    """Places of equal elements in both, in order on both sides. Short sequences are compared as
+    `difflib` does. Long ones take n log n steps: equal ends, then elements that are there once on
+    each side, and the same again between them; at last the first of several equal elements with
+    the first, the second with the second."""
+    pairs: list[tuple[int, int]] = []
+    ranges = [(0, len(old), 0, len(new), 0)]
+    while ranges:
+        a, b, c, d, depth = ranges.pop()
+        if max(b - a, d - c) <= few:
+            matcher = SequenceMatcher(None, old[a:b], new[c:d], autojunk=False)
+            for at, to, size in matcher.get_matching_blocks():
+                pairs += [(a + at + step, c + to + step) for step in range(size)]
+            continue
+        while a < b and c < d and old[a] == new[c]:
+            pairs.append((a, c))
+            a, c = a + 1, c + 1
+        while a < b and c < d and old[b - 1] == new[d - 1]:
+            b, d = b - 1, d - 1
+            pairs.append((b, d))
+        if a == b or c == d:
+            continue
+        anchors = _rising(_once_in_both(old, new, (a, b, c, d))) if depth < DEEPEST else []
+        if not anchors:
+            pairs += _rising(_counted_pairs(old, new, (a, b, c, d)))
+            continue
+        pairs += anchors
+        for end, other_end in [*anchors, (b, d)]:
+            ranges.append((a, end, c, other_end, depth + 1))
+            a, c = end + 1, other_end + 1
+    return sorted(pairs)
+
+
+Span4 = tuple[int, int, int, int]
+
+
+def _once_in_both(
+    old: Sequence[Element], new: Sequence[Element], within: Span4
+) -> list[tuple[int, int]]:
+    a, b, c, d = within
+    in_old, in_new = Counter(old[a:b]), Counter(new[c:d])
+    places = {old[at]: at for at in range(a, b) if in_old[old[at]] == 1}
+    return [
+        (places[new[to]], to) for to in range(c, d) if in_new[new[to]] == 1 and new[to] in places
+    ]
+
+
+def _counted_pairs(
+    old: Sequence[Element], new: Sequence[Element], within: Span4
+) -> list[tuple[int, int]]:
+    a, b, c, d = within
+    places: dict[Element, deque[int]] = defaultdict(deque)
+    for at in range(a, b):
+        places[old[at]].append(at)
+    return [(places[new[to]].popleft(), to) for to in range(c, d) if places.get(new[to])]
+
+
+def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest row of pairs that rises on both sides; they are given in the order of the
+    second."""
+    ends: list[int] = []  # the first place of the last pair of the best row of each length
+    last: list[int] = []
+    before = [-1] * len(pairs)
+    for number, (at, _) in enumerate(pairs):
+        length = bisect_left(ends, at)
+        before[number] = last[length - 1] if length else -1
+        if length == len(ends):
+            ends.append(at)
+            last.append(number)
+        else:
+            ends[length], last[length] = at, number
+    row = []
+    number = last[-1] if last else -1
+    while number >= 0:
+        row.append(pairs[number])
+        number = before[number]
+    return row[::-1]
 
 
 def packed(sections: Sequence[Section]) -> list[list[object]]:
@@ -166,7 +285,7 @@ def unpacked(stored: Sequence[Sequence[object]]) -> list[Section]:
 def section_named(sections: Sequence[Section], name: str) -> Section:
     """The section with that id or heading, in any case. Raises ParseError: NOT_FOUND, or
     INVALID_SYNTAX if several have the heading."""
-    wanted = " ".join(name.casefold().split())
+    wanted = " ".join(name[:LONGEST_HEADING].casefold().split())
     by_id = [one for one in sections if one.id == wanted]
     found = by_id or [one for one in sections if " ".join(one.text.casefold().split()) == wanted]
     if not found:
@@ -186,14 +305,55 @@ def section_named(sections: Sequence[Section], name: str) -> Section:
 
 def lines_of(text: str, sections: Sequence[Section], section: Section) -> tuple[int, int]:
     """The first and last line of a section, from 1: to the next heading of its level or above,
-    without blank lines at its end."""
+    without blank lines at its end. For those of several sections: `spans_of`."""
+    following = next(
+        (one.line for one in sections if one.line > section.line and one.level <= section.level),
+        None,
+    )
+    return _without_blank_end(text.split("\n"), section, following)
+
+
+def spans_of(
+    text: str, sections: Sequence[Section], *, most: int = MOST_SECTIONS
+) -> list[tuple[int, int]]:
+    """The first and last lines of the first `most` sections, as `lines_of`, in one pass."""
+    following: list[int | None] = [None] * len(sections)
+    open_: list[int] = []  # sections that have not ended yet, their levels rising
+    for number, section in enumerate(sections):
+        while open_ and sections[open_[-1]].level >= section.level:
+            following[open_.pop()] = section.line
+        open_.append(number)
     lines = text.split("\n")
-    after = (one.line for one in sections if one.line > section.line)
-    levels = {one.line: one.level for one in sections}
-    last = next((line for line in after if levels[line] <= section.level), len(lines))
+    return [
+        _without_blank_end(lines, section, line)
+        for section, line in zip(sections[:most], following, strict=False)
+    ]
+
+
+def _without_blank_end(
+    lines: Sequence[str], section: Section, following: int | None
+) -> tuple[int, int]:
+    last = len(lines) if following is None else following
     while last > section.line + 1 and not lines[last - 1].strip():
         last -= 1
     return section.line + 1, last
+
+
+def left_out(text: str) -> list[str]:
+    """Sentences for people about what of a text is shown as text only, because it has too much of
+    it; [] for nearly every text."""
+    said = []
+    if len(headings_in(text, most=MOST_SECTIONS + 1)) > MOST_SECTIONS:
+        said.append(
+            f"Only the first {MOST_SECTIONS:,} headings have a section id; "
+            "further ones are part of the last section. Split the document to name them."
+        )
+    if has_more_embeds(text):
+        said.append(
+            f"Only the first {MOST_EMBEDS} embeds are shown; further ones stay as they are "
+            "written. Split the document to show them."
+        )
+    return said
 
 
 def cut(text: str, sections: Sequence[Section], part: Slice) -> Cut:
@@ -265,26 +425,33 @@ def line_starts(text: str) -> list[int]:
 
 def edited(text: str, edits: Sequence[Edit]) -> str:
     """The text after these edits, which do not overlap."""
-    for one in sorted(edits, key=lambda edit: edit.start, reverse=True):
-        text = text[: one.start] + one.text + text[one.end :]
-    return text
+    pieces, at = [], 0
+    for edit in sorted(edits, key=lambda edit: edit.start):
+        pieces += [text[at : edit.start], edit.text]
+        at = edit.end
+    return "".join([*pieces, text[at:]])
 
 
-MOST_PIECES = 4000  # words between the common ends; with more, everything is one edit
+MOST_PIECES = 4000  # words between the common ends; with more, lines are compared
+MOST_CHARACTERS = 100_000  # between the common ends; the same
+MOST_MEETINGS = 1_000_000  # pairs of equal words; the same
 _PIECES = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 
 def difference(before: str, after: str) -> list[Edit]:
     """Edits that turn one text into another, few and short, so that they do not touch what others
-    type elsewhere in the meantime."""
+    type elsewhere in the meantime. Words are compared; where that would take long, lines."""
     if before == after:
         return []
-    head = _common(before, after)
-    tail = _common(before[head:][::-1], after[head:][::-1])
+    head, tail = _common_ends(before, after)
     old, new = before[head : len(before) - tail], after[head : len(after) - tail]
-    one, two = _PIECES.findall(old), _PIECES.findall(new)
-    if not old or not new or max(len(one), len(two)) > MOST_PIECES:
+    if not old or not new:
         return [Edit(head, head + len(old), new)]
+    if max(len(old), len(new)) > MOST_CHARACTERS:
+        return line_difference(before, after)
+    one, two = _PIECES.findall(old), _PIECES.findall(new)
+    if max(len(one), len(two)) > MOST_PIECES or _meetings(one, two) > MOST_MEETINGS:
+        return line_difference(before, after)
     at, to = _places(one, head), _places(two, 0)
     matcher = SequenceMatcher(None, one, two, autojunk=False)
     return [
@@ -292,6 +459,34 @@ def difference(before: str, after: str) -> list[Edit]:
         for tag, a, b, c, d in matcher.get_opcodes()
         if tag != "equal"
     ]
+
+
+def line_difference(before: str, after: str) -> list[Edit]:
+    """Edits that turn one text into another: lines that differ, without what both have at their
+    ends. The time is nearly proportional to the length of the texts."""
+    head, tail = _common_ends(before, after)
+    old = before[head : len(before) - tail].splitlines(keepends=True)
+    new = after[head : len(after) - tail].splitlines(keepends=True)
+    at, to = _places(old, head), _places(new, head)
+    edits = []
+    for were, are in _gaps(stayed(old, new, few=0), len(old), len(new)):
+        start, end = at[were.start], at[were.stop]
+        was, is_ = before[start:end], after[to[are.start] : to[are.stop]]
+        first, last = _common_ends(was, is_)
+        edits.append(Edit(start + first, end - last, is_[first : len(is_) - last]))
+    return edits
+
+
+def _common_ends(one: str, two: str) -> tuple[int, int]:
+    """How many characters two texts have in common at their starts, and after them at their
+    ends."""
+    head = _common(one, two)
+    return head, _common(one[head:][::-1], two[head:][::-1])
+
+
+def _meetings(one: list[str], two: list[str]) -> int:
+    there = Counter(two)
+    return sum(times * there[piece] for piece, times in Counter(one).items())
 
 
 def _common(one: str, two: str) -> int:

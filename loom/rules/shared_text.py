@@ -74,9 +74,12 @@ class SharedText:
     def edit(self, edits: Sequence[Edit]) -> bytes:
         """Edits the current text in one transaction; returns the update."""
         before, text = self.text, self._copy.text
+        at, offset = len(before), len(before.encode())  # of the last edit, so none is counted twice
         with self._copy.doc.transaction():
             for one in sorted(edits, key=lambda edit: edit.start, reverse=True):
-                start, end = byte_offset(before, one.start), byte_offset(before, one.end)
+                end = offset - len(before[one.end : at].encode())
+                start = end - len(before[one.start : one.end].encode())
+                at, offset = one.start, start
                 if end > start:
                     del text[start:end]
                 if one.text:

@@ -109,7 +109,7 @@ def archive(wanted: Wanted) -> Iterator[bytes]:
     listed = []
     for document in linked_to(tree, documents_for(wanted.actor, tree)).order_by("id"):
         name = f"documents/{_file_name(document.title)}{document.uid}.md"
-        yield out.one(name, newest(document).content.text)
+        yield out.one(name, newest(document).text)
         listed.append(
             {"file": name, "id": document.uid, "title": document.title, "kind": document.kind}
         )

@@ -400,7 +400,7 @@ def _document(actor: Actor, one: dict[str, str], text: str, report: Report) -> D
             made = make_document(actor, title=wanted, kind=kind, text=text)
             report.kept["documents"] += 1
             return made
-        if newest(taken).content.text == text:
+        if newest(taken).text == text:
             report.kept["documents that were here"] += 1
             return taken
     said = f"There are too many documents called {title!r}."

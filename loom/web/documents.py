@@ -38,7 +38,6 @@ from loom.web.requests import PersonRequest, in_one_line, person, text_of, word_
 
 MOST_LISTED = 300
 MOST_FILES = 50
-MOST_EMBEDDED = 100  # embeds shown in one page; further ones are links
 EMBEDDED = 4000  # characters of an embedded text that are shown
 MOST_REVISIONS = 100
 
@@ -141,6 +140,7 @@ def document_page(request: PersonRequest, uid: str) -> HttpResponse:
         "age": age_of(document.touched_at),
         "words": rules.count_words(text),
         "body": drawn(actor, document, text),
+        "left_out": rules.left_out(text),
         "trees": list(queries.trees_linked(actor, document)),
         "others": _others(actor, document),
         "suggestions": _suggested(actor, document, text),
@@ -310,7 +310,7 @@ def history_page(request: PersonRequest, uid: str) -> HttpResponse:
     number = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 9 else 0
     chosen = queries.revision_of(document, number or document.revision)
     before = queries.revision_of(document, chosen.number - 1) if chosen.number > 1 else None
-    pieces = queries.difference(before.content.text if before else "", chosen.content.text)
+    pieces = queries.difference(before.text if before else "", chosen.text)
     context = {
         **frame(request, actor, "documents"),
         "document": document,
@@ -367,21 +367,35 @@ def drawn(actor: Actor, document: Document, text: str) -> SafeString:
             continue
         kept.append(line)
     page = str(markdown.rendered("\n".join(kept)))
-    shown_by = embeds(actor, document, list(found.values())[:MOST_EMBEDDED])
-    for token, ref in found.items():
-        shown = shown_by.get(ref, Embed(ref))
-        page = page.replace(f"<p>{token}</p>", _card(shown)).replace(token, _chip(shown))
+    shown_by = embeds(actor, document, list(found.values()))
+    cards: dict[str, str] = {}
+    chips: dict[str, str] = {}
+
+    def put(match: re.Match[str]) -> str:
+        ref = found[match[1] or match[2]]
+        shown, drawn_ = shown_by[ref], cards if match[1] else chips
+        if ref not in drawn_:
+            drawn_[ref] = _card(shown) if match[1] else _chip(shown)
+        return drawn_[ref]
+
+    if found:
+        page = re.sub(rf"<p>(embed{mark}x\d+)</p>|(embed{mark}x\d+)", put, page)
     return mark_safe(page)  # noqa: S308 (rendered by the allow-list, and cards that are escaped)
 
 
 def _marked(line: str, mark: str, found: dict[str, str]) -> str:
-    """The line with a placeholder for each embed. One that is alone on its line is a block."""
+    """The line with a placeholder for each embed, as long as there are not too many: further ones
+    stay as they are written. One that is alone on its line is a block."""
     pieces = rules.split_at_embeds(line)
     for at in range(1, len(pieces), 2):
+        if len(found) == rules.MOST_EMBEDS:
+            pieces[at] = f"![[{pieces[at]}]]"
+            continue
         token = f"embed{mark}x{len(found)}"
         found[token] = pieces[at].strip()
         pieces[at] = token
     alone = len(pieces) == 3 and not pieces[0].strip() and not pieces[2].strip()
+    alone = alone and pieces[1] in found
     return f"\n{pieces[1]}\n" if alone else "".join(pieces)
 
 

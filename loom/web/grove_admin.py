@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from loom import access
 from loom.access import Actor
-from loom.commands import groves, marks, participants, web_search
+from loom.commands import groves, marks, participants, put_aside, web_search
 from loom.models import Grove, Invitation, Mark, Membership, Participant, SearchService
 from loom.models.base import today
 from loom.queries import usage
@@ -39,6 +39,7 @@ from loom.web.requests import (
 )
 
 MAX_TAGS = 60
+MOST_PUT_ASIDE = 50  # units of work that the settings list
 # Numbers without a field in the form; an empty value means the default.
 NUMBERS = [
     one
@@ -56,6 +57,8 @@ def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
         access.demand_role(actor, "owner")
         if "web-search" in request.POST:
             return _set_search_service(request, actor)
+        if "put-aside" in request.POST:
+            return _take_up_again(request, actor)
         try:
             groves.change_grove(actor, name=text_of(request, "name"), settings=_given(request))
             messages.success(request, gettext("Saved."))
@@ -63,6 +66,17 @@ def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
             messages.error(request, in_one_line(refused))
         return HttpResponseRedirect(f"/groves/{grove.uid}/settings")
     return _settings(request, actor)
+
+
+def _take_up_again(request: PersonRequest, actor: Actor) -> HttpResponse:
+    """Has a unit of work that was put aside tried again."""
+    kind, _, unit = word_of(request, "put-aside").partition(" ")
+    try:
+        put_aside.take_up_again(actor, kind, unit)
+        messages.success(request, gettext("It is tried again within half a minute."))
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+    return HttpResponseRedirect(f"/groves/{actor.grove.uid}/settings")
 
 
 def _settings(
@@ -83,6 +97,7 @@ def _settings(
         "evict": grove.settings.get("evict", ""),
         "auto_open": grove.settings.get("auto_open", False),
         "numbers": [(one, grove.settings.get(one.name, "")) for one in NUMBERS],
+        "put_aside": put_aside.of_grove(grove)[:MOST_PUT_ASIDE],
         **_search_service(request, actor, is_typed=refused is not None),
         "search_refused": refused and as_shown(refused),
     }

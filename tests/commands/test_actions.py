@@ -68,6 +68,7 @@ def test_every_action_is_in_the_registry_and_none_can_be_typed() -> None:
         "remove_search_service",
         "remove_tag",
         "restore_document",
+        "retry_put_aside",
         "revoke_invitation",
         "revoke_public_link",
         "save_preset",

@@ -7,6 +7,8 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.models import Document, User
+from loom.rules.documents import MOST_SECTIONS
+from tests.steps import steps
 
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]
@@ -120,3 +122,32 @@ def test_a_title_is_changed_and_stays_unique(ask: Callable[..., Any], made: dict
     refused = ask("patch", f"documents/{made['id']}", {"title": "OTHER"}, status=409)
     assert "already a document" in refused["message"]
     assert ask("patch", f"documents/{made['id']}", {"title": " "}, status=400)["hint"]
+
+
+def test_a_document_of_many_headings_is_stored_and_says_what_is_left_out(
+    ask: Callable[..., Any],
+) -> None:
+    text = "# h\n" * 20_000 + "![[a7x2]] ![[b{}]]\n" * 101
+    made = ask("post", "documents", {"title": "Many", "text": text}, status=201)
+    assert made["text"] == text and len(made["sections"]) == MOST_SECTIONS
+    assert [said.split(";")[0] for said in made["left_out"]] == [
+        "Only the first 2,000 headings have a section id",
+        "Only the first 100 embeds are shown",
+    ]
+    after = ask("post", f"documents/{made['id']}/write", {"append": "# h"})
+    assert after["revision"] == 2
+    assert [one["id"] for one in after["sections"]] == [one["id"] for one in made["sections"]]
+
+
+def test_an_answer_takes_steps_in_proportion_to_its_headings(
+    ask: Callable[..., Any], made: dict[str, Any]
+) -> None:
+    assert made["left_out"] == []
+
+    def work(many: int) -> int:
+        body = {"title": f"{many} headings", "text": "# h\n\n" * many}
+        uid = ask("post", "documents", body, status=201)["id"]
+        return steps(lambda: ask("get", f"documents/{uid}"))
+
+    least = work(1)
+    assert work(800) - least < 2.5 * (work(400) - least)

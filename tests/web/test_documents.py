@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils.safestring import SafeString
 
 from loom.access import Actor
 from loom.commands import document_actions
@@ -12,6 +13,10 @@ from loom.commands.context import Request
 from loom.commands.execute import execute_line
 from loom.models import Document, Tree, User
 from loom.queries.documents import newest
+from loom.rules.documents import MOST_EMBEDS
+from loom.web import documents as web_documents
+from loom.web import markdown
+from tests.steps import Scanned, scanned
 from tests.two_groves import SECRET, TwoGroves
 
 pytestmark = pytest.mark.django_db
@@ -139,3 +144,39 @@ def test_a_rename_that_is_taken_says_so(owner: User, actor: Actor) -> None:
     assert "already a document called" in answer.content.decode()
     client.post(f"/documents/{made.uid}/do/rename", {"title": "Three"})
     assert Document.objects.filter(title="Three").exists()
+
+
+def test_embeds_are_put_in_their_places_in_one_pass(
+    page: Page, actor: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are: the page is looked at once, and equal ones are drawn once."""
+    rendered = markdown.rendered
+    monkeypatch.setattr(markdown, "rendered", lambda text: Scanned(rendered(text)))
+    drawings: list[str] = []
+    card = web_documents._card
+
+    def drawn_card(shown: web_documents.Embed) -> SafeString:
+        drawings.append(shown.ref)
+        return card(shown)
+
+    monkeypatch.setattr(web_documents, "_card", drawn_card)
+
+    def work(many: int) -> int:
+        text = "Words.\n\n" + "![[a7x2]]\n\n" * many + "![[a7x3]] and so on.\n\n" + "x " * 3000
+        made = document_actions.make_document(actor, title=f"{many}", text=text)
+        return scanned(lambda: web_documents.drawn(actor, made, text))
+
+    assert work(50) <= 2 * work(5)
+    assert drawings == ["a7x2", "a7x2"]
+
+
+def test_embeds_above_the_bound_stay_as_written_and_the_page_says_so(
+    page: Page, actor: Actor
+) -> None:
+    text = "![[a7x2]]\n" * MOST_EMBEDS + "![[zzzz]] is the last.\n\n![[yyyy]]\n"
+    made = document_actions.make_document(actor, title="Many", text=text)
+    drawn = page(f"/documents/{made.uid}/drawn")
+    assert "![[zzzz]] is the last." in drawn and "![[yyyy]]" in drawn and "![[a7x2]]" not in drawn
+    assert "Only the first 100 embeds are shown" in page(f"/documents/{made.uid}")
+    few = document_actions.make_document(actor, title="Few", text="![[a7x2]]")
+    assert "Only the first" not in page(f"/documents/{few.uid}")

@@ -61,7 +61,7 @@ PAGES = {
     "grove": ("/groves/{grove}", 16),
     "its tags": ("/groves/{grove}/tags", 7),
     "mentions": ("/mentions", 3),
-    "its settings": ("/groves/{grove}/settings", 7),
+    "its settings": ("/groves/{grove}/settings", 8),
     "its members": ("/groves/{grove}/people", 7),
     "its money": ("/groves/{grove}/money", 13),
     "its participants": ("/groves/{grove}/participants", 6),
