@@ -28,7 +28,21 @@ def test_names_that_look_alike_have_one_skeleton(name: str, other: str) -> None:
 
 
 def test_other_names_have_skeletons_of_their_own() -> None:
-    names = ["Ada", "Adam", "Ana", "Anna", "Оля", "Юля", "美咲", "José", "Jose", "Muse", "Muse 2"]
+    names = [
+        "Ada",
+        "Adam",
+        "Ana",
+        "Anna",
+        "Оля",
+        "Юля",
+        "美咲",
+        "राम",
+        "रम",
+        "かな",
+        "がな",
+        "Muse",
+        "Muse 2",
+    ]
     assert len({skeleton(one) for one in names}) == len(names)
 
 
