@@ -329,7 +329,7 @@ def status(view: View) -> str:
 @section("NOTIFICATIONS", 80, by_lines=True)
 def notifications(view: View) -> str:
     """Events that the agent needs to know about, one line each."""
-    return "\n".join(frames_escaped(one) for one in view.notifications)
+    return "\n".join(escaped(one) for one in view.notifications)
 
 
 @section("LOOM", 90)

@@ -3,7 +3,7 @@ before it. `SHAPES` says what each tries; `HONEST` are texts that must reach it 
 
 # Characters that nobody sees, of every plane: format, combining, private, unassigned, fillers.
 UNSEEN = [
-    *" \t\u00a0\u3000\u2800\u3164\uffa0\u00ad\u034f\u115f\u17b4\u180e\u200b\u200d\u2060\u2066\ufeff",
+    *"\t\u00a0\u3000\u2800\u3164\uffa0\u00ad\u034f\u115f\u17b4\u180e\u200b\u200d\u2060\u2066\ufeff",
     *"\u0301\u20dd\u0488\ufe0f\u0903\ue000\ufdd0\uffff\ufff9\ufffc\x00\x07\u0378",
     *"\U0001d173\U0001bca0\U000110bd\U00016fe4\U0001da00\U0001e8d0\U00010a01\U0001d165",
     *"\U000e0001\U000e0020\U000e0100\U000e0fff\U000f0000\U0010fffd\U0001fffe\U0010ffff\U0003fffd",
@@ -84,7 +84,7 @@ HONEST = [
     "— Кто там? — спросил он.\n— Это я.",
     "――そうですね。\n——你好，她说。\n一一二二",
     "- one\n- two\n  - two and a half\n- [ ] a task\n- [x] Done\n1. first\n2) second",
-    "[1] Smith, J. (2020). A title.\n[2]: https://example.org/a-b-c\n[a link](https://x.y) and more",
+    "[1] Smith, J. (2020). A title.\n[2]: https://example.org/a-b-c\n[a link](https://x.y) too",
     "--- a/loom/rules/names.py\n+++ b/loom/rules/names.py\n@@ -1,3 +1,4 @@\n-old\n+new",
     "| a | b |\n|---|---|\n| 1 | 2 |\n--|--\nTitle\n-----\nText\n=====",
     "-- a comment\n--flag value\n-5 °C · cold\na --- b ---C",
@@ -99,13 +99,4 @@ HONEST = [
     "> quoted\n> - a list\n```\n---\ntitle: x\n---\n```",
     "col·lecció · punts • vinyetes",
 ]
-HONEST_NAMES = [
-    "Ada",
-    "José",
-    "美咲",
-    "ジョン・スミス",
-    "O'Hara-Smith",
-    "gpt-4o (mini)",
-    "Оля 🦉",
-    "राम",
-]
+HONEST_NAMES = ["Ada", "José", "美咲", "ジョン・スミス", "O'Hara-Smith", "gpt-4o (mini)", "Оля 🦉"]
