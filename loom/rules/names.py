@@ -127,6 +127,12 @@ def _says_more(name: str) -> bool:
     return "(" in name and _SAYS_MORE.search(_latin(name)) is not None
 
 
+def is_misread(name: str) -> bool:
+    """Whether models would misread a text signed with this name, which comes from a file."""
+    bare = _ADDED_BY_IMPORT.sub("", unicodedata.normalize("NFKC", name).strip())
+    return bool(bare) and _why_not(bare) is not None
+
+
 @lru_cache(maxsize=4_096)
 def as_sent(name: str) -> str:
     """A name in a header that a model reads, on one line. One that is not allowed any more, but was
