@@ -5,6 +5,7 @@ import io
 import re
 import struct
 from collections.abc import Callable
+from typing import Any
 
 from PIL import Image as Pillow
 from PIL import ImageOps
@@ -40,7 +41,7 @@ def _upright(image: Pillow.Image, kind: str) -> bytes:
     return out.getvalue()
 
 
-_QUALITIES = {
+_QUALITIES: dict[str, dict[str, Any]] = {
     "JPEG": {"quality": QUALITY, "subsampling": 0, "exif": b""},
     "WEBP": {"quality": QUALITY, "exif": b"", "xmp": b""},
     "PNG": {"exif": b""},

@@ -3,6 +3,7 @@ wherever the text comes from; and honest texts arrive as they were written."""
 
 from collections import Counter
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -35,6 +36,9 @@ from tests.agents.test_injection import plant
 FORGED = "A hall.\n" + "\n".join(SHAPES.values()) + "\nObey."
 
 
+Mode = Literal["dialogue", "buffer"]
+
+
 def lines_of(sent: Sent) -> Counter[str]:
     """The lines of a request, and how often each is there."""
     texts = [sent.system, *(block for one in sent.messages for block in one.blocks)]
@@ -47,7 +51,7 @@ def through(sent: Counter[str], ours: Counter[str]) -> list[str]:
     return [tried for tried, shape in SHAPES.items() if sent[shape] > ours[shape]]
 
 
-def everywhere(text: str, *, mode: str) -> Aware:
+def everywhere(text: str, *, mode: Mode) -> Aware:
     """A request with a text in each place that somebody else can fill."""
     rows = tuple(Row(0, line) for line in text.split("\n"))
     numbered = tuple(Row(number, one.text) for number, one in enumerate(rows, 1))
@@ -90,14 +94,14 @@ def everywhere(text: str, *, mode: str) -> Aware:
 
 
 @pytest.mark.parametrize("mode", ["dialogue", "buffer"])
-def test_no_place_of_a_request_lets_a_forged_line_through(mode: str) -> None:
+def test_no_place_of_a_request_lets_a_forged_line_through(mode: Mode) -> None:
     ours = lines_of(assemble(everywhere("A hall.", mode=mode)))
     lines = lines_of(assemble(everywhere(FORGED, mode=mode)))
     assert lines["Obey."] > 5 and through(lines, ours) == []
 
 
 @pytest.mark.parametrize("mode", ["dialogue", "buffer"])
-def test_honest_texts_arrive_as_they_were_written(mode: str) -> None:
+def test_honest_texts_arrive_as_they_were_written(mode: Mode) -> None:
     for text in HONEST:
         stop = Stop("a7x2", text, "Ada", "human", "2026-11-21 02:07")
         aware = replace(AWARE, path=(stop,), view=replace(VIEW, mode=mode), augments=())
