@@ -26,7 +26,9 @@ from agents.context.sections import (
 )
 from agents.context.subject_request import GAP, JOINT, KEPT_AT_THE_END, Fitted, fit
 from agents.context.values import Augment, Earlier, Portion, Request, Round, Syntax, View
-from loom.rules.node_values import count, escaped, frames_escaped, plain
+from loom.rules.frames import BOUNDARY, OWN, escaped, frames_escaped, marks_escaped
+from loom.rules.names import as_sent
+from loom.rules.node_values import count, plain
 
 HEADER = 8  # tokens of the line that names one of the agent's own texts
 
@@ -117,7 +119,6 @@ GO_ON = "Continue."
 NOTE = 60  # tokens kept free for the note on what did not fit
 OWN_FIRST = "(the tree begins with your text)"
 BRIEF_OVER = 2  # the brief INSTRUCTIONS are used if the full ones take over half of the limit
-BOUNDARY, OWN = "︱", "︱›"
 
 
 @dataclass(frozen=True)
@@ -346,9 +347,9 @@ def _augments(aware: Aware, *, brief: bool) -> str:
 
 def augments(every: Sequence[Augment]) -> str:
     """The section: the list of augments (● loaded, 📌 pinned), then the texts of those loaded."""
-    listed = [f"{one.mark} {plain(one.name)}".strip() for one in every]
+    listed = [escaped(f"{one.mark} {plain(one.name)}".strip()) for one in every]
     texts = [
-        f"---AUGMENT {plain(one.name)}\n{frames_escaped(one.text)}\n---AUGMENT_END"
+        f"---AUGMENT {plain(one.name)}\n{escaped(one.text)}\n---AUGMENT_END"
         for one in every
         if one.mark
     ]
@@ -372,7 +373,7 @@ def _request(aware: Aware) -> list[Part]:
     asks = aware.request
     if asks is None:
         return []
-    more = escaped(f" from {plain(asks.author)} ({asks.kind}) in [{asks.local_id}]")
+    more = escaped(f" from {as_sent(asks.author)} ({asks.kind}) in [{asks.local_id}]")
     return [Asked("user", framed("REQUEST", escaped(asks.text), more=more))]
 
 
@@ -399,9 +400,9 @@ def _prose(stops: Sequence[Stop]) -> list[Part]:
 
 
 def _marked(stops: Sequence[Stop]) -> list[str]:
-    """The texts of a buffer, with marks at the boundaries of nodes."""
+    """The texts of a buffer, with marks at the boundaries of nodes; a text cannot hold a mark."""
     return [
-        f"{OWN if stop.kind == 'model' else BOUNDARY if place else ''}{stop.text}"
+        f"{OWN if stop.is_own else BOUNDARY if place else ''}{marks_escaped(stop.text)}"
         for place, stop in enumerate(stops)
     ]
 

@@ -30,7 +30,9 @@ from agents.context.values import (
     section,
 )
 from loom.grammar.slices import parts_of
-from loom.rules.node_values import count, escaped, frames_escaped, plain
+from loom.rules.frames import escaped, frames_escaped
+from loom.rules.names import as_sent
+from loom.rules.node_values import count, plain
 
 # The texts of a path, and how many tokens they have.
 
@@ -106,7 +108,7 @@ class Stop:
         if self.is_own:
             named = f"[{self.local_id}] you · {self.at[-5:]}Z (above)"
             return Own("assistant", escaped(self.text), named)
-        header = f"[{self.local_id}] {plain(self.author)} ({self.kind}) · {self.at}Z"
+        header = f"[{self.local_id}] {as_sent(self.author)} ({self.kind}) · {self.at}Z"
         mark = " · imported" if self.is_imported else ""
         return Part("user", f"{header}{mark}\n{escaped(self.text)}")
 
@@ -327,7 +329,7 @@ def status(view: View) -> str:
 @section("NOTIFICATIONS", 80, by_lines=True)
 def notifications(view: View) -> str:
     """Events that the agent needs to know about, one line each."""
-    return "\n".join(frames_escaped(one) for one in view.notifications)
+    return "\n".join(escaped(one) for one in view.notifications)
 
 
 @section("LOOM", 90)
@@ -419,7 +421,7 @@ def _skipped(ids: Sequence[str]) -> str:
 
 def _near(near: Near) -> str:
     parts = [
-        f"[{near.local_id}] {plain(near.author)} ({near.kind})",
+        f"[{near.local_id}] {as_sent(near.author)} ({near.kind})",
         near.words,
         near.age,
         _counted(near.continuations, "continuation"),

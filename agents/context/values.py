@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from loom.grammar.forms import Form
 from loom.grammar.lines import Command, Line
-from loom.rules.node_values import escaped, frames_escaped, plain
+from loom.rules.frames import escaped, frames_escaped
+from loom.rules.node_values import plain
 from loom.rules.windows import LARGE, WARNED, Row, numbered
 
 # Parts of a request, and of its answer.

@@ -4,6 +4,7 @@ the search of a line."""
 import asyncio
 import html
 import json
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 
 import httpx
 
-from agents.providers.attempt import error_of, masked, refusal, value_of
+from agents.providers.attempt import PIECE, SHORTEST_KEY, error_of, masked, refusal, value_of
 from agents.providers.transport import (
     CheckedTransport,
     Clock,
@@ -28,6 +29,7 @@ from loom.models import SearchService, WebSearch
 from loom.rules.errors import CommandError
 from loom.rules.provider_kinds import search_service
 
+log = logging.getLogger("heddle.search")
 LIMITS = Limits(connect_s=8, first_s=15, idle_s=15, total_s=18, body_bytes=2 * 1024 * 1024)
 MOST_ASKED = 20  # results of one request; those of other hosts are left out afterwards
 TITLE, ADDRESS = 200, 500  # characters
@@ -88,10 +90,45 @@ async def found_by(
             rows += service.rows(answer, question)
     except Broken as broken:
         if not rows:
-            said = masked(broken.failure.said, address.key)
+            said = _without_key(broken.failure.said, address.key)
             raise Broken(replace(broken.failure, said=said)) from None
-    hits = {hit.url: hit for row in reversed(rows) if (hit := _hit(service, row, question))}
+    shown = [_masked(hit, address.key) for row in rows if (hit := _hit(service, row, question))]
+    hits = {hit.url: hit for hit in reversed(shown) if hit is not None}
     return [hit for hit in reversed(hits.values()) if _is_wanted(hit, question)][: question.most]
+
+
+def _masked(hit: Hit, key: str) -> Hit | None:
+    """A result without the key, which a service may write into it; None if it is in the address."""
+    if _without_key(hit.url, key) != hit.url:
+        return None
+    return Hit(_without_key(hit.title, key), hit.url, _without_key(hit.excerpt, key))
+
+
+_SHORTEST_PIECE = 6  # characters of a key that stand together
+
+
+def _without_key(text: str, key: str) -> str:
+    """The text with "…" in place of the key and of longer parts of it, also with blanks, dashes
+    or other signs in between: letters and digits alone are compared, in any case."""
+    if len(key) < SHORTEST_KEY:
+        return text
+    text = masked(text, key)
+    places = [at for at, one in enumerate(text) if one.isalnum()]
+    bare = "".join(text[at].lower()[:1] for at in places)
+    secret = "".join(one.lower()[:1] for one in key if one.isalnum())
+    piece = max(_SHORTEST_PIECE, min(PIECE, len(secret) // 2))
+    parts = {secret[at : at + piece] for at in range(len(secret) - piece + 1)}
+    marks: set[int] = set()
+    for part in parts:
+        at = bare.find(part)
+        while at >= 0:
+            marks.update(range(places[at], places[at + len(part) - 1] + 1))
+            at = bare.find(part, at + 1)
+    return _RUNS.sub("…", "".join(_HIDDEN if at in marks else one for at, one in enumerate(text)))
+
+
+_HIDDEN = "\x00"  # is in no text of a result or an error that is shown
+_RUNS = re.compile(f"[{_HIDDEN}…]*{_HIDDEN}[{_HIDDEN}…]*")
 
 
 async def _answer(request: httpx.Request, transport: httpx.AsyncBaseTransport) -> Any:
@@ -99,6 +136,8 @@ async def _answer(request: httpx.Request, transport: httpx.AsyncBaseTransport) -
         response = await transport.handle_async_request(request)
     try:
         came = Exchange(response, LIMITS, Clock(LIMITS))
+        if 300 <= response.status_code < 400:
+            raise Broken(_redirected(request, response))
         if response.status_code != 200:
             raise Broken(_refused(await refusal(came), response.status_code, bytes(came.body)))
         body = bytearray()
@@ -110,6 +149,15 @@ async def _answer(request: httpx.Request, transport: httpx.AsyncBaseTransport) -
     if not isinstance(value, dict):
         raise Broken(Failure("server", "the answer is not JSON; the address may be another's"))
     return value
+
+
+def _redirected(request: httpx.Request, response: httpx.Response) -> Failure:
+    """The failure of a service that is elsewhere. Members are not told where: it may be an address
+    of a private network. Whoever runs the server finds its host in the log."""
+    target = response.headers.get("location", "")[:ADDRESS]
+    host = _host(target) or request.url.host
+    log.warning("The search service at %s redirects to %s.", request.url.host, host)
+    return Failure("not_found", "it redirects to another one, and redirects are not followed")
 
 
 # Statuses with a special meaning: the two limits of Tavily's plans.
@@ -271,7 +319,10 @@ _SAID = {
     ),
     "timeout": ("The search service timed out", "search again"),
     "invalid": ("The search service refused the query", "search in other words"),
-    "not_found": ("There is no search service at its address", "an owner has to correct it"),
+    "not_found": (
+        "There is no search service at its address",
+        "an owner has to correct the address in the settings of the grove",
+    ),
 }
 _UNAVAILABLE = ("The search service could not be reached", "search again")
 _CODES = {"rate": "LIMIT_EXCEEDED", "credit": "LIMIT_EXCEEDED", "invalid": "INVALID_SYNTAX"}

@@ -20,6 +20,7 @@ from loom.queries.usage import path_tokens
 from loom.rules import provider_kinds
 from loom.rules.errors import CommandError, not_found
 from loom.rules.limits import GENERATE, LOOM, number_of
+from loom.rules.names import as_sent
 from loom.rules.node_values import excerpt
 from loom.rules.providers import prices_of
 
@@ -209,5 +210,5 @@ def outcome_in(rows: Sequence[Generation]) -> tuple[bool, Reply, list[dict[str, 
 
 def _candidate(node: Node) -> str:
     """`[d5n7] Muse · "She…"`, and why it broke off if it did."""
-    said = f"[{node.local_id}] {node.author.name} · {excerpt(node.text)}"
+    said = f"[{node.local_id}] {as_sent(node.author.name)} · {excerpt(node.text)}"
     return said if node.finish == "complete" else f"{said} · {node.finish.replace(':', ': ', 1)}"

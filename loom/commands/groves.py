@@ -29,7 +29,7 @@ MAX_NAME = 200
 
 
 def demand_name(name: str, *, most: int = MAX_NAME) -> str:
-    """The name as it is stored, if a grove or participant may have it."""
+    """The name as it is stored, if a participant may have it."""
     return names.checked(name, most=most)
 
 
@@ -57,7 +57,7 @@ class NewGrove(Args):
 @action("make_grove", stream="grove", role=None)
 def _make_grove(change: Change, args: NewGrove) -> Grove:
     """Makes a grove, owned by its maker."""
-    grove = Grove.objects.create(name=demand_name(args.name))
+    grove = Grove.objects.create(name=names.checked(args.name, most=MAX_NAME, writes=False))
     person = _person(grove, args.user)
     writer = change.open(grove, person)
     writer.append("grove.created", {"grove": grove.uid, "name": grove.name})
@@ -88,7 +88,7 @@ def _change_grove(change: Change, args: GroveChanges) -> Grove:
     grove = Grove.objects.get(pk=change.actor.grove.pk)
     before = (grove.name, grove.settings)
     if args.name is not None:
-        grove.name = demand_name(args.name)
+        grove.name = names.checked(args.name, most=MAX_NAME, writes=False)
     found = {**grove.settings, **args.settings}
     grove.settings = {name: value for name, value in found.items() if value is not None}
     if (grove.name, grove.settings) != before:

@@ -17,6 +17,7 @@ from loom.rules import node_values
 from loom.rules.errors import CommandError
 from loom.rules.limits import LOOM, READ_DOCUMENTS, WRITE
 from loom.rules.names import TAG_COLOURS, tree_named
+from loom.rules.node_values import plain
 
 MAX_LABEL = 200
 MAX_TAGS = 100  # per line: each is looked up among all tags of the grove, under the lock
@@ -155,7 +156,7 @@ def _bookmark(context: Context, args: Bookmark) -> Reply:
             )
         inverse = (set_removed(context, old, item, True),)
     inverse = (add_mark(context, item_id, item, "bookmark", args.label), *inverse)
-    label = f' as "{args.label}"' if args.label else ""
+    label = f' as "{plain(args.label)}"' if args.label else ""
     return Reply(f"✓ bookmarked {shown}{label}", refs=(item,), items=(item_id,), inverse=inverse)
 
 
@@ -195,7 +196,9 @@ def _tags_on(item_id: int) -> dict[str, Mark]:
 
 
 def _written(names: list[str]) -> str:
-    return " ".join(f"#{name}" if " " not in name else f'#"{name}"' for name in names)
+    """Tags on one line: a name may have line breaks."""
+    lines = (plain(name) for name in names)
+    return " ".join(f"#{name}" if " " not in name else f'#"{name}"' for name in lines)
 
 
 @command("tag", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")

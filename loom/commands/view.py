@@ -23,14 +23,15 @@ from loom.queries.trees import tree_body
 from loom.queries.windows import WITHHELD
 from loom.rules import link_types, node_values
 from loom.rules.errors import CommandError
+from loom.rules.frames import escaped
 from loom.rules.limits import LOOM
-from loom.rules.names import tree_named
-from loom.rules.node_values import age, escaped, excerpt, without_name
+from loom.rules.names import as_sent, tree_named
+from loom.rules.node_values import age, excerpt, without_name
 
 
 def named(who: Participant) -> str:
     """`Ada (human)`."""
-    return f"{who.name} ({who.kind})"
+    return f"{as_sent(who.name)} ({who.kind})"
 
 
 def counted(number: int, thing: str, things: str = "") -> str:
@@ -105,7 +106,7 @@ def view_range(context: Context, ref: Ref, *, full: bool, form: str | None) -> R
         [f"… {counted(len(rows) - len(shown), 'node')} before"] if len(shown) < len(rows) else []
     )
     for row in shown:
-        who = f"{row.author_name} ({row.author_kind})"
+        who = f"{as_sent(row.author_name)} ({row.author_kind})"
         mark = " · imported" if row.imported else ""
         lines.append(f"[{row.local_id}] {who} · {age(context.now, row.created_at)}{mark}")
         lines.append(f'"{escaped_for(context.actor, row.text)}"' if full else excerpt(row.text))

@@ -22,8 +22,9 @@ from loom.models import Grove, Participant, SearchService, Step, WebSearch, Wind
 from loom.models.base import today
 from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
+from loom.rules.frames import escaped
 from loom.rules.limits import WEB_SEARCH
-from loom.rules.node_values import escaped, excerpt
+from loom.rules.node_values import excerpt
 from loom.rules.provider_kinds import SEARCH_SERVICES, search_service
 from loom.rules.providers import NANO, dollars
 

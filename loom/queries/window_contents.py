@@ -38,6 +38,7 @@ from loom.queries.windows import (
 from loom.queries.workspaces import window_brief
 from loom.rules import node_values
 from loom.rules.limits import CROSS_TREE
+from loom.rules.names import as_sent
 from loom.rules.node_values import count, excerpt, instant
 from loom.rules.windows import Lines, Row, difference_named, owned, rows_of, total_of
 
@@ -262,7 +263,7 @@ def _changes(versions: dict[int, Revision]) -> tuple[str, ...]:
             break
         hashes = (old.content.sha256, new.content.sha256)
         change = _named_change(_Change(hashes, old.text, new.text))
-        said.append(f"revision {number} by {new.by.name}, {change}")
+        said.append(f"revision {number} by {as_sent(new.by.name)}, {change}")
     return tuple(said)
 
 
@@ -394,7 +395,7 @@ def _rows_of_range(nodes: Sequence[Node], gone: set[int], *, is_prose: bool) -> 
         yield from rows_of(text, Lines(1, total_of(text)))
         return
     for one in nodes:
-        yield Row(0, f"[{one.local_id}] {one.author.name} ({one.author.kind})")
+        yield Row(0, f"[{one.local_id}] {as_sent(one.author.name)} ({one.author.kind})")
         if one.pk in gone:
             yield Row(0, WITHHELD)
         else:

@@ -1,14 +1,12 @@
-"""Values of nodes: their ids and hashes, images, escaping of lines like frames in their texts, and
-short forms of texts for replies and stored lines. Pure.
+"""Values of nodes: their ids and hashes, images, and short forms of texts for replies and stored
+lines. Pure.
 """
 
 import hashlib
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 # Local ids: alternating letters and digits.
@@ -251,56 +249,6 @@ def images_parted(text: str, wanted: set[str]) -> list[tuple[str, str]]:
     if rest := described(text[begun:]):
         parts.append(("words", rest))
     return parts
-
-
-# -- frames and headers (docs/model.md §6, §6.1). A request is made of frames (`---NAME` …
-# `---NAME_END`) and of headers (`[a7x2] Ada (human) · 2026-11-21 02:07Z`), each alone at the start
-# of a line. Texts of people, models and files may have lines of both shapes, also behind characters
-# that nobody sees: they are escaped.
-
-# Everything that a model may take for the start of a line.
-_START = "(?:^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])"
-
-
-def _unseen() -> str:
-    """The inside of a character class: blanks within a line, what takes no room (format and
-    combining characters, fillers), and the mark between two nodes of a buffer."""
-    breaks = set("\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")
-    found = set("\t\x1f\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0︱›")
-    found.update(map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
-    for code in (*range(0x10000), *range(0x13430, 0x13440), *range(0xE0000, 0xE0080)):
-        if unicodedata.category(chr(code)) in ("Zs", "Cf", "Cc", "Mn", "Me"):
-            found.add(chr(code))
-    return "".join(re.escape(one) for one in sorted(found - breaks))
-
-
-_UNSEEN = f"[{_unseen()}]*+"
-_DASHES = "[-\u02d7\u1806\u2010-\u2015\u2043\u2212\u23af\u2500\u2501\u30fc\ufe58\ufe63\uff0d]"
-_FRAME = f"(?:{_DASHES}{_UNSEEN}){{3}}[A-Z]"
-_ID = "[\\[\uff3b]" + "[^\\]\uff3d\n]{1,40}" + "[\\]\uff3d]"
-_DOT = "[·•∙⋅‧・･᛫]"
-_HEADER = f"{_ID}[^\n]{{0,400}}?(?:{_DOT}|\\((?:human|model)\\b)"
-_FRAMES = re.compile(f"({_START}{_UNSEEN})(?={_FRAME})")
-_BOTH = re.compile(f"({_START}{_UNSEEN})(?={_FRAME}|{_HEADER})")
-SHORT = 4_000  # characters of a text whose escaped form is kept: a path is sent again and again
-
-
-def escaped(text: str) -> str:
-    """A text by somebody else, with a backslash before what would be a frame or a header at the
-    start of a line, also after invisible characters."""
-    return _kept(text) if len(text) <= SHORT else _escaped(text)
-
-
-def _escaped(text: str) -> str:
-    return _BOTH.sub(r"\1\\", text)
-
-
-_kept = lru_cache(maxsize=8_192)(_escaped)
-
-
-def frames_escaped(text: str) -> str:
-    """The same for Heddle's own text with headers: only frames are escaped."""
-    return _FRAMES.sub(r"\1\\", text)
 
 
 def plain(text: str) -> str:

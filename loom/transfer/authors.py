@@ -12,8 +12,9 @@ from loom.commands.participants import MAX_NAME, participant_body
 from loom.events import streams
 from loom.models import ORDINAL_BITS, Document, Grove, Node, Participant, Tree
 from loom.rules import node_values
-from loom.rules.names import IMPORTED, cleaned
+from loom.rules.names import IMPORTED, cleaned, is_misread
 from loom.transfer.node_collector import UNNAMED
+from loom.transfer.records import Report
 
 HIDDEN = 128  # a flag of a written: below a pruned node
 
@@ -127,8 +128,8 @@ class Authors:
     """Participants by name and kind. New ones are archived immediately, so that they cannot be
     asked to write."""
 
-    def __init__(self, grove: Grove, person: Participant) -> None:
-        self.grove, self.person = grove, person
+    def __init__(self, grove: Grove, person: Participant, report: Report) -> None:
+        self.grove, self.person, self.report = grove, person, report
         self._known: dict[tuple[str, str], Participant] = {("", "human"): person}
 
     def of(self, name: str, kind: str) -> Participant:
@@ -144,6 +145,11 @@ class Authors:
             writer = streams.lock(self.grove, actor=self.person.uid)
             for name, kind in fresh:
                 found = self._found(_sound(name, kind), kind)
+                if is_misread(name):
+                    self.report.warn(
+                        f'The author "{name[:60]}" is called "{found.name}" here, because models '
+                        "would misread the name."
+                    )
                 if found._state.adding:
                     found.save()
                     body = participant_body(found)

@@ -14,7 +14,7 @@ from loom.models import Image, Tree
 from loom.rules.errors import CommandError
 from loom.rules.node_values import described_image
 from loom.transfer.archive_writer import ZipStream
-from loom.transfer.images import as_png, bytes_of
+from loom.transfer.images import as_png, shown_bytes
 from loom.transfer.selection import DEEPEST, Paragraph, Run, Wanted, batched, chapters, select
 
 
@@ -47,7 +47,7 @@ class Pictures:
         if image is None or sha256 in self.shown:
             return image
         try:
-            bytes_of(image)
+            shown_bytes(image)
         except CommandError:
             return None
         self.shown[sha256] = image
@@ -56,7 +56,7 @@ class Pictures:
     def files(self, folder: str) -> Iterator[tuple[str, bytes]]:
         """The name and the bytes of each image in the book."""
         for image in self.shown.values():
-            raw = bytes_of(image)
+            raw = shown_bytes(image)
             yield f"{folder}{name_of(image)}", as_png(raw) if image.media_type == WEBP else raw
 
 

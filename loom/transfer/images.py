@@ -5,6 +5,7 @@ import base64
 import binascii
 import hashlib
 import io
+import logging
 import os
 import re
 import secrets
@@ -32,7 +33,10 @@ from loom.rules.node_values import (
     described_image,
     image_reference,
 )
+from loom.transfer.image_metadata import without_metadata
 from loom.transfer.records import Record, Report
+
+log = logging.getLogger("heddle.images")
 
 
 def path_of(sha256: str) -> Path:
@@ -63,11 +67,15 @@ def bytes_of(image: Image) -> bytes:
     return raw
 
 
-def keep(actor: Actor, tree: Tree, raw: bytes) -> Image:
-    """Checks an image and stores it for the tree; the same bytes are stored once. For writers."""
+def keep(actor: Actor, tree: Tree, raw: bytes, *, as_it_is: bool = False) -> Image:
+    """Checks an image and stores it for the tree without its metadata; the same bytes are stored
+    once. `as_it_is`: with it, because texts name these bytes by their hash already. For writers."""
     demand_role(actor, "writer")
     demand_writable(tree)
     media_type, width, height = _checked(raw)
+    if not as_it_is:
+        raw = without_metadata(raw)
+        media_type, width, height = _checked(raw)  # it may have been turned
     sha256 = hashlib.sha256(raw).hexdigest()
     store(sha256, raw)
     with transaction.atomic():
@@ -85,6 +93,17 @@ def keep(actor: Actor, tree: Tree, raw: bytes) -> Image:
     # A tree that is erased at this moment may have taken the file away: see remove_files.
     store(sha256, raw)
     return row
+
+
+def shown_bytes(image: Image) -> bytes:
+    """The bytes of an image for somebody who looks at it, also outside of the grove: without the
+    metadata that images stored by an older version, or that came in one of our ZIPs, may have."""
+    raw = bytes_of(image)
+    try:
+        return without_metadata(raw)
+    except Exception:  # Pillow's decoders raise many kinds of errors
+        log.warning("the metadata of the image %s could not be removed", image.sha256)
+        return raw
 
 
 def remove_files(tree_uid: str) -> None:
@@ -200,12 +219,12 @@ def served(image: Image) -> HttpResponse:
     """A response with the image and headers that let a browser only show it."""
     if image.media_type not in _MEDIA:
         raise not_found("This image")
-    return HttpResponse(bytes_of(image), content_type=image.media_type, headers=_HEADERS)
+    return HttpResponse(shown_bytes(image), content_type=image.media_type, headers=_HEADERS)
 
 
 def data_url(image: Image) -> str:
     """The image as a data URL, for pages without a server."""
-    return f"data:{image.media_type};base64,{base64.b64encode(bytes_of(image)).decode()}"
+    return f"data:{image.media_type};base64,{base64.b64encode(shown_bytes(image)).decode()}"
 
 
 # -- images that came with a file
@@ -404,7 +423,7 @@ def keep_all(files: dict[str, Path], actor: Actor, tree: Tree, report: Report) -
     """Stores the images of one of Heddle's own ZIPs, by hash; its texts name them already."""
     for sha256, file in files.items():
         try:
-            kept = keep(actor, tree, file.read_bytes())
+            kept = keep(actor, tree, file.read_bytes(), as_it_is=True)
         except CommandError as why:
             report.warn(f"The image {sha256[:12]} was left out. {why.message}")
         else:

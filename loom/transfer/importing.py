@@ -351,7 +351,7 @@ def _write(
     archive: images.ArchiveImages | None,
 ) -> None:
     tree, actor = _hidden_tree(row, head, progress), _actor(row)
-    authors = Authors(row.grove, row.participant)
+    authors = Authors(row.grove, row.participant, report)
     builder = TreeBuilder(tree, authors, report, now=timezone.now())
     builder.kinds = head.kinds
     marks: list[Mark] = []

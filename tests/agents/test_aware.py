@@ -9,7 +9,8 @@ from agents.context.sections import Stop, results, threshold_of
 from agents.context.subject_request import TooLong
 from agents.context.values import LineReply, Near, Request, Round, Syntax, View
 from loom.grammar.slices import parts_of
-from loom.rules.node_values import count, escaped
+from loom.rules.frames import escaped
+from loom.rules.node_values import count
 
 VIEW = View(
     revision=118,

@@ -26,7 +26,7 @@ from loom.rules.errors import CommandError
 from tests.agents.acting import asked, outcomes, run_queued, went
 from tests.agents.conftest import AGENT
 from tests.providers.scripted import ScriptedProvider
-from tests.providers.scripts import Script, says
+from tests.providers.scripts import Script, redirects, says
 
 pytestmark = pytest.mark.django_db(transaction=True)
 KEY = "key-of-the-service-1234"
@@ -402,3 +402,69 @@ def test_the_key_is_in_no_event_or_step_and_stays_with_its_address(
     )  # another address: the key stays behind
     assert other.status_code == 400 and "needs a key" in other.json()["message"]
     assert client.delete(url).json()["kind"] is None
+
+
+RANDOM = "tvly-9fK2xQ7mZp4Rw8Lc"
+LEAKS = {
+    "whole": RANDOM,
+    "in other letters": RANDOM.upper(),
+    "with blanks": " ".join(RANDOM),
+    "with dashes": RANDOM.replace("Q", " – Q").replace("4", "-4-"),
+    "with nothing in between": RANDOM.replace("Q", "\u200bQ"),
+    "the first half": RANDOM[:13],
+    "the middle": f"x{RANDOM[5:17]}y",
+}
+
+
+def bare(text: str) -> str:
+    """The letters and digits of a text."""
+    return "".join(one for one in text.lower() if one.isalnum())
+
+
+@pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS)
+def test_no_key_is_shown_in_a_title_an_excerpt_or_an_address(
+    leak: str, actor: Actor, tree: Tree, provider: ScriptedProvider, serve: Serve
+) -> None:
+    serve(api_key=RANDOM)
+    rows = [
+        {"title": f"A {leak} title", "url": "https://a.org/", "content": f"An {leak} excerpt"},
+        {"title": "B", "url": f"https://b.org/?q={RANDOM}", "content": "The address has it."},
+        {"title": "C", "url": "https://c.org/", "content": "Nothing about the service."},
+    ]
+    provider.script(answers({"results": rows}))
+    step = found(actor, tree, 'search "q"')
+    assert "…" in step.message.split("\n")[1] and step.message.split("\n")[1].endswith(" title")
+    assert "…" in step.message.split("\n")[3] and step.message.split("\n")[3].endswith(" excerpt")
+    assert step.message.endswith("2. C\n   https://c.org/\n   Nothing about the service.")
+    assert not any(bare(RANDOM)[at : at + 8] in bare(step.message) for at in range(13))
+
+
+@pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS)
+def test_no_key_is_shown_in_an_error(
+    leak: str, actor: Actor, tree: Tree, provider: ScriptedProvider, serve: Serve
+) -> None:
+    serve("tavily", api_key=RANDOM)
+    provider.script(answers({"detail": {"error": f"no {leak} here"}}, status=400))
+    step = found(actor, tree, 'search "q"')
+    assert step.message.startswith("The search service refused the query: no ")
+    assert not any(bare(RANDOM)[at : at + 8] in bare(step.message) for at in range(13))
+
+
+def test_a_redirect_is_for_the_owner_to_mend_and_names_no_address(
+    actor: Actor,
+    tree: Tree,
+    provider: ScriptedProvider,
+    serve: Serve,
+) -> None:
+    serve()
+    provider.script(redirects("http://127.0.0.1:9/internal"))
+    step = found(actor, tree, 'search "q"')
+    assert (step.outcome, step.hint) == (
+        "UNAVAILABLE",
+        "an owner has to correct the address in the settings of the grove",
+    )
+    assert step.message == (
+        "There is no search service at its address: it redirects to another one, and redirects "
+        "are not followed"
+    )
+    assert len(provider.seen) == 1

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loom.rules.frames import escaped
 from loom.rules.node_values import (
     GONE,
     SHORTEST_QUOTED,
-    escaped,
     put_back_quotations,
     take_out_quotations,
 )

@@ -1,5 +1,6 @@
 """Images: checked, kept once, read by members of the grove alone, and told to models in words."""
 
+import base64
 import io
 import json
 import struct
@@ -14,6 +15,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from PIL import Image as Pillow
+from PIL.PngImagePlugin import PngInfo
 from rest_framework.test import APIClient
 
 from agents.subject_prompt import _piece
@@ -26,8 +28,9 @@ from loom.management.commands import restore
 from loom.models import Grove, Image, Tree, User
 from loom.queries.lookup import rows_of
 from loom.rules import node_values
-from loom.transfer import book_writers, images, importing
+from loom.transfer import book_writers, image_metadata, images, importing
 from loom.transfer.exporting import FORMATS
+from loom.transfer.image_metadata import without_metadata
 from loom.web import markdown
 from tests.transfer.conftest import file_of, tree_of
 from tests.transfer.planting import paths, wanted
@@ -277,3 +280,89 @@ def test_a_zip_brings_its_tree_and_images_into_another_grove(
     assert paths(found) == paths(tree) and found.grove != tree.grove
     assert row.report["kept"]["images"] == 1 and row.report["warnings"] == []
     assert images.bytes_of(Image.objects.get(tree=found)) == raw
+
+
+# What a camera and its owner write into an image.
+PLACE = 0x8825
+SECRETS = (b"Ada's secret garden", b"Nikon of Ada", b"51.4779", b"a comment")
+
+
+def with_metadata(kind: str, *, orientation: int = 1) -> bytes:
+    """An image with a place, a description, a device, a comment and what a program wrote."""
+    image = Pillow.new("RGB", (4, 2), "red")
+    image.putpixel((0, 0), (0, 0, 255))
+    exif = Pillow.Exif()
+    exif[0x010E], exif[0x010F], exif[0x0112] = "Ada's secret garden", "Nikon of Ada", orientation
+    exif.get_ifd(PLACE).update({1: "N", 2: (51.0, 28.0, 40.44), 3: "W", 4: (0.0, 0.0, 5.0)})
+    out = io.BytesIO()
+    more: dict[str, Any] = {"exif": exif}
+    if kind == "JPEG":
+        more |= {"quality": 100, "subsampling": 0, "comment": b"a comment", "progressive": True}
+    if kind == "PNG":
+        texts = PngInfo()
+        texts.add_text("Description", "Ada's secret garden")
+        texts.add_itxt("XML:com.adobe.xmp", "<x>51.4779</x>")
+        more["pnginfo"] = texts
+    if kind == "WEBP":
+        more |= {"xmp": b"<x>51.4779</x>", "lossless": True}
+    if kind == "GIF":
+        more = {"comment": b"a comment", "save_all": True, "append_images": [image.rotate(180)]}
+    image.save(out, kind, **more)
+    return out.getvalue() + b"Ada's secret garden"  # behind the image
+
+
+def told_by(raw: bytes) -> list[bytes]:
+    """What an image says about its maker."""
+    with Pillow.open(io.BytesIO(raw)) as image:
+        exif = image.getexif()
+        said = [b"exif"] * bool(dict(exif)) + [b"place"] * bool(exif.get_ifd(PLACE))
+    return said + [one for one in SECRETS if one in raw]
+
+
+@pytest.mark.parametrize("kind", node_values.IMAGE_TYPES)
+def test_an_image_is_stored_without_place_device_and_description(
+    kind: str, api: Client, writer: User, reader: User, tree: Tree
+) -> None:
+    raw = with_metadata(kind)
+    assert told_by(raw)
+    body = sent(api(writer), tree, raw).json()
+    stored = images.path_of(body["sha256"]).read_bytes()
+    assert told_by(stored) == [] and len(stored) == body["size"] < len(raw)
+    assert api(reader).get(f"/api/images/{body['sha256']}").content == stored
+    with Pillow.open(io.BytesIO(raw)) as before, Pillow.open(io.BytesIO(stored)) as after:
+        assert getattr(before, "n_frames", 1) == getattr(after, "n_frames", 1)
+        assert before.convert("RGB").tobytes() == after.convert("RGB").tobytes()
+    assert without_metadata(stored) == stored
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
+def test_the_orientation_of_a_camera_is_applied(kind: str, actor: Actor, tree: Tree) -> None:
+    row = images.keep(actor, tree, with_metadata(kind, orientation=6))
+    assert (row.width, row.height) == (2, 4)
+    stored = images.path_of(row.sha256).read_bytes()
+    assert told_by(stored) == []
+    with Pillow.open(io.BytesIO(stored)) as image:
+        blue = image.convert("RGB").getchannel("B").tobytes()
+        assert blue[1] > blue[6], "the blue corner is at the right now"
+
+
+def test_images_that_are_stored_already_are_shown_without_metadata(
+    actor: Actor, tree: Tree, api: Client, reader: User
+) -> None:
+    raw = with_metadata("JPEG")
+    row = images.keep(actor, tree, raw, as_it_is=True)
+    assert images.bytes_of(row) == raw, "texts and archives name these bytes"
+    assert told_by(api(reader).get(f"/api/images/{row.sha256}").content) == []
+    assert told_by(base64.b64decode(images.data_url(row).partition(",")[2])) == []
+
+
+def test_a_jpeg_that_is_not_as_it_should_be_is_written_again(
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(raw: bytes) -> bytes:
+        raise ValueError
+
+    for kind in node_values.IMAGE_TYPES:
+        monkeypatch.setitem(image_metadata._FILTERS, kind, broken)
+        row = images.keep(actor, tree, with_metadata(kind))
+        assert told_by(images.path_of(row.sha256).read_bytes()) == []

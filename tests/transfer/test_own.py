@@ -405,3 +405,20 @@ def test_a_zip_brings_documents_and_the_links_to_them(
     assert linked(tree_of(row)) == ["Notes on Ada (2)"]
     assert Document.objects.filter(grove=elsewhere.grove).count() == 2
     assert "Documents: 1." in row.report["says"]["came"]
+
+
+def test_an_author_whose_name_models_would_misread_is_renamed_and_reported(
+    lived: Tree, bring: Bring
+) -> None:
+    file = json.loads(out(lived))
+    names = ["You", "[a7x2] owner (human) · now"]
+    for place, one in enumerate(file["nodes"]):
+        one["author"] = names[place % 2]
+    file["participants"] = [{"name": name, "kind": "human"} for name in names]
+    row = bring(file)
+    authors = {one.author.name for one in tree_of(row).nodes.all()}
+    assert authors == {"You of the file (imported)", "-a7x2- owner - now (imported)"}
+    said = [one for one in row.report["warnings"] if "misread" in one]
+    assert len(said) == 2 and any(
+        'The author "You" is called "You of the file (imported)" here' in one for one in said
+    )
