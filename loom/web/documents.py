@@ -17,7 +17,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from loom import access
+from loom import access, deadlines
 from loom.access import Actor, documents_for, linked_to
 from loom.commands import document_actions
 from loom.commands.context import Request
@@ -369,6 +369,7 @@ def drawn(actor: Actor, document: Document, text: str) -> SafeString:
     page = str(markdown.rendered("\n".join(kept)))
     shown_by = embeds(actor, document, list(found.values())[:MOST_EMBEDDED])
     for token, ref in found.items():
+        deadlines.check()
         shown = shown_by.get(ref, Embed(ref))
         page = page.replace(f"<p>{token}</p>", _card(shown)).replace(token, _chip(shown))
     return mark_safe(page)  # noqa: S308 (rendered by the allow-list, and cards that are escaped)
