@@ -46,7 +46,7 @@ class User(AbstractUser):
     # Not stored: the scope of the API key of this request, see `ApiKey.scope`.
     scope: Scope = "owner"
 
-    class Meta(AbstractUser.Meta):  # type: ignore[name-defined]
+    class Meta(AbstractUser.Meta):
         constraints = [
             models.UniqueConstraint(fields=["skeleton"], name="user_skeleton_once"),
             # A capital I looks like an l, so skeletons of the same name in two cases may differ.
