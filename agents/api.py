@@ -29,7 +29,7 @@ from loom import access
 from loom.access import Actor
 from loom.api.requests import user_of
 from loom.api.schema import a_truth, an_id, operation, word
-from loom.api.waiting import ended_within
+from loom.api.waiting import hold_until_stopped
 from loom.commands import generation_lifecycle
 from loom.models import Generation, Participant, Workspace
 from loom.queries import lookup, provenance
@@ -230,12 +230,11 @@ def stop(request: Request, uid: str) -> Response:
     access.demand(actor, {GENERATE}, "stop")
     generation_lifecycle.ask_stop(row)
 
-    def has_ended() -> bool:
-        row.refresh_from_db()
-        return row.status not in generation_lifecycle.OPEN_STATUSES
+    def body() -> dict[str, Any]:
+        return generation_body(access.get_generation(user_of(request), uid)[1]).model_dump()
 
-    status = 200 if ended_within(has_ended) else 202
-    return Response(generation_body(row).model_dump(), status=status)
+    has_ended = hold_until_stopped(request, row.uid, body)
+    return Response(body(), status=200 if has_ended else 202)
 
 
 @operation(

@@ -11,11 +11,16 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from channels.routing import ProtocolTypeRouter  # noqa: E402
 from django.conf import settings  # noqa: E402
+from django.db import connections  # noqa: E402
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware  # noqa: E402
 
-from config.http import bounded, handler  # noqa: E402
+from config.http import REQUEST_S, bounded, handler  # noqa: E402
 
 django_application = handler()
+if connections["default"].vendor == "postgresql":
+    # A statement ends with the time of a request; SQLite asks for that while it runs one.
+    limit = f"-c statement_timeout={int(REQUEST_S * 1000)}"
+    connections.settings["default"]["OPTIONS"]["options"] = limit
 
 # Models can only be imported after the line above.
 from loom.api.waiting import holding  # noqa: E402

@@ -16,13 +16,17 @@ from typing import IO, Any
 import django
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.conf import settings
+from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest
-from django.db import connections
-from django.http import HttpResponse, HttpResponseBase
+from django.db import connection, connections
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from whitenoise.base import MissingFileError
 from whitenoise.middleware import WhiteNoiseMiddleware
+
+from loom import deadlines
+from loom.deadlines import Deadline
 
 # The protocol. A client that opens connections and sends its headers slowly, or never, would
 # otherwise hold a file descriptor of the process forever.
@@ -257,6 +261,21 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]
 # Django's handler for HTTP, which treats a chunked body like any other.
 
 MOST_IDLE = 16
+REQUEST_S = 60.0  # for a view; what is sent in pieces, and what waits for a model, takes longer
+SAFE = ("GET", "HEAD", "OPTIONS")
+
+
+class Timed:
+    """The innermost middleware: a view runs within the deadline of its request. What the others do
+    afterwards, such as storing the session, is not stopped."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """The response of the view, or of its error."""
+        with deadlines.kept():
+            return self._get_response(request)
 
 
 class Threads:
@@ -304,13 +323,29 @@ class BodyHandler(ASGIHandler):
         handler._middleware_chain = sync_to_async(handler._middleware_chain, thread_sensitive=True)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Handles a request on one of the threads."""
+        """Handles a request on one of the threads, which stops when the time of the request is
+        over or its client has left (loom.deadlines)."""
         thread = self._threads.take()
+        mark = deadlines.current.set(Deadline(REQUEST_S, is_safe=scope["method"] in SAFE))
         try:
             async with ThreadSensitiveContext(executor=thread):
                 await super().__call__(scope, receive, send)
         finally:
+            deadlines.current.reset(mark)
             self._threads.give_back(thread)
+
+    async def listen_for_disconnect(self, receive: Any) -> None:
+        """Waits until the client leaves, and lets the request's thread know."""
+        try:
+            await super().listen_for_disconnect(receive)
+        except RequestAborted:
+            deadline = deadlines.current.get()
+            if deadline is not None:
+                deadline.client_left()
+                if connection.vendor == "postgresql":
+                    # (A task of its own: the server is waited for.)
+                    asyncio.get_running_loop().run_in_executor(None, deadline.cancel_statement)
+            raise
 
     def create_request(
         self, scope: Mapping[str, Any], body_file: IO[bytes]

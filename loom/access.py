@@ -4,7 +4,7 @@ Outsiders get NOT_FOUND, members without the permission PERMISSION_DENIED. There
 skips the check, and no actor None.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -433,23 +433,39 @@ def may_read_turn(actor: Actor, turn: Turn) -> bool:
     return not closed_steps(actor, Step.objects.filter(turn_uid=turn.uid).defer("line"))
 
 
-def closed_steps(actor: Actor, steps: Iterable[Step]) -> set[int]:
-    """The row ids of those steps whose texts the actor may not see, by the rule for calls: steps
-    of others that touched an item in a tree that the actor may not see. Three queries."""
-    if actor.is_owner:
-        return set()
+def closed_steps(
+    actor: Actor, steps: Iterable[Step], touched: Mapping[int, Sequence[int]] | None = None
+) -> set[int]:
+    """The row ids of those steps whose texts the actor may not see: steps that touched an item in
+    a tree that the actor may not see, such as one of a grove that they have left. Owners see those
+    of others, by the rule for calls. What was erased is not closed: its words are gone from the
+    steps. `touched` are the items of each, if the caller has read them. At most three queries."""
     own = actor.participant.pk
-    others = [step for step in steps if own not in (step.actor_id, step.on_behalf_of_id)]
-    homes: dict[int, set[int]] = {step.pk: set() for step in others}
-    touched = StepItem.objects.filter(step__in=homes).order_by()
-    for step, item in touched.values_list("step_id", "item_id"):
-        homes[step].add(home_of(item))
-    every = set().union(*homes.values())
-    if not every:
+    judged = [
+        step for step in steps if not actor.is_owner or own in (step.actor_id, step.on_behalf_of_id)
+    ]
+    if not judged:
         return set()
+    if touched is None:
+        touched = _touched([step.pk for step in judged])
+    homes = {step.pk: set(map(home_of, touched.get(step.pk, ()))) for step in judged}
+    every = set().union(*homes.values()) - {0}
     seen = set(visible_trees(actor.user).filter(pk__in=every).values_list("pk", flat=True))
-    erased = every - set(Tree.objects.filter(pk__in=every).values_list("pk", flat=True))
-    return {key for key, trees in homes.items() if not trees <= seen | erased}
+    if every <= seen:
+        return set()
+    hidden = set(Tree.objects.filter(pk__in=every - seen).values_list("pk", flat=True))
+    return {key for key, trees in homes.items() if trees & hidden}
+
+
+def _touched(steps: Collection[int]) -> dict[int, list[int]]:
+    """The items that each step touched outside of its own tree: who may read a workspace may read
+    its tree. One query."""
+    rows = StepItem.objects.filter(step__in=steps).order_by()
+    found: dict[int, list[int]] = {}
+    elsewhere = rows.exclude(item__tree=F("step__workspace__tree"))
+    for step, item in elsewhere.values_list("step_id", "item_id"):
+        found.setdefault(step, []).append(item)
+    return found
 
 
 def get_import(user: User, uid: str) -> tuple[Actor, Import]:

@@ -12,6 +12,9 @@ from typing import Any
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base
 
+from loom.deadlines import interrupts
+
+LOOK_STEPS = 50_000  # steps of SQLite's machine between two looks at the time: about a millisecond
 SHORTEST_S, LONGEST_S = 0.0002, 0.002  # pauses between checks of what other processes hold
 
 
@@ -88,6 +91,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """Django's own, whose writers take turns in the order in which they arrived."""
 
     _entered: Queue | None = None
+
+    def get_new_connection(self, conn_params: Any) -> Any:
+        """A connection that ends a statement, also while its rows are read, once the time of the
+        request that it runs for is over."""
+        made = super().get_new_connection(conn_params)
+        made.set_progress_handler(interrupts, LOOK_STEPS)
+        return made
 
     def create_cursor(self, name: str | None = None) -> Any:
         """A cursor whose single statements wait for their turn too."""

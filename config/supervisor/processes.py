@@ -13,7 +13,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 ROOT = Path(__file__).resolve().parents[2]
 # Where a free port is looked for: below those that systems give to outgoing connections, as one of
@@ -105,7 +107,8 @@ def read(words: list[str]) -> Options:
 
 PR_SET_PDEATHSIG = 1
 STEADY_S = 30.0  # after this time a crash counts as the first again
-WAITS_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
+WAITS_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)  # after a fault at the start, which waiting may mend
+UP_WAIT_S = 0.2  # after a crash of a process that had been up: somebody waits for it
 GRACE_S = 6.0  # script/server promises 10 s in all
 LOOK_S = 10.0
 LOG_LIMIT_BYTES = 8 * 1024 * 1024
@@ -123,6 +126,8 @@ class Child:
     started_at: float = 0.0
     crashes: int = 0
     due_at: float | None = None
+    answers: Callable[[], bool] | None = None  # whether it is up; None: only time shows that
+    was_up: bool = False  # since its last start
 
     @property
     def is_running(self) -> bool:
@@ -179,24 +184,30 @@ class ChildProcesses:
                 preexec_fn=_die_with_parent(os.getpid()),  # noqa: PLW1509 (one thread only)
             )
         child.started_at = time.monotonic()
-        child.due_at = None
+        child.due_at, child.was_up = None, False
 
     def tend(self) -> None:
         """Notices which children have died, and restarts those whose wait is over."""
         now = time.monotonic()
         for child in self.all:
             if child.is_running:
+                self._note_up(child)
                 continue
             if child.due_at is None:
                 self._note_crash(child, now)
             elif now >= child.due_at:
                 self.start(child)
 
+    def _note_up(self, child: Child) -> None:
+        # Asked until it answers once: later, how it is doing is for the one who looks.
+        if not child.was_up and child.answers is not None and child.answers():
+            child.was_up, child.crashes = True, 0
+
     def _note_crash(self, child: Child, now: float) -> None:
         if now - child.started_at > STEADY_S:
             child.crashes = 0
-        wait_s = WAITS_S[min(child.crashes, len(WAITS_S) - 1)]
-        child.crashes += 1
+        wait_s = UP_WAIT_S if child.was_up else WAITS_S[min(child.crashes, len(WAITS_S) - 1)]
+        child.crashes += not child.was_up
         child.due_at = now + wait_s
         code = child.process.returncode if child.process else "?"
         self.say(f"{child.name} ended ({code}); starting it again in {wait_s:g} s. {child.log}")
@@ -333,6 +344,15 @@ def origins_lines(options: Options, env: dict[str, str]) -> Iterator[str]:
         yield f"  {origin.strip()}"
 
 
+def listens(host: str, port: int) -> bool:
+    """Whether somebody listens there; the web process does once it has loaded everything."""
+    try:
+        socket.create_connection((host, port), timeout=0.2).close()
+    except OSError:
+        return False
+    return True
+
+
 def children(options: Options, env: dict[str, str]) -> list[Child]:
     """The processes besides the broker, in order of start."""
     python = sys.executable
@@ -362,6 +382,7 @@ def children(options: Options, env: dict[str, str]) -> list[Child]:
             *("--without-gossip", "--without-mingle"),
         ),
     ]
+    found[0].answers = partial(listens, urlsplit(options.url).hostname or "", options.port)
     if options.model:
         port = env["HEDDLE_LOCAL_MODEL_URL"].rsplit(":", 1)[1].split("/")[0]
         found.insert(0, child("model", "-m", "agents.providers.local_server", "--port", port))

@@ -16,12 +16,11 @@ from loom.access import Actor
 from loom.api import responses
 from loom.api.requests import Body, read, user_of
 from loom.api.schema import operation
-from loom.api.waiting import Wait, ended_within, hold, of_search
+from loom.api.waiting import Wait, hold, hold_until_stopped, of_search, of_turn
 from loom.commands import context, execute, turn_lifecycle, web_search, windows
 from loom.commands.command_reference import catalogue
 from loom.commands.continuing import outcome_of
 from loom.models import Step, Tree, Workspace
-from loom.models.generations import OPEN_TURN
 from loom.queries.workspaces import turn_body, turns
 from loom.rules.errors import CommandError
 from loom.rules.limits import GENERATE
@@ -360,8 +359,8 @@ def stop(request: Request, uid: str) -> Response:
     access.demand(actor, {GENERATE}, "stop")
     turn_lifecycle.ask_stop(found)
 
-    def has_ended() -> bool:
-        return turns().get(pk=found.pk).status not in OPEN_TURN
+    def body() -> dict[str, Any]:
+        return turn_body(turns().get(pk=found.pk))
 
-    status = 200 if ended_within(has_ended) else 202
-    return Response(turn_body(turns().get(pk=found.pk)), status=status)
+    has_ended = hold_until_stopped(request, of_turn(found.uid), body)
+    return Response(body(), status=200 if has_ended else 202)

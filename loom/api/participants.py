@@ -61,7 +61,7 @@ class ParticipantSent(ParticipantChanged):
     template, or a model of the grove whose model, address and key it takes; then `model_ref` is
     optional."""
 
-    grove: str = ""
+    grove: str = Field("", json_schema_extra={"pattern": "^[A-Za-z0-9]*$"})
     kind: Literal["model"] = "model"
     template: str = Field("", max_length=64)
     name: str = Field(min_length=1, max_length=verbs.MAX_NAME)

@@ -154,8 +154,9 @@ def needed(request: Request, name: str) -> str:
 
 
 def an_id(name: str, says: str, *, required: bool = False) -> OpenApiParameter:
-    """The schema of an id in the query."""
-    return OpenApiParameter(name, OpenApiTypes.STR, description=says, required=required)
+    """The schema of an id in the query; what is not one is NOT_FOUND."""
+    shape = {"type": "string", "pattern": "^[A-Za-z0-9]+$" if required else "^[A-Za-z0-9]*$"}
+    return OpenApiParameter(name, shape, description=says, required=required)
 
 
 def a_truth(name: str, says: str) -> OpenApiParameter:

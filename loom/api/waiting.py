@@ -19,7 +19,7 @@ from django.http import HttpRequest
 from rest_framework.renderers import JSONRenderer
 
 from loom.api.errors import body_of, refusal_of
-from loom.models import Generation, WebSearch
+from loom.models import OPEN_TURN, Generation, Turn, WebSearch
 
 log = logging.getLogger("heddle.api")
 
@@ -35,23 +35,13 @@ _SLOT = "heddle.waits"
 
 
 STOP_S = 3.0  # a worker notices a stop within about one second
-LOOK_S = 0.05
-
-
-def ended_within(has_ended: Callable[[], bool], seconds: float = STOP_S) -> bool:
-    """Whether something that was asked to stop has ended, after a short wait."""
-    until = time.monotonic() + seconds
-    while not has_ended():
-        if time.monotonic() > until:
-            return False
-        time.sleep(LOOK_S)
-    return True
 
 
 @dataclass(frozen=True)
 class Wait:
-    """What a response waits for: generations or searches (`of_search`), for how long, and the
-    function that builds the response once they have ended (called in a thread; it may raise)."""
+    """What a response waits for: generations, searches (`of_search`) or turns (`of_turn`), for how
+    long, and the function that builds the response once they have ended (called in a thread; it
+    may raise)."""
 
     uids: frozenset[str]
     seconds: float
@@ -65,6 +55,20 @@ def hold(request: HttpRequest, wait: Wait) -> bool:
         return False
     slot.append(wait)
     return True
+
+
+def hold_until_stopped(request: HttpRequest, name: str, answer: Callable[[], Any]) -> bool:
+    """Whether something that was asked to stop has ended already. Otherwise the response waits for
+    that for a short while, without a thread, and is then `answer`; where the server cannot do that,
+    it waits here."""
+    if not still_open([name]):
+        return True
+    if hold(request, Wait(frozenset((name,)), STOP_S, answer)):
+        return False
+    until = time.monotonic() + STOP_S
+    while still_open([name]) and time.monotonic() < until:
+        time.sleep(EVERY_S)
+    return not still_open([name])
 
 
 async def holding(
@@ -128,7 +132,7 @@ def _with(start: Message, status: int, body: bytes) -> list[Message]:
     ]
 
 
-_SEARCH = "search:"
+_SEARCH, _TURN = "search:", "turn:"
 
 
 def of_search(uid: str) -> str:
@@ -136,13 +140,22 @@ def of_search(uid: str) -> str:
     return f"{_SEARCH}{uid}"
 
 
+def of_turn(uid: str) -> str:
+    """The name of a turn among them."""
+    return f"{_TURN}{uid}"
+
+
 def still_open(uids: list[str]) -> set[str]:
-    """Those of the generations and searches that have not ended."""
+    """Those of the generations, searches and turns that have not ended."""
     searches = [one.removeprefix(_SEARCH) for one in uids if one.startswith(_SEARCH)]
+    turns = [one.removeprefix(_TURN) for one in uids if one.startswith(_TURN)]
     found: set[str] = set()
-    if len(searches) < len(uids):
+    if turns:
+        going = Turn.objects.filter(uid__in=turns, status__in=OPEN_TURN)
+        found = {of_turn(one) for one in going.values_list("uid", flat=True)}
+    if len(searches) + len(turns) < len(uids):
         open_ones = Generation.objects.filter(uid__in=uids, status__in=("queued", "running"))
-        found = set(open_ones.values_list("uid", flat=True))
+        found |= set(open_ones.values_list("uid", flat=True))
     if searches:
         rows = WebSearch.objects.filter(uid__in=searches, ended_at=None)
         found |= {of_search(one) for one in rows.values_list("uid", flat=True)}

@@ -27,6 +27,7 @@ from loom.queries.node_bodies import messages_of
 from loom.queries.outline import outline_of
 from loom.queries.verify import verify_view
 from loom.queries.window_contents import windows_of
+from loom.queries.windows import CLOSED
 from loom.queries.workspace_bodies import (
     augments_body,
     draft_body,
@@ -161,7 +162,7 @@ class StepBody(BaseModel):
     """An attempt by somebody, and its outcome: `ok` or the code of its refusal. `message` is the
     reply; `place` is that of the line in its turn: `2.1` is the first of the second round;
     `loop_status` says whether it repeats earlier lines. Unless `open`, its texts are left out,
-    because the reader may not see what it touched."""
+    because the reader may not see what it touched; `message` says so."""
 
     seq: int
     workspace: str
@@ -395,8 +396,8 @@ def _steps(actor: Actor, steps: list[Step]) -> list[dict[str, Any]]:
     views = [(step, step.workspace) for step in steps if step.workspace is not None]
     if not views:
         return []
-    closed = access.closed_steps(actor, [step for step, _ in views])
     items = items_of(step for step, _ in views)
+    closed = access.closed_steps(actor, [step for step, _ in views], items)
     names = written(chain.from_iterable(items.values()), views[0][1].tree_id)
     answers = messages_of(step for step, _ in views)
     bodies = [
@@ -408,7 +409,11 @@ def _steps(actor: Actor, steps: list[Step]) -> list[dict[str, Any]]:
     ]
 
 
-_NOTHING = {**dict.fromkeys(("line", "canonical", "because", "message", "hint"), ""), "items": []}
+_NOTHING = {
+    **dict.fromkeys(("line", "canonical", "because", "hint"), ""),
+    "message": CLOSED,
+    "items": [],
+}
 
 
 def _step(step: Step, workspace: str, items: list[str], answer: str) -> dict[str, Any]:

@@ -187,6 +187,15 @@ class Context:
     asides: list[tuple[str, str]] = field(default_factory=list)  # what else it did, and why
     seen: dict[int, int] = field(default_factory=dict)  # document id → revision that it shows
     tasks: list[Task] = field(default_factory=list)  # that the line added or changed
+    # Items of other trees that the line read: its step names them, so that what it quotes can be
+    # withheld from those who may no longer see it, and cleared when it is erased.
+    far: dict[int, None] = field(default_factory=dict)
+
+    def note_read(self, *items: int) -> None:
+        """Notes those of the items that belong to other trees."""
+        for item in items:
+            if node_values.home_of(item) not in (0, self.tree.pk):
+                self.far[item] = None
 
     @cached_property
     def here(self) -> Node:

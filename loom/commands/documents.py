@@ -151,6 +151,7 @@ def list_links(context: Context, args: ListDocument) -> Reply:
     head = f"{named(document)} → {counted(len(found), 'link')}{':' if found else ''}"
     lines = [f"  {link_types.arrow(one.type)} {one.shown}" for one in found[:MOST_LISTED]]
     refs = tuple(one.ref for one in found[:MOST_LISTED])
+    context.note_read(*(one.item for one in found[:MOST_LISTED]))
     return Reply("\n".join([head, *lines]), refs=refs, items=(item_of(document),))
 
 

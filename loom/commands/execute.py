@@ -282,6 +282,7 @@ def _context(attempt: Attempt, writer: streams.Writer | None) -> Context:
         origin=attempt.request.origin,
         turn=attempt.request.turn,
         writer=writer,
+        far=attempt.far,
     )
 
 
@@ -306,7 +307,7 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
             outcome="ok",
             message=message,
             quoted=quoted or None,
-            items=reply.items,
+            items=tuple(dict.fromkeys((*reply.items, *context.far))),
             link_type=reply.link_type,
             inverse=list(reply.inverse) or None,
         )
@@ -435,7 +436,8 @@ def _write_refused(attempt: Attempt, why: CommandError) -> int:
     number."""
     with transaction.atomic():
         workspace = locked(attempt.workspace)
-        step = _step(attempt, workspace, outcome=why.code, message=why.message, hint=why.hint)
+        fields = {"message": why.message, "hint": why.hint, "items": tuple(attempt.far)}
+        step = _step(attempt, workspace, outcome=why.code, **fields)
         _write_line_event(attempt, workspace, step.seq)
         return step.seq
 

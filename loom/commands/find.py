@@ -72,6 +72,10 @@ def _start(context: Context, ref: Ref | None) -> Node:
     return get_node(context, ref)
 
 
+MOST_BESIDE = 300  # characters on each side of a hit
+MOST_ANSWERED = 16_000  # characters of an answer
+
+
 class FindArgs(Args):
     """What to look for, where, and how many hits."""
 
@@ -100,11 +104,23 @@ def find(context: Context, args: FindArgs) -> Reply:
         where = places[hit.node.id] if hit.node is not None else []
         lines.append(" · ".join([_hit(context.tree, hit, args.context), *where]))
     lines += [_document_hit(one, args.query, args.context) for one in documents]
+    lines = _bounded(lines)
     elsewhere = dict.fromkeys(hit.tree for hit in found.hits if hit.tree != context.tree)
     items = touched(*elsewhere, *(one.document for one in documents))
     refs = [_ref(context.tree, hit) for hit in found.hits]
     refs += [f"doc:{one.document.uid}" for one in documents]
     return Reply("\n".join(lines), refs=tuple(refs), items=items)
+
+
+def _bounded(lines: list[str]) -> list[str]:
+    """The lines that fit into MOST_ANSWERED characters, and a line that says how many do not."""
+    room = MOST_ANSWERED
+    for at, line in enumerate(lines):
+        room -= len(line) + 1
+        if room < 0:
+            left = counted(len(lines) - at, "more hit")
+            return [*lines[:at], f"… {left} left out; ask with a smaller max: or context:"]
+    return lines
 
 
 def _documents(context: Context, args: FindArgs) -> list[Shown]:
@@ -294,11 +310,13 @@ def _hit(here: Tree, hit: search.Hit, around: int) -> str:
 
 
 def _passage(text: str, at: int, around: int) -> str:
-    """The words around a place in a text, `around` of them on each side."""
-    before, after = text[:at].split(), text[at:].split()
+    """The words around a place in a text, `around` of them on each side, but at most MOST_BESIDE
+    characters: a word has no bound, such as in a text without blanks."""
+    start, end = max(at - MOST_BESIDE, 0), at + MOST_BESIDE
+    before, after = text[start:at].split(), text[at:end].split()
     kept_before, kept_after = before[len(before) - around :] if around else [], after[: around + 1]
-    head = "…" if len(before) > len(kept_before) else ""
-    tail = "…" if len(after) > len(kept_after) else ""
+    head = "…" if len(before) > len(kept_before) or text[:start].strip() else ""
+    tail = "…" if len(after) > len(kept_after) or text[end:].strip() else ""
     joint = "" if at and not text[at - 1].isspace() else " "
     words = " ".join(kept_before) + (joint if kept_before else "") + " ".join(kept_after)
     return f'"{head}{words}{tail}"'

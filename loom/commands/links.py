@@ -305,6 +305,7 @@ def graph(context: Context, args: GraphArgs) -> Reply:
     many = len(found.items) - 1
     items, links = f"{many} item{'' if many == 1 else 's'}", len(found.links)
     said = f"{', '.join(types)}: {items}, {links} link{'' if links == 1 else 's'}"
+    context.note_read(*found.items)
     lines = [f"[{names[node_values.of_node(node.pk)]}] {said}"]
     for one in found.links:
         sure = f" {sureness(one.confidence)}".rstrip()

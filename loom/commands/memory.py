@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal
 
+from loom.access import closed_steps
 from loom.commands.context import Args, Context, RefField, Reply, Written
 from loom.commands.lenses import aimed
 from loom.commands.registry import command, get_node, touched
@@ -23,7 +24,7 @@ from loom.models import Node, Turn, Window
 from loom.queries import lookup, windows
 from loom.queries.lookup import rows_of
 from loom.queries.window_contents import Shown, contents_of, staleness
-from loom.queries.windows import WITHHELD
+from loom.queries.windows import CLOSED, WITHHELD
 from loom.rules import node_values
 from loom.rules.errors import CommandError
 from loom.rules.limits import LOOM, number_of
@@ -196,10 +197,12 @@ def memory(context: Context, args: Memory) -> Reply:
 def _trace(context: Context) -> list[str]:
     most = number_of(context.tree.grove.settings, "trace_actions")
     steps = list(context.workspace.steps.order_by("-seq")[:most])
+    closed = closed_steps(context.actor, steps)
     lines = []
     for step in reversed(steps):
         said = in_one_line(step.canonical or step.line)
-        outcome = "" if step.outcome == "ok" else f" ✗ {step.outcome}: {step.message}"
+        message = CLOSED if step.pk in closed else step.message
+        outcome = "" if step.outcome == "ok" else f" ✗ {step.outcome}: {message}"
         lines.append(f"{step.seq} {said}{outcome}")
     return lines
 

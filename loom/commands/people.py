@@ -23,7 +23,7 @@ from loom.models.base import new_uid
 from loom.rules import options
 from loom.rules.errors import CommandError, not_found
 from loom.rules.limits import SCOPES, Scope
-from loom.rules.names import checked, look_alike
+from loom.rules.names import checked, skeleton
 from loom.rules.node_values import digest
 
 LINK_HOURS = 24
@@ -49,8 +49,8 @@ def make_user(username: str, password: str = "", **fields: Any) -> User:
     try:
         with transaction.atomic():
             user.save()
-    except IntegrityError:  # somebody took the name between the check and the write
-        raise _taken(username) from None
+    except IntegrityError:  # somebody took it, or one like it, between the check and the write
+        raise _taken(_like(username) or username) from None
     return user
 
 
@@ -86,10 +86,16 @@ def _demand_username(username: str) -> str:
             status=413,
         )
     checked(username, most=MAX_NAME)
-    taken = look_alike(username, User.objects.values_list("username", flat=True).iterator())
-    if taken:
+    if (taken := _like(username)) is not None:
         raise _taken(username if taken.casefold() == username.casefold() else taken)
     return username
+
+
+def _like(username: str) -> str | None:
+    """The username that equals this one in any case, or looks like it."""
+    rows = User.objects.order_by().values_list("username", flat=True)
+    found = rows.filter(skeleton=skeleton(username)).first()
+    return found or rows.filter(username__iexact=username).first()
 
 
 def demand_some(password: str) -> str:

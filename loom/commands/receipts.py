@@ -5,10 +5,11 @@ from typing import Any
 
 from django.db import transaction
 
-from loom.access import Actor
+from loom.access import Actor, closed_steps
 from loom.commands.context import Answer, Request
-from loom.models import Receipt, Tree
+from loom.models import Receipt, Step, Tree
 from loom.queries.node_bodies import with_quoted
+from loom.queries.windows import CLOSED
 from loom.rules.errors import CommandError
 from loom.rules.node_values import digest
 
@@ -28,6 +29,9 @@ def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:
         )
     body = dict(kept.answer)
     quoted = body.pop("quoted", None)
+    steps = Step.objects.filter(workspace__participant=actor.participant, workspace__tree=tree)
+    if closed_steps(actor, steps.filter(seq=body["step"])):
+        return {**body, "reply": CLOSED, "refs": []}
     return {**body, "reply": with_quoted([(0, body["reply"], quoted)])[0]} if quoted else body
 
 

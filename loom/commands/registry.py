@@ -193,6 +193,7 @@ class Attempt:
     seqs: list[int] = field(default_factory=list)
     position: str = ""  # where the line was given: a local id
     is_held: bool = False  # whether a node holds the line's content
+    far: dict[int, None] = field(default_factory=dict)  # as in Context
 
     @property
     def written(self) -> Tree | Grove:
@@ -244,6 +245,12 @@ def item_of(one: Node | Tree | Document) -> int:
 
 def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:
     """The node that `ref` names (None: here), in any tree that the caller may reach."""
+    node = _node_of(context, ref, slices=slices)
+    context.note_read(node_values.of_node(node.pk))
+    return node
+
+
+def _node_of(context: Context, ref: Ref | None, *, slices: bool) -> Node:
     if ref is None:
         return context.here
     if ref.slice is not None and not slices:
@@ -296,8 +303,11 @@ def tree_of(context: Context, ref: Ref) -> Tree:
             "CROSS_TREE", "This command names another tree.", hint="ask an owner for cross_tree"
         )
     if uid and access.trees_for(context.actor).filter(uid=uid).exists():
-        return access.get_tree(context.actor.user, uid)[1]
-    return tree_named(context.actor, name or uid)
+        tree = access.get_tree(context.actor.user, uid)[1]
+    else:
+        tree = tree_named(context.actor, name or uid)
+    context.note_read(node_values.of_tree(tree.pk))
+    return tree
 
 
 def _named(context: Context, tree: Tree, ref: Ref) -> Node:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor
 from loom.commands.context import Args
+from loom.commands.erasing import clear_elsewhere
 from loom.commands.execute import execute
 from loom.commands.node_writer import MODES, NewNode, add_node
 from loom.commands.registry import Change, action
@@ -42,6 +43,7 @@ from loom.models import (
     Tree,
     Turn,
     VersionChoice,
+    WebSearch,
     Window,
     Workspace,
 )
@@ -68,6 +70,7 @@ def erase_rows(tree_uid: str) -> None:
     tree = Tree.objects.filter(uid=tree_uid, erasing_at__isnull=False).first()
     if tree is None:
         return
+    clear_elsewhere(tree)
     _release(tree)
     views = list(Workspace.objects.filter(tree=tree).values_list("uid", flat=True))
     names = [streams.name_of(tree), *(f"workspace:{uid}" for uid in views)]
@@ -83,6 +86,7 @@ def erase_rows(tree_uid: str) -> None:
         Receipt.objects.filter(tree=tree),
         VersionChoice.objects.filter(workspace__tree=tree),
         Draft.objects.filter(workspace__tree=tree),
+        WebSearch.objects.filter(workspace__tree=tree),
         DocumentView.objects.filter(workspace__tree=tree),
         Task.objects.filter(workspace__tree=tree),
         Workspace.objects.filter(tree=tree),

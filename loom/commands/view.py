@@ -469,6 +469,7 @@ def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
         lines.append(f"  {link_types.arrow(one.type)} {_end(context, one, gone)}")
         if one.node:
             refs.append(lookup.node_ref(one.node, context.tree.pk))
+            context.note_read(node_values.of_node(one.node.pk))
         elif not one.is_broken:
             refs.append(one.whole[0])
     return Reply("\n".join(lines), refs=tuple(refs), items=touched(item))

@@ -200,7 +200,11 @@ def _insert_of(model: type[Model], vendor: str, is_keyed: bool) -> _Insert:
         f"INSERT INTO {table} ({names}) VALUES ({', '.join(['%s'] * len(fields))})",  # noqa: S608
         "" if is_keyed else f" RETURNING {quote(str(key.column))}",
         str(key.attname),
-        tuple(one for one in fields if getattr(one, "auto_now_add", False)),
+        tuple(
+            one
+            for one in fields
+            if getattr(one, "auto_now_add", False) or getattr(one, "is_computed", False)
+        ),
         itemgetter(*(one.attname for one in fields)),
         tuple((place, done) for place, one in enumerate(fields) if (done := _converter(one))),
     )

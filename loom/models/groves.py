@@ -1,5 +1,7 @@
 """Users and how they sign in; groves, and their members and participants."""
 
+from typing import Any
+
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import Q
@@ -9,8 +11,27 @@ from django.utils.crypto import salted_hmac
 
 from loom.models.base import PublicIdentity
 from loom.rules.limits import Scope
+from loom.rules.names import skeleton
 from loom.rules.options import Preferences, read_preferences
 from loom.rules.provider_kinds import DEFAULT_CONTEXT
+
+
+class SkeletonField(models.CharField):  # type: ignore[type-arg]  # no generics at run time
+    """What a username looks like (`loom.rules.names.skeleton`), computed whenever it is stored.
+    Migrations see a CharField; a change of that function needs one that stores it again."""
+
+    is_computed = True  # by `pre_save`, also for `insert_row`
+
+    def deconstruct(self) -> Any:
+        """A CharField."""
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.CharField", args, kwargs
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> str:
+        """The skeleton of the row's username."""
+        shape = skeleton(str(getattr(model_instance, "username")))  # noqa: B009
+        setattr(model_instance, self.attname, shape)
+        return shape
 
 
 class User(AbstractUser):
@@ -20,9 +41,17 @@ class User(AbstractUser):
     theme = models.CharField(max_length=10, default="system")
     preferences = models.JSONField(default=dict)  # read them by `likes`
     is_operator = models.BooleanField(default=False)  # made by the first start
+    skeleton = SkeletonField(max_length=450, blank=True, default="", editable=False)
 
     # Not stored: the scope of the API key of this request, see `ApiKey.scope`.
     scope: Scope = "owner"
+
+    class Meta(AbstractUser.Meta):
+        constraints = [
+            models.UniqueConstraint(fields=["skeleton"], name="user_skeleton_once"),
+            # A capital I looks like an l, so skeletons of the same name in two cases may differ.
+            models.UniqueConstraint(Lower("username"), name="user_name_once"),
+        ]
 
     @property
     def likes(self) -> Preferences:

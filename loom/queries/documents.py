@@ -282,12 +282,13 @@ def open_suggestions(actor: Actor, document: Document) -> list[Node]:
 @dataclass(frozen=True)
 class LinkSeen:
     """A link as seen from a document: its type, the other end as a line names it, and as it is
-    shown."""
+    shown, and the id of its item."""
 
     type: str
     ref: str
     shown: str
     uid: str
+    item: int
 
 
 def links_of_document(actor: Actor, document: Document, here: Tree | None) -> list[LinkSeen]:
@@ -316,15 +317,15 @@ def links_of_document(actor: Actor, document: Document, here: Tree | None) -> li
         node, tree = nodes.get(far), trees.get(node_values.home_of(far))
         other = linked.get(node_values.document_id(far) or 0)
         if other is not None:
-            seen.append(LinkSeen(kind, f"doc:{other.uid}", f'doc:"{other.title}"', link.uid))
+            seen.append(LinkSeen(kind, f"doc:{other.uid}", f'doc:"{other.title}"', link.uid, far))
         elif tree is not None and node is not None:
             away = "" if here is not None and tree.pk == here.pk else f"tree:{tree.uid} node:"
             place = f" in {tree_named(tree.title)}" if away else ""
             words = WITHHELD if node.pk in gone else excerpt(node.text, 12)
             said = f"[{node.local_id}]{place} {words}"
-            seen.append(LinkSeen(kind, f"{away}{node.local_id}", said, link.uid))
+            seen.append(LinkSeen(kind, f"{away}{node.local_id}", said, link.uid, far))
         elif tree is not None:
-            seen.append(LinkSeen(kind, f"tree:{tree.uid}", tree_named(tree.title), link.uid))
+            seen.append(LinkSeen(kind, f"tree:{tree.uid}", tree_named(tree.title), link.uid, far))
     known = {one.ref for one in seen}
     written = documents.embeds_of(newest(document).text)
     mentions = _mentions(actor, embedded(actor, document, written).values(), here)
@@ -341,13 +342,15 @@ def _mentions(actor: Actor, ends: Iterable[Tree | int], here: Tree | None) -> It
     for end in every:
         node = nodes.get(end) if isinstance(end, int) else None
         if isinstance(end, Tree):
-            yield LinkSeen("mentions", f"tree:{end.uid}", tree_named(end.title), "")
+            item = node_values.of_tree(end.pk)
+            yield LinkSeen("mentions", f"tree:{end.uid}", tree_named(end.title), "", item)
         elif node is not None:
             is_here = here is not None and node.tree_id == here.pk
             ref = f"{'' if is_here else f'tree:{node.tree.uid} node:'}{node.local_id}"
             place = "" if is_here else f" in {tree_named(node.tree.title)}"
             said = WITHHELD if node.pk in gone else excerpt(node.text, 12)
-            yield LinkSeen("mentions", ref, f"[{node.local_id}]{place} {said}", "")
+            item = node_values.of_node(node.pk)
+            yield LinkSeen("mentions", ref, f"[{node.local_id}]{place} {said}", "", item)
 
 
 def embedded(actor: Actor, document: Document, written: Iterable[str]) -> dict[str, Tree | int]:

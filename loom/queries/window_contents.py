@@ -16,10 +16,10 @@ from loom.models.documents import read_whole
 from loom.queries import lookup, workspaces
 from loom.queries.lookup import fetch, listed
 from loom.queries.node_bodies import messages_of
-from loom.queries.node_context import documents_seen
+from loom.queries.node_context import documents_seen, erased_among
 from loom.queries.outline import drawn, outline
 from loom.queries.windows import (
-    GONE,
+    CLOSED,
     LENSES,
     LOST,
     WITHHELD,
@@ -149,16 +149,22 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     touched = workspaces.items_of(steps)
     items = {one.number: _items(one, touched) for one in found}
     every = set().union(*items.values())
-    closed = access.closed_steps(actor, steps)
-    reached = _reached(actor, workspace, {node_values.home_of(item) for item in every}) | {0}
+    homes = {node_values.home_of(item) for item in every}
+    # Most windows read nothing of another tree.
+    is_own = homes <= {0, workspace.tree_id}
+    closed = set() if is_own else access.closed_steps(actor, steps, touched)
+    reached = _reached(actor, workspace, homes) | {0}
+    erased = erased_among(homes - reached) if homes - reached else set()
     documents = documents_seen(actor, workspace.tree, every)
     read = _read(actor, workspace, found, every)
     answers = messages_of(steps)
     shown = []
     for one in found:
-        homes = {node_values.home_of(item) for item in items[one.number]}
+        read_from = {node_values.home_of(item) for item in items[one.number]}
         is_read = all(item in documents for item in items[one.number] if item < 0)
-        if one.step_id in closed or not homes <= reached or not is_read:
+        if read_from & erased:
+            shown.append(_closed(one, node_values.GONE))
+        elif one.step_id in closed or not read_from <= reached or not is_read:
             shown.append(_closed(one))
         elif one.kind == "document":
             shown.append(_of_document(one, read))
@@ -173,10 +179,10 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     return shown
 
 
-def _closed(window: Window) -> Shown:
+def _closed(window: Window, words: str = CLOSED) -> Shown:
     """A window whose contents the actor may not see, or that are gone."""
     name = window.kind if window.kind in ("stash", "result") else LOST
-    return Shown(window, name, name, (Row(0, GONE),), is_open=False)
+    return Shown(window, name, name, (Row(0, words),), is_open=False)
 
 
 def _plain(text: str) -> tuple[Row, ...]:

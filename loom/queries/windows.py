@@ -17,7 +17,7 @@ from loom.rules.names import tree_named
 from loom.rules.windows import MOST_NODES, SETTINGS, Lines
 from loom.rules.windows import followed as following
 
-GONE = "(you may not see this any longer)"
+CLOSED = "(you may not see this any longer)"
 WITHHELD = "(excluded or pruned: models are not sent its text)"
 LOST = "a text that is gone"
 LENSES = ("node", "search", "document")  # kinds of windows that show lines of one text

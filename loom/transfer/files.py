@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from io import BytesIO
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -381,6 +382,34 @@ def _demand_short_numbers(data: mmap.mmap) -> None:
                 f"Byte {found.start():,} of the file starts a number of thousands of digits.",
                 "write it as a string",
             )
+
+
+MOST_NESTED = 5_000  # levels; deeper than any chat with nested messages
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_LEVELS = [-1 if one in b"]}" else 1 for one in range(256)]
+
+
+def demand_shallow(source: "Source | BytesIO") -> None:
+    """Raises for JSON that is nested deeper than MOST_NESTED levels: the parser that builds values
+    names the place of each by all the keys above it, so its time grows with the square of the
+    depth. One pass over the bytes, about as long as that parser needs for a flat file."""
+    level, rest = 0, b""
+    while piece := source.read(_PIECE):
+        data = rest + piece
+        bare = _STRING.sub(b"", data)
+        # A quote that is left starts a string that goes on in the next piece.
+        start = bare.find(b'"')
+        rest = data[len(data) - (len(bare) - start) :] if start >= 0 else b""
+        brackets = (bare[:start] if start >= 0 else bare).translate(None, _NO_BRACKETS)
+        steps = map(_LEVELS.__getitem__, brackets)
+        levels = list(accumulate(steps, initial=level))
+        if max(levels) > MOST_NESTED:
+            raise unreadable(
+                f"The file is nested more than {MOST_NESTED:,} levels deep.",
+                "save it as a list of messages, or split it",
+            )
+        level = levels[-1]
 
 
 def _is_escape(data: mmap.mmap, at: int) -> bool:

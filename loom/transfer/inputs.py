@@ -18,6 +18,7 @@ from loom.transfer.files import (
     Tell,
     TooMuch,
     demand_readable,
+    demand_shallow,
     drained,
     parsed,
     readable_json,
@@ -56,6 +57,7 @@ class Input:
     tell: Tell
     options: Mapping[str, str] = field(default_factory=dict)
     broken: "array[int]" = field(default_factory=lambda: array("q"))
+    _is_shallow: bool = False  # whether that was checked
 
     def check(self) -> None:
         """Raises for a file that cannot be read as text; see files.demand_readable."""
@@ -83,7 +85,11 @@ class Input:
 
     def values(self) -> Iterator[Any]:
         """The values of a file of JSON Lines, or of a list, one at a time. Each has at most 32
-        million bytes; how deep they are nested is for the reader to bound."""
+        million bytes and 5,000 levels; the reader may allow fewer."""
+        if not self._is_shallow:
+            with Source(self.path, lambda _: None) as source:
+                demand_shallow(source)
+            self._is_shallow = True
         with Source(self.path, self.tell, self.broken) as source:
             is_list = source.read(1024).lstrip()[:1] == b"["
             source.seek(0)

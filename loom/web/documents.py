@@ -17,7 +17,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from loom import access
+from loom import access, deadlines
 from loom.access import Actor, documents_for, linked_to
 from loom.commands import document_actions
 from loom.commands.context import Request
@@ -373,6 +373,7 @@ def drawn(actor: Actor, document: Document, text: str) -> SafeString:
 
     def put(match: re.Match[str]) -> str:
         ref = found[match[1] or match[2]]
+        deadlines.check()
         shown, drawn_ = shown_by[ref], cards if match[1] else chips
         if ref not in drawn_:
             drawn_[ref] = _card(shown) if match[1] else _chip(shown)

@@ -291,7 +291,7 @@ def _read(turns: Sequence[Turn], actor: Actor | None = None) -> Read:
     lines = list(lines_of(*turns))
     items = workspaces.items_of(lines)
     if actor is not None:
-        closed = closed_steps(actor, lines)
+        closed = closed_steps(actor, lines, items)
     else:
         closed = led_out(lines, turns[0].tree, items)
     seen = [step for step in lines if step.pk not in closed]

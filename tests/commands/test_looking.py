@@ -49,6 +49,27 @@ def test_a_slice_a_branch_and_a_range_are_viewed(say: Say, write: Write) -> None
     assert say(f"view {a}-{b}").body["refs"] == [a, b]
 
 
+def test_find_shows_little_of_texts_without_blanks(say: Say, write: Write) -> None:
+    write("b" * 5_000 + "needle" + "c" * 5_000)
+    write("one two needle three four")
+    reply = say('find "needle" max:50 context:20').reply
+    assert '"one two needle three four"' in reply
+    (long,) = [line for line in reply.split("\n") if "bbb" in line]
+    assert f'"…{"b" * 300}needle{"c" * 294}…"' in long
+
+
+def test_find_ends_after_so_many_characters_and_says_so(say: Say, write: Write) -> None:
+    for number in range(50):
+        write(f"{number} " + "b" * 400 + "needle" + "c" * 400)
+    whole = say('find "needle" max:50 context:1').reply
+    assert len(whole) < 17_000
+    lines = whole.split("\n")
+    left = 51 - (len(lines) - 1)
+    assert lines[0] == '50 hits for "needle"'
+    assert lines[-1] == f"… {left} more hits left out; ask with a smaller max: or context:"
+    assert "left out" not in say('find "needle" max:20').reply
+
+
 def test_list_gives_a_line_each_and_affordances(say: Say, write: Write) -> None:
     a = write("a")
     b = write("b", a)

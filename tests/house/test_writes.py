@@ -21,6 +21,7 @@ ELSEWHERE = {
 PARTS = {
     "document_log": "how documents are stored: what several type, and what it settles into",
     "drafts": "what a person types, many times a minute; no step, no world",
+    "erasing": "clears what other trees keep of an erased one",
     "execute": "runs a command and writes its step",
     "generation_lifecycle": "a worker's generation is queued, begins, grows and ends",
     "inverse": "used by undo",

@@ -152,3 +152,17 @@ def _try(operation: Any, uid: str, headers: dict[str, str]) -> None:
     for mode in GenerationMode:
         cases = operation.as_strategy(generation_mode=mode)
         EXAMPLES(given(case=cases)(one))()
+
+
+def test_ids_in_queries_have_the_shape_of_ids() -> None:
+    asked = [
+        one
+        for methods in MADE["paths"].values()
+        for operation in methods.values()
+        for one in operation.get("parameters", ())
+        if one["in"] == "query" and one["name"] in ("tree", "workspace", "turn", "participant")
+    ]
+    assert len(asked) >= 4
+    assert all("A-Za-z0-9" in one["schema"]["pattern"] for one in asked)
+    title = MADE["components"]["schemas"]["DocumentSent"]["properties"]["title"]
+    assert (title["minLength"], title["maxLength"]) == (1, 200)

@@ -12,6 +12,7 @@ from asgiref.sync import sync_to_async
 from asgiref.testing import ApplicationCommunicator
 from django.middleware.common import CommonMiddleware
 from django.test import Client
+from django.utils import timezone
 
 from config.http import BodyHandler, handler
 from loom.access import get_actor
@@ -19,7 +20,7 @@ from loom.api import waiting
 from loom.commands import generation_lifecycle
 from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.models import Generation, Participant, Tree, User
+from loom.models import Generation, Node, Participant, Tree, Turn, User
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -211,3 +212,31 @@ async def test_a_request_waits_for_the_loop_no_more_once_it_has_a_thread(
     wire = await _begun(_request(tree, *who, "budget", 0))
     assert (await _answer(wire))[0] == 200
     assert len(threads) == 2 and len(set(threads)) == 1
+
+
+async def test_stopping_a_turn_waits_for_its_end_without_a_thread(
+    owner: User, tree: Tree, muse: Participant
+) -> None:
+    def made() -> tuple[Turn, Any]:
+        root = Node.objects.get(tree=tree, parent_slot=None)
+        turn = Turn.objects.create(
+            tree=tree,
+            participant=muse,
+            invoked_by=get_actor(owner, tree.grove).participant,
+            invoked_at=root,
+            answers_below=root,
+            preset="standard",
+            status="generating",
+        )
+        scope, body = _request(tree, *_signed_in(owner), "", 0)
+        return turn, ({**scope, "path": f"/api/turns/{turn.uid}/stop"}, body)
+
+    turn, sent = await sync_to_async(made)()
+    wire = await _begun(sent)
+    await _until_waiting(1)
+    still_open = sync_to_async(waiting.still_open)
+    assert await still_open([waiting.of_turn(turn.uid)]) == {waiting.of_turn(turn.uid)}
+    ended = {"status": "stopped", "ended_at": timezone.now()}
+    await Turn.objects.filter(pk=turn.pk).aupdate(**ended)
+    status, answer = await _answer(wire)
+    assert (status, answer["status"]) == (200, "stopped")

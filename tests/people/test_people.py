@@ -1,8 +1,11 @@
 """Users, one-time links and keys."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from loom.commands import groves, people
@@ -106,3 +109,41 @@ def test_who_enters_with_a_name_that_looks_like_another_has_a_number(
 ) -> None:
     user = people.make_user("newcomer", display_name="Оwner")
     assert groves.join(grove, user, "writer").participant.name == "Оwner 2"
+
+
+def test_two_who_sign_up_at_once_with_names_that_look_alike_are_one_too_many(
+    monkeypatch: pytest.MonkeyPatch, db: None
+) -> None:
+    people.make_user("mario")
+    like = people._like
+    refused = []
+    for name in ("mаrio", "Mario", "rnario"):  # a Cyrillic а, a capital, r and n
+        # The first signs up between the check of the second and its write.
+        monkeypatch.setattr(people, "_like", _blind_once(like))
+        with pytest.raises(CommandError) as caught:
+            people.make_user(name)
+        refused.append((caught.value.code, caught.value.message))
+    assert refused == [("CONFLICT", "The name mario is taken.")] * 3
+    assert User.objects.count() == 1
+
+
+def _blind_once(like: Callable[[str], str | None]) -> Callable[[str], str | None]:
+    answers = iter([lambda _: None, like])
+
+    def one(name: str) -> str | None:
+        return next(answers)(name)
+
+    return one
+
+
+def test_signing_up_reads_no_list_of_names(db: None) -> None:
+    seen = []
+    for many in (2, 40):
+        for number in range(many):
+            people.make_user(f"person-{many}-{chr(97 + number % 26)}{number}x")
+        with CaptureQueriesContext(connection) as queries:
+            people.make_user(f"newcomer-{many}")
+        sql = [one["sql"] for one in queries if one["sql"].startswith("SELECT")]
+        assert all("WHERE" in one and "LIMIT 1" in one for one in sql)
+        seen.append(len(sql))
+    assert seen[0] == seen[1]

@@ -1,5 +1,6 @@
 """Files that are not what they should be: a sentence, a hint, and nothing left behind."""
 
+import io
 import json
 import random
 from pathlib import Path
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loom.models import Import, Node, Stream, Tree
+from loom.rules.errors import CommandError
 from loom.transfer import files
 from tests.thorough import tries
 from tests.transfer.conftest import Bring, nothing_left
@@ -118,6 +120,28 @@ def test_fields_nested_too_deep_are_left_out_with_a_warning(bring: Bring) -> Non
     row = bring(raw)
     assert row.status == "done" and any("x" in one for one in row.report["warnings"])
     assert Node.objects.get(text="a").imported in (None, {})
+
+
+CHAT = b'[{"mapping": {"a": {"id": "a", "parent": null, "children": []}}, "x": %s}]'
+
+
+@pytest.mark.parametrize("deep", [files.MOST_NESTED, 100_000])
+def test_values_nested_too_deep_are_refused_before_they_are_parsed(bring: Bring, deep: int) -> None:
+    row = bring(CHAT % (b'{"text": ' * deep + b"1" + b"}" * deep))
+    nothing_left(row)
+    assert row.error is not None
+    assert row.error["message"] == "The file is nested more than 5,000 levels deep."
+
+
+@pytest.mark.parametrize("piece", [1, 2, 7, 1 << 20])
+def test_brackets_in_texts_are_no_levels(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
+    monkeypatch.setattr(files, "_PIECE", piece)
+    monkeypatch.setattr(files, "MOST_NESTED", 3)
+    texts = [r"{[{[ \\", r"\" {[{[", "{" * 9, r"\\\" [[["]
+    flat = '[{"a": [' + ", ".join(f'"{one}"' for one in texts) + "]}]"
+    files.demand_shallow(io.BytesIO(flat.encode()))
+    with pytest.raises(CommandError, match="more than 3 levels"):
+        files.demand_shallow(io.BytesIO(flat.replace('["', '[["', 1).encode()))
 
 
 def test_a_huge_number_is_kept_as_it_is_written(bring: Bring) -> None:
