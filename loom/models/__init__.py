@@ -37,6 +37,7 @@ from loom.models.groves import (
 from loom.models.trees import (
     ORDER,
     BranchSettings,
+    Chain,
     Image,
     Item,
     Link,
@@ -58,6 +59,7 @@ __all__ = [
     "ApiKey",
     "BranchSettings",
     "Call",
+    "Chain",
     "DailySpending",
     "Document",
     "DocumentEmbed",

@@ -184,17 +184,19 @@ def annotations_of(node: Node) -> QuerySet[Node]:
 
 _SHOWN = "('text', 'annotation')"
 
-# All versions of the slots, of those above and below them, and of the replies to their notes.
+# All versions of the slots, of those above and below them that are not pruned, and of the replies
+# to their notes.
 # Each branch walks one index; kinds are named so that SQLite takes that of what is below.
 # `own(slot, above)` are the slots.
 NEAR = f"""near(slot) AS (
         SELECT slot FROM own
         UNION SELECT above FROM own WHERE above IS NOT NULL
         UNION SELECT b.id FROM loom_node b WHERE b.slot_id = b.id AND b.kind IN {_SHOWN}
+            AND NOT b.pruned
             AND b.parent_slot_id IN (SELECT slot FROM own UNION SELECT above FROM own)
         UNION SELECT r.id FROM loom_node b JOIN loom_node r ON r.parent_slot_id = b.id
-            AND r.slot_id = r.id AND r.kind = 'annotation'
-            WHERE b.slot_id = b.id AND b.kind = 'annotation'
+            AND r.slot_id = r.id AND r.kind = 'annotation' AND NOT r.pruned
+            WHERE b.slot_id = b.id AND b.kind = 'annotation' AND NOT b.pruned
             AND b.parent_slot_id IN (SELECT slot FROM own)
     )
     SELECT v.id, v.local_id, v.slot_id, v.parent_slot_id, v.kind, v.hash,
