@@ -24,7 +24,7 @@ class Work:
     def demand_no_more(self, small: "Work", *, rows: int = 20, steps: float = 1.5) -> None:
         """Fails if this is more work than a smaller case took, beyond what chance adds."""
         assert self.rows <= small.rows + rows, (self, small)
-        assert self.steps <= small.steps * steps + 200, (self, small)
+        assert self.steps <= small.steps * steps + 30, (self, small)
 
 
 @contextmanager

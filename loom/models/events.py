@@ -83,6 +83,8 @@ class Step(PublicIdentity):
     is_undone = models.BooleanField(default=False)
     # What a line of a turn repeats: exact, structural or semantic; None: nothing.
     loop = models.CharField(max_length=10, null=True)
+    # Windows were hidden because others needed their room.
+    evicts = models.BooleanField(default=False)
     at = models.DateTimeField()
 
     class Meta:
@@ -103,6 +105,11 @@ class Step(PublicIdentity):
         indexes = [
             models.Index(fields=["turn_uid", "id"], name="step_by_turn"),
             models.Index(fields=["workspace", "at"], name="step_by_time"),
+            models.Index(
+                fields=["workspace", "seq"],
+                condition=models.Q(evicts=True),
+                name="step_evicts",
+            ),
             models.Index(fields=["stream", "id"], name="step_by_stream"),
         ]
 

@@ -175,7 +175,11 @@ def _seen_nodes(actor: Actor, node: Node, keys: list[int]) -> QuerySet[Node]:
 def annotations_of(node: Node) -> QuerySet[Node]:
     """The visible annotations directly on a node, oldest first, each in its newest wording."""
     newer = Node.objects.filter(slot=OuterRef("slot"), id__gt=OuterRef("id"), version_pruned=False)
-    notes = lookup.rows().filter(parent_slot=node.slot_id, kind="annotation", slot__pruned=False)
+    # The slots first, from the index of what is seen below one: it has no pruned ones.
+    seen = Node.objects.filter(
+        parent_slot=node.slot_id, kind="annotation", pruned=False, slot=F("id")
+    )
+    notes = lookup.rows().filter(slot__in=seen.order_by().values("pk"))
     return notes.filter(~Exists(newer), version_pruned=False).order_by("slot_id")
 
 

@@ -6,12 +6,16 @@ from collections.abc import Callable
 import pytest
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 
+from agents.agent_prompt import near
 from loom.access import Actor
 from loom.commands import trees
 from loom.commands.context import Request
 from loom.commands.execute import execute_line
-from loom.models import Participant, Tree, User
+from loom.models import Item, Mark, Participant, Step, Tree, User, Workspace
+from loom.queries import lookup
+from loom.queries.workspaces import notifications_of
 from tests.queries.growing import plant
 from tests.rows_read import Work, work_done
 
@@ -141,3 +145,49 @@ def test_a_page_reads_no_more_when_much_was_pruned(
                 assert client.get(f"/trees/{tree.uid}").status_code == 200
             works.append(work)
         works[1].demand_no_more(works[0])
+
+
+def test_marks_elsewhere_in_the_tree_are_not_read(
+    actor: Actor, make_tree: Callable[[], Tree]
+) -> None:
+    works = []
+    for size in (10, 1_000):
+        tree = make_tree()
+        nodes = plant(tree, actor.participant, range(-1, size - 1))
+        items = [Item(id=one.pk, kind="node", tree_id=tree.pk, node_id=one.pk) for one in nodes]
+        Item.objects.bulk_create(items)
+        Mark.objects.bulk_create(
+            Mark(
+                tree=tree,
+                kind="bookmark",
+                item=item,
+                participant=actor.participant,
+                at=timezone.now(),
+            )
+            for item in items
+        )
+        path = lookup.path_of(actor, tree, None, nodes[0])
+        with work_done() as work:
+            lines = near(tree, path, timezone.now(), last=1)
+        assert [one.is_bookmarked for one in lines] == [True]
+        works.append(work)
+    works[1].demand_no_more(works[0], rows=0, steps=1)
+
+
+def test_other_steps_are_not_read_to_find_windows_that_were_hidden(
+    actor: Actor, make_tree: Callable[[], Tree]
+) -> None:
+    works = []
+    for size in (10, 3_000):
+        tree = make_tree()
+        execute_line(actor, tree, Request(line="view root"))
+        workspace = Workspace.objects.get(tree=tree)
+        fields = {"actor": actor.participant, "outcome": "ok", "at": timezone.now()}
+        Step.objects.bulk_create(
+            Step(workspace=workspace, seq=seq, line="view root", **fields)
+            for seq in range(100, 100 + size)
+        )
+        with work_done() as work:
+            notifications_of(actor, workspace)
+        works.append(work)
+    works[1].demand_no_more(works[0], rows=0, steps=1)
