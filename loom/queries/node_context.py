@@ -217,7 +217,7 @@ _AROUND = """
 _KEPT = """
     SELECT m.kind, m.item_id, m.label, p.uid, 0, 0, m.id FROM loom_mark m
     JOIN loom_participant p ON p.id = m.participant_id
-    WHERE m.tree_id = %s AND m.item_id IN ({items}) AND m.removed_at IS NULL
+    WHERE m.tree_id + 0 = %s AND m.item_id IN ({items}) AND m.removed_at IS NULL
     UNION ALL SELECT 'link', l.own, l.type, f.local_id, l.outward, t.grove_id, l.id FROM (
         SELECT id, type, source_id AS own, target_id AS far, 1 AS outward FROM loom_link
         WHERE source_id IN ({items}) AND removed_at IS NULL

@@ -9,7 +9,6 @@ from itertools import islice
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import F
 from django.utils import timezone
 
 from loom.commands.links import link_body
@@ -51,6 +50,7 @@ class TreeBuilder:
         self.current = -1  # the number of the record that becomes the importer's position
         self.kinds: dict[str, str] = {}
         self.chains = Chains()
+        self._hiding: dict[int, int] = {}  # pruned slots of this batch's parents: their chains
         # Ids are not secrets, and system randomness costs a second per 100,000.
         self._dice = random.Random(secrets.randbits(128))  # noqa: S311
 
@@ -79,6 +79,7 @@ class TreeBuilder:
                 Node,
                 [self._columns(record, row) for record, row in zip(records, rows, strict=True)],
             )
+            self._keep_hiding()
             for row in rows:
                 keep_images(self.tree, row.text)
             self._sources(records, rows)
@@ -90,6 +91,15 @@ class TreeBuilder:
             for record, row in zip(records, rows, strict=True):
                 self._flags(writer, record, row)
             writer.flush(many=True)
+
+    def _keep_hiding(self) -> None:
+        """Stores the chains of pruned slots that hide something now."""
+        row = self.written.row
+        values = [(row(chain), row(slot)) for slot, chain in self._hiding.items()]
+        self._hiding.clear()
+        if values:
+            with connection.cursor() as cursor:
+                cursor.executemany("UPDATE loom_node SET pruned_chain = %s WHERE id = %s", values)
 
     def _facts(self, rows: list[NodeRow]) -> Facts:
         """The result of `facts_of` for nodes that were just written."""
@@ -172,7 +182,9 @@ class TreeBuilder:
         )
         row = row._replace(hash=self._hash(record, row, written.hash(edited)))
         if record.kind == "text" and slot == ordinal and above:
-            self.chains.add(ordinal, above_slot, depth=row.depth)
+            chain = self.chains.add(ordinal, above_slot, depth=row.depth)
+            if written.flags[above_slot] & PRUNED:
+                self._hiding[above_slot] = chain
         hides = HIDDEN if written.flags[above_slot] & (PRUNED | HIDDEN) else 0
         written.add(local_id, slot=slot, depth=row.depth, hash=row.hash, flags=flags & 127 | hides)
         return row
@@ -217,7 +229,7 @@ class TreeBuilder:
             "parent_slot_id": row.parent_slot_id,
             "depth": row.depth,
             "parent_chain": self.written.row(chain) if chain else None,
-            "pruned_chain": None,  # known once everything is written: see `show`
+            "pruned_chain": None,  # see _keep_hiding
             "parent_hash": row.parent_hash,
             "hash": row.hash,
             "configuration": record.configuration,
@@ -370,12 +382,7 @@ def show(builder: TreeBuilder, row: Import, progress: Progress, done: Callable[[
 
 
 def _keep_chains(builder: TreeBuilder) -> None:
-    """Stores the chains of the tree, and those of its pruned slots."""
+    """Stores the chains of the tree."""
     row, chains = builder.written.row, builder.chains
     tails = sorted(chains.tails.items())
     insert_rows(Chain, [{"id": row(first), "tail": tail} for first, tail in tails])
-    pruned = Node.objects.filter(tree=builder.tree, pruned=True, slot=F("id"))
-    slots = list(pruned.values_list("pk", flat=True))
-    values = [(row(chain), slot) for slot in slots if (chain := chains.own(slot - row(0)))]
-    with connection.cursor() as cursor:
-        cursor.executemany("UPDATE loom_node SET pruned_chain = %s WHERE id = %s", values)
