@@ -19,11 +19,11 @@ from loom.access import Actor
 from loom.commands import node_writer, registry, web_search
 from loom.events import streams
 from loom.grammar.lines import Line
-from loom.models import Mark, Node, Participant, Step, Tree, Turn, Workspace
+from loom.models import Node, Participant, Step, Tree, Turn, Workspace
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, window_contents, windows, workspace_bodies, workspaces
 from loom.queries.links import Portal, portals_of
-from loom.queries.lookup import PRUNED, NodeRow, path_of, withheld_from_models
+from loom.queries.lookup import PRUNED, NodeRow, fetch, path_of, withheld_from_models, within
 from loom.queries.node_context import Spot, margins_of
 from loom.queries.outline import LINES, outline_left, outline_of, size_of
 from loom.queries.workspaces import budget_of, notifications_of, spent_of
@@ -382,7 +382,7 @@ def near(
 ) -> tuple[Near, ...]:
     """What may have changed about the `last` nodes of a path and about those with a mark; with the
     ids of the nodes in between that have no line. `prose`: with their first words."""
-    marked = _marked(tree)
+    marked = _marked(row.id for row in rows)
     chosen = {row.id for at, row in enumerate(rows) if at >= len(rows) - last or row.id in marked}
     margins = margins_of(tree, [Spot(row.id, row.slot_id) for row in rows if row.id in chosen])
     withheld = withheld_from_models(chosen) if prose else set()
@@ -414,20 +414,15 @@ def near(
     return tuple(lines)
 
 
-def _marked(tree: Tree) -> set[int | None]:
-    """The nodes of a tree that have a bookmark or a tag."""
-    return {node_values.node_id(item) for (item,) in _MARKED.all(tree=tree.pk)}
-
-
-_MARKED = Prepared(
-    lambda: (
-        Mark.objects.filter(
-            tree=Given("tree"), kind__in=("bookmark", "tag"), removed_at__isnull=True
-        )
-        .order_by()
-        .values_list("item")
+def _marked(nodes: Iterable[int]) -> set[int]:
+    """Those of the nodes that have a bookmark or a tag; one query, however many the tree has."""
+    sql, given = within("item_id", nodes)
+    rows = fetch(
+        f"SELECT DISTINCT item_id FROM loom_mark WHERE {sql}"  # noqa: S608
+        " AND kind IN ('bookmark', 'tag') AND removed_at IS NULL",
+        [given],
     )
-)
+    return {row[0] for row in rows}
 
 
 def actions(workspace: Workspace, most: int = 10) -> tuple[Action, ...]:

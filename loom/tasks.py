@@ -7,6 +7,7 @@ from celery import shared_task
 from celery.signals import worker_ready
 from django.db import DatabaseError, close_old_connections
 
+from loom.commands import node_writer
 from loom.commands import trees as tree_commands
 from loom.events import streams
 from loom.transfer import images, importing
@@ -27,12 +28,20 @@ def run_import(uid: str) -> None:
     importing.run(uid)
 
 
+@shared_task(name="loom.tasks.measure_tree")
+def measure_tree(uid: str) -> None:
+    """Measures a tree of which a large part was pruned or restored."""
+    node_writer.measure(uid)
+
+
 @worker_ready.connect
 def begin_again(**_: Any) -> None:
     """Enqueues what an earlier worker left unfinished, or a broker lost."""
     try:
         for uid in tree_commands.waiting():
             streams.enqueue("loom.tasks.erase_tree", [uid], queue="transfer")
+        for uid in node_writer.unmeasured():
+            streams.enqueue("loom.tasks.measure_tree", [uid], queue="transfer")
         importing.sweep()
     except DatabaseError:
         log.warning("could not look for what was left half done", exc_info=True)

@@ -184,7 +184,7 @@ class Context:
     steps: list[Step] = field(default_factory=list)  # steps a command wrote itself
     windows: list[Window] = field(default_factory=list)  # that the line opened or changed
     shown: list[Window] | None = None  # the visible windows; None: not read yet
-    asides: list[tuple[str, str]] = field(default_factory=list)  # what else it did, and why
+    asides: list[tuple[str, str]] = field(default_factory=list)  # windows it hid, and why
     seen: dict[int, int] = field(default_factory=dict)  # document id → revision that it shows
     tasks: list[Task] = field(default_factory=list)  # that the line added or changed
     # Items of other trees that the line read: its step names them, so that what it quotes can be

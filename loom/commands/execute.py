@@ -345,7 +345,7 @@ def _keep_windows(attempt: Attempt, workspace: Workspace, context: Context, step
         _write_window_event(attempt, workspace, kind, window)
     for canonical, because in context.asides:
         fields = {"canonical": canonical, "line": canonical, "because": because}
-        _aside(attempt, workspace, **fields, message="✓")
+        _aside(attempt, workspace, **fields, message="✓", evicts=True)
 
 
 def _step_of(attempt: Attempt, workspace: Workspace, context: Context, window: Window) -> Step:

@@ -22,7 +22,7 @@ from loom.commands.windows import items_of as items_of_window
 from loom.grammar.refs import Ref
 from loom.models import Node, Step, Window
 from loom.queries import lookup, workspaces
-from loom.queries.lookup import path_of
+from loom.queries.lookup import selected_version
 from loom.queries.outline import (
     CHILDREN,
     HITS,
@@ -31,6 +31,7 @@ from loom.queries.outline import (
     outline_of,
     outline_text,
 )
+from loom.queries.places import path_ids
 from loom.rules import node_values
 from loom.rules.errors import CommandError, not_found
 from loom.rules.limits import LOOM
@@ -83,11 +84,16 @@ def switch(context: Context, args: Switch) -> Reply:
 
 
 def _path(context: Context, node: Node) -> str:
-    """`r2d4 → … → a7x2 → b3k9`: the first and the last nodes of the path."""
-    ids = [row.local_id for row in path_of(context.actor, node.tree, context.workspace, node)]
-    if len(ids) > SHOWN_ENDS + 2:
-        ids = [ids[0], "…", *ids[-SHOWN_ENDS:]]
-    return " → ".join(ids)
+    """`r2d4 → … → a7x2 → b3k9`: the first and the last nodes of the path, which alone are read."""
+    most = SHOWN_ENDS + 2
+    ids = path_ids(context.actor, node.tree, context.workspace, node, most=most)
+    keys = [key for _, key in ids]
+    if node.depth >= most:
+        root = selected_version(lookup.root_of(node.tree).pk, context.workspace)
+        keys = [*([root.pk] if root is not None else []), *keys[-SHOWN_ENDS:]]
+    names = dict(Node.objects.filter(pk__in=keys).values_list("pk", "local_id"))
+    shown = [names[key] for key in keys]
+    return " → ".join([shown[0], "…", *shown[1:]] if node.depth >= most else shown)
 
 
 # The outline of a workspace: which branches are folded, and what a search has marked.

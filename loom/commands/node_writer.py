@@ -22,6 +22,7 @@ from loom.events.streams import Writer
 from loom.models import (
     ORDER,
     ORDINAL_BITS,
+    Chain,
     Generation,
     Image,
     Item,
@@ -30,6 +31,7 @@ from loom.models import (
     Participant,
     Step,
     StepItem,
+    Stream,
     Tree,
     Workspace,
 )
@@ -166,8 +168,9 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
     if writer.is_dry:
         writer.append("node.added", {})
         return node
-    insert_row(node)
     is_seen = new.parent is None or lookup.hidden_by(new.parent) is None
+    node.parent_chain = _chain_above(new, is_seen=is_seen)
+    insert_row(node)
     if size is None:
         writer.sized(outline.measured(tree.pk))
     else:
@@ -179,6 +182,28 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
     if ordinal % number_of(tree.grove.settings, "tree_summary_every") == 0:
         _want_summary(tree, author, new)
     return node
+
+
+def _chain_above(new: NewNode, *, is_seen: bool) -> int | None:
+    """The chain that the slot above a new node is on, which is decided when the first text is put
+    below it: the chain of the slot above that one if nothing has continued it there, else a new
+    one. At most one row is added or changed, whatever the tree."""
+    if new.slot is not None:
+        return new.slot.parent_chain
+    parent = new.parent
+    if new.kind != "text" or parent is None or parent.kind != "text":
+        return None
+    chain, slot = parent.parent_chain, parent.slot_id
+    ends_above = Chain.objects.filter(pk=chain, tail=parent.depth - 1)
+    if chain is None or not ends_above.update(tail=parent.depth):
+        known = lookup.chain_of(slot)
+        if known is not None:
+            return known
+        insert_row(Chain(id=slot, tail=parent.depth))
+        chain = slot
+    if not is_seen:
+        Node.objects.filter(pk=slot, pruned=True).update(pruned_chain=chain)
+    return chain
 
 
 def _want_summary(tree: Tree, author: Participant, new: NewNode) -> None:
@@ -270,7 +295,10 @@ def flag(context: Context, node: Node, name: str, value: bool) -> Op:
     """Sets a flag (pruned, excluded: of the slot; version_pruned: of the version), writes
     the event, and returns the inverse."""
     row_id = node.pk if name == "version_pruned" else node.slot_id
-    Node.objects.filter(pk=row_id).update(**{name: value})
+    changed: dict[str, Any] = {name: value}
+    if name == "pruned":
+        changed["pruned_chain"] = lookup.chain_of(row_id) if value else None
+    Node.objects.filter(pk=row_id).update(**changed)
     row = node if row_id == node.pk else Node.objects.get(pk=row_id)
     setattr(row, name, value)
     if name == "pruned" and not context.world.is_dry:
@@ -284,12 +312,46 @@ def flag(context: Context, node: Node, name: str, value: bool) -> Op:
 
 def set_size(writer: Writer, slot: Node) -> None:
     """Updates the size of a tree after the flag `pruned` of a slot was set: counts what is below
-    it, or the whole tree if its size is not known."""
+    it. If that is much, a worker measures the tree again (`measure`), and nobody waits for it."""
     size = writer.size
     if size is None:
         writer.sized(outline.measured(slot.tree_id))
-    else:
-        writer.sized(outline.size_after(size, slot, pruned=slot.pruned))
+        return
+    after = None if writer.stream.unmeasured else outline.size_after(size, slot, pruned=slot.pruned)
+    if after is not None:
+        writer.sized(after)
+        return
+    writer.stream.unmeasured = writer.stream.head + 1
+    streams.enqueue("loom.tasks.measure_tree", [slot.tree.uid], queue="transfer")
+
+
+def measure(uid: str) -> None:
+    """Measures a tree of which a large part was pruned or restored, without keeping anybody
+    waiting, and stores its size together with what was added in the meantime. Leaves it to the
+    next call if more was pruned or restored in the meantime."""
+    tree = Tree.objects.filter(uid=uid).first()
+    before = Stream.objects.filter(name=f"tree:{uid}", unmeasured__isnull=False).first()
+    if tree is None or before is None or before.leaves is None:
+        return
+    leaves, deepest = outline.measured(tree.pk, last=before.items)
+    with transaction.atomic():
+        writer = streams.lock(tree)
+        now = writer.stream
+        if now.unmeasured != before.unmeasured or now.leaves is None:
+            return
+        added = Node.objects.filter(
+            pk__gt=(tree.pk << ORDINAL_BITS) + before.items, tree=tree, kind="text", pruned=False
+        )
+        depths = {node.depth for node in added if lookup.hidden_by(node) is None}
+        writer.sized((leaves + now.leaves - before.leaves, max({deepest, *depths})))
+        now.unmeasured = None
+        writer.flush()
+
+
+def unmeasured() -> list[str]:
+    """The uids of trees that wait to be measured."""
+    names = Stream.objects.filter(unmeasured__isnull=False).values_list("name", flat=True)
+    return [name.removeprefix("tree:") for name in names]
 
 
 # Checks of nodes, with their messages, that several commands share.

@@ -20,6 +20,7 @@ from loom.commands.registry import command, get_node, get_own_node, touched
 from loom.commands.view import counted
 from loom.models import Node, Tree
 from loom.queries import lookup, places
+from loom.queries.outline import MOST_COUNTED
 from loom.rules import node_values
 from loom.rules.errors import CommandError
 from loom.rules.limits import LOOM, WRITE
@@ -310,14 +311,16 @@ def prune(context: Context, args: Hide) -> Reply:
             f"[{node.local_id}] is already pruned.",
             hint=f"→ restore {node.local_id} restores it",
         )
-    below = places.count_below(node.slot_id)
+    below = _below(node)
     inverse = flag(context, node, "pruned", True)
-    return Reply(
-        f"✓ pruned [{node.local_id}]{_and(below)}", items=touched(node), inverse=(inverse,)
-    )
+    return Reply(f"✓ pruned [{node.local_id}]{below}", items=touched(node), inverse=(inverse,))
 
 
-def _and(below: int) -> str:
+def _below(node: Node) -> str:
+    """How many descendants go with a node, in words; they are counted up to MOST_COUNTED."""
+    below = places.count_below(node.slot_id, most=MOST_COUNTED + 1)
+    if below > MOST_COUNTED:
+        return f" and more than {MOST_COUNTED:,} descendants"
     return f" and {counted(below, 'descendant')}" if below else ""
 
 
@@ -352,7 +355,7 @@ def restore(context: Context, args: Hide) -> Reply:
             hint="only pruned nodes can be restored",
         )
     what = "version " if args.version else ""
-    below = "" if args.version else _and(places.count_below(node.slot_id))
+    below = "" if args.version else _below(node)
     inverse = flag(context, node, name, False)
     return Reply(
         f"✓ restored {what}[{node.local_id}]{below}", items=touched(node), inverse=(inverse,)

@@ -22,6 +22,7 @@ from loom.models import (
     ORDINAL_BITS,
     BranchSettings,
     Call,
+    Chain,
     DocumentView,
     Draft,
     Event,
@@ -144,6 +145,7 @@ def _delete_nodes(tree: Tree) -> None:
     while ids := list(newest_first[:NODES]):
         with transaction.atomic(), connection.cursor() as cursor:
             NodeSource.objects.filter(node__in=ids)._raw_delete(newest_first.db)
+            Chain.objects.filter(pk__range=(ids[-1], ids[0]))._raw_delete(newest_first.db)
             # By hand: the trigger of the index must see each row, and Django would first
             # load them all.
             cursor.execute(

@@ -454,7 +454,7 @@ def _lead_back(context: Context, step: Step) -> None:
     here = context.moved_to or context.here
     if was is None or ops[0]["value"] or here.slot_id != slot.parent_slot_id:
         return
-    if slot.slot_id in lookup.slots_above(was):
+    if lookup.is_at_or_above(slot, was):
         context.move(was)
 
 

@@ -19,7 +19,7 @@ from loom.queries.documents import text_of
 from loom.queries.node_context import Seen, links_of
 from loom.queries.window_contents import contents_of
 from loom.queries.windows import Source, followed, is_lens, lines_of, parents_of, source_of
-from loom.queries.workspaces import EVICTED, budget_of, depth_in, state_of, turns
+from loom.queries.workspaces import budget_of, depth_in, state_of, turns
 from loom.rules import link_types, node_values
 from loom.rules.errors import CommandError, not_found
 from loom.rules.limits import READ_DOCUMENTS, WRITE, State, number_of
@@ -151,7 +151,7 @@ def within_limit(context: Context, fresh: Sequence[Window]) -> str:
     for one in shown:
         if one.window.number in gone:
             hide_window(context, one.window)
-    context.asides.append((f"→ hide {numbered(gone)}", f"more than {most:,} {EVICTED}"))
+    context.asides.append((f"→ hide {numbered(gone)}", f"more than {most:,} lines in windows"))
     return f"\n  hidden {numbered(gone)}: more than {most:,} lines"
 
 

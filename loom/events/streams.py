@@ -388,7 +388,7 @@ class Writer:
         elif self._pending:
             Event.objects.bulk_create(self._pending, batch_size=500)
         self._pending = []
-        update_row(self.stream, "head", "items", "leaves", "deepest")
+        update_row(self.stream, "head", "items", "leaves", "deepest", "unmeasured")
         if self.seqs:
             announce(self.stream.name, self.stream.head)
 

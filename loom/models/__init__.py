@@ -38,6 +38,7 @@ from loom.models.groves import (
 from loom.models.trees import (
     ORDER,
     BranchSettings,
+    Chain,
     Image,
     Item,
     Link,
@@ -59,6 +60,7 @@ __all__ = [
     "ApiKey",
     "BranchSettings",
     "Call",
+    "Chain",
     "DailySpending",
     "Document",
     "DocumentEmbed",

@@ -12,7 +12,9 @@ class Stream(models.Model):
     """The unit of locking and numbering: `tree:UID`, `grove:UID` or `workspace:UID`. `head` is the
     last seq that was used; `items` the last ordinal of a node of the tree. `leaves` and `deepest`
     are the size of the visible tree (`loom.queries.outline`), updated as it grows; `leaves` None:
-    unknown, and measured when it is needed.
+    unknown, and measured when it is needed. `unmeasured` is the seq of the last prune or restore
+    of a part so large that its branches were not counted: until a worker has measured the tree
+    again, `leaves` and `deepest` are those from before it, with what was added since.
     """
 
     name = models.CharField(max_length=48, unique=True)
@@ -20,6 +22,7 @@ class Stream(models.Model):
     items = models.BigIntegerField(default=0)
     leaves = models.BigIntegerField(null=True)
     deepest = models.IntegerField(null=True)
+    unmeasured = models.BigIntegerField(null=True)
     erasing = models.BooleanField(default=False)
 
     def __str__(self) -> str:
@@ -80,6 +83,8 @@ class Step(PublicIdentity):
     is_undone = models.BooleanField(default=False)
     # What a line of a turn repeats: exact, structural or semantic; None: nothing.
     loop = models.CharField(max_length=10, null=True)
+    # Windows were hidden because others needed their room.
+    evicts = models.BooleanField(default=False)
     at = models.DateTimeField()
 
     class Meta:
@@ -100,6 +105,11 @@ class Step(PublicIdentity):
         indexes = [
             models.Index(fields=["turn_uid", "id"], name="step_by_turn"),
             models.Index(fields=["workspace", "at"], name="step_by_time"),
+            models.Index(
+                fields=["workspace", "seq"],
+                condition=models.Q(evicts=True),
+                name="step_evicts",
+            ),
             models.Index(fields=["stream", "id"], name="step_by_stream"),
         ]
 

@@ -70,6 +70,8 @@ class Node(models.Model):
     slot = models.ForeignKey("self", models.PROTECT, related_name="versions")
     parent_slot = models.ForeignKey("self", models.PROTECT, null=True, related_name="below")
     depth = models.IntegerField()
+    # The chain of the slot above (see Chain); null for what is no text, and for the root.
+    parent_chain = models.BigIntegerField(null=True)
     parent_hash = models.CharField(max_length=64, blank=True)
     hash = models.CharField(max_length=64)
     configuration = models.CharField(max_length=64, blank=True)
@@ -84,6 +86,8 @@ class Node(models.Model):
     imported = models.JSONField(null=True)
     # The only mutable fields.
     pruned = models.BooleanField(default=False)
+    # The slot's own chain while it is pruned and a text is below it, which it hides.
+    pruned_chain = models.BigIntegerField(null=True)
     version_pruned = models.BooleanField(default=False)
     excluded = models.BooleanField(default=False)
     sandbox = models.BooleanField(default=False)
@@ -108,6 +112,12 @@ class Node(models.Model):
                 name="node_seen_below",
             ),
             models.Index(fields=["tree"], condition=models.Q(pruned=True), name="node_pruned"),
+            # The pruned slots of a chain, the highest first: finds what hides a slot.
+            models.Index(
+                fields=["pruned_chain", "depth"],
+                condition=models.Q(pruned_chain__isnull=False),
+                name="node_hides",
+            ),
             # Texts by depth: finds the deepest remaining one after a prune.
             models.Index(
                 fields=["tree", "depth", "id"],
@@ -118,6 +128,21 @@ class Node(models.Model):
 
     def __str__(self) -> str:
         return self.local_id
+
+
+class Chain(models.Model):
+    """Text slots each directly below the one before: `id` is the highest, `tail` the depth of the
+    lowest. A slot belongs to a chain once a text is below it, and never changes it: the first of
+    the slots below one of a chain that gets a text below itself continues that chain, the others
+    begin new ones. What is above a slot is then a few chains, however deep it is
+    (docs/decisions/2026-11-23-chains.md).
+    """
+
+    id = models.BigIntegerField(primary_key=True)
+    tail = models.IntegerField()
+
+    def __str__(self) -> str:
+        return f"chain {self.id}"
 
 
 class Item(models.Model):

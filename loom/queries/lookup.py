@@ -185,9 +185,24 @@ def fetch(sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
 
 def walked(slot: str) -> str:
     """A condition that is always true and tells SQLite that a walk visits few slots. It expects a
-    million rows otherwise, and scans the node table to build a Bloom filter."""
-    held = f"{slot} IS NOT NULL"
-    return f"likelihood({held}, 0.0001)" if connection.vendor == "sqlite" else held
+    million rows otherwise, and scans the node table to build a Bloom filter. Of a sum, because
+    SQLite would apply a condition on the column alone to the column that is joined with it as
+    well, and then scan half of an index for each slot (measured, once it has statistics)."""
+    if connection.vendor == "sqlite":
+        return f"likelihood({slot} + 0 > 0, 0.0001)"
+    return f"{slot} IS NOT NULL"
+
+
+def step_down(walk: str, *, slot: str, columns: str, kinds: str = "'text'") -> str:
+    """The join of a recursive query `walk`, which goes down, with the slots directly below its
+    column `slot` that are not pruned, as `n`. For these the databases are forced to look up each
+    slot by itself: PostgreSQL otherwise reads the whole index once for each level."""
+    below = f"""{{0}}.parent_slot_id = {walk}.{slot} AND {{0}}.kind IN ({kinds})
+        AND {{0}}.slot_id = {{0}}.id AND NOT {{0}}.pruned"""
+    if connection.vendor == "postgresql":
+        return f"""CROSS JOIN LATERAL (
+            SELECT {columns} FROM loom_node n WHERE {below.format("n")} OFFSET 0) n"""
+    return f"JOIN loom_node n ON {below.format('n')} WHERE {walked(f'{walk}.{slot}')}"
 
 
 def listed(ids: Iterable[int]) -> str:
@@ -195,14 +210,23 @@ def listed(ids: Iterable[int]) -> str:
     return ",".join([str(int(one)) for one in ids]) or "NULL"
 
 
+def within(column: str, ids: Iterable[int]) -> tuple[str, Any]:
+    """A condition that a column is one of these row ids, and its one parameter: the statement is
+    the same however many there are, so that its plan can be used again."""
+    if connection.vendor == "postgresql":
+        return f"{column} = ANY(%s)", list(ids)
+    return f"{column} IN (SELECT value FROM json_each(%s))", json.dumps(list(ids))
+
+
 def rows_of(ids: Sequence[int]) -> list[NodeRow]:
     """The nodes with these row ids, in the order given; unknown ones are left out."""
     if not ids:
         return []
+    those, given = within("v.id", ids)
     sql = f"""SELECT {columns()} FROM loom_node v
         JOIN loom_node s ON s.id = v.slot_id JOIN loom_participant a ON a.id = v.author_id
-        WHERE v.id IN ({listed(ids)})"""
-    found = {row[0]: as_row(row) for row in fetch(sql)}
+        WHERE {those}"""
+    found = {row[0]: as_row(row) for row in fetch(sql, [given])}
     return [found[one] for one in ids if one in found]
 
 
@@ -245,9 +269,6 @@ _CHOSEN = Prepared(
         version_pruned=False,
     )
 )
-_PRUNED = Prepared(
-    lambda: Node.objects.filter(tree=Given("tree"), pruned=True).values_list("id").order_by()
-)
 
 
 def root_of(tree: Tree) -> Node:
@@ -275,35 +296,60 @@ def slots_below(slot_id: int | Given, *, pruned: bool = False) -> QuerySet[Node]
     return below if pruned else below.filter(pruned=False)
 
 
-# Hidden slots: those below a pruned one. Computed, never stored.
+# Hidden slots: those at or below a pruned one. Computed, never stored.
+
+
+# What is above a slot is a few chains (`loom.models.Chain`): the slots of one are asked together,
+# by the index of its pruned slots. Where the chain of the slot above is not known, which is so for
+# annotations and thoughts, the walk goes up by that one slot.
+CHAINS_UP = """
+    WITH RECURSIVE up(slot, above, chain, depth, pruned) AS (
+        SELECT id, parent_slot_id, parent_chain, depth, pruned FROM loom_node WHERE id = %s
+        UNION ALL
+        SELECT n.id, n.parent_slot_id, n.parent_chain, n.depth, n.pruned FROM up
+        JOIN loom_node n ON n.id = COALESCE(up.chain, up.above) AND n.depth < up.depth
+    )
+"""
+_HIDING = f"""{CHAINS_UP} SELECT COALESCE(
+        (SELECT p.id FROM loom_node p
+            WHERE p.pruned_chain = up.chain AND p.depth < up.depth {{kept}}
+            ORDER BY p.depth LIMIT 1),
+        CASE WHEN up.pruned {{own}} THEN up.slot END
+    ) AS hiding, up.depth FROM up ORDER BY up.depth
+"""
+_IS_ABOVE = f"""{CHAINS_UP} SELECT 1 FROM up WHERE up.slot = %s
+    OR (up.chain = (SELECT c.parent_chain FROM loom_node c WHERE c.parent_slot_id = %s
+        AND c.kind = 'text' AND c.parent_chain IS NOT NULL ORDER BY c.id LIMIT 1)
+        AND up.depth > %s)
+    LIMIT 1"""
 
 
 def hidden_by(node: Node, changed: Mapping[int, bool] | None = None) -> Node | None:
     """The highest pruned slot at or above the node, which hides it; None if it is visible.
-    `changed` overrides which slots are pruned."""
-    pruned = pruned_slots(node.tree_id)
-    for slot, is_pruned in (changed or {}).items():
-        (pruned.add if is_pruned else pruned.discard)(slot)
-    hiding = next((slot for slot in slots_above(node) if slot in pruned), None) if pruned else None
-    return by_id(hiding) if hiding else None
+    `changed` overrides which slots are pruned. Reads two rows for each chain above the node."""
+    changed = changed or {}
+    restored = [slot for slot, is_pruned in changed.items() if not is_pruned]
+    kept = f"NOT IN ({listed(restored)})" if restored else ""
+    sql = _HIDING.format(kept=kept and f"AND p.id {kept}", own=kept and f"AND up.slot {kept}")
+    hiding = next((slot for slot, _ in fetch(sql, [node.slot_id]) if slot is not None), None)
+    highest = by_id(hiding) if hiding is not None else None
+    for slot, is_pruned in changed.items():
+        would_be = by_id(slot)
+        is_higher = highest is None or would_be.depth < highest.depth
+        if is_pruned and is_higher and is_at_or_above(would_be, node):
+            highest = would_be
+    return highest
 
 
-def pruned_slots(tree_id: int) -> set[int]:
-    """The slots of a tree that are pruned themselves, from the partial index."""
-    return {row[0] for row in _PRUNED.all(tree=tree_id)}
+def is_at_or_above(slot: Node, node: Node) -> bool:
+    """Whether a slot is the node's own or above it."""
+    return bool(fetch(_IS_ABOVE, [node.slot_id, slot.pk, slot.pk, slot.depth]))
 
 
-def slots_above(node: Node) -> list[int]:
-    """The slot ids from the root down to the node's own, by one recursive query."""
-    sql = """
-        WITH RECURSIVE up(slot, parent, depth) AS (
-            SELECT id, parent_slot_id, depth FROM loom_node WHERE id = %s
-            UNION ALL
-            SELECT n.id, n.parent_slot_id, n.depth FROM up
-            JOIN loom_node n ON n.id = up.parent AND n.depth < up.depth
-        ) SELECT slot FROM up ORDER BY depth
-    """
-    return [row[0] for row in fetch(sql, [node.slot_id])]
+def chain_of(slot_id: int) -> int | None:
+    """The chain that a slot is on; None if no text is below it."""
+    below = Node.objects.filter(parent_slot=slot_id, kind="text", parent_chain__isnull=False)
+    return below.order_by("id").values_list("parent_chain", flat=True).first()
 
 
 def visible_at_or_above(
@@ -315,11 +361,6 @@ def visible_at_or_above(
     if hiding is None or hiding.parent_slot_id is None:
         return node
     return selected_version(hiding.parent_slot_id, workspace) or node
-
-
-def has_pruned(tree_id: int) -> bool:
-    """Whether any slot of the tree is pruned; most trees have none. Uses the partial index."""
-    return bool(fetch("SELECT 1 FROM loom_node WHERE tree_id = %s AND pruned LIMIT 1", [tree_id]))
 
 
 def withheld_from_models(ids: Iterable[int]) -> set[int]:
@@ -346,36 +387,48 @@ def withheld(actor: Actor, ids: Iterable[int]) -> set[int]:
 
 
 def below_pruned(tree_id: int, slots: Iterable[int]) -> set[int]:
-    """Those of `slots` that are below a pruned slot (their own flag does not count).
-
-    One query upward from all of them together, none if nothing in the tree is pruned.
-    """
+    """Those of `slots` that are below a pruned slot (their own flag does not count). One query
+    upward from all of them together."""
     asked = set(slots)
-    if not asked or not has_pruned(tree_id):
+    if not asked:
         return set()
-    above, pruned = walked_up(asked)
-    return marked_below(asked, above, pruned)
+    above, pruned, below = walked_up(asked)
+    return marked_below(asked, above, pruned, below=below)
 
 
 # UNION, not UNION ALL: a slot reached twice is walked once, and a ring ends the walk.
 _ABOVE = """
-    WITH RECURSIVE up(slot, above, pruned) AS (
-        SELECT id, parent_slot_id, pruned FROM loom_node WHERE id IN ({slots})
+    WITH RECURSIVE up(slot, next, chain, depth, pruned) AS (
+        SELECT id, COALESCE(parent_chain, parent_slot_id), parent_chain, depth, pruned
+        FROM loom_node WHERE id IN ({slots})
         UNION
-        SELECT s.id, s.parent_slot_id, s.pruned FROM up JOIN loom_node s ON s.id = up.above
-    ) SELECT slot, above, pruned FROM up
+        SELECT s.id, COALESCE(s.parent_chain, s.parent_slot_id), s.parent_chain, s.depth, s.pruned
+        FROM up JOIN loom_node s ON s.id = up.next
+    ) SELECT slot, next, pruned, EXISTS (SELECT 1 FROM loom_node p
+        WHERE p.pruned_chain = up.chain AND p.depth < up.depth) FROM up
 """
 
 
-def walked_up(slots: set[int]) -> tuple[dict[int, int | None], set[int]]:
-    """The parents of the slots and of all above them, and those that are pruned; one query."""
-    rows = fetch(_ABOVE.format(slots=listed(slots)))
-    return {slot: parent for slot, parent, _ in rows}, {slot for slot, _, flag in rows if flag}
+def walked_up(slots: set[int]) -> tuple[dict[int, int | None], set[int], set[int]]:
+    """For the slots and all that the walk up from them visits: the slot visited next, which is the
+    one above or the highest of its chain; those that are pruned; and those that are below a pruned
+    slot of the chain that the walk passes over. One query."""
+    above: dict[int, int | None] = {}
+    pruned, below = set(), set()
+    for slot, then, is_pruned, is_below in fetch(_ABOVE.format(slots=listed(slots))):
+        above[slot] = then
+        if is_pruned:
+            pruned.add(slot)
+        if is_below:
+            below.add(slot)
+    return above, pruned, below
 
 
-def marked_below(asked: set[int], above: dict[int, int | None], pruned: set[int]) -> set[int]:
+def marked_below(
+    asked: set[int], above: dict[int, int | None], pruned: set[int], *, below: set[int]
+) -> set[int]:
     """The given slots with a pruned one above; each slot is decided once, without recursion."""
-    hidden: dict[int, bool] = {}
+    hidden: dict[int, bool] = dict.fromkeys(below, True)
     for slot in asked:
         trail: list[int] = []
         at: int | None = slot

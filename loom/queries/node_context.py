@@ -175,7 +175,11 @@ def _seen_nodes(actor: Actor, node: Node, keys: list[int]) -> QuerySet[Node]:
 def annotations_of(node: Node) -> QuerySet[Node]:
     """The visible annotations directly on a node, oldest first, each in its newest wording."""
     newer = Node.objects.filter(slot=OuterRef("slot"), id__gt=OuterRef("id"), version_pruned=False)
-    notes = lookup.rows().filter(parent_slot=node.slot_id, kind="annotation", slot__pruned=False)
+    # The slots first, from the index of what is seen below one: it has no pruned ones.
+    seen = Node.objects.filter(
+        parent_slot=node.slot_id, kind="annotation", pruned=False, slot=F("id")
+    )
+    notes = lookup.rows().filter(slot__in=seen.order_by().values("pk"))
     return notes.filter(~Exists(newer), version_pruned=False).order_by("slot_id")
 
 
@@ -184,17 +188,19 @@ def annotations_of(node: Node) -> QuerySet[Node]:
 
 _SHOWN = "('text', 'annotation')"
 
-# All versions of the slots, of those above and below them, and of the replies to their notes.
+# All versions of the slots, of those above and below them that are not pruned, and of the replies
+# to their notes.
 # Each branch walks one index; kinds are named so that SQLite takes that of what is below.
 # `own(slot, above)` are the slots.
 NEAR = f"""near(slot) AS (
         SELECT slot FROM own
         UNION SELECT above FROM own WHERE above IS NOT NULL
         UNION SELECT b.id FROM loom_node b WHERE b.slot_id = b.id AND b.kind IN {_SHOWN}
+            AND NOT b.pruned
             AND b.parent_slot_id IN (SELECT slot FROM own UNION SELECT above FROM own)
         UNION SELECT r.id FROM loom_node b JOIN loom_node r ON r.parent_slot_id = b.id
-            AND r.slot_id = r.id AND r.kind = 'annotation'
-            WHERE b.slot_id = b.id AND b.kind = 'annotation'
+            AND r.slot_id = r.id AND r.kind = 'annotation' AND NOT r.pruned
+            WHERE b.slot_id = b.id AND b.kind = 'annotation' AND NOT b.pruned
             AND b.parent_slot_id IN (SELECT slot FROM own)
     )
     SELECT v.id, v.local_id, v.slot_id, v.parent_slot_id, v.kind, v.hash,
@@ -211,7 +217,7 @@ _AROUND = """
 _KEPT = """
     SELECT m.kind, m.item_id, m.label, p.uid, 0, 0, m.id FROM loom_mark m
     JOIN loom_participant p ON p.id = m.participant_id
-    WHERE m.tree_id = %s AND m.item_id IN ({items}) AND m.removed_at IS NULL
+    WHERE m.tree_id + 0 = %s AND m.item_id IN ({items}) AND m.removed_at IS NULL
     UNION ALL SELECT 'link', l.own, l.type, f.local_id, l.outward, t.grove_id, l.id FROM (
         SELECT id, type, source_id AS own, target_id AS far, 1 AS outward FROM loom_link
         WHERE source_id IN ({items}) AND removed_at IS NULL

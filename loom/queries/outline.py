@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from loom.access import Actor, may_reach
-from loom.models import Node, Stream, Tree, Workspace
+from loom.models import ORDINAL_BITS, Node, Stream, Tree, Workspace
 from loom.models.base import Given, Prepared
 from loom.queries import lookup, places
-from loom.queries.lookup import NodeRow, fetch, rows_of, selected_versions, walked
+from loom.queries.lookup import NodeRow, fetch, rows_of, selected_versions, step_down, walked
 from loom.queries.node_bodies import counted_below
 from loom.queries.places import order_sql
 from loom.rules.node_values import excerpt, place_of
@@ -353,13 +353,10 @@ _SIZE = """
     WITH RECURSIVE hidden(slot) AS (
         SELECT id FROM loom_node WHERE tree_id = %s AND pruned
         UNION
-        SELECT n.id FROM hidden
-        JOIN loom_node n ON n.parent_slot_id = hidden.slot AND n.kind = 'text'
-            AND n.slot_id = n.id AND NOT n.pruned
-        WHERE {walked}
+        SELECT n.id FROM hidden {below}
     ), seen AS (
         SELECT id, parent_slot_id, depth FROM loom_node
-        WHERE tree_id = %s AND id = slot_id AND kind = 'text'
+        WHERE tree_id = %s AND id = slot_id AND kind = 'text' AND id <= %s
             AND id NOT IN (SELECT slot FROM hidden)
     )
     SELECT COUNT(*) - COUNT(DISTINCT parent_slot_id), COALESCE(MAX(depth), 0) FROM seen
@@ -395,25 +392,25 @@ def stored_size(tree: Tree, stream: Stream) -> Size:
     return Size(stream.items, stream.leaves, stream.deepest)
 
 
-def measured(tree_id: int) -> tuple[int, int]:
-    """The branches and the depth of a tree, by one pass over it. Every text but the root is below a
-    text, so the leaves are the texts minus those that are a text's parent."""
-    leaves, depth = fetch(_SIZE.format(walked=walked("hidden.slot")), [tree_id] * 2)[0]
+def measured(tree_id: int, *, last: int = (1 << ORDINAL_BITS) - 1) -> tuple[int, int]:
+    """The branches and the depth of a tree, by one pass over it; of its nodes up to the ordinal
+    `last`. Every text but the root is below a text, so the leaves are the texts minus those that
+    are a text's parent."""
+    sql = _SIZE.format(below=step_down("hidden", slot="slot", columns="n.id"))
+    leaves, depth = fetch(sql, [tree_id, tree_id, (tree_id << ORDINAL_BITS) + last])[0]
     return leaves, depth
 
 
-# The part of a tree that a prune hides or a restore shows: what is visible from the slot down, in
-# order of depth.
+# The part of a tree that a prune hides or a restore shows: what is visible from the slot down.
 _PART = """
     WITH RECURSIVE part(slot, parent, depth) AS (
         SELECT id, parent_slot_id, depth FROM loom_node WHERE id = %s
         UNION ALL
-        SELECT n.id, n.parent_slot_id, n.depth FROM part
-        JOIN loom_node n ON n.parent_slot_id = part.slot AND n.kind = 'text'
-            AND n.slot_id = n.id AND NOT n.pruned AND n.depth > part.depth
-        WHERE {walked}
-    ) SELECT slot, parent, depth FROM part
+        SELECT n.id, n.parent_slot_id, n.depth FROM part {below}
+    ) SELECT slot, parent, depth FROM part LIMIT %s
 """
+MOST_COUNTED = 1_000  # slots of a part that are counted while its tree is locked
+MOST_ROUNDS = 2  # of 500 slots, among which the deepest visible one is looked for
 _DEEP = """
     SELECT id, depth FROM loom_node
     WHERE tree_id = %s AND kind = 'text' AND slot_id = id AND NOT pruned
@@ -422,29 +419,35 @@ _DEEP = """
 """
 
 
-def size_after(size: tuple[int, int], slot: Node, *, pruned: bool) -> tuple[int, int]:
+def size_after(size: tuple[int, int], slot: Node, *, pruned: bool) -> tuple[int, int] | None:
     """The branches and the depth of a tree of this size after the flag of a text slot was set.
-    Reads what is below the slot, and what is as deep as the deepest hidden part."""
+    Reads what is below the slot, and what is as deep as the deepest hidden part; None if that is
+    too much to read while others wait (`MOST_COUNTED`)."""
     leaves, deepest = size
     if slot.kind != "text" or slot.parent_slot_id is None or places.is_below_pruned(slot):
         return size
-    part = fetch(_PART.format(walked=walked("part.slot")), [slot.pk])
+    below = step_down("part", slot="slot", columns="n.id, n.parent_slot_id, n.depth")
+    part = fetch(_PART.format(below=below), [slot.pk, MOST_COUNTED + 1])
+    if len(part) > MOST_COUNTED:
+        return None
     inner = len(part) - len({parent for key, parent, _ in part if key != slot.pk})
     beside = lookup.slots_below(slot.parent_slot_id).exclude(pk=slot.pk).values_list("pk")[:1]
     change = inner - (0 if beside else 1)
     depth = max(depth for _, _, depth in part)
     if not pruned:
         return leaves + change, max(deepest, depth)
-    if depth == deepest:
-        deepest = _deepest_beside(slot, deepest, {key for key, _, _ in part})
-    return leaves - change, deepest
+    if depth < deepest:
+        return leaves - change, deepest
+    left = _deepest_beside(slot, deepest, {key for key, _, _ in part})
+    return None if left is None else (leaves - change, left)
 
 
-def _deepest_beside(slot: Node, deepest: int, gone: set[int]) -> int:
-    """The depth of the deepest visible text that is not in `gone`; at least the parent's."""
+def _deepest_beside(slot: Node, deepest: int, gone: set[int]) -> int | None:
+    """The depth of the deepest visible text that is not in `gone`, at least the parent's; None if
+    it is not found soon."""
     least, last = slot.depth - 1, 0
     deepest += 1
-    while True:
+    for _ in range(MOST_ROUNDS + len(gone) // 500):
         rows = fetch(_DEEP, [slot.tree_id, deepest, last, least])
         others = {key: depth for key, depth in rows if key not in gone}
         seen = others.keys() - lookup.below_pruned(slot.tree_id, others)
@@ -453,3 +456,4 @@ def _deepest_beside(slot: Node, deepest: int, gone: set[int]) -> int:
         if not rows:
             return least
         last, deepest = rows[-1]
+    return None

@@ -42,10 +42,10 @@ MOST_STEPS = 40  # steps down an unbranched start, for a reader who has not been
 # `up` walks from the end to the root, or as far as is needed; `path` are the last of it with the
 # version that is selected in each; `own` are those that are drawn, and `near` what is around them.
 _PAGE = """
-    WITH RECURSIVE {ways}up(slot, above, depth, pruned) AS (
-        SELECT s.id, s.parent_slot_id, s.depth, s.pruned FROM loom_node s WHERE s.id = {start}
+    WITH RECURSIVE {ways}up(slot, above, depth) AS (
+        SELECT s.id, s.parent_slot_id, s.depth FROM loom_node s WHERE s.id = {start}
         UNION ALL
-        SELECT s.id, s.parent_slot_id, s.depth, s.pruned
+        SELECT s.id, s.parent_slot_id, s.depth
         FROM up JOIN loom_node s ON s.id = up.above AND s.depth < up.depth WHERE up.depth > %s
     ), path(slot, above, depth, version) AS (
         SELECT up.slot, up.above, up.depth, {selected} FROM up
@@ -55,13 +55,12 @@ _PAGE = """
     ), {near}
     UNION ALL SELECT version, '', slot, above, '', '', '', FALSE, FALSE, FALSE, NULL, 'path', depth
         FROM path
-    UNION ALL SELECT slot, '', slot, above, '', '', '', FALSE, TRUE, FALSE, NULL, 'hidden', depth
-        FROM up WHERE pruned
     UNION ALL SELECT b.id, '', b.id, b.parent_slot_id, '', '', '', FALSE, FALSE, FALSE, NULL,
             'below', (
             SELECT COUNT(*) FROM loom_node n WHERE n.parent_slot_id = b.id AND n.kind = 'text'
             AND n.slot_id = n.id AND NOT n.pruned
-        ) FROM loom_node b WHERE b.slot_id = b.id AND b.kind = 'text' AND b.parent_slot_id = (
+        ) FROM loom_node b WHERE b.slot_id = b.id AND b.kind = 'text' AND NOT b.pruned
+            AND b.parent_slot_id = (
             SELECT slot FROM path WHERE depth = (SELECT MAX(depth) FROM path)
         )
 """
@@ -112,7 +111,8 @@ class _Start:
 
 def way_of(visit: Visit, end: Node | None, *, most: int) -> Way:
     """The path to `end` (None: the position of the visitor), with what is around its last `most`
-    nodes. One query; two if the position is hidden: then the path ends above what hides it.
+    nodes. One query, and where something is pruned one or two more: if the position is hidden,
+    the path ends above what hides it.
 
     A reader who has not moved yet is taken down as far as the tree does not branch; if that ends
     at an empty node, to the first text, with at most four more queries.
@@ -120,21 +120,22 @@ def way_of(visit: Visit, end: Node | None, *, most: int) -> Way:
     workspace = visit.workspace
     if end is not None:
         start = _Start(str(end.slot_id), max(0, end.depth - NEAREST + 1), version=end.pk)
-        return _way(start, workspace, most)[0]
+        return _way(start, workspace, most)
     position = workspace.position
     if position.tree_id != visit.tree.pk:
         position = root_of(visit.tree)
-    top = 0 if visit.has_pruned else max(0, position.depth - NEAREST + 1)
-    start = _Start(str(position.slot_id), top)
+    slot, depth = position.slot_id, position.depth
+    hiding = hidden_by(position) if visit.has_pruned else None
+    if hiding is not None and hiding.parent_slot_id is not None:
+        slot, depth = hiding.parent_slot_id, hiding.depth - 1
+    start = _Start(str(slot), max(0, depth - NEAREST + 1))
     if workspace.revision == 0 and position.parent_slot_id is None:
         start = _Start("(SELECT MAX(id) FROM down)", ways=(position.slot_id, MOST_STEPS))
-    way, hidden = _way(start, workspace, most)
-    if hidden is not None:
-        way = _way(_Start(str(hidden)), workspace, most)[0]
+    way = _way(start, workspace, most)
     if start.ways and way.has_root and _is_empty(way):
         first = first_text(visit.tree)
         if first is not None:
-            way = _way(_Start(str(first.slot_id)), workspace, most)[0]
+            way = _way(_Start(str(first.slot_id)), workspace, most)
     return way
 
 
@@ -153,8 +154,7 @@ def first_text(tree: Tree) -> Node | None:
     return None
 
 
-def _way(start: _Start, workspace: Workspace, most: int) -> tuple[Way, int | None]:
-    """The path, and the slot above the highest pruned one on it."""
+def _way(start: _Start, workspace: Workspace, most: int) -> Way:
     selected, params = selected_sql(workspace)
     if start.version is not None:
         selected = f"CASE WHEN up.slot = {start.slot} THEN {start.version} ELSE {selected} END"
@@ -167,14 +167,12 @@ def _way(start: _Start, workspace: Workspace, most: int) -> tuple[Way, int | Non
     rows = fetch(sql, [*start.ways, start.top, *params, NEAREST, most])
     near = sorted((row for row in rows if not row[11]), key=itemgetter(0))
     path = sorted((row[12], row[0], row[2], row[3]) for row in rows if row[11] == "path")
-    hidden = sorted((row[12], row[3]) for row in rows if row[11] == "hidden")
-    way = Way(
+    return Way(
         path=[Spot(version, slot) for _, version, slot, _ in path],
         around=Around((), near),
         has_root=path[0][3] is None,
         children={row[0]: row[12] for row in rows if row[11] == "below"},
     )
-    return way, hidden[0][1] if hidden else None
 
 
 # The candidates below the end: those that became nodes, those that are coming, those that were

@@ -1,7 +1,7 @@
 """Where nodes are in a tree: what is above, beside and below one, what is hidden there, and the
 settings that are pinned to its branch."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from django.db import connection
@@ -18,40 +18,23 @@ from loom.queries.lookup import (
     by_id,
     end_of,
     fetch,
-    listed,
     marked_below,
     selected_version,
     selected_version_sql,
     selected_versions,
-    walked,
+    step_down,
     walked_up,
     with_tree,
 )
 from loom.rules.node_values import ORDINAL_BITS, PLACE_BITS
 
-# Pruned slots further down are where the walk begins as well, so it need not go through
-# them. Kinds are named so that SQLite takes the index of what is seen below a slot (100,000
-# slots: 170 ms instead of 350, measured).
-_DOWN = """
-    WITH RECURSIVE down(slot) AS (
-        SELECT id FROM loom_node WHERE tree_id = %s AND pruned
-        UNION
-        SELECT n.id FROM down JOIN loom_node n ON n.parent_slot_id = down.slot
-            AND n.kind IN ('text', 'annotation', 'thought', 'claim')
-            AND n.slot_id = n.id AND NOT n.pruned
-        WHERE {walked}
-    ) SELECT slot FROM down
-"""
-
+# Depth is not asked, so that little but the index is read.
 _COUNT_BELOW = """
-    WITH RECURSIVE down(id, depth) AS (
-        SELECT id, depth FROM loom_node WHERE id = %s
+    WITH RECURSIVE down(id) AS (
+        SELECT id FROM loom_node WHERE id = %s
         UNION ALL
-        SELECT n.id, n.depth FROM down
-        JOIN loom_node n ON n.parent_slot_id = down.id AND n.slot_id = n.id
-            AND n.depth > down.depth
-        WHERE n.kind = 'text' AND NOT n.pruned AND {walked}
-    ) SELECT COUNT(*) FROM down WHERE id <> %s
+        SELECT n.id FROM down {below}
+    ) SELECT COUNT(*) - 1 FROM (SELECT 1 FROM down {limit}) counted
 """
 # As far down from a slot as there is only one way to go: the slot and so many steps.
 ONLY_WAY = """down(id, steps) AS (
@@ -131,9 +114,12 @@ def siblings_of(node: Node) -> QuerySet[Node]:
     return lookup.slots_below(node.parent_slot_id).exclude(pk=node.slot_id)
 
 
-def count_below(slot_id: int) -> int:
-    """The number of text slots below the slot that are not hidden by a prune further down."""
-    return int(fetch(_COUNT_BELOW.format(walked=walked("down.id")), [slot_id, slot_id])[0][0])
+def count_below(slot_id: int, *, most: int | None = None) -> int:
+    """The number of text slots below the slot that are not hidden by a prune further down. Reads
+    each of them; with `most` it stops at that many."""
+    limit = "" if most is None else f"LIMIT {most + 1}"
+    sql = _COUNT_BELOW.format(below=step_down("down", slot="id", columns="n.id"), limit=limit)
+    return int(fetch(sql, [slot_id])[0][0])
 
 
 def newest_version(node: Node) -> Node:
@@ -166,24 +152,13 @@ def is_below_pruned(slot: Node) -> bool:
     return bool(below_pruned(slot.tree_id, [slot.pk]))
 
 
-def hidden_slots(tree: Tree) -> set[int]:
-    """The pruned slots of the tree and all slots below them; the cost grows with what is hidden."""
-    return {row[0] for row in fetch(_DOWN.format(walked=walked("down.slot")), [tree.pk])}
-
-
-def hidden_among(slots: Mapping[int, int]) -> set[int]:
-    """Those of the slots, given with the row ids of their trees, that are pruned or below a pruned
-    one. Two queries, whatever the number of trees."""
-    if not slots:
-        return set()
-    sql = f"""SELECT DISTINCT tree_id FROM loom_node
-        WHERE tree_id IN ({listed(set(slots.values()))}) AND pruned"""
-    trees = {row[0] for row in fetch(sql)}
-    asked = {slot for slot, tree in slots.items() if tree in trees}
+def hidden_among(slots: Iterable[int]) -> set[int]:
+    """Those of the slots, of any trees, that are pruned or below a pruned one; one query."""
+    asked = set(slots)
     if not asked:
         return set()
-    above, pruned = walked_up(asked)
-    return marked_below(asked, above, pruned) | (asked & pruned)
+    above, pruned, below = walked_up(asked)
+    return marked_below(asked, above, pruned, below=below) | (asked & pruned)
 
 
 def path_ids(

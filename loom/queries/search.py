@@ -275,7 +275,7 @@ def _seen(
         here = of_tree.get(tree.pk, [])
         if not here:
             continue
-        hidden = places.hidden_slots(tree)
+        hidden = places.hidden_among(one.slot_id for one in here)
         selected = selected_versions((one.slot_id for one in here), workspaces.get(tree.pk))
         seen += [
             one for one in here if one.slot_id not in hidden and selected[one.slot_id][0] == one.id

@@ -142,7 +142,7 @@ def position_of(tree: Tree, workspace: Workspace) -> str:
 def _positions(trees: Sequence[Tree], own: Mapping[int, Workspace]) -> dict[int, str]:
     """The positions of workspaces, by the row id of their tree."""
     nodes = lookup.rows().in_bulk([one.position_id for one in own.values()])
-    hidden = hidden_among({one.slot_id: one.tree_id for one in nodes.values()})
+    hidden = hidden_among(one.slot_id for one in nodes.values())
     found = {}
     for tree in trees:
         if tree.pk in own:

@@ -429,7 +429,6 @@ def loaded_in(workspace: Workspace) -> Loaded:
 
 
 NOTIFIED = 10  # lines; the last ones
-EVICTED = "lines in windows"  # the suffix of the reason of steps that hid windows
 WORDS = 8  # of a text
 
 
@@ -459,7 +458,7 @@ def _evicted(workspace: Workspace) -> tuple[str, ...]:
 
 _EVICTED = Prepared(
     lambda: (
-        Step.objects.filter(workspace=Given("of"), because__endswith=EVICTED, turn_place="")
+        Step.objects.filter(workspace=Given("of"), evicts=True)
         .order_by("-seq")
         .values_list("canonical", "because", "at")[:NOTIFIED]
     )

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from loom.commands.links import link_body
@@ -16,7 +16,7 @@ from loom.commands.marks import mark_body
 from loom.commands.node_writer import keep_images, make_items
 from loom.events import streams
 from loom.events.streams import Writer
-from loom.models import Import, Link, Mark, Node, NodeSource, Tree, Workspace
+from loom.models import Chain, Import, Link, Mark, Node, NodeSource, Tree, Workspace
 from loom.models.base import insert_rows
 from loom.queries.lookup import (
     EXCLUDED,
@@ -31,6 +31,7 @@ from loom.queries.lookup import (
 from loom.queries.node_bodies import Facts, event_bodies, proof_of, without_text
 from loom.queries.outline import measured
 from loom.rules import node_values
+from loom.rules.chains import Chains
 from loom.transfer import records
 from loom.transfer.authors import HIDDEN, Addressing, Authors, WrittenNodes
 from loom.transfer.records import Record, Report
@@ -48,6 +49,8 @@ class TreeBuilder:
         self.shift = 1
         self.current = -1  # the number of the record that becomes the importer's position
         self.kinds: dict[str, str] = {}
+        self.chains = Chains()
+        self._hiding: dict[int, int] = {}  # pruned slots of this batch's parents: their chains
         # Ids are not secrets, and system randomness costs a second per 100,000.
         self._dice = random.Random(secrets.randbits(128))  # noqa: S311
 
@@ -76,6 +79,7 @@ class TreeBuilder:
                 Node,
                 [self._columns(record, row) for record, row in zip(records, rows, strict=True)],
             )
+            self._keep_hiding()
             for row in rows:
                 keep_images(self.tree, row.text)
             self._sources(records, rows)
@@ -87,6 +91,15 @@ class TreeBuilder:
             for record, row in zip(records, rows, strict=True):
                 self._flags(writer, record, row)
             writer.flush(many=True)
+
+    def _keep_hiding(self) -> None:
+        """Stores the chains of pruned slots that hide something now."""
+        row = self.written.row
+        values = [(row(chain), row(slot)) for slot, chain in self._hiding.items()]
+        self._hiding.clear()
+        if values:
+            with connection.cursor() as cursor:
+                cursor.executemany("UPDATE loom_node SET pruned_chain = %s WHERE id = %s", values)
 
     def _facts(self, rows: list[NodeRow]) -> Facts:
         """The result of `facts_of` for nodes that were just written."""
@@ -168,6 +181,10 @@ class TreeBuilder:
             rest=rest,
         )
         row = row._replace(hash=self._hash(record, row, written.hash(edited)))
+        if record.kind == "text" and slot == ordinal and above:
+            chain = self.chains.add(ordinal, above_slot, depth=row.depth)
+            if written.flags[above_slot] & PRUNED:
+                self._hiding[above_slot] = chain
         hides = HIDDEN if written.flags[above_slot] & (PRUNED | HIDDEN) else 0
         written.add(local_id, slot=slot, depth=row.depth, hash=row.hash, flags=flags & 127 | hides)
         return row
@@ -196,6 +213,7 @@ class TreeBuilder:
 
     def _columns(self, record: Record, row: NodeRow) -> dict[str, Any]:
         """The columns of a node by their attributes."""
+        chain = self.chains.above(row.slot_id - self.written.row(0))
         return {
             "id": row.id,
             "tree_id": self.tree.pk,
@@ -210,6 +228,8 @@ class TreeBuilder:
             "slot_id": row.slot_id,
             "parent_slot_id": row.parent_slot_id,
             "depth": row.depth,
+            "parent_chain": self.written.row(chain) if chain else None,
+            "pruned_chain": None,  # see _keep_hiding
             "parent_hash": row.parent_hash,
             "hash": row.hash,
             "configuration": record.configuration,
@@ -348,6 +368,7 @@ def show(builder: TreeBuilder, row: Import, progress: Progress, done: Callable[[
         payload = {"import": row.uid, "tree": tree.uid, "report": report}
         writer.append("import.finished", payload)
         writer.sized(measured(tree.pk))
+        _keep_chains(builder)
         writer.flush()
         Tree.objects.filter(pk=tree.pk).update(erasing_at=None, touched_at=timezone.now())
         if builder.current >= 0:
@@ -358,3 +379,10 @@ def show(builder: TreeBuilder, row: Import, progress: Progress, done: Callable[[
                     participant=builder.authors.person, tree=tree, position_id=position
                 )
         done()
+
+
+def _keep_chains(builder: TreeBuilder) -> None:
+    """Stores the chains of the tree."""
+    row, chains = builder.written.row, builder.chains
+    tails = sorted(chains.tails.items())
+    insert_rows(Chain, [{"id": row(first), "tail": tail} for first, tail in tails])

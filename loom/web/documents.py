@@ -416,10 +416,10 @@ def embeds(actor: Actor, document: Document, written: Sequence[str]) -> dict[str
 
 def _current(keys: set[int]) -> dict[int, tuple[Node, Node]]:
     """Nodes by row id, each with the newest version of its slot that is not pruned, without hidden
-    ones. Five queries."""
+    ones. Four queries."""
     nodes = lookup.rows().select_related("tree").in_bulk(list(keys))
-    slots = {one.slot_id: one.tree_id for one in nodes.values()}
-    newest = lookup.selected_versions(slots.keys() - places.hidden_among(slots), None)
+    slots = {one.slot_id for one in nodes.values()}
+    newest = lookup.selected_versions(slots - places.hidden_among(slots), None)
     rows = lookup.rows().select_related("tree").in_bulk([key for key, _ in newest.values()])
     return {
         key: (node, rows[newest[node.slot_id][0]])

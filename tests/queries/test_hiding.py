@@ -8,7 +8,7 @@ from tests.queries.growing import add, chain, flag, fresh
 
 def test_nothing_is_hidden_where_nothing_is_pruned(actor: Actor, tree: Tree) -> None:
     nodes = chain(tree, actor.participant, "a", "b")
-    assert places.hidden_slots(tree) == set()
+    assert places.hidden_among(node.pk for node in nodes) == set()
     assert lookup.below_pruned(tree.pk, [node.pk for node in nodes]) == set()
 
 
@@ -17,8 +17,8 @@ def test_a_pruned_slot_hides_itself_and_all_below(actor: Actor, tree: Tree) -> N
     note = add(tree, actor.participant, "note", c, kind="annotation")
     beside = add(tree, actor.participant, "beside", a)
     flag(b, pruned=True)
-    assert places.hidden_slots(tree) == {b.pk, c.pk, d.pk, note.pk}
     every = [node.pk for node in (a, b, c, d, note, beside)]
+    assert places.hidden_among(every) == {b.pk, c.pk, d.pk, note.pk}
     assert lookup.below_pruned(tree.pk, every) == {c.pk, d.pk, note.pk}
     assert lookup.below_pruned(tree.pk, [d.pk]) == {d.pk}
 

@@ -3,12 +3,16 @@
 import json
 
 import pytest
+from django.db.models import F
 from hypothesis import HealthCheck, given, settings
 
 from loom.access import Actor
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
 from loom.models import Mark, Participant, Tree
 from loom.transfer import importing
 from loom.transfer.exporting import FORMATS
+from tests.queries.test_chains import demand_right
 from tests.thorough import tries
 from tests.transfer.conftest import Bring, tree_of
 from tests.transfer.planting import Plant, paths, plant, plants, wanted
@@ -174,3 +178,19 @@ def test_the_text_of_a_path_comes_again_to_the_character(
         assert not content.strip() or (row.error or {})["code"] == "INVALID_SYNTAX"
         return
     assert "".join(one for (one,) in paths(tree_of(row))).encode() == content
+
+
+@FEW
+@given(texts=plants())
+def test_an_import_hides_what_was_hidden(
+    texts: list[Plant], actor: Actor, muse: Participant, bring: Bring
+) -> None:
+    tree, _ = plant(actor, muse, texts)
+    for node in tree.nodes.filter(kind="text", depth__gt=0, slot_id=F("id")):
+        if node.pk % 3 == 0:
+            execute_line(actor, tree, Request(f"prune {node.local_id}"))
+    found = again("heddle", actor, tree, bring)
+    demand_right(found)
+    texts_found = found.nodes.filter(kind="text", depth__gt=0)
+    assert not texts_found.filter(parent_chain=None).exists()
+    assert found.nodes.filter(pruned=True).count() == tree.nodes.filter(pruned=True).count()

@@ -1,0 +1,193 @@
+"""What a line reads grows neither with what was pruned nor with depth (ARCHITECTURE.md, rule 5):
+rows and steps of the database are counted at two sizes of a tree."""
+
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from agents.agent_prompt import near
+from loom.access import Actor
+from loom.commands import trees
+from loom.commands.context import Request
+from loom.commands.execute import execute_line
+from loom.models import Item, Mark, Participant, Step, Tree, User, Workspace
+from loom.queries import lookup
+from loom.queries.workspaces import notifications_of
+from tests.queries.growing import plant
+from tests.rows_read import Work, work_done
+
+Prepare = Callable[[Tree, Participant, int], str]  # returns the local id of a text
+
+
+def pruned_siblings(tree: Tree, author: Participant, count: int) -> str:
+    """A text three deep, with so many pruned texts beside it, below it and below the root. A few
+    of them hide others."""
+    above = [-1, 0, 1]
+    above += [(-1, 1, 2)[place % 3] for place in range(count)]
+    above += list(range(3, 3 + count // 10))
+    return plant(tree, author, above, pruned=range(3, 3 + count))[2].local_id
+
+
+def deep(tree: Tree, author: Participant, count: int) -> str:
+    """The end of a line of texts, in a tree of which one text is pruned elsewhere. Every third has
+    candidates beside it, one of them pruned, and those were written before it."""
+    above, last = [-1], -1
+    for place in range(count):
+        if place % 3 == 0:
+            above += [last, last]
+        above.append(last)
+        last = len(above) - 1
+    pruned = {0} | {place for place in range(1, len(above), 5) if place not in above}
+    return plant(tree, author, above, pruned=pruned - {last})[last].local_id
+
+
+def big_branch(tree: Tree, author: Participant, count: int) -> str:
+    """A text with so many below it: a line of texts, each with a leaf and now and then a pruned
+    branch."""
+    above, last = [-1], 0
+    for place in range(count // 3):
+        above += [last, last, last]
+        if place % 7 == 0:
+            above.append(len(above) - 1)
+        last = len(above) - 3
+    pruned = {*range(3, len(above), 30)} - {last}
+    return plant(tree, author, [*above, -1], pruned=pruned)[0].local_id
+
+
+LINES = {
+    "respond": 'respond {} "more"',
+    "annotate": 'annotate {} note "good"',
+    "view": "view {}",
+    "list": "list {}",
+    "switch": "switch to {}",
+    "edit": 'edit {} "other words"',
+    "find": 'find "needle"',
+    "outline": "tree",
+}
+
+
+def work_of(actor: Actor, tree: Tree, line: str) -> Work:
+    """What a line takes; the second time, so that nothing is being prepared."""
+    execute_line(actor, tree, Request(line="view root"))
+    with work_done() as work:
+        answer = execute_line(actor, tree, Request(line=line))
+    assert answer.body["ok"], answer.body
+    return work
+
+
+def both(
+    actor: Actor, make_tree: Callable[[], Tree], prepare: Prepare, sizes: tuple[int, int], line: str
+) -> tuple[Work, Work]:
+    """The work of a line in a small tree and in a large one."""
+    found = []
+    for size in sizes:
+        tree = make_tree()
+        named = prepare(tree, actor.participant, size)
+        execute_line(actor, tree, Request(line=f"switch to {named}"))
+        found.append(work_of(actor, tree, line.format(named)))
+    return found[0], found[1]
+
+
+@pytest.fixture
+def make_tree(actor: Actor) -> Callable[[], Tree]:
+    """Makes empty trees."""
+    return lambda: trees.new_tree(actor, title="A tree")
+
+
+@pytest.mark.parametrize("verb", LINES)
+def test_a_line_reads_no_more_when_much_was_pruned(
+    actor: Actor, make_tree: Callable[[], Tree], verb: str
+) -> None:
+    small, large = both(actor, make_tree, pruned_siblings, (60, 3_000), LINES[verb])
+    large.demand_no_more(small)
+
+
+@pytest.mark.parametrize("verb", sorted({*LINES} - {"find", "outline"}))
+def test_a_line_reads_no_more_in_a_deep_tree(
+    actor: Actor, make_tree: Callable[[], Tree], verb: str
+) -> None:
+    small, large = both(actor, make_tree, deep, (90, 2_100), LINES[verb])
+    large.demand_no_more(small)
+
+
+@pytest.mark.parametrize("lines", ["prune {}", "prune {}\nrestore {}", "prune {}\nundo"])
+def test_pruning_a_large_branch_reads_no_more_than_a_bounded_part(
+    actor: Actor, make_tree: Callable[[], Tree], lines: str
+) -> None:
+    works = []
+    for size in (2_000, 8_000):
+        tree = make_tree()
+        named = big_branch(tree, actor.participant, size)
+        *before, last = lines.format(*[named] * lines.count("{}")).split("\n")
+        for line in before:
+            execute_line(actor, tree, Request(line=line))
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")  # statistics have misled SQLite about walks down
+        works.append(work_of(actor, tree, last))
+    works[1].demand_no_more(works[0], steps=1.2)
+
+
+def test_a_page_reads_no_more_when_much_was_pruned(
+    actor: Actor, owner: User, make_tree: Callable[[], Tree], client: Client
+) -> None:
+    client.force_login(owner)
+    for prepare, sizes in ((pruned_siblings, (60, 3_000)), (deep, (600, 2_100))):
+        works = []
+        for size in sizes:
+            tree = make_tree()
+            named = prepare(tree, actor.participant, size)
+            execute_line(actor, tree, Request(line=f"switch to {named}"))
+            client.get(f"/trees/{tree.uid}")
+            with work_done() as work:
+                assert client.get(f"/trees/{tree.uid}").status_code == 200
+            works.append(work)
+        works[1].demand_no_more(works[0])
+
+
+def test_marks_elsewhere_in_the_tree_are_not_read(
+    actor: Actor, make_tree: Callable[[], Tree]
+) -> None:
+    works = []
+    for size in (10, 1_000):
+        tree = make_tree()
+        nodes = plant(tree, actor.participant, range(-1, size - 1))
+        items = [Item(id=one.pk, kind="node", tree_id=tree.pk, node_id=one.pk) for one in nodes]
+        Item.objects.bulk_create(items)
+        Mark.objects.bulk_create(
+            Mark(
+                tree=tree,
+                kind="bookmark",
+                item=item,
+                participant=actor.participant,
+                at=timezone.now(),
+            )
+            for item in items
+        )
+        path = lookup.path_of(actor, tree, None, nodes[0])
+        with work_done() as work:
+            lines = near(tree, path, timezone.now(), last=1)
+        assert [one.is_bookmarked for one in lines] == [True]
+        works.append(work)
+    works[1].demand_no_more(works[0], rows=0, steps=1)
+
+
+def test_other_steps_are_not_read_to_find_windows_that_were_hidden(
+    actor: Actor, make_tree: Callable[[], Tree]
+) -> None:
+    works = []
+    for size in (10, 3_000):
+        tree = make_tree()
+        execute_line(actor, tree, Request(line="view root"))
+        workspace = Workspace.objects.get(tree=tree)
+        fields = {"actor": actor.participant, "outcome": "ok", "at": timezone.now()}
+        Step.objects.bulk_create(
+            Step(workspace=workspace, seq=seq, line="view root", **fields)
+            for seq in range(100, 100 + size)
+        )
+        with work_done() as work:
+            notifications_of(actor, workspace)
+        works.append(work)
+    works[1].demand_no_more(works[0], rows=0, steps=1)

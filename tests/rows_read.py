@@ -1,0 +1,78 @@
+"""Counts the rows that code fetches from the database, and the steps that SQLite takes for them."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+_STEP = 100  # instructions of SQLite's machine between two calls of the handler
+
+
+@dataclass
+class Work:
+    """What was done: statements, rows fetched, and on SQLite hundreds of instructions (0 on
+    PostgreSQL), which grow also with rows that are read and not returned."""
+
+    statements: int = 0
+    rows: int = 0
+    steps: int = 0
+
+    def demand_no_more(self, small: "Work", *, rows: int = 20, steps: float = 1.5) -> None:
+        """Fails if this is more work than a smaller case took, beyond what chance adds."""
+        assert self.rows <= small.rows + rows, (self, small)
+        assert self.steps <= small.steps * steps + 30, (self, small)
+
+
+@contextmanager
+def work_done() -> Iterator[Work]:
+    """Counts within the block, on this connection; on SQLite the work of triggers too."""
+    work = Work()
+    before: dict[str, Any] = {
+        name: getattr(CursorWrapper, name) for name in ("execute", "executemany")
+    }
+
+    def counting(name: str) -> Any:
+        def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+            work.statements += 1
+            return before[name](self, *args, **kwargs)
+
+        return run
+
+    def fetched(self: Any) -> Sequence[Any]:
+        rows: Sequence[Any] = self.cursor.fetchall()
+        work.rows += len(rows)
+        return rows
+
+    def fetched_one(self: Any) -> Any:
+        row = self.cursor.fetchone()
+        work.rows += row is not None
+        return row
+
+    def fetched_many(self: Any, *args: Any) -> Sequence[Any]:
+        rows: Sequence[Any] = self.cursor.fetchmany(*args)
+        work.rows += len(rows)
+        return rows
+
+    def stepped() -> int:
+        work.steps += 1
+        return 0
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in before:
+            patch.setattr(CursorWrapper, name, counting(name))
+        patch.setattr(CursorWrapper, "fetchall", fetched, raising=False)
+        patch.setattr(CursorWrapper, "fetchone", fetched_one, raising=False)
+        patch.setattr(CursorWrapper, "fetchmany", fetched_many, raising=False)
+        is_sqlite = connection.vendor == "sqlite"
+        if is_sqlite:
+            connection.ensure_connection()
+            connection.connection.set_progress_handler(stepped, _STEP)
+        try:
+            yield work
+        finally:
+            if is_sqlite:
+                connection.connection.set_progress_handler(None, 0)
