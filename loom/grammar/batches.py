@@ -118,7 +118,7 @@ class ArrivingReply:
         self._looks = looks
         self._fence: Fence | None = None
         self._block: list[str] | None = None
-        self._in_batch = self._has_look = self._in_result = False
+        self._in_batch = self._has_look = self._is_answered = self._in_result = False
         self._at = self._commands = self._likes = 0
         self._waiting: dict[Awaits, _Waiting] = {}
         self.has_ended = False
@@ -139,9 +139,12 @@ class ArrivingReply:
         elif self._lines.is_command(line):
             self._begin()
             self._command(line)
-        elif (self._in_batch and self._goes_on(line)) or self._is_like(line):
-            return
-        elif not self._in_batch or line.strip(" \t\r"):
+        elif self._is_answer(line):
+            self._end()
+            self._is_answered = self._in_result = True
+        elif not line.strip(" \t\r"):
+            self._in_result = False
+        elif not self._is_like(line):
             self._end()
             self._fence = opens(line)
 
@@ -155,26 +158,22 @@ class ArrivingReply:
             and self._waits_for(rest, closes=CLOSER.fullmatch(rest) is not None) is None
             and not self._lines.is_command(rest)
             and not self._lines.may_become_command(rest)
-            and not (is_result(rest) or (self._in_result and is_detail(rest)))
         )
 
     def _begin(self) -> None:
         """A command, or something like one, has arrived: the batch begins or continues."""
         self._has_look = self._in_batch and self._has_look
-        self._in_batch, self._in_result = True, False
+        self._in_batch, self._is_answered, self._in_result = True, False, False
 
     def _end(self) -> None:
         self.has_ended = self.has_ended or (self._in_batch and self._has_look)
-        self._in_batch = self._in_result = False
+        self._in_batch = self._is_answered = self._in_result = False
 
-    def _goes_on(self, line: str) -> bool:
-        """Whether a line that is not a command leaves the batch open: a blank one, or one that
-        looks like an answer."""
-        if not line.strip(" \t\r"):
-            self._in_result = False
-            return True
-        self._in_result = is_result(line) or (self._in_result and is_detail(line))
-        return self._in_result
+    def _is_answer(self, line: str) -> bool:
+        """Whether a line after a batch looks like its answer."""
+        if not (self._in_batch or self._is_answered):
+            return False
+        return is_result(line) or (self._in_result and is_detail(line))
 
     def _command(self, line: str) -> None:
         self._commands += 1
@@ -230,7 +229,9 @@ class ArrivingReply:
         one = self._waiting.pop(kind)
         self._commands, self._likes, self._has_look = one.commands, one.likes, one.has_look
         self._waiting = {key: other for key, other in self._waiting.items() if other.at < one.at}
-        self._in_batch, self._in_result, self._fence, self._block = True, False, None, None
+        self._begin()
+        self._has_look = one.has_look
+        self._fence, self._block = None, None
         return True
 
 
@@ -252,7 +253,7 @@ class _ReplyReader(MissReader):
         self.found: list[Segment] = []
         self.near: list[Command] = []  # near misses of the current prose
         self.known: dict[int, tuple[Command, int] | None] = {}  # cached near misses
-        self.at = 0
+        self.at = self.said_from = 0
 
     def segments(self) -> tuple[Segment, ...]:
         fence: Fence | None = None
@@ -266,6 +267,7 @@ class _ReplyReader(MissReader):
                 self._add_prose(prose_from, self.at)
                 self._add_batch()
                 prose_from = self.at
+                self.at = self.said_from = self._after_answers(self.at)
                 continue
             else:
                 fence = opens(line)
@@ -280,9 +282,25 @@ class _ReplyReader(MissReader):
     def _add_prose(self, first: int, last: int) -> None:
         start, end = self._offset(first), self._offset(last)
         if start < end:
-            text = self._unescaped(first, last, start, end)
+            first = max(first, self.said_from)
+            text = self._unescaped(first, last, self._offset(first), end)
             self.found.append(Prose(text, start, end, tuple(self.near)))
             self.near = []
+
+    def _after_answers(self, at: int) -> int:
+        """The line after those that look like answers, which follow a batch and are left out of
+        the prose: only Heddle answers."""
+        after, in_result = at, False
+        while at < len(self.lines):
+            line = self.lines[at]
+            if self.is_command(line):
+                break
+            in_result = is_result(line) or (in_result and is_detail(line))
+            if not in_result and line.strip(" \t\r"):
+                break
+            at += 1
+            after = at if in_result else after
+        return after
 
     def _unescaped(self, first: int, last: int, start: int, end: int) -> str:
         """The text, `\\→` at the start of a line as the arrow itself, but not in fences."""
@@ -355,28 +373,25 @@ class _ReplyReader(MissReader):
 
     def _add_batch(self) -> None:
         """Adds all commands up to the next other line. Blank lines between them belong to the
-        batch, those after the last to the prose, and what looks like an answer is dropped."""
+        batch, those after the last to the prose. What looks like an answer ends it: the commands
+        below were written for a result that nobody has given."""
         start, commands = self._offset(self.at), list[Command]()
         end = self.at
-        in_result = False
         while self.at < len(self.lines):
             line = self.lines[self.at]
             if self.is_command(line):
                 commands += self._commands()
             elif not line.strip(" \t\r"):
                 self.at += 1
-                in_result = False
                 continue
-            elif is_result(line) or (in_result and is_detail(line)):
-                self.at, in_result = self.at + 1, True
-                end = self.at
-                continue
+            elif is_result(line):
+                break
             elif (found := self._like_here()) is not None:
                 commands.append(found[0])
                 self.at = found[1]
             else:
                 break
-            end, in_result = self.at, False
+            end = self.at
         closed = self.at < len(self.lines) and not self._undecided(self.at)
         self.at = end
         self.found.append(Batch(tuple(commands), start, self._offset(end), closed))
@@ -416,31 +431,18 @@ class _ReplyReader(MissReader):
             return self.read(self.lines[first], first + 1)
         if closer is not None:
             return replace(self.read(below, first + 1), text=text)
-        if not self._is_one_paragraph(first + 1):
+        if not self._is_one_line(first + 1):
             return self._without_end(text, first)
         return replace(self.read(below, first + 1), text=text, note=TO_THE_END)
 
-    def _is_one_paragraph(self, first: int) -> bool:
-        """Whether all lines from one on are certainly one text: one paragraph without a line that
-        looks like a command, and without a fence that closes before the end."""
-        lines = self.lines[first:]
-        while lines and not lines[-1].strip():
-            lines.pop()
-        while lines and not lines[0].strip():
-            lines.pop(0)
-        fence: Fence | None = None
-        for at, line in enumerate(lines):
-            if not line.strip() or self.is_command(line) or is_result(line):
-                return False
-            if self.like(line) is not None or self.inside(line) is not None:
-                return False
-            if fence is None:
-                fence = opens(line)
-            elif fence.closed_by(line):
-                fence = None
-                if at < len(lines) - 1:
-                    return False
-        return True
+    def _is_one_line(self, first: int) -> bool:
+        """Whether the lines from one on are certainly one text: a single line, which looks neither
+        like a command nor like an answer. With more lines the last may be said to the reader: "I
+        wrote it below b3k9."."""
+        lines = [line for line in self.lines[first:] if line.strip()]
+        if len(lines) != 1 or self.is_command(lines[0]) or is_result(lines[0]):
+            return False
+        return self.like(lines[0]) is None and self.inside(lines[0]) is None
 
     def _without_end(self, text: str, first: int) -> Command:
         line = self.lines[first]

@@ -370,8 +370,8 @@ class LineReader:
         self.verbs = verbs
 
     def is_command(self, line: str) -> bool:
-        """Whether a line begins a command."""
-        body = line.lstrip(BLANK)
+        """Whether a line begins a command. A tab before it makes it code, as in Markdown."""
+        body = line.lstrip(" ")
         if len(line) - len(body) > MAX_BLANKS:
             return False
         if body.startswith("->"):
@@ -413,7 +413,8 @@ class LineReader:
         if not body.strip(BLANK):
             return None
         is_plain = not wrap and not marks.strip(BLANK)
-        return Like(f"→ {body.strip(BLANK)}", is_plain and len(marks) > MAX_BLANKS)
+        is_far = len(marks) > MAX_BLANKS or "\t" in marks
+        return Like(f"→ {body.strip(BLANK)}", is_plain and is_far)
 
     def inside(self, line: str) -> str | None:
         """The beginning of a command inside a sentence, up to where it must have ended."""

@@ -239,7 +239,7 @@ RUNS = """
 → respond m5w7⏎Yes.⏎← => respond m5w7 "Yes."
 → respond to m5w7:⏎Yes.⏎← => respond m5w7 "Yes."
 → respond m5w7⏎Yes. => respond m5w7 "Yes."
-→ respond m5w7⏎Yes,⏎she said. => respond m5w7⏎Yes,⏎she said.⏎←
+→ respond m5w7⏎Yes,⏎she said.⏎← => respond m5w7⏎Yes,⏎she said.⏎←
 → respond "Yes." from:g9a3,n3m5 => respond "Yes." from:g9a3,n3m5
 → annotate m5w7 "why?" => annotate m5w7 "why?"
 → annotate m5w7: "why?" => annotate m5w7 "why?"
@@ -361,7 +361,12 @@ RUNS = """
 -> look at m5w7 => view m5w7
 - -> tree from m5w7 => tree from m5w7
 - → view m5w7⏎- → view g9a3 => view m5w7|view g9a3
-→ view m5w7⏎✓ Ada wrote this⏎→ view g9a3 => view m5w7|view g9a3
+→ view m5w7⏎✓ Ada wrote this⏎→ view g9a3 => view m5w7
+→ find "boats"⏎✓ 2 hits: [m5w7] [g9a3]⏎→ tag m5w7 #hit⏎→ prune g9a3 => find "boats"
+→ find "boats"⏎✗ nothing found⏎→ prune g9a3 => find "boats"
+→ view m5w7⏎✓⏎→ prune g9a3 => view m5w7
+→ tree⏎⏎✓ 3 nodes⏎  [m5w7] "The boats"⏎→ prune g9a3 => tree
+→ tag m5w7 #best⏎→ view m5w7⏎✓ tagged⏎→ prune g9a3 => tag m5w7 #best|view m5w7
 → tag m5w7 #best⏎✓ tagged m5w7⏎  detail⏎→ tag g9a3 #best => tag m5w7 #best|tag g9a3 #best
 """
 
@@ -393,6 +398,10 @@ NEAR = """
 -> add the tag #seen to n3m5 => → tag n3m5 #seen
      → tag n3m5 #seen => → tag n3m5 #seen
      → view n3m5 => → view n3m5
+	→ view n3m5 => → view n3m5
+	→ prune n3m5 => → prune n3m5
+		→ prune n3m5 => → prune n3m5
+ 	→ prune n3m5 => → prune n3m5
 ```⏎→ view n3m5⏎``` => → view n3m5
 ```⏎→ tag n3m5 #seen⏎``` => → tag n3m5 #seen
 ~~~text⏎→ prune n3m5⏎~~~ => → prune n3m5
@@ -460,6 +469,10 @@ REFUSED = """
 → respond m5w7⏎One.⏎→ tag m5w7 #best => ← alone
 → respond m5w7⏎```⏎a⏎```⏎b => ← alone
 → respond m5w7⏎One.⏎- → view g9a3 => ← alone
+→ annotate m5w7⏎It is flat.⏎That is my note. => ← alone
+→ respond m5w7⏎The tide turned.⏎I wrote it below m5w7. => ← alone
+→ stash "p"⏎one⏎Done. => ← alone
+→ write doc:"notes" append⏎More of it.⏎I have appended it for you. => ← alone
 """
 
 TEXT = """
