@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loom.grammar.forms import CLOSER, Form, Verbs
-from loom.grammar.lines import Command, Line, named_line
+from loom.grammar.lines import (
+    BACK,
+    ESCAPED_BACK,
+    Command,
+    Line,
+    LineReader,
+    named_line,
+    outside_quotes,
+)
 from loom.grammar.near_misses import Awaits, Fence, MissReader, is_detail, is_result
 from loom.grammar.refs import ParseError, unread
 
@@ -75,9 +83,6 @@ def prose_of(segments: Sequence[Segment]) -> str:
     return "".join([*parts, last]).rstrip(_BLANKS)
 
 
-_MADE = re.compile(r"\{([1-9][0-9]?)\}")
-
-
 def with_ids(text: str, made: Sequence[str]) -> str:
     """The prose with `{1}` replaced by the id that the first line made, `{2}` the second's;
     a number whose line made nothing stays."""
@@ -86,7 +91,45 @@ def with_ids(text: str, made: Sequence[str]) -> str:
         place = int(found[1]) - 1
         return (made[place] if place < len(made) else "") or found[0]
 
-    return _MADE.sub(named, text)
+    return BACK.sub(named, text)
+
+
+def with_made(said: Command, made: Sequence[str], verbs: Verbs) -> Command:
+    """The command with each `{1}` in it, also in its text, replaced by the id that the first line
+    of the reply made. In a text the numbers of this line and later ones stay. Refused if a line
+    before it made nothing that has an id, such as a link."""
+    if said.near or "{" not in said.text:
+        return said
+    try:
+        text = outside_quotes(said.text, lambda number: _id_of(number, made))
+        text = BACK.sub(
+            lambda found: _id_of(int(found[1]), made) if int(found[1]) <= len(made) else found[0],
+            text,
+        )
+    except ParseError as bad:
+        named = named_line(bad, said.text, said.number)
+        return Command(said.text, bad=named, number=said.number)
+    text = ESCAPED_BACK.sub(
+        lambda found: "" if int(found[1]) <= len(made) else found[0],
+        text,
+    )
+    if text == said.text:
+        return said
+    return replace(LineReader(verbs).read(text, said.number), note=said.note)
+
+
+def _id_of(number: int, made: Sequence[str]) -> str:
+    if number <= len(made) and made[number - 1]:
+        return made[number - 1]
+    if number > len(made):
+        message = f"{{{number}}} names no earlier line of this message."
+    else:
+        message = f"Line {number} of this message made nothing that {{{number}}} could name."
+    raise unread(
+        message,
+        "{1} is the node that the first line made; a link, a look and a refused line make none."
+        " Name the node, or write \\{1} for the text itself",
+    )
 
 
 def _without_blank_lines(text: str) -> str:

@@ -118,13 +118,13 @@ def test_a_block_that_is_cut_off_is_not_run_and_its_text_is_kept(
 
 
 @BOTH_SHAPES
-def test_a_block_without_its_end_runs_where_it_is_one_paragraph(
+def test_a_block_without_its_end_runs_where_it_is_one_line(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
-    provider.script(says("→ view here\n→ respond here\nShe was\ncold."), says("Ok."))
+    provider.script(says("→ view here\n→ respond here\nShe was cold."), says("Ok."))
     turn = outside.turn(opening)
     assert [outcome for _, outcome in outside.lines(turn)] == ["ok", "ok"]
-    assert "She was\ncold." in outside.texts()
+    assert "She was cold." in outside.texts()
     assert "! your text ran to the end of the message; close it with ←" in last(provider)
 
 

@@ -398,10 +398,10 @@ NEAR = """
 -> add the tag #seen to n3m5 => → tag n3m5 #seen
      → tag n3m5 #seen => → tag n3m5 #seen
      → view n3m5 => → view n3m5
-	→ view n3m5 => → view n3m5
-	→ prune n3m5 => → prune n3m5
-		→ prune n3m5 => → prune n3m5
- 	→ prune n3m5 => → prune n3m5
+⇥→ view n3m5 => → view n3m5
+⇥→ prune n3m5 => → prune n3m5
+⇥⇥→ prune n3m5 => → prune n3m5
+ ⇥→ prune n3m5 => → prune n3m5
 ```⏎→ view n3m5⏎``` => → view n3m5
 ```⏎→ tag n3m5 #seen⏎``` => → tag n3m5 #seen
 ~~~text⏎→ prune n3m5⏎~~~ => → prune n3m5
@@ -509,5 +509,5 @@ def rows(section: str) -> list[tuple[str, str]]:
     found = []
     for line in section.strip("\n").split("\n"):
         reply, _, verdict = line.rpartition(" => ") if " => " in line else (line, "", "")
-        found.append((reply.replace("⏎", "\n"), verdict.replace("⏎", "\n")))
+        found.append((reply.replace("⏎", "\n").replace("⇥", "\t"), verdict.replace("⏎", "\n")))
     return found
