@@ -15,7 +15,7 @@ from loom.grammar.lines import (
     named_line,
     outside_quotes,
 )
-from loom.grammar.near_misses import Awaits, Fence, MissReader, is_detail, is_result
+from loom.grammar.near_misses import MOST_OF_CALL, Awaits, Fence, MissReader, is_detail, is_result
 from loom.grammar.refs import ParseError, unread
 
 MAX_COMMANDS = 200  # commands of one reply that are parsed; each costs up to a few milliseconds
@@ -286,7 +286,7 @@ class _ReplyReader(MissReader):
         self.text = text
         self.finished = finished
         self.has_escapes = "\\→" in text or "\\->" in text
-        self.count = self.likes = self.inner = 0
+        self.count = self.likes = self.inner = self.calls = 0
         self.lines = text.split("\n")
         self.starts = [0]
         for line in self.lines:
@@ -364,6 +364,8 @@ class _ReplyReader(MissReader):
 
     def _note_near(self, line: str, *, is_code: bool) -> None:
         """Records the near miss that a line of prose is or contains."""
+        if self._note_call():
+            return
         found = None if is_code else self._like_here()
         if found is not None:
             self.near.append(found[0])
@@ -376,10 +378,24 @@ class _ReplyReader(MissReader):
         if is_code:
             said = self.in_fence(text, line, number)
         else:
-            said = self.near_miss(line, number, self._inner_command(text))
+            said = self.near_miss(line, number, self._inner_command(text), in_text=True)
         self.inner += 1
         if said is not None:
             self.near.append(said)
+
+    def _note_call(self) -> bool:
+        """Records a call in JSON, as other programs take them, that begins at the current line."""
+        if self.calls >= MAX_INSIDE:
+            return False
+        if self.near and self.near[-1].number == self.at and self.near[-1].text.startswith("<"):
+            return self.lines[self.at].lstrip().startswith("{")  # it was read with its tag
+        start = self._offset(self.at)
+        said = self.tool_call(self.text[start : start + MOST_OF_CALL], self.at + 1)
+        if said is None:
+            return False
+        self.calls += 1
+        self.near.append(said)
+        return True
 
     def _inner_command(self, text: str) -> Command:
         if self.inner < MAX_INSIDE:

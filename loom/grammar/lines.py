@@ -336,7 +336,7 @@ def outside_quotes(text: str, name: Callable[[int], str]) -> str:
 
 
 def _with_stand_ins(text: str) -> str:
-    return outside_quotes(text, lambda number: _STANDS_FOR.format(number)) if "{" in text else text
+    return outside_quotes(text, _STANDS_FOR.format) if "{" in text else text
 
 
 def _without_stand_ins(text: str) -> str:

@@ -403,20 +403,37 @@ NEAR = """
 ⇥⇥→ prune n3m5 => → prune n3m5
  ⇥→ prune n3m5 => → prune n3m5
 ```⏎→ view n3m5⏎``` => → view n3m5
-```⏎→ tag n3m5 #seen⏎``` => → tag n3m5 #seen
-~~~text⏎→ prune n3m5⏎~~~ => → prune n3m5
 ```⏎-> view n3m5⏎``` => → view n3m5
+```loom⏎➜ view n3m5⏎``` => → view n3m5
 I will → view n3m5 now. => → view n3m5
-Next: → tag n3m5 #seen => → tag n3m5 #seen
-Command: → prune n3m5 => → prune n3m5
 Let me write `→ view n3m5` to see it. => → view n3m5
 I use `→ tree` to see it. => → tree
 First → view n3m5, then we see. => → view n3m5
-"→ prune n3m5" => → prune n3m5
 #### → view n3m5 => → view n3m5
 | → view n3m5 | => → view n3m5
 - → respond n3m5⏎Yes.⏎← => → respond n3m5
 ⇒ respond n3m5⏎Yes.⏎→ prune g9a3⏎← => → respond n3m5
+"""
+
+MENTIONED = """
+~~~text⏎→ prune n3m5⏎~~~
+```⏎→ tag n3m5 #seen⏎```
+```⏎➜ prune n3m5⏎```
+Next: → tag n3m5 #seen
+Command: → prune n3m5
+"→ prune n3m5"
+It is pruned; → restore n3m5 would bring it back.
+"""
+
+CALLS = """
+{"command": "open", "args": {"ref": "n3m5"}} => → open n3m5
+<tool_call>{"name": "view", "arguments": {"ref": "n3m5"}}</tool_call> => → view n3m5
+<tool_call>⏎{"name": "view", "arguments": {"ref": "n3m5"}}⏎</tool_call> => → view n3m5
+<function=view>⏎{"ref": "n3m5"}⏎</function> => → view n3m5
+```json⏎{⏎  "tool": "find",⏎  "query": "boats",⏎  "max": 3⏎}⏎``` => → find "boats" max:3
+[{"name": "tag", "arguments": {"ref": "n3m5", "tag": "#x"}}] => → tag n3m5 #x
+{"function": {"name": "tag", "arguments": "{\\"id\\": \\"n3m5\\", \\"tag\\": \\"#x\\"}"}} => → tag n3m5 #x
+<tool_call>{"name": "frobnicate"}</tool_call> => → view here
 """
 
 REFUSED = """
@@ -482,6 +499,10 @@ She walked to the harbour.
 \\→ prune n3m5
 \\-> view n3m5
 cause → effect
+{"name": "Ada", "age": 3}
+{"command": "frobnicate", "ref": "n3m5"}
+{not json
+[n3m5] is the lamp
 A → B → C
 -> and so on
 - → and so it went
