@@ -477,7 +477,10 @@ class _ReplyReader(MissReader):
         if self.wants_block(line):
             return [self._with_block(first)]
         self.at = self._end_of_lost(first, line)
-        return [replace(said[0], text="\n".join(self.lines[first : self.at]))]
+        text = "\n".join(self.lines[first : self.at])
+        if self.at > first + 1 and line.rstrip().endswith(":"):  # its hint may use the text below
+            return [self.read(text, first + 1)]
+        return [replace(said[0], text=text)]
 
     def _with_block(self, first: int) -> Command:
         closer = self._next(self.closers, first + 1)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from loom.grammar.form_matching import is_ref
 from loom.grammar.forms import Verbs, syntax
+from loom.grammar.hints import BELOW, ELSE, MOST, lines_meant
 from loom.grammar.lines import (
     LIKE,
     MAY_BE_LIKE,
@@ -35,7 +36,7 @@ from loom.grammar.refs import (
     without_arrow,
 )
 from loom.grammar.synonyms import ENDS
-from loom.grammar.wording import suggestions
+from loom.grammar.wording import plain_quotes, suggestions
 
 _FEW_WORDS = 6
 _AGAIN = "if it is text, send it again as it is"
@@ -79,6 +80,8 @@ class MissReader(LineReader):
             return "quote"
         if any(token.quoted is not None and not token.head for token in tokens):
             return None
+        if body.endswith(":"):
+            return "closer"
         if verb and not any(form.plan.block for form in self.verbs.forms[verb]):
             return None
         return "closer"
@@ -255,12 +258,31 @@ def with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs)
         return unread(
             bad.message, f"write → {head}, the text in the lines below it, and ← alone on the last"
         )
+    said = _in_words_meant(body, below, verbs)
+    if said:
+        return unread(bad.message, f"write {said}")
     several = each_of(body, verbs)
     if several:
         return unread("A line names one item.", f"write {_each_on_its_line(several)}")
     if isinstance(bad, MisreadError) or verbs.verb_of(first_word(body)) is None:
         return _suggesting(bad, body, below, verbs)
     return bad
+
+
+def _in_words_meant(body: str, below: str | None, verbs: Verbs) -> str:
+    """The line, or the two of which one was meant, for a body in words of other programs."""
+    found: list[str] = []
+    for line in lines_meant(plain_quotes(body), below):
+        if line.startswith(ELSE) and found:
+            continue
+        bare = line.removeprefix(ELSE)
+        if bare.endswith(BELOW):
+            found += [f"→ {bare}"] if _takes_block(bare.removesuffix(BELOW), verbs) else []
+            continue
+        said = [_suggested(one.strip(), None, verbs) for one in bare.split(" and → ")]
+        if all(said):
+            found.append(_each_on_its_line(said))
+    return ", or ".join(found[:MOST])
 
 
 def _takes_block(head: str, verbs: Verbs) -> bool:

@@ -432,7 +432,7 @@ CALLS = """
 <function=view>⏎{"ref": "n3m5"}⏎</function> => → view n3m5
 ```json⏎{⏎  "tool": "find",⏎  "query": "boats",⏎  "max": 3⏎}⏎``` => → find "boats" max:3
 [{"name": "tag", "arguments": {"ref": "n3m5", "tag": "#x"}}] => → tag n3m5 #x
-{"function": {"name": "tag", "arguments": "{\\"id\\": \\"n3m5\\", \\"tag\\": \\"#x\\"}"}} => → tag n3m5 #x
+{"function": {"name": "list", "arguments": "{\\"id\\": \\"n3m5\\"}"}} => → list n3m5
 <tool_call>{"name": "frobnicate"}</tool_call> => → view here
 """
 
@@ -479,7 +479,7 @@ REFUSED = """
 → view m5w7 as:poem => as:prose
 → continue n:many => n:1
 → continue n:50 => n:10
-→ don't prune m5w7 => prune
+→ don't prune m5w7 => → help lists
 → prune m5w7? => prune
 → prune all => prune
 → respond m5w7⏎One.⏎⏎Two. => ← alone
