@@ -113,7 +113,7 @@ _SAY = re.IGNORECASE | re.DOTALL
 _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Iterator[str]]], ...] = tuple(
     (re.compile(pattern, _SAY), rule)
     for pattern, rule in (
-        (r"unpin (?:the )?(?:window |node )?(\S+?)[.,]?", _unpin),
+        (r"unpin (?:the )?(?:window |node )?(#\d+|\[?[a-z]\d[a-z]\d\w*\]?)[.,]?", _unpin),
         (r"(hide) (?:everything|all|all windows)(?:,? (?:except|but)(?: for)?) (.+?)[.]?", _except),
         (r"(?:remember|memorise|memorize|note to self)(?: that)?\b[:,]?\s*(.+)", _remember),
         (rf"(?:append|add)(?: this| text)? to (?:the end of )?{_DOC}[:,]?\s+(.+)", _append),
