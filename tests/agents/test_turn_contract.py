@@ -70,7 +70,9 @@ def test_near_misses_are_answered_and_ask_for_another_round_once(
     assert not outside.node(opening)["pruned"]
     first = outside.get(f"steps?turn={turn['id']}")["results"][0]
     assert first["message"] == 'line 2: "→ prune here" looks like a command.'
-    assert first["hint"] == "write → prune here alone on its line"
+    assert first["hint"].startswith(
+        "if it was meant to run, write it alone on its line; if it is text"
+    )
     assert "⇒ prune here" in outside.node(turn["node"])["text"]
     assert "Never asked." not in outside.texts()
 

@@ -69,6 +69,6 @@ ALIKE = """
 → find ‘boats’ => find "boats"
 → view ‘b3k9’ => view b3k9
 → bookmark a7x2 label:"key" => bookmark a7x2 "key"
-→ link c4m2 to b3k9 as:contradicts, confidence 0.7 => link c4m2 to b3k9 as:contradicts confidence:0.7
+→ link c4m2 to b3k9 as:supports, confidence 0.7 => link c4m2 to b3k9 as:supports confidence:0.7
 → make document "ideas": Some text. => ! write doc:"ideas" new "Some text."
 """
