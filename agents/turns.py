@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import IntegrityError
 
-from agents.agent_prompt import demand_turn, makes_window
+from agents.agent_prompt import demand_turn, language, makes_window
 from agents.context.agent_request import asks_again
 from agents.context.subject_request import TooLong
 from agents.context.values import Reply
@@ -32,11 +32,12 @@ from loom.commands.context import Request
 from loom.commands.continuing import outcome_of
 from loom.commands.execute import execute_line
 from loom.events import streams
-from loom.grammar.batches import with_ids
+from loom.grammar.batches import with_ids, with_made
+from loom.grammar.forms import Verbs
 from loom.grammar.lines import Command
 from loom.models import Event, Generation, Node, Step, Turn, Workspace
 from loom.models.base import Given, Prepared, new_uid
-from loom.queries import lookup
+from loom.queries import lookup, workspaces
 from loom.queries.node_bodies import message_of
 from loom.queries.windows import settings_of
 from loom.queries.workspaces import budget_of, made_by, spent_of, turns
@@ -262,8 +263,10 @@ MOST_EVENTS = 1_000
 OURS = ("generation.", "turn.", "call.")  # events of the turn itself, which change no text
 
 
-def guard(turn: Turn, actor: Actor, workspace: Workspace, said: Command) -> Verdict:
-    """Decides whether a parsed line may run."""
+def guard(
+    turn: Turn, actor: Actor, workspace: Workspace, said: Command, *, view: str = ""
+) -> Verdict:
+    """Decides whether a parsed line may run. `view`: what the agent has in view."""
     assert said.line is not None
     if turn.finish and not limits.may_still_run(said.line.verb):
         return Verdict(REPEATED)
@@ -273,25 +276,32 @@ def guard(turn: Turn, actor: Actor, workspace: Workspace, said: Command) -> Verd
         return Verdict(over)
     if limits.may_still_run(said.line.verb):
         return Verdict()
-    return _looped(turn, workspace, said.line.canonical)
+    return _looped(turn, workspace, said.line.canonical, view)
 
 
 _LAST = Prepared(
-    lambda: Step.objects.filter(workspace=Given("of")).order_by("-seq")[: limits.HISTORY]
+    lambda: Step.objects.filter(workspace=Given("of"), turn_uid=Given("turn")).order_by("-seq")[
+        : limits.HISTORY
+    ]
 )
 
 
-def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
-    steps = _LAST.all(of=workspace.pk)[::-1]
+def _looped(turn: Turn, workspace: Workspace, canonical: str, view: str) -> Verdict:
+    """Whether a line repeats what was done in this turn. Earlier turns do not count: a person who
+    asks again wants it done again."""
+    steps = _LAST.all(of=workspace.pk, turn=turn.uid)[::-1]
     if not steps:
         return Verdict()
     others = _others(turn, steps[0].at)
-    past = [_past(one, others) for one in steps]
+    views = _views(turn)
+    seen = [views.get(one.turn_place, "") for one in steps]
+    after = [*seen[1:], view]
+    past = [_past(one, others, was, is_) for one, was, is_ in zip(steps, seen, after, strict=True)]
     now = Past(
         steps[-1].seq + 1,
         shortened(canonical),
         workspace.position.local_id,
-        _version(others, turn_lifecycle.now()),
+        (*_version(others, turn_lifecycle.now()), ("view", view)),
     )
     found = limits.look(past, now)
     if found.decision in ("refuse", "halt"):
@@ -301,16 +311,27 @@ def _looped(turn: Turn, workspace: Workspace, canonical: str) -> Verdict:
     return Verdict(warning=found.warning, loop=loop)
 
 
-def _past(step: Step, others: Sequence[datetime]) -> Past:
-    changed = (
-        step.outcome == "ok" and bool(step.events) and not step.canonical.startswith("→ think")
-    )
+def _views(turn: Turn) -> dict[str, str]:
+    """What the agent had in view before each line of the turn, by the place of the line."""
+    rounds = [*(one["replies"] for one in turn.rounds), turn.replies]
+    return {
+        f"{number}.{place}": one.get("view", "")
+        for number, replies in enumerate(rounds, 1)
+        for place, one in enumerate(replies, 1)
+    }
+
+
+def _past(step: Step, others: Sequence[datetime], view: str, after: str) -> Past:
+    is_ok = step.outcome == "ok"
+    changed = is_ok and bool(step.events) and not step.canonical.startswith("→ think")
     return Past(
         step.seq,
         shortened(step.canonical or step.line),
         step.position,
-        _version(others, step.at),
+        (*_version(others, step.at), ("view", view or f"before step {step.seq}")),
         changed,
+        moved=is_ok and view != after,
+        failed=not is_ok and step.outcome != "LOOP",
     )
 
 
@@ -385,7 +406,7 @@ def _take_searches(turn: Turn, said: Reply) -> bool:
     for number, (command, record) in enumerate(zip(said.commands, replies, strict=False), 1):
         step = turn_lifecycle.step_at(turn, f"{turn.round}.{number}")
         if step is not None and (warning := record.pop("warning", None)) is not None:
-            replies[number - 1] = _record(command, step, warning)
+            replies[number - 1] = {**record, **_record(command, step, warning)}
     return turn_lifecycle.keep(turn, replies=replies, waits_for=[])
 
 
@@ -396,17 +417,22 @@ def _ended(uids: list[str]) -> str:
 def _said(turn: Turn, reply: Reply, number: int) -> tuple[dict[str, Any], list[str]]:
     """The reply to a line, and the generations it waits for. If the line already ran before a
     worker was lost, its reply is read from its step; it does not run again."""
-    said = reply.commands[number - 1]
+    spoken = language()
+    made = made_by(turn.replies)
+    said = with_made(reply.commands[number - 1], made, Verbs(spoken.forms, spoken.aliases))
     place = f"{turn.round}.{number}"
     step = turn_lifecycle.step_at(turn, place)
-    warning = ""
+    warning = view = ""
     if step is None:
-        warning = _run(turn, said, place, _semantic(turn, reply))
+        view = workspaces.view_state(
+            node_writer.workspace_of(turn.participant, turn.tree), turn.uid
+        )
+        warning = _run(turn, said, place, _semantic(turn, reply), view=view)
         step = turn_lifecycle.step_at(turn, place)
     if step is None:
         raise turn_lifecycle.LostError
     warning = warning or said.note
-    record = _record(said, step, warning)
+    record = {**_record(said, step, warning), "view": view}
     if _searches(said) and step.outcome == "ok":
         return {**record, "warning": warning}, [turn_lifecycle.SEARCHES]
     return record, _started(step)
@@ -418,7 +444,7 @@ def _semantic(turn: Turn, reply: Reply) -> str:
     return limits.semantic([*rounds, Said(reply.prose)]).status.removeprefix("ok")
 
 
-def _run(turn: Turn, said: Command, place: str, loop: str) -> str:
+def _run(turn: Turn, said: Command, place: str, loop: str, *, view: str) -> str:
     """Runs a line, which may be part of a `loop`; returns its warning. Afterwards its step exists,
     whatever its outcome. Raises CommandError if the inviter is no longer a member: there is nobody
     to act for, and no step is written.
@@ -428,7 +454,7 @@ def _run(turn: Turn, said: Command, place: str, loop: str) -> str:
     verdict = Verdict()
     try:
         if said.bad is None:
-            verdict = guard(turn, actor, workspace, said)
+            verdict = guard(turn, actor, workspace, said, view=view)
         if verdict.goes_back_to:
             _go_back(turn, verdict.goes_back_to)
         loop = verdict.loop or loop

@@ -477,11 +477,12 @@ def _messages(parts: Sequence[Part], frozen: int) -> tuple[Message, ...]:
 def asks_again(replies: Sequence[Mapping[str, Any]], earlier: Sequence[Sequence[Any]]) -> bool:
     """Whether the lines of a round need another one: `replies` are those of the round, `earlier`
     those of the rounds before, each with `asks` and, for a near miss, `near`. If no real line was
-    there, near misses lead to another round only once a turn.
+    there, near misses lead to another round only once a turn; one that is sent again is text.
     """
     if any(one["asks"] and not one.get("near") for one in replies):
         return True
-    if not any(one.get("near") for one in replies):
+    asked = {one["line"] for round_ in earlier for one in round_ if one.get("near")}
+    if all(one["line"] in asked for one in replies if one.get("near")):
         return False
     return any(not one.get("near") for one in replies) or not any(map(_only_near, earlier))
 

@@ -353,8 +353,9 @@ To act, write a command on a line of its own that begins with →. Consecutive l
 and are answered together. After a batch that looks at something, stop: the results are sent in
 ---RESULTS, and then you continue. Whatever you write after it is dropped. Your answer is the
 other text of your last message that has any, without the command lines; text of earlier
-messages stays with your work and is not part of it. In the answer {1} stands for the id that
-the first line of the batch made. A line with an error is answered with ✗ and a hint.
+messages stays with your work and is not part of it. In the answer and in later lines {1} stands
+for the id that the first line of the message made. A line with an error is answered with ✗ and
+a hint.
 "…" is a text, with the escapes \\" \\\\ and \\n. A longer text goes in the lines below the command
 and ends with a line that is only ←:
 → annotate here

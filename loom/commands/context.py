@@ -268,7 +268,8 @@ def no_node(ref: Ref) -> CommandError:
     said, node = print_ref(ref), "name a node, such as a7x2 or here"
     if ref.kind == "document":
         message = f"{said} is a document; this command takes a node."
-        return CommandError("INVALID_SYNTAX", message, hint=f"→ view {said}")
+        hint = f"→ view {said} shows it; → write {said} append, at: or replace: changes it"
+        return CommandError("INVALID_SYNTAX", message, hint=hint)
     if ref.kind in ("task", "stash"):
         return CommandError("REJECTED", f"{said} shows no node.", hint=node)
     if ref.kind == "augment":

@@ -24,7 +24,7 @@ from loom.events import streams
 from loom.grammar.arguments import demand_values
 from loom.grammar.forms import write
 from loom.grammar.lines import Line, makes_window, read
-from loom.grammar.refs import ParseError, refuse_controls
+from loom.grammar.refs import ParseError, quote, refuse_controls
 from loom.models import (
     DocumentView,
     Grove,
@@ -143,7 +143,13 @@ def _run(attempt: Attempt, refusal: CommandError | None) -> Answer:
     attempt.line = attempt.line or _read(attempt.request.line)
     command = registry.find(attempt.line.verb, attempt.line.form)
     attempt.command = command
-    access.demand(attempt.actor, command.permissions, command.verb)
+    try:
+        access.demand(attempt.actor, command.permissions, command.verb)
+    except CommandError as refused:
+        if command.verb == "search":  # the web, which many take for the tree
+            query = quote(str(attempt.line.values.get("query", "")))
+            refused.hint = f"→ find {query} searches what is here. {refused.hint}"
+        raise
     _demand_scope(attempt.actor, command)
     if command.world:  # documents can't be changed from an archived tree either
         access.demand_writable(attempt.tree)

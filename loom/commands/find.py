@@ -163,10 +163,13 @@ class FindOpen(FindArgs):
 
     query: Annotated[str, Written("quoted")]
     open: Annotated[str, Written("word", lead="open")]
+    keep: Annotated[bool, Written("flag")] = False
 
 
 class OpenQuery(FindArgs):
-    """What to look for and open."""
+    """What to look for and open; `keep`: until the windows are hidden."""
+
+    keep: Annotated[bool, Written("flag")] = False
 
 
 @command("find", group="Look", klass="look ✓", permissions={LOOM}, stream="workspace")
@@ -181,7 +184,7 @@ def open_query(context: Context, args: OpenQuery) -> Reply:
     return _opened(context, args)
 
 
-def _opened(context: Context, args: FindArgs) -> Reply:
+def _opened(context: Context, args: FindOpen | OpenQuery) -> Reply:
     """Opens windows on the lines around the hits; one that already shows such a line is
     enlarged."""
     if isinstance(args.where, Ref) and args.where.kind == "document":
@@ -197,7 +200,8 @@ def _opened(context: Context, args: FindArgs) -> Reply:
     for hit in hits:
         first, last = hit.line - args.context, hit.line + args.context
         lines = Lines(max(first, 1), min(last, total_of(hit.source.text)))
-        window = place_window(context, hit.source, lines, hit=(args.query, hit.score))
+        marked = (args.query, hit.score)
+        window = place_window(context, hit.source, lines, keep=args.keep, hit=marked)
         opened.setdefault(window.number, (window, hit.score))
         if hit.source.item < 0:
             context.seen[-hit.source.item] = int(hit.source.version)

@@ -38,7 +38,7 @@ from loom.commands.windows import (
     token_change,
     within_limit,
 )
-from loom.grammar.refs import ParseError, Ref, Slice, print_ref, print_slice
+from loom.grammar.refs import ParseError, Ref, Slice, print_ref, print_slice, quote
 from loom.grammar.slices import Cut, get
 from loom.models import Node, Window
 from loom.queries import lookup, windows
@@ -325,6 +325,12 @@ class Named(Args):
     windows: Annotated[tuple[RefField, ...], Written("ref", many=True, refs=("window",))]
 
 
+class NamedFull(Named):
+    """Windows by their numbers; `full`: with all of the text that they show lines of."""
+
+    full: Annotated[bool, Written("flag")] = False
+
+
 class Labelled(Args):
     """Windows by their label."""
 
@@ -373,6 +379,7 @@ Change = Callable[[Context, Window], None]
 
 
 NONE_VISIBLE = "✓ no window was visible"
+MOST_SHOWN = 20  # windows that `show all` shows, the newest
 MISSING = "→ memory windows lists what is open; a line that was answered by ✓ alone has no window"
 
 
@@ -442,9 +449,10 @@ def hide_all(context: Context, args: All) -> Reply:
 
 
 @command("show", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
-def show(context: Context, args: Named) -> Reply:
-    """Shows hidden windows again, as they were; also results of earlier turns."""
-    reply = _by_number(context, args, "shown", show_window)
+def show(context: Context, args: NamedFull) -> Reply:
+    """Shows hidden windows again, as they were; also results of earlier turns. With `full` a
+    window on lines of a text shows all of it."""
+    reply = _by_number(context, args, "shown", _show_full if args.full else show_window)
     return _told(context, Reply(reply.text + _limited(context), items=reply.items))
 
 
@@ -455,8 +463,30 @@ def show_labelled(context: Context, args: Labelled) -> Reply:
     return _told(context, Reply(reply.text + _limited(context), items=reply.items))
 
 
+def _show_full(context: Context, window: Window) -> None:
+    """Shows a window, one on lines of a text with all lines of its current version."""
+    source = readable(context, window) if is_lens(window) else None
+    if source is not None:
+        newest = newest_for(context.workspace, source)
+        window.place = ""
+        move_window(context, window, newest, Lines(1, total_of(newest.text)))
+    show_window(context, window)
+
+
 def _limited(context: Context) -> str:
     return within_limit(context, [one for one in held(context) if one in context.windows])
+
+
+@command("show", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def show_all(context: Context, args: All) -> Reply:
+    """Shows all windows again that are hidden, except results."""
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, is_visible=False)
+    found = rows.exclude(kind="result").select_related("item", "step").order_by("-number")
+    hidden = windows.by_number(known(context, one) for one in found[:MOST_SHOWN])
+    if not hidden:
+        return Reply("✓ no window was hidden")
+    reply = _each(context, hidden, "shown", show_window)
+    return _told(context, Reply(reply.text + _limited(context), items=reply.items))
 
 
 @command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
@@ -487,7 +517,11 @@ class Drop(Args):
 def drop(context: Context, args: Drop) -> Reply:
     """Closes the windows on a node, or a stash: `drop a7x2`, `drop stash:"label"`."""
     if args.ref.kind in ("window", "stash"):
-        return _told(context, _each(context, [_named(context, args.ref)], "closed", close_window))
+        window = _named(context, args.ref)
+        reply = _each(context, [window], "closed", close_window)
+        if window.kind == "stash":
+            reply = Reply(f"✓ dropped stash:{quote(window.label)}", items=reply.items)
+        return _told(context, reply)
     node = get_node(context, args.ref)
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False)
     found = rows.filter(kind__in=windows.LENSES, item=node_values.of_node(node.pk))

@@ -25,7 +25,7 @@ from loom.grammar.slices import slice_of
 
 _INT = re.compile(r"-?[0-9]{1,15}")
 _FLOAT = re.compile(r"-?[0-9]{1,16}(?:\.[0-9]{1,25})?(?:e[+-]?[0-9]{1,3})?")
-WORD = re.compile(r"[^\s,:§#\[\]]+")
+WORD = re.compile(r"(?!['‘‚“„«‹])[^\s,:§#\[\]]+")  # no quote of another kind
 _WINDOW = re.compile(r"#[0-9]+")
 
 

@@ -6,8 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loom.grammar.forms import CLOSER, Form, Verbs
-from loom.grammar.lines import Command, Line, named_line
-from loom.grammar.near_misses import Awaits, Fence, MissReader, is_detail, is_result
+from loom.grammar.lines import (
+    BACK,
+    ESCAPED_BACK,
+    Command,
+    Line,
+    LineReader,
+    named_line,
+    outside_quotes,
+)
+from loom.grammar.near_misses import MOST_OF_CALL, Awaits, Fence, MissReader, is_detail, is_result
 from loom.grammar.refs import ParseError, unread
 
 MAX_COMMANDS = 200  # commands of one reply that are parsed; each costs up to a few milliseconds
@@ -75,9 +83,6 @@ def prose_of(segments: Sequence[Segment]) -> str:
     return "".join([*parts, last]).rstrip(_BLANKS)
 
 
-_MADE = re.compile(r"\{([1-9][0-9]?)\}")
-
-
 def with_ids(text: str, made: Sequence[str]) -> str:
     """The prose with `{1}` replaced by the id that the first line made, `{2}` the second's;
     a number whose line made nothing stays."""
@@ -86,7 +91,45 @@ def with_ids(text: str, made: Sequence[str]) -> str:
         place = int(found[1]) - 1
         return (made[place] if place < len(made) else "") or found[0]
 
-    return _MADE.sub(named, text)
+    return BACK.sub(named, text)
+
+
+def with_made(said: Command, made: Sequence[str], verbs: Verbs) -> Command:
+    """The command with each `{1}` in it, also in its text, replaced by the id that the first line
+    of the reply made. In a text the numbers of this line and later ones stay. Refused if a line
+    before it made nothing that has an id, such as a link."""
+    if said.near or "{" not in said.text:
+        return said
+    try:
+        text = outside_quotes(said.text, lambda number: _id_of(number, made))
+        text = BACK.sub(
+            lambda found: _id_of(int(found[1]), made) if int(found[1]) <= len(made) else found[0],
+            text,
+        )
+    except ParseError as bad:
+        named = named_line(bad, said.text, said.number)
+        return Command(said.text, bad=named, number=said.number)
+    text = ESCAPED_BACK.sub(
+        lambda found: "" if int(found[1]) <= len(made) else found[0],
+        text,
+    )
+    if text == said.text:
+        return said
+    return replace(LineReader(verbs).read(text, said.number), note=said.note)
+
+
+def _id_of(number: int, made: Sequence[str]) -> str:
+    if number <= len(made) and made[number - 1]:
+        return made[number - 1]
+    if number > len(made):
+        message = f"{{{number}}} names no earlier line of this message."
+    else:
+        message = f"Line {number} of this message made nothing that {{{number}}} could name."
+    raise unread(
+        message,
+        "{1} is the node that the first line made; a link, a look and a refused line make none."
+        " Name the node, or write \\{1} for the text itself",
+    )
 
 
 def _without_blank_lines(text: str) -> str:
@@ -118,7 +161,7 @@ class ArrivingReply:
         self._looks = looks
         self._fence: Fence | None = None
         self._block: list[str] | None = None
-        self._in_batch = self._has_look = self._in_result = False
+        self._in_batch = self._has_look = self._is_answered = self._in_result = False
         self._at = self._commands = self._likes = 0
         self._waiting: dict[Awaits, _Waiting] = {}
         self.has_ended = False
@@ -139,9 +182,12 @@ class ArrivingReply:
         elif self._lines.is_command(line):
             self._begin()
             self._command(line)
-        elif (self._in_batch and self._goes_on(line)) or self._is_like(line):
-            return
-        elif not self._in_batch or line.strip(" \t\r"):
+        elif self._is_answer(line):
+            self._end()
+            self._is_answered = self._in_result = True
+        elif not line.strip(" \t\r"):
+            self._in_result = False
+        elif not self._is_like(line):
             self._end()
             self._fence = opens(line)
 
@@ -155,26 +201,22 @@ class ArrivingReply:
             and self._waits_for(rest, closes=CLOSER.fullmatch(rest) is not None) is None
             and not self._lines.is_command(rest)
             and not self._lines.may_become_command(rest)
-            and not (is_result(rest) or (self._in_result and is_detail(rest)))
         )
 
     def _begin(self) -> None:
         """A command, or something like one, has arrived: the batch begins or continues."""
         self._has_look = self._in_batch and self._has_look
-        self._in_batch, self._in_result = True, False
+        self._in_batch, self._is_answered, self._in_result = True, False, False
 
     def _end(self) -> None:
         self.has_ended = self.has_ended or (self._in_batch and self._has_look)
-        self._in_batch = self._in_result = False
+        self._in_batch = self._is_answered = self._in_result = False
 
-    def _goes_on(self, line: str) -> bool:
-        """Whether a line that is not a command leaves the batch open: a blank one, or one that
-        looks like an answer."""
-        if not line.strip(" \t\r"):
-            self._in_result = False
-            return True
-        self._in_result = is_result(line) or (self._in_result and is_detail(line))
-        return self._in_result
+    def _is_answer(self, line: str) -> bool:
+        """Whether a line after a batch looks like its answer."""
+        if not (self._in_batch or self._is_answered):
+            return False
+        return is_result(line) or (self._in_result and is_detail(line))
 
     def _command(self, line: str) -> None:
         self._commands += 1
@@ -230,7 +272,9 @@ class ArrivingReply:
         one = self._waiting.pop(kind)
         self._commands, self._likes, self._has_look = one.commands, one.likes, one.has_look
         self._waiting = {key: other for key, other in self._waiting.items() if other.at < one.at}
-        self._in_batch, self._in_result, self._fence, self._block = True, False, None, None
+        self._begin()
+        self._has_look = one.has_look
+        self._fence, self._block = None, None
         return True
 
 
@@ -242,7 +286,7 @@ class _ReplyReader(MissReader):
         self.text = text
         self.finished = finished
         self.has_escapes = "\\→" in text or "\\->" in text
-        self.count = self.likes = self.inner = 0
+        self.count = self.likes = self.inner = self.calls = 0
         self.lines = text.split("\n")
         self.starts = [0]
         for line in self.lines:
@@ -252,7 +296,7 @@ class _ReplyReader(MissReader):
         self.found: list[Segment] = []
         self.near: list[Command] = []  # near misses of the current prose
         self.known: dict[int, tuple[Command, int] | None] = {}  # cached near misses
-        self.at = 0
+        self.at = self.said_from = 0
 
     def segments(self) -> tuple[Segment, ...]:
         fence: Fence | None = None
@@ -266,6 +310,7 @@ class _ReplyReader(MissReader):
                 self._add_prose(prose_from, self.at)
                 self._add_batch()
                 prose_from = self.at
+                self.at = self.said_from = self._after_answers(self.at)
                 continue
             else:
                 fence = opens(line)
@@ -280,9 +325,25 @@ class _ReplyReader(MissReader):
     def _add_prose(self, first: int, last: int) -> None:
         start, end = self._offset(first), self._offset(last)
         if start < end:
-            text = self._unescaped(first, last, start, end)
+            first = max(first, self.said_from)
+            text = self._unescaped(first, last, self._offset(first), end)
             self.found.append(Prose(text, start, end, tuple(self.near)))
             self.near = []
+
+    def _after_answers(self, at: int) -> int:
+        """The line after those that look like answers, which follow a batch and are left out of
+        the prose: only Heddle answers."""
+        after, in_result = at, False
+        while at < len(self.lines):
+            line = self.lines[at]
+            if self.is_command(line):
+                break
+            in_result = is_result(line) or (in_result and is_detail(line))
+            if not in_result and line.strip(" \t\r"):
+                break
+            at += 1
+            after = at if in_result else after
+        return after
 
     def _unescaped(self, first: int, last: int, start: int, end: int) -> str:
         """The text, `\\→` at the start of a line as the arrow itself, but not in fences."""
@@ -303,6 +364,8 @@ class _ReplyReader(MissReader):
 
     def _note_near(self, line: str, *, is_code: bool) -> None:
         """Records the near miss that a line of prose is or contains."""
+        if self._note_call():
+            return
         found = None if is_code else self._like_here()
         if found is not None:
             self.near.append(found[0])
@@ -315,10 +378,24 @@ class _ReplyReader(MissReader):
         if is_code:
             said = self.in_fence(text, line, number)
         else:
-            said = self.near_miss(line, number, self._inner_command(text))
+            said = self.near_miss(line, number, self._inner_command(text), in_text=True)
         self.inner += 1
         if said is not None:
             self.near.append(said)
+
+    def _note_call(self) -> bool:
+        """Records a call in JSON, as other programs take them, that begins at the current line."""
+        if self.calls >= MAX_INSIDE:
+            return False
+        if self.near and self.near[-1].number == self.at and self.near[-1].text.startswith("<"):
+            return self.lines[self.at].lstrip().startswith("{")  # it was read with its tag
+        start = self._offset(self.at)
+        said = self.tool_call(self.text[start : start + MOST_OF_CALL], self.at + 1)
+        if said is None:
+            return False
+        self.calls += 1
+        self.near.append(said)
+        return True
 
     def _inner_command(self, text: str) -> Command:
         if self.inner < MAX_INSIDE:
@@ -355,28 +432,25 @@ class _ReplyReader(MissReader):
 
     def _add_batch(self) -> None:
         """Adds all commands up to the next other line. Blank lines between them belong to the
-        batch, those after the last to the prose, and what looks like an answer is dropped."""
+        batch, those after the last to the prose. What looks like an answer ends it: the commands
+        below were written for a result that nobody has given."""
         start, commands = self._offset(self.at), list[Command]()
         end = self.at
-        in_result = False
         while self.at < len(self.lines):
             line = self.lines[self.at]
             if self.is_command(line):
                 commands += self._commands()
             elif not line.strip(" \t\r"):
                 self.at += 1
-                in_result = False
                 continue
-            elif is_result(line) or (in_result and is_detail(line)):
-                self.at, in_result = self.at + 1, True
-                end = self.at
-                continue
+            elif is_result(line):
+                break
             elif (found := self._like_here()) is not None:
                 commands.append(found[0])
                 self.at = found[1]
             else:
                 break
-            end, in_result = self.at, False
+            end = self.at
         closed = self.at < len(self.lines) and not self._undecided(self.at)
         self.at = end
         self.found.append(Batch(tuple(commands), start, self._offset(end), closed))
@@ -403,7 +477,10 @@ class _ReplyReader(MissReader):
         if self.wants_block(line):
             return [self._with_block(first)]
         self.at = self._end_of_lost(first, line)
-        return [replace(said[0], text="\n".join(self.lines[first : self.at]))]
+        text = "\n".join(self.lines[first : self.at])
+        if self.at > first + 1 and line.rstrip().endswith(":"):  # its hint may use the text below
+            return [self.read(text, first + 1)]
+        return [replace(said[0], text=text)]
 
     def _with_block(self, first: int) -> Command:
         closer = self._next(self.closers, first + 1)
@@ -416,31 +493,18 @@ class _ReplyReader(MissReader):
             return self.read(self.lines[first], first + 1)
         if closer is not None:
             return replace(self.read(below, first + 1), text=text)
-        if not self._is_one_paragraph(first + 1):
+        if not self._is_one_line(first + 1):
             return self._without_end(text, first)
         return replace(self.read(below, first + 1), text=text, note=TO_THE_END)
 
-    def _is_one_paragraph(self, first: int) -> bool:
-        """Whether all lines from one on are certainly one text: one paragraph without a line that
-        looks like a command, and without a fence that closes before the end."""
-        lines = self.lines[first:]
-        while lines and not lines[-1].strip():
-            lines.pop()
-        while lines and not lines[0].strip():
-            lines.pop(0)
-        fence: Fence | None = None
-        for at, line in enumerate(lines):
-            if not line.strip() or self.is_command(line) or is_result(line):
-                return False
-            if self.like(line) is not None or self.inside(line) is not None:
-                return False
-            if fence is None:
-                fence = opens(line)
-            elif fence.closed_by(line):
-                fence = None
-                if at < len(lines) - 1:
-                    return False
-        return True
+    def _is_one_line(self, first: int) -> bool:
+        """Whether the lines from one on are certainly one text: a single line, which looks neither
+        like a command nor like an answer. With more lines the last may be said to the reader: "I
+        wrote it below b3k9."."""
+        lines = [line for line in self.lines[first:] if line.strip()]
+        if len(lines) != 1 or self.is_command(lines[0]) or is_result(lines[0]):
+            return False
+        return self.like(lines[0]) is None and self.inside(lines[0]) is None
 
     def _without_end(self, text: str, first: int) -> Command:
         line = self.lines[first]

@@ -36,7 +36,7 @@ _SLICES = {
 
 
 # Replacements of wordings in lines of one verb, tried in order.
-SWAPPED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+SWAPPED: dict[str, tuple[tuple[str, str], ...]] = {
     "view": (
         ("with all its annotations", "with-annotations"),
         ("with its annotations", "with-annotations"),
@@ -123,14 +123,31 @@ SWAPPED: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "edit": (("as a new version", "as:version"), ("in a fork", "as:fork")),
 }
 
+_ALL = (("everything", "all"), ("all windows", "all"), ("all of them", "all"))
+SWAPPED |= {
+    verb: (*SWAPPED.get(verb, ()), *_ALL)
+    for verb in ("hide", "show", "close", "refresh", "collapse")
+}
+SWAPPED["open"] = (
+    ("and keep it", "keep"),
+    ("and keep", "keep"),
+    ("in my context", ""),
+    ("to my context", ""),
+    ("to context", ""),
+)
 _SWAPS = {
     verb: [(phrase.split(), new.split()) for phrase, new in pairs]
     for verb, pairs in SWAPPED.items()
 }
 
 
+# Verbs that take a node and no document, although their refs have the form of any.
+OF_NODES: Final = frozenset("respond edit split prune exclude include switch continue".split())
 _KEYED = re.compile(r"([A-Za-z_]+)([:=])")
 _IDS = {"branch": "branch:", "step": "step:", "turn": "turn:", "window": "#", "task": "t"}
+_NOUNS = {"doc": "doc", "document": "doc", "stash": "stash", "tree": "tree", "agent": "agent"}
+_TEXTS = ("quoted", "content")
+_PATTERN = re.compile(r"[\w./*-]+")
 _TO_OPTIONS = frozenset("with at and".split())
 _NO_VALUE = re.compile(r"[a-z-]+")
 _LOCAL = r"[a-z][0-9][a-z][0-9](?:[a-z0-9]{0,4})"
@@ -154,6 +171,8 @@ def fit(form: Form, frame: Frame, rest: list[str], verbs: Verbs) -> str | None:
     while fitting.at < len(fitting.words):
         if not fitting.take():
             return None
+    if form.verb in OF_NODES and any(ref.startswith("doc:") for ref in fitting.refs):
+        return None
     return fitting.line() if fitting.has(frame.needs) else None
 
 
@@ -188,6 +207,7 @@ class _Fitting:
         """The pieces in the order in which the form takes them."""
         if self.form.verb == "list" and self.types and not self.refs:
             self.refs.append("here")
+        self._give_texts()
         first = self.plan.order[0].kind if self.plan.order else ""
         middle = (
             [*self.texts, *self.refs]
@@ -196,9 +216,20 @@ class _Fitting:
         )
         return " ".join([self.form.verb, *middle, *self.tags, *self.types, *self.others])
 
+    def _give_texts(self) -> None:
+        """Gives the only text to the option that needs one: `show "frame"` means its label,
+        `edit a7x2 "old" to "new"` what is replaced."""
+        if len(self.texts) != 1 or any(part.kind in _TEXTS for part in self.plan.order):
+            return
+        given = {one.partition(":")[0] for one in self.others}
+        needs = [part.key for part in self.plan.required if part.kind == "option"]
+        missing = [key for key in needs if key not in given]
+        if missing in (["label"], ["replace"]) and (given & {"with"} or missing == ["label"]):
+            self.others.append(f"{missing[0]}:{self.texts.pop()}")
+
     def take(self) -> bool:
         """One word, or several that belong together; False if it has no place."""
-        word = self.words[self.at] = self._keyed(self.words[self.at])
+        word = self.words[self.at] = self._named(self._keyed(self.words[self.at]))
         if '"' in word or ":" in word or word[:1] in "#§":
             return self._take_marked(word)
         return (
@@ -244,18 +275,43 @@ class _Fitting:
         key = KEYED.get(self.form.verb, {}).get(key, key)
         if key in self.plan.words and value.lower() in ("true", "yes", "1"):
             return key
+        if not value and found[2] == ":" and key in self.plan.words:
+            return key
+        if key == "label" and value[:1] == '"' and self._takes_label():
+            return value
         if key not in self.plan.options and key != "because":
             return word
         if not value and self._word(self.at + 1):
             value = self.words.pop(self.at + 1)
         part = self.plan.options.get(key)
+        if part is not None and part.value not in ("refs", "words", "quoted"):
+            value = value.rstrip(",")
+        if part is not None and part.value == "ref" and value[:1] == '"':
+            value = f"tree:{value}"  # `in:"another tree"`
         if part is not None and value in self.plan.words and value not in part.choices:
             return value
         return f"{key}:{NUMBERS.get(value.lower(), value)}"
 
+    def _takes_label(self) -> bool:
+        """Whether the form has its label as a text, without a key."""
+        return any(part.name == "label" and part.kind == "quoted" for part in self.plan.order)
+
+    def _named(self, word: str) -> str:
+        """`1` as the window or task that it can only be, and `doc "notes"` as one ref."""
+        kinds = {kind for part in self.plan.order if part.kind == "ref" for kind in part.refs}
+        if word.rstrip(",").isdigit() and kinds in ({"window"}, {"task"}):
+            return ("#" if kinds == {"window"} else "t") + word.rstrip(",")
+        next_ = self._word(self.at + 1)
+        if word in _NOUNS and next_[:1] == '"' and word != self.form.verb:
+            self.words.pop(self.at + 1)
+            return f"{_NOUNS[word]}:{next_}"
+        return word
+
     def _take_marked(self, word: str) -> bool:
         if word[0] == '"':
             inner = word.strip('"')
+            if self._wants_words() and _PATTERN.fullmatch(inner):
+                return self._step(self.types, inner)
             if self._has_text_to_spare() and is_ref(inner):
                 self.words[self.at] = inner
                 return self._takes_ref(inner) if ":" in inner else self.take()
@@ -277,6 +333,11 @@ class _Fitting:
         if key in self._leads and value:
             return self._step(self.refs, f"{key} {value}")
         return False
+
+    def _wants_words(self) -> bool:
+        """Whether the form takes names such as those of augments, and no text."""
+        kinds = {part.kind for part in self.plan.order}
+        return "word" in kinds and not kinds & {"quoted", "content"}
 
     def _has_text_to_spare(self) -> bool:
         """Whether the line has more quoted texts than the form takes: `view "a7x2"`."""

@@ -348,9 +348,8 @@ class RefBinding:
     def add(self, part: Part, ref: Ref) -> None:
         """Adds a ref to the value of a part."""
         if not allows(part, ref):
-            raise misread(
-                f"{short(print_ref(ref))} can't be used here.", f"this takes {wanted(part)}"
-            )
+            said = print_ref(ref).removeprefix("node:")
+            raise misread(f"{short(said)} can't be used here.", f"this takes {wanted(part)}")
         self._refs.append((part, ref))
 
     def attach(self, extra: Slice | Ref) -> None:
@@ -406,11 +405,13 @@ def allows(part: Part, ref: Ref) -> bool:
 
 def wanted(part: Part) -> str:
     """What a part takes, for a hint."""
-    return (
-        "a range, such as r2d4-a7x2"
-        if part.kind == "range"
-        else " or ".join(part.refs) or "another item"
-    )
+    if part.kind == "range":
+        return "a range, such as r2d4-a7x2"
+    if part.refs == ("window",):
+        return "windows by number, such as #4; → memory windows lists them"
+    if part.refs == ("task",):
+        return "tasks by number, such as t1; → todo lists them"
+    return " or ".join(part.refs) or "another item"
 
 
 # The canonical form of a line, which is stored and can be parsed again.

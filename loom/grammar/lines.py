@@ -2,8 +2,8 @@
 miss."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from loom.grammar.arguments import WORD, MarkedArguments
 from loom.grammar.form_matching import is_ref
@@ -318,6 +318,31 @@ def _only_reading(wordings: list[str], below: str | None, verbs: Verbs) -> Line 
     return next(iter(found.values()), None)
 
 
+# `{1}`: what the first line of a reply made, in later lines and in the prose. It stands free, so
+# that `\\frac{1}{2}` and `x_{1}` stay text; `\\{1}` is always text.
+
+BACK = re.compile(r"(?<![\w}^_\\{$])\{([1-9][0-9]?)\}(?![{}\w])")
+ESCAPED_BACK = re.compile(r"\\(?=\{([1-9][0-9]?)\}(?![{}\w]))")
+_BACK_OR_QUOTE = re.compile(rf'"(?:[^"\\]++|\\.)*+"|{BACK.pattern}')
+_STANDS_FOR = "z9z9z9{:02}"  # an id, so that the line can be read before its node is there
+_STAND_IN = re.compile(r"z9z9z9([0-9]{2})")
+
+
+def outside_quotes(text: str, name: Callable[[int], str]) -> str:
+    """A text with each `{1}` outside quotes in its first line replaced by what `name` returns."""
+    line, newline, below = text.partition("\n")
+    line = _BACK_OR_QUOTE.sub(lambda found: name(int(found[1])) if found[1] else found[0], line)
+    return line + newline + below
+
+
+def _with_stand_ins(text: str) -> str:
+    return outside_quotes(text, _STANDS_FOR.format) if "{" in text else text
+
+
+def _without_stand_ins(text: str) -> str:
+    return _STAND_IN.sub(lambda found: f"{{{int(found[1])}}}", text)
+
+
 # Classification of one line of a reply: a command, something like one, or text.
 
 
@@ -370,8 +395,8 @@ class LineReader:
         self.verbs = verbs
 
     def is_command(self, line: str) -> bool:
-        """Whether a line begins a command."""
-        body = line.lstrip(BLANK)
+        """Whether a line begins a command. A tab before it makes it code, as in Markdown."""
+        body = line.lstrip(" ")
         if len(line) - len(body) > MAX_BLANKS:
             return False
         if body.startswith("->"):
@@ -379,11 +404,18 @@ class LineReader:
         return body.startswith("→")
 
     def read(self, text: str, number: int = 0) -> Command:
-        """The command in the text; `number` is its line in the reply."""
+        """The command in the text; `number` is its line in the reply. A `{1}` in it stands for an
+        id that is not known yet."""
+        bare = _with_stand_ins(text)
         try:
-            line = read(text, self.verbs.forms, self.verbs.aliases)
+            line = read(bare, self.verbs.forms, self.verbs.aliases)
         except ParseError as bad:
+            if bare is not text:
+                shown = (_without_stand_ins(bad.message), _without_stand_ins(bad.hint))
+                bad = ParseError(bad.code, *shown, bad.candidates)
             return Command(text, bad=named_line(bad, text, number), number=number)
+        if bare is not text:
+            line = replace(line, canonical=_without_stand_ins(line.canonical))
         return Command(text, line=line, number=number, note=note_of(text, line))
 
     def read_all(self, text: str, number: int = 0) -> list[Command]:
@@ -413,7 +445,8 @@ class LineReader:
         if not body.strip(BLANK):
             return None
         is_plain = not wrap and not marks.strip(BLANK)
-        return Like(f"→ {body.strip(BLANK)}", is_plain and len(marks) > MAX_BLANKS)
+        is_far = len(marks) > MAX_BLANKS or "\t" in marks
+        return Like(f"→ {body.strip(BLANK)}", is_plain and is_far)
 
     def inside(self, line: str) -> str | None:
         """The beginning of a command inside a sentence, up to where it must have ended."""

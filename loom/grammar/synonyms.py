@@ -206,6 +206,12 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("memory", "", "", "status|where am i|show status|show memory|what is open"),
     ("open", "keep", "", "pin|keep open|keep"),
     ("close", "", "", "drop"),
+    ("drop", "", "", "close window on|close windows on|close window of"),
+    ("memory", "windows", "", "show hidden windows|list hidden windows|list windows|show windows"),
+    ("memory", "windows", "", "what windows are there|which windows are open|windows"),
+    ("todo", "done", "", "tick|tick off|check off|[x]|mark * done|mark * as done|complete"),
+    ("todo", "toggle", "", "untick|uncheck|[]|mark * undone|mark * as undone"),
+    ("write", "append", "text", "append|append to|add to end of"),
     ("refresh", "", "", "reload|update window|update windows|reread"),
     (
         "budget",
@@ -287,6 +293,8 @@ DROPPED: Final = {
         "resolve": "because",
         **dict.fromkeys(("hide", "show", "close"), "and windows window results result"),
         **dict.fromkeys(("refresh", "resize"), "and to windows window"),
+        "todo": "and tasks task todo",
+        "write": "to",
     }.items()
 }
 COUNTED: Final = frozenset(
@@ -322,6 +330,7 @@ KEYS: Final = {
 }
 # Keys of options that other programs use for those of one verb.
 KEYED: Final = {
+    "bookmark": {"as": "label", "name": "label"},
     "annotate": {"form": "as", "type": "as", "kind": "as"},
     "link": {"type": "as", "kind": "as", "relation": "as"},
     "edit": {"mode": "as", "old": "replace", "new": "with"},
@@ -392,14 +401,15 @@ _LONGEST = 24
 
 
 def candidates(word: str, verbs: Iterable[str], aliases: Mapping[str, str]) -> tuple[str, ...]:
-    """Up to three verbs, nearest first, that differ in few letters or begin alike."""
+    """Up to three verbs, nearest first, that differ in few letters or begin alike; those that
+    write or spend only if they differ in one."""
     word = word.lower()
     if not word or len(word) > _LONGEST:
         return ()
     far: dict[str, int] = {}
     for known, verb in [*((one, one) for one in verbs), *aliases.items()]:
         distance = _distance(word, known)
-        if distance is not None:
+        if distance is not None and (distance <= 1 or verb in HARMLESS):
             far[verb] = min(distance, far.get(verb, distance))
     return tuple(sorted(far, key=lambda verb: (far[verb], verb))[:MOST])
 

@@ -41,6 +41,7 @@ from loom.grammar.synonyms import (
 MAX_TOKENS = 48  # a longer line is not natural language
 _BEFORE_REFS = frozenset("from at on under below to in for".split())
 _AFTER_THIS = frozenset("to with as at from".split())
+_TURNS = frozenset("except but not without unless never don't".split())
 _BETWEEN = (
     re.compile(r"[;|]"),
     re.compile(r"[ \t](?:→|->)[ \t]*|[,;]?[ \t]then[ \t](?:→[ \t]*)?"),
@@ -55,8 +56,8 @@ _DOTS = re.compile(
     r"^(\[?[a-z][0-9][a-z0-9]+\]?)(?:\.{2,3}|…|–|—)(\[?[a-z][0-9][a-z0-9]+\]?)$", re.I
 )
 _CALL = re.compile(r"([A-Za-z]+)\((.*)\)[.;]?", re.DOTALL)
-_CURLY = re.compile(r"[“„]([^“”„]*)[”“]|«([^«»]*)»")
-_SINGLE = re.compile(r"(?<![^ \t:=])'([^']*)'(?=[ \t.,;]|$)")
+_CURLY = re.compile(r"[“„]([^“”„]*)[”“]|«([^«»]*)»|(?<![\w])[‘‚]([^‘’‚]*)[’‘](?!\w)|‹([^‹›]*)›")
+_SINGLE = re.compile(r"(?<![^ \t:=(,])'([^']*)'(?=[ \t.,;:)]|$)")
 _OWN = re.compile(r"(\[?[a-z][0-9][a-z][0-9][a-z0-9]{0,4}\]?)'s")  # `a7x2's children`
 _AFTER_QUOTE = re.compile(r'"[.,;:!?…]+$')
 
@@ -89,7 +90,7 @@ def variants(body: str, verbs: Verbs) -> tuple[list[str], list[str]]:
     text = free_text(body, verbs)
     if text is not None:
         return [text], []
-    tokens = tokens_of(_plain_quotes(body))
+    tokens = tokens_of(plain_quotes(body))
     own: dict[str, None] = {}
     others: dict[str, None] = {}
     if len(tokens) > MAX_TOKENS:
@@ -110,16 +111,16 @@ def variants(body: str, verbs: Verbs) -> tuple[list[str], list[str]]:
     return list(own), [line for line in others if line not in own]
 
 
-def _plain_quotes(body: str) -> str:
-    """A body with “these” or 'these' quotes replaced by plain ones, if it has no plain ones, and a
-    call such as `view(a7x2)` as words."""
+def plain_quotes(body: str) -> str:
+    """A body with “these”, ‘these’ or 'these' quotes replaced by plain ones, if it has no plain
+    ones, and a call such as `view(a7x2)` as words."""
     call = _CALL.fullmatch(body)
     if call is not None and call[1].lower() not in DESTRUCTIVE:
         body = f"{call[1]} {call[2]}"
     if '"' in body:
         return body
-    body = _CURLY.sub(lambda match: quote(match[1] or match[2] or ""), body)
-    if '"' in body or body.count("'") != 2:
+    body = _CURLY.sub(lambda match: quote("".join(one or "" for one in match.groups())), body)
+    if '"' in body or body.count("'") != 2 * len(_SINGLE.findall(body)):
         return body
     return _SINGLE.sub(lambda match: quote(match[1]), body)
 
@@ -162,13 +163,14 @@ def suggestions(body: str, verbs: Verbs) -> Iterator[tuple[str, ...]]:
             yield tuple(parts)
     if verb is None:
         near = meant(body, verbs)
-        if len(near) == 1 and near[0] not in DESTRUCTIVE:
+        own = candidates(first_word(body), verbs.forms, verbs.aliases)
+        if len(near) == 1 and near[0] not in DESTRUCTIVE and near[0] in (*HARMLESS, *own):
             line = f"{near[0]}{body[len(first_word(body)) :]}"
             yield (line,)
             yield from suggestions(line, verbs)
         return
     first, last = body.find('"'), body.rfind('"')
-    if body.count('"') > 2:  # quotes inside a quote
+    if body.count('"') > 2 and not _has_whole_quotes(body):  # quotes inside a quote
         inner = body[first + 1 : last].replace('\\"', '"')
         yield (f"{body[:first]}{quote(inner)}{body[last + 1 :]}",)
     words = body.split()
@@ -179,8 +181,18 @@ def suggestions(body: str, verbs: Verbs) -> Iterator[tuple[str, ...]]:
         types = [word for word in words[1:] if word.isalpha() and word not in ("to", "as")]
         if len(refs) == 2 and len(types) == 1:
             yield (f"link {refs[0]} to {refs[1]} as:{types[0]}",)
+    if verb not in HARMLESS or _TURNS & {word.lower() for word in words}:
+        return  # what is left out may matter
     for count in range(len(words) - 1, 1, -1):
         yield (" ".join(words[:count]).rstrip(".,;:!?—–-#/"),)
+
+
+def _has_whole_quotes(body: str) -> bool:
+    """Whether every quote of a body is a word of its own, or the value of an option."""
+    try:
+        return not any(token.mixed for token in tokens_of(body))
+    except ParseError:
+        return False
 
 
 def _tagged(verb: str, body: str) -> Iterator[tuple[str, ...]]:
@@ -216,17 +228,18 @@ def _quoted(verb: str, body: str, verbs: Verbs) -> Iterator[tuple[str, ...]]:
 
 def meant(body: str, verbs: Verbs) -> tuple[str, ...]:
     """Up to three verbs that the words of a body may mean, the first word before the others; by
-    spelling or by synonyms."""
+    spelling or by synonyms. One that writes or spends must be spelt almost so."""
     found: dict[str, None] = {}
     spoken = [token.raw.lower().strip(".,;:!?") for token in body_tokens(body)][:8]
     for place, word in enumerate(spoken):
-        for near in (verbs.verb_of(word), *MEANT.get(word, ())):
+        own = verbs.verb_of(word)
+        for near in (own if place == 0 or own in HARMLESS else None, *MEANT.get(word, ())):
             if near in verbs.forms:
                 found[str(near)] = None
         if place == 0:
             found.update(dict.fromkeys(candidates(word, verbs.forms, verbs.aliases)))
         for frame in PHRASES.get((word,), ()):
-            if frame.verb in verbs.forms:
+            if frame.verb in verbs.forms and frame.verb in HARMLESS:
                 found[frame.verb] = None
     return tuple(found)[:MOST]
 

@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from hashlib import blake2b
 from itertools import chain
 from typing import Any
 
-from django.db.models import Count, F, Max, QuerySet
+from django.db.models import Case, Count, F, Max, Q, QuerySet, Value, When
 from django.db.models.functions import Length
 from django.utils import timezone
 
@@ -235,6 +236,36 @@ _SHOWN = Prepared(
 def shown_in(workspace: Workspace) -> list[Window]:
     """The visible windows, in no order: there are few of them."""
     return _SHOWN.all(of=workspace.pk) if workspace.pk else []
+
+
+def view_state(workspace: Workspace, turn: str) -> str:
+    """A hash that is the same as long as a workspace shows the same: its position, outline,
+    augments, windows and tasks. The results of the turn (its uid) count only once they are hidden,
+    because every look makes one. Two queries."""
+    outline = [workspace.outline.get(key) for key in ("depth", "expanded", "collapsed")]
+    windows = [
+        row
+        for row in (_IN_VIEW.all(of=workspace.pk, turn=turn) if workspace.pk else [])
+        if row[1] != turn or not row[2]
+    ]
+    tasks = [(one.number, one.state, one.place) for one in current_tasks(workspace)]
+    shown = [workspace.position_id, outline, workspace.augments, windows, tasks]
+    return blake2b(repr(shown).encode(), digest_size=8).hexdigest()
+
+
+_IN_VIEW = Prepared(
+    lambda: (
+        Window.objects.filter(workspace=Given("of"), is_closed=False)
+        .filter(Q(is_visible=True) | Q(kind="result", turn_uid=Given("turn")))
+        .order_by("number")
+        .annotate(
+            result_of=Case(When(kind="result", then=F("turn_uid")), default=Value("")),
+        )
+        .values_list(
+            "number", "result_of", "is_visible", "is_kept", "first", "last", "place", "pad", "form"
+        )
+    )
+)
 
 
 def labels_of(workspace: Workspace, most: int) -> tuple[str, ...]:

@@ -282,6 +282,31 @@ def unpacked(stored: Sequence[Sequence[object]]) -> list[Section]:
     return [Section(str(a), int(str(b)), str(c), int(str(d))) for a, b, c, d in stored]
 
 
+MOST_NAMED = 10  # sections that a refusal names
+
+
+def _nearest(sections: Sequence[Section], wanted: str) -> list[Section]:
+    """The sections, those whose heading or id is most like `wanted` first."""
+    if len(sections) > MOST_COMPARED:
+        return list(sections)
+
+    def likeness(one: Section) -> float:
+        names = (one.id, " ".join(one.text.casefold().split()))
+        return max(_likeness(wanted[:LONGEST_NAME], name[:LONGEST_NAME]) for name in names)
+
+    return sorted(sections, key=likeness, reverse=True)
+
+
+MOST_COMPARED = 2000  # sections whose names are compared with an unknown one
+LONGEST_NAME = 80  # characters of a name that are compared
+
+
+def _likeness(wanted: str, name: str) -> float:
+    whole = SequenceMatcher(None, wanted, name, autojunk=False).ratio()
+    shared = set(wanted.replace("-", " ").split()) & set(name.replace("-", " ").split())
+    return whole + len(shared)
+
+
 def section_named(sections: Sequence[Section], name: str) -> Section:
     """The section with that id or heading, in any case. Raises ParseError: NOT_FOUND, or
     INVALID_SYNTAX if several have the heading."""
@@ -289,7 +314,7 @@ def section_named(sections: Sequence[Section], name: str) -> Section:
     by_id = [one for one in sections if one.id == wanted]
     found = by_id or [one for one in sections if " ".join(one.text.casefold().split()) == wanted]
     if not found:
-        known = ", ".join(f"§{one.id}" for one in sections[:10])
+        known = ", ".join(f"§{one.id}" for one in _nearest(sections, wanted)[:MOST_NAMED])
         raise ParseError(
             "NOT_FOUND",
             f"There is no section §{short(name)}.",

@@ -284,7 +284,7 @@ def clock(milliseconds: int) -> str:
 
 Decision = Literal["run", "warn", "refuse", "halt"]
 Status = Literal["ok", "exact", "structural", "semantic"]
-HISTORY: Final = 100  # steps that are considered
+HISTORY: Final = 100  # steps of a turn that are considered
 LONGEST: Final = 6  # steps of a block that repeats
 TIMES: Final = 3  # repetitions of a block at the end that count as a loop
 GRAM: Final = 3  # characters
@@ -299,7 +299,9 @@ class Past:
     """One step, or the line that would be next. `line` is canonical, or as given if it could not
     be parsed; `items` are those it touches, each with its version; `changed` says whether it
     changed the tree or grove (a refused line did not, and a thought does not count, because
-    thinking would hide every loop); `result` names the window of its answer, such as `#14`.
+    thinking would hide every loop); `moved`, whether it changed what the agent has in view, as
+    `hide`, `back` and `todo toggle` do; `failed`, whether it was refused by itself, so that it may
+    run once something else has run; `result` names the window of its answer, such as `#14`.
     """
 
     seq: int
@@ -308,6 +310,8 @@ class Past:
     items: tuple[tuple[str, str], ...] = ()
     changed: bool = False
     result: str = ""
+    moved: bool = False
+    failed: bool = False
 
 
 @dataclass(frozen=True)
@@ -370,7 +374,12 @@ def _since_change(past: Sequence[Past]) -> Sequence[Past]:
 
 
 def _exact(past: Sequence[Past], now: Past) -> Verdict:
-    same = [one for one in past if _state(one) == _state(now)]
+    ran = max((at for at, one in enumerate(past) if not one.failed), default=-1)
+    same = [
+        one
+        for at, one in enumerate(past)
+        if _state(one) == _state(now) and not one.moved and (at > ran or not one.failed)
+    ]
     return _verdict("exact", len(same), same[0]) if same else OK
 
 

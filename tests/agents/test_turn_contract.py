@@ -70,7 +70,9 @@ def test_near_misses_are_answered_and_ask_for_another_round_once(
     assert not outside.node(opening)["pruned"]
     first = outside.get(f"steps?turn={turn['id']}")["results"][0]
     assert first["message"] == 'line 2: "→ prune here" looks like a command.'
-    assert first["hint"] == "write → prune here alone on its line"
+    assert first["hint"].startswith(
+        "if it was meant to run, write it alone on its line; if it is text"
+    )
     assert "⇒ prune here" in outside.node(turn["node"])["text"]
     assert "Never asked." not in outside.texts()
 
@@ -118,13 +120,13 @@ def test_a_block_that_is_cut_off_is_not_run_and_its_text_is_kept(
 
 
 @BOTH_SHAPES
-def test_a_block_without_its_end_runs_where_it_is_one_paragraph(
+def test_a_block_without_its_end_runs_where_it_is_one_line(
     outside: Outside, opening: str, provider: ScriptedProvider
 ) -> None:
-    provider.script(says("→ view here\n→ respond here\nShe was\ncold."), says("Ok."))
+    provider.script(says("→ view here\n→ respond here\nShe was cold."), says("Ok."))
     turn = outside.turn(opening)
     assert [outcome for _, outcome in outside.lines(turn)] == ["ok", "ok"]
-    assert "She was\ncold." in outside.texts()
+    assert "She was cold." in outside.texts()
     assert "! your text ran to the end of the message; close it with ←" in last(provider)
 
 

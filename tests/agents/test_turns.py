@@ -262,8 +262,8 @@ def test_rights_are_taken_again_for_each_line(
     provider.script(says('→ annotate here "a"\n→ annotate here "b"'), says("Ok."))
     before = turns._run
 
-    def narrowing(*given: object) -> str:
-        warning = before(*given)  # type: ignore[arg-type]
+    def narrowing(*given: object, view: str) -> str:
+        warning = before(*given, view=view)  # type: ignore[arg-type]
         Participant.objects.filter(pk=agent.pk).update(permissions=["loom_aware", "loom_generate"])
         return warning
 

@@ -331,8 +331,19 @@ def test_a_text_of_more_than_four_mebibytes_is_refused(actor: Actor) -> None:
     assert refused.value.status == 413
 
 
+def test_an_unknown_section_names_the_nearest_ones(say: Say) -> None:
+    parts = "\n".join(f"# Part {word}\nText." for word in "abcdefghijklm")
+    say(f'write doc:"long" new\n{parts}\n# The Horns\nThey blow.\n# Boats\nThey float.\n←')
+    with pytest.raises(CommandError) as refused:
+        say('view doc:"long" §"the horn"')
+    assert refused.value.hint.startswith("there are §the-horns,")
+
+
 def test_a_command_for_nodes_says_that_this_is_a_document(say: Say) -> None:
     _made(say)
+    with pytest.raises(CommandError) as refused:
+        say('edit doc:"notes" replace:"a" with:"b"')
+    assert '→ write doc:"notes" append, at: or replace: changes it' in refused.value.hint
     with pytest.raises(CommandError, match="is a document; this command takes a node"):
         say('prune doc:"notes"')
 

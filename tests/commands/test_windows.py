@@ -186,7 +186,7 @@ def test_a_stash_is_put_aside_and_recalled(
     assert say('recall "idea"') == '✓ recalled "Idea" as #4'
     (window,) = [one for one in shown(actor, tree, api(owner)) if one["visible"]]
     assert (window["text"], window["keep"], window["kind"]) == ("Two lamps.", True, "stash")
-    assert say('drop stash:"idea"') == "✓ closed #4"
+    assert say('drop stash:"idea"') == '✓ dropped stash:"Idea"'
     assert refusal(say, 'recall "idea"').code == "NOT_FOUND"
     assert say('stash "idea" "Again."') == '✓ stashed "idea" (6 characters)'
 
@@ -316,7 +316,7 @@ def test_the_summaries_of_a_branch_or_range_are_stashed(
         ("hide label:scene", 'write label:"…"'),
         ("close label:scene", 'write label:"…"'),
         ("refresh", "refresh #n"),
-        ("hide 3", "takes window"),
+        ("hide a7x2", "windows by number, such as #4"),
         ("close", "close #n"),
     ],
 )
@@ -326,6 +326,31 @@ def test_a_line_that_cannot_be_read_is_never_answered_with_all(
     refused = refusal(say, line)
     assert refused.code == "INVALID_SYNTAX"
     assert said in f"{refused.message} {refused.hint}" and "all" not in refused.hint.split()
+
+
+def test_a_bare_number_after_hide_is_a_window(say: Say, node: str) -> None:
+    say(f"open {node} lines:2-4")
+    assert say("hide windows 2 and 3") == "✓ hidden #2 · not found #3"
+
+
+def test_show_all_shows_what_is_hidden_and_full_all_of_a_text(
+    say: Say, node: str, actor: Actor, tree: Tree, owner: User, api: Callable[..., APIClient]
+) -> None:
+    assert say("show all") == "✓ no window was hidden"
+    say(f"open {node} lines:2-4")
+    say(f"open {node} lines:12-14")
+    say("hide all")
+    assert say("show all") == "✓ shown #3 #4"
+    assert say("show #3 full") == "✓ shown #3"
+    texts = [one["text"] for one in shown(actor, tree, api(owner)) if one["visible"]]
+    assert texts == [TEXT]
+
+
+def test_hits_may_be_opened_to_be_kept(
+    say: Say, node: str, actor: Actor, tree: Tree, owner: User, api: Callable[..., APIClient]
+) -> None:
+    say('find "line 7" open keep')
+    assert [one["keep"] for one in shown(actor, tree, api(owner))] == [True]
 
 
 def test_labels_of_hidden_windows_are_listed(say: Say, node: str) -> None:

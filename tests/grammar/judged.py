@@ -239,7 +239,7 @@ RUNS = """
 → respond m5w7⏎Yes.⏎← => respond m5w7 "Yes."
 → respond to m5w7:⏎Yes.⏎← => respond m5w7 "Yes."
 → respond m5w7⏎Yes. => respond m5w7 "Yes."
-→ respond m5w7⏎Yes,⏎she said. => respond m5w7⏎Yes,⏎she said.⏎←
+→ respond m5w7⏎Yes,⏎she said.⏎← => respond m5w7⏎Yes,⏎she said.⏎←
 → respond "Yes." from:g9a3,n3m5 => respond "Yes." from:g9a3,n3m5
 → annotate m5w7 "why?" => annotate m5w7 "why?"
 → annotate m5w7: "why?" => annotate m5w7 "why?"
@@ -361,7 +361,12 @@ RUNS = """
 -> look at m5w7 => view m5w7
 - -> tree from m5w7 => tree from m5w7
 - → view m5w7⏎- → view g9a3 => view m5w7|view g9a3
-→ view m5w7⏎✓ Ada wrote this⏎→ view g9a3 => view m5w7|view g9a3
+→ view m5w7⏎✓ Ada wrote this⏎→ view g9a3 => view m5w7
+→ find "boats"⏎✓ 2 hits: [m5w7] [g9a3]⏎→ tag m5w7 #hit⏎→ prune g9a3 => find "boats"
+→ find "boats"⏎✗ nothing found⏎→ prune g9a3 => find "boats"
+→ view m5w7⏎✓⏎→ prune g9a3 => view m5w7
+→ tree⏎⏎✓ 3 nodes⏎  [m5w7] "The boats"⏎→ prune g9a3 => tree
+→ tag m5w7 #best⏎→ view m5w7⏎✓ tagged⏎→ prune g9a3 => tag m5w7 #best|view m5w7
 → tag m5w7 #best⏎✓ tagged m5w7⏎  detail⏎→ tag g9a3 #best => tag m5w7 #best|tag g9a3 #best
 """
 
@@ -393,21 +398,42 @@ NEAR = """
 -> add the tag #seen to n3m5 => → tag n3m5 #seen
      → tag n3m5 #seen => → tag n3m5 #seen
      → view n3m5 => → view n3m5
+⇥→ view n3m5 => → view n3m5
+⇥→ prune n3m5 => → prune n3m5
+⇥⇥→ prune n3m5 => → prune n3m5
+ ⇥→ prune n3m5 => → prune n3m5
 ```⏎→ view n3m5⏎``` => → view n3m5
-```⏎→ tag n3m5 #seen⏎``` => → tag n3m5 #seen
-~~~text⏎→ prune n3m5⏎~~~ => → prune n3m5
 ```⏎-> view n3m5⏎``` => → view n3m5
+```loom⏎➜ view n3m5⏎``` => → view n3m5
 I will → view n3m5 now. => → view n3m5
-Next: → tag n3m5 #seen => → tag n3m5 #seen
-Command: → prune n3m5 => → prune n3m5
 Let me write `→ view n3m5` to see it. => → view n3m5
 I use `→ tree` to see it. => → tree
 First → view n3m5, then we see. => → view n3m5
-"→ prune n3m5" => → prune n3m5
 #### → view n3m5 => → view n3m5
 | → view n3m5 | => → view n3m5
 - → respond n3m5⏎Yes.⏎← => → respond n3m5
 ⇒ respond n3m5⏎Yes.⏎→ prune g9a3⏎← => → respond n3m5
+"""
+
+MENTIONED = """
+~~~text⏎→ prune n3m5⏎~~~
+```⏎→ tag n3m5 #seen⏎```
+```⏎➜ prune n3m5⏎```
+Next: → tag n3m5 #seen
+Command: → prune n3m5
+"→ prune n3m5"
+It is pruned; → restore n3m5 would bring it back.
+"""
+
+CALLS = """
+{"command": "open", "args": {"ref": "n3m5"}} => → open n3m5
+<tool_call>{"name": "view", "arguments": {"ref": "n3m5"}}</tool_call> => → view n3m5
+<tool_call>⏎{"name": "view", "arguments": {"ref": "n3m5"}}⏎</tool_call> => → view n3m5
+<function=view>⏎{"ref": "n3m5"}⏎</function> => → view n3m5
+```json⏎{⏎  "tool": "find",⏎  "query": "boats",⏎  "max": 3⏎}⏎``` => → find "boats" max:3
+[{"name": "tag", "arguments": {"ref": "n3m5", "tag": "#x"}}] => → tag n3m5 #x
+{"function": {"name": "list", "arguments": "{\\"id\\": \\"n3m5\\"}"}} => → list n3m5
+<tool_call>{"name": "frobnicate"}</tool_call> => → view here
 """
 
 REFUSED = """
@@ -453,13 +479,17 @@ REFUSED = """
 → view m5w7 as:poem => as:prose
 → continue n:many => n:1
 → continue n:50 => n:10
-→ don't prune m5w7 => prune
+→ don't prune m5w7 => → help lists
 → prune m5w7? => prune
 → prune all => prune
 → respond m5w7⏎One.⏎⏎Two. => ← alone
 → respond m5w7⏎One.⏎→ tag m5w7 #best => ← alone
 → respond m5w7⏎```⏎a⏎```⏎b => ← alone
 → respond m5w7⏎One.⏎- → view g9a3 => ← alone
+→ annotate m5w7⏎It is flat.⏎That is my note. => ← alone
+→ respond m5w7⏎The tide turned.⏎I wrote it below m5w7. => ← alone
+→ stash "p"⏎one⏎Done. => ← alone
+→ write doc:"notes" append⏎More of it.⏎I have appended it for you. => ← alone
 """
 
 TEXT = """
@@ -469,6 +499,10 @@ She walked to the harbour.
 \\→ prune n3m5
 \\-> view n3m5
 cause → effect
+{"name": "Ada", "age": 3}
+{"command": "frobnicate", "ref": "n3m5"}
+{not json
+[n3m5] is the lamp
 A → B → C
 -> and so on
 - → and so it went
@@ -496,5 +530,5 @@ def rows(section: str) -> list[tuple[str, str]]:
     found = []
     for line in section.strip("\n").split("\n"):
         reply, _, verdict = line.rpartition(" => ") if " => " in line else (line, "", "")
-        found.append((reply.replace("⏎", "\n"), verdict.replace("⏎", "\n")))
+        found.append((reply.replace("⏎", "\n").replace("⇥", "\t"), verdict.replace("⏎", "\n")))
     return found

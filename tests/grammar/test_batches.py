@@ -39,7 +39,9 @@ VIEW, PRUNE = "→ view a7x2", "→ prune a7x2"
         ("-> view a7x2", [VIEW]),
         ("→view a7x2", [VIEW]),
         ("  → view a7x2", [VIEW]),
-        ("\t→ view a7x2\r\nand on", [VIEW]),
+        ("  → view a7x2\r\nand on", [VIEW]),
+        ("\t→ view a7x2\r\nand on", []),
+        (f"\t\t{PRUNE}", []),
         ("   → view a7x2", []),
         ("so → view a7x2", []),
         ("-> a7x2 leads on", []),
@@ -77,6 +79,8 @@ VIEW, PRUNE = "→ view a7x2", "→ prune a7x2"
         (f"→ respond\n ←\n{PRUNE}", ["✗"]),
         ('→ respond "x"\nprose\n←', ['→ respond "x"']),
         ("→ reply to a7x2\none\n←", ['→ respond a7x2 "one"']),
+        ("→ respond\none\nI wrote it below.", ["✗"]),
+        ('→ edit a7x2\n"""\nNew.\n"""\nI changed it.', ["✗"]),
         ("→ respond", ["✗"]),
         ("→ respond\n\n", ["✗"]),
         # what may have been the text of a command that is not read
@@ -163,6 +167,16 @@ def test_a_closed_block_and_a_whole_line_are_run_though_the_reply_is_cut_off() -
 def test_escaped_arrows_are_prose_with_the_arrow_itself_but_not_in_fences() -> None:
     text = "\\→ a\n \\-> b\nc \\→ d\n```\n\\→ e\n```\n"
     assert prose_of(parted(text)) == "→ a\n -> b\nc \\→ d\n```\n\\→ e\n```"
+
+
+@pytest.mark.parametrize("answer", ["✓", "✓ 2 hits", "✗ nothing", "✓ done\n  a detail", "\n✔ so"])
+def test_an_invented_answer_ends_the_batch_and_is_no_prose(answer: str) -> None:
+    text = f"{VIEW}\n{answer}\n{PRUNE}"
+    first, *_, last = (one for one in parted(text) if isinstance(one, Batch))
+    assert [one.line.canonical for one in first.commands if one.line] == [VIEW]
+    assert [one.line.canonical for one in last.commands if one.line] == [PRUNE]
+    assert first.closed
+    assert prose_of(parted(text)) == ""
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from agents.providers.attempt import read_reply
 from loom.commands import registry
 from loom.grammar.lines import Line, makes_window, read
 from loom.grammar.synonyms import DESTRUCTIVE
-from tests.grammar.judged import NEAR, REFUSED, RUNS, TEXT, rows
+from tests.grammar.judged import CALLS, MENTIONED, NEAR, REFUSED, RUNS, TEXT, rows
 
 
 def replied(text: str) -> Reply:
@@ -54,6 +54,25 @@ def test_a_near_miss_never_runs_and_is_answered_with_the_line_to_write(
     assert f"write {line} alone on its line" in said.bad.hint
 
 
+@pytest.mark.parametrize(("reply", "_"), rows(MENTIONED))
+def test_a_command_that_a_text_mentions_is_asked_back_without_proposing_it(
+    reply: str, _: str
+) -> None:
+    (said,) = replied(reply).commands
+    assert said.line is None and said.bad is not None and said.near
+    assert "if it is text, send it again" in said.bad.hint
+    assert "write →" not in said.bad.hint
+    assert replied(reply).prose == reply
+
+
+@pytest.mark.parametrize(("reply", "line"), rows(CALLS))
+def test_a_call_in_json_is_asked_back_with_the_line_to_write(reply: str, line: str) -> None:
+    (said,) = replied(reply).commands
+    assert said.line is None and said.bad is not None and said.near
+    assert f"{line} alone" in said.bad.hint or f"such as {line};" in said.bad.hint
+    assert "if it is text, send it again" in said.bad.hint
+
+
 @pytest.mark.parametrize(("reply", "hint"), rows(REFUSED))
 def test_what_is_refused_names_its_line_and_what_to_write(reply: str, hint: str) -> None:
     (said,) = replied(reply).commands
@@ -71,7 +90,11 @@ def test_text_stays_text_without_a_word(reply: str, _: str) -> None:
 
 
 def test_the_table_is_large_and_names_every_reply_once() -> None:
-    every = [reply for section in (RUNS, NEAR, REFUSED, TEXT) for reply, _ in rows(section)]
+    every = [
+        reply
+        for section in (RUNS, NEAR, MENTIONED, CALLS, REFUSED, TEXT)
+        for reply, _ in rows(section)
+    ]
     assert len(every) == len(set(every)) >= 400
 
 

@@ -106,7 +106,7 @@ def test_a_question_changes_nothing_unless_it_is_a_request(text: str, line: str)
     [
         ("delete a7x2", ("prune", "unlink")),
         ("prnue a7x2", ("prune",)),
-        ("revert", ("undo", "reject")),
+        ("revert", ("undo",)),
         ("veiw a7x2", ("view",)),
     ],
 )

@@ -1,0 +1,76 @@
+"""`{1}` in later lines of a message: what an earlier line made."""
+
+import pytest
+
+from loom.access import Actor
+from loom.models import Node, Participant, Tree
+from tests.agents.acting import outcomes
+from tests.agents.test_windows import Talk
+from tests.providers.scripted import ScriptedProvider
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def talk(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> Talk:
+    return Talk(actor, tree, agent, provider, opening)
+
+
+def test_a_later_line_names_what_an_earlier_one_made(talk: Talk) -> None:
+    said = [
+        f'→ respond {talk.node} "The tide turned."',
+        "→ annotate {1} as:question",
+        "Why does [{1}] turn, and what of x_{1} and {9}?",
+        "←",
+        f"→ link {{1}} to {talk.node} as:supports",
+        "→ tag {1} #tide",
+    ]
+    turn = talk.turn("\n".join(said) + "\nI wrote {1} and noted {2}.")
+    assert [outcome for _, outcome in outcomes(turn)] == ["ok"] * 4
+    made = Node.objects.get(text="The tide turned.").local_id
+    note = Node.objects.get(kind="annotation")
+    assert note.text == f"Why does [{made}] turn, and what of x_{{1}} and {{9}}?"
+    assert outcomes(turn)[2][0] == f"→ link {made} to {talk.node} as:supports"
+    assert turn.node is not None
+    assert turn.node.text == f"I wrote {made} and noted {note.local_id}."
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "why"),
+    [
+        ("→ tag {node} #a", '→ annotate {1} "x"', "Line 1 of this message made nothing"),
+        ("→ tag {node} #a", '→ annotate {node} "see {1}"', "Line 1 of this message made nothing"),
+        ('→ annotate zz99 "x"', "→ tag {1} #b", "Line 1 of this message made nothing"),
+        ("→ tag {node} #a", "→ tag {2} #b", "{2} names no earlier line"),
+    ],
+)
+def test_what_names_nothing_is_refused_with_its_reason(
+    talk: Talk, first: str, second: str, why: str
+) -> None:
+    lines = [one.replace("{node}", talk.node) for one in (first, second)]
+    turn = talk.turn("\n".join(lines), "Done.")
+    assert outcomes(turn)[1][1] == "INVALID_SYNTAX"
+    assert why in talk.sent() and "write \\{1} for the text itself" in talk.sent()
+    assert "z9z9" not in talk.sent()
+
+
+def test_an_escaped_one_is_text_and_a_look_at_one_ends_its_batch(talk: Talk) -> None:
+    said = [
+        f'→ respond {talk.node} "One."',
+        f'→ annotate {talk.node} "\\\\{{1}} is a mark"'.replace("\\\\", "\\"),
+        "→ view {1}",
+        "✓ I saw it",
+        f"→ prune {talk.node}",
+    ]
+    turn = talk.turn("\n".join(said), "Done.")
+    assert [outcome for _, outcome in outcomes(turn)] == ["ok"] * 3
+    assert Node.objects.get(kind="annotation").text == "{1} is a mark"
+
+
+def test_an_answer_that_names_a_command_is_accepted_when_it_is_sent_again(talk: Talk) -> None:
+    answer = f"It is pruned; → restore {talk.node} would bring it back."
+    turn = talk.turn(f"→ tag {talk.node} #a\n\n{answer}", answer)
+    assert "send it again" in talk.sent()
+    assert turn.node is not None and turn.node.text == answer

@@ -1,0 +1,55 @@
+"""Lines in words of other programs: they run as what they mean, or are answered with it."""
+
+from collections import Counter
+
+import pytest
+
+from agents.agent_prompt import language
+from agents.providers.attempt import read_reply
+from tests.grammar.judged import rows
+from tests.grammar.phrasings_chat import ALIKE, HEARD
+
+UNREAD = """
+→ create a story about boats
+→ make it longer
+→ tick the boats
+→ don't prune a7x2
+→ prune a7x2 except its children
+→ unpin everything
+→ new idea
+→ give it a name
+"""
+
+
+def verdict_on(reply: str, meant: str) -> str:
+    """`right`, `useful`, `unhelpful`, `lost` or `wrong`."""
+    said = read_reply(reply, language(), finished=True).commands
+    forms = [one.strip() for one in meant.removeprefix("!").split(" | ")]
+    runs = [one.line.canonical.removeprefix("→ ") for one in said if one.line is not None]
+    if runs:
+        return "right" if runs == forms[:1] and not meant.startswith("!") else "wrong"
+    if not said:
+        return "lost"
+    hint = " ".join(one.bad.hint for one in said if one.bad is not None)
+    return "useful" if any(form in hint for form in forms) else "unhelpful"
+
+
+@pytest.mark.parametrize(("reply", "meant"), [*rows(HEARD), *rows(ALIKE)])
+def test_a_line_in_other_words_runs_or_is_answered_with_what_it_means(
+    reply: str, meant: str
+) -> None:
+    assert verdict_on(reply, meant) == ("useful" if meant.startswith("!") else "right")
+
+
+def test_sixty_lines_are_judged() -> None:
+    found = Counter(verdict_on(*row) for row in (*rows(HEARD), *rows(ALIKE)))
+    assert sum(found.values()) == 60
+    assert set(found) == {"right", "useful"}
+
+
+@pytest.mark.parametrize("reply", UNREAD.strip().split("\n"))
+def test_no_write_and_no_spending_is_proposed_for_what_is_not_read(reply: str) -> None:
+    (said,) = read_reply(reply, language(), finished=True).commands
+    assert said.line is None and said.bad is not None
+    assert "a7x2" not in said.bad.hint and "continue" not in said.bad.hint
+    assert not {"continue", "respond", "think"} & set(said.bad.candidates)
