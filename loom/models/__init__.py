@@ -2,6 +2,7 @@
 
 from loom.models.documents import (
     Document,
+    DocumentClient,
     DocumentEmbed,
     DocumentState,
     DocumentText,
@@ -60,6 +61,7 @@ __all__ = [
     "Call",
     "DailySpending",
     "Document",
+    "DocumentClient",
     "DocumentEmbed",
     "DocumentState",
     "DocumentText",
