@@ -31,7 +31,15 @@ MARK = re.compile(rb"k\d{3}_\d{5}")
 
 def serve(port: int) -> "subprocess.Popen[bytes]":
     """The web process, as script/server starts it."""
-    words = ["--ws-per-message-deflate", "false", "--no-access-log", "--log-level", "warning"]
+    words = [
+        "--ws",
+        "config.sockets:SizedProtocol",
+        "--ws-per-message-deflate",
+        "false",
+        "--no-access-log",
+        "--log-level",
+        "warning",
+    ]
     argv = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--port", str(port)]
     return subprocess.Popen([*argv, *words], env=os.environ)
 

@@ -370,9 +370,11 @@ def children(options: Options, env: dict[str, str]) -> list[Child]:
             # config.asgi reads X-Forwarded-*, and trusts only those that HEDDLE_PROXIES names.
             "--no-proxy-headers",
             *("--http", "config.http:LimitedProtocol", "--timeout-keep-alive", "15"),
-            # A client's frame is at most a working buffer. Compressing each frame separately for
-            # each socket would cost more than it saves; a proxy may do it.
-            *("--ws-max-size", "524288", "--ws-per-message-deflate", "false"),
+            # A client's frame is at most a working buffer; those of documents have a limit of their
+            # own. Compressing each frame separately for each socket would cost more than it saves;
+            # a proxy may do it.
+            *("--ws", "config.sockets:SizedProtocol", "--ws-max-size", "524288"),
+            *("--ws-per-message-deflate", "false"),
             *("--lifespan", "on"),
         ),
         child(

@@ -193,14 +193,22 @@ class DocumentConsumer(LiveConsumer):
         await self.accept()
         try:
             guest = await self._guest()
+            self._allow_large_frames()
             self.member = await rooms().enter(guest, self)
         except SocketRefused as closing:
             await self.close(code=closing.code)
 
+    def _allow_large_frames(self) -> None:
+        """A member may paste a text of several megabytes (`config/sockets.py`)."""
+        extensions: Any = self.scope.get("extensions", {})
+        admitted = extensions.get("heddle.admitted")
+        if admitted is not None:
+            admitted()
+
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """One message of the client; text is refused."""
         if self.member is not None:
-            self.member.receive(bytes_data or b"")
+            await self.member.receive(bytes_data or b"")
 
     async def disconnect(self, code: int) -> None:
         """The client has gone, or was closed."""

@@ -2,35 +2,44 @@
 
 The wire protocol is that of y-websocket, so that any Yjs client can join. The log in the database
 is authoritative for the order: a room adds what its members type, and reads what other processes
-and agents have added.
+and agents have added. Members are sent what is stored, and nothing else, so that no copy ever holds
+words of another that the server may still lose.
 """
 
 import asyncio
 import logging
 import secrets
+import time
 from collections import deque
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from pycrdt import Decoder, create_awareness_message, create_update_message, write_var_uint
 
-from loom.commands import document_log
+from loom.commands import document_clients, document_log
 from loom.events import streams
 from loom.live import reads
 from loom.live.frames import RateLimit
 from loom.live.reads import Guest, PerLoop, SocketRefused, Threads
 from loom.models import Document
 from loom.queries.documents import heads, updates_after
+from loom.rules.errors import CommandError
 from loom.rules.shared_text import (
     EMPTY,
     MOST_UPDATE,
     Awareness,
     HostileError,
     SharedText,
+    TooLargeError,
     entries_of,
     joined,
 )
+from loom.rules.yjs_updates import Update, read_update
 
 log = logging.getLogger("heddle.rooms")
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 REST_S = 2.0  # seconds without typing after which a revision is made
 WATCH_S = 1.0
@@ -40,7 +49,19 @@ QUICKEST_S, SLOWEST_S = 0.008, 0.05  # seconds for which typing is collected bef
 A_SOCKET_S = 0.0002  # seconds that each socket adds to that
 MOST_WAITING = 16 * 1024 * 1024  # bytes that may wait for a slow client
 SYNC, AWARENESS, QUERY = 0, 1, 3
+STORED = 100  # Heddle's own; clients of Yjs ignore kinds that they do not know
 STEP_1, STEP_2, UPDATE = 0, 1, 2
+
+LARGE = 16 * 1024  # bytes above which an update is read and tried in a thread
+WORK_S, WORK_OF_A_PART_S = 0.25, 0.000_02  # seconds of CPU that an update may take
+REST_OF_WORK = 4  # a member rests so many times as long as its update has taken
+MOST_REST_S = 2.0
+MOST_NEW_CLIENTS = 100  # client ids of one update that belong to nobody yet
+MOST_QUESTIONS = 3  # in a row: a client that leaves them without an answer is refused
+
+LATE_S = 3.0  # seconds after which those who type are told that it is not stored yet
+RETRY_S, SLOWEST_RETRY_S, TRIES = 0.5, 15.0, 8  # of storing; about a minute in all
+CLOSE_S = 4.0  # seconds in which a room stores what is left when the process ends
 
 
 class Wire(Protocol):
@@ -63,6 +84,7 @@ class Member:
         self._waiting = 0
         self._wake = asyncio.Event()
         self._code = 0
+        self._asked = 0  # how often this client was asked for what is missing, in a row
         self._pace = RateLimit(100.0, burst=400)
         self._task = asyncio.get_running_loop().create_task(self._write())
 
@@ -99,21 +121,26 @@ class Member:
         except (OSError, RuntimeError):  # the client has gone
             self.room.leave(self)
 
-    def receive(self, frame: bytes) -> None:
-        """Takes a message of the client. One that is invalid, or would make the document invalid,
-        closes the socket with 4400 and changes nothing."""
-        if self._code or self not in self.room.members:
+    @property
+    def is_here(self) -> bool:
+        """Whether it is in its room, and is not being closed."""
+        return not self._code and self in self.room.members
+
+    async def receive(self, frame: bytes) -> None:
+        """Takes a message of the client, after those before it. One that is invalid, or would make
+        the document invalid, closes the socket and changes nothing."""
+        if not self.is_here:
             return
         if not self._pace.take(asyncio.get_running_loop().time()):
             self.close(4429)
             return
         try:
-            self._take(frame)
+            await self._take(frame)
         except HostileError as hostile:
             log.warning("refused from %s in %s: %s", self.guest.name, self.guest.stream, hostile)
-            self.close(4400)
+            self.close(_code_of(hostile))
 
-    def _take(self, frame: bytes) -> None:
+    async def _take(self, frame: bytes) -> None:
         try:
             decoder = Decoder(frame)
             kind = decoder.read_var_uint()
@@ -124,7 +151,7 @@ class Member:
         if kind == SYNC and step == STEP_1:
             self.send(_sync(STEP_2, self.room.shared.state(body)))
         elif kind == SYNC and step in (STEP_2, UPDATE):
-            self._take_update(body, asks=step == UPDATE)
+            await self._take_update(body, asks=step == UPDATE)
         elif kind == AWARENESS:
             now = asyncio.get_running_loop().time()
             self.room.seen.take(self, self.guest, entries_of(body), now)
@@ -132,20 +159,68 @@ class Member:
         elif kind == QUERY:
             self.send(create_awareness_message(self.room.seen.encoded()))
 
-    def _take_update(self, update: bytes, *, asks: bool) -> None:
-        if update in (b"", EMPTY):
+    async def _take_update(self, data: bytes, *, asks: bool) -> None:
+        if data in (b"", EMPTY):
             return
-        if len(update) > MOST_UPDATE:
-            raise HostileError("the update is too large")
+        if len(data) > MOST_UPDATE:
+            raise TooLargeError("the update is too large")
         if self.role == "reader":
             if asks:
                 self.close(4403)
             return
+        update = await _computed(lambda: read_update(data), data)
+        spent = 0.0
+        async with self.room.admitting:
+            if await self._may_add(update):
+                spent = await self.room.admit(update, self)
+        if spent * REST_OF_WORK > SLOWEST_S:  # others have their turn
+            await asyncio.sleep(min(MOST_REST_S, spent * REST_OF_WORK))
+
+    async def _may_add(self, update: Update) -> bool:
+        """Whether the update can be applied, and is of this member alone. Where something was lost
+        on the way, the client is asked for everything that is missing."""
         if self.room.shared.lacks(update):
-            # Something was lost on the way: asks the client for everything that this copy lacks.
+            self._asked += 1
+            if self._asked > MOST_QUESTIONS:
+                raise HostileError("the update builds on letters that nobody has sent")
             self.send(_sync(STEP_1, self.room.shared.vector))
-            return
-        self.room.typed(self.room.shared.try_update(update), self)
+            return False
+        self._asked = 0
+        await self.room.demand_own(update.writers(self.room.shared.known), self)
+        return self.is_here
+
+
+class ForeignError(HostileError):
+    """Letters under the client id of somebody else."""
+
+
+def _code_of(hostile: HostileError) -> int:
+    """The code with which the socket is closed."""
+    if isinstance(hostile, TooLargeError):
+        return 4413
+    return 4409 if isinstance(hostile, ForeignError) else 4400
+
+
+async def _computed(function: Callable[[], T], data: bytes) -> T:
+    """What the function returns; in a thread where the data is large, so that the others do not
+    wait for it."""
+    return function() if len(data) <= LARGE else await asyncio.to_thread(function)
+
+
+class _Work:
+    """Measures how much CPU an update takes, and refuses it beyond its share: one that many letters
+    at one place are sorted into takes pycrdt minutes."""
+
+    def __init__(self, update: Update) -> None:
+        self.spent = 0.0
+        self._most = WORK_S + update.size * WORK_OF_A_PART_S
+        self._start = time.thread_time()
+
+    def step(self) -> None:
+        """Counts what was done since the last step."""
+        self.spent = time.thread_time() - self._start
+        if self.spent > self._most:
+            raise HostileError("the update takes too long to apply")
 
 
 def _sync(step: int, body: bytes) -> bytes:
@@ -162,10 +237,16 @@ class Room:
         self.idle_since: float | None = None
         self.shared = SharedText()
         self.seq = 0
+        self.admitting = asyncio.Lock()  # updates of members and of the log, one after the other
+        self.is_over = False  # it has given up storing: another room is opened in its place
+        self._owners: dict[int, str] = {}  # of client ids, as far as they were asked for
         self._heard = 0
         self._read = threads.read
         self._unsent: list[tuple[bytes, Member | None]] = []
-        self._unstored: list[tuple[bytes, str]] = []
+        self._unstored: list[tuple[bytes, Member]] = []
+        self._unsure: set[Member] = set()  # those who wait until what they typed is stored
+        self._late: asyncio.TimerHandle | None = None
+        self._told: set[Member] = set()  # those who know that it is late
         self._stored = asyncio.Event()  # nothing typed waits to be stored
         self._stored.set()
         self._will_flush = False
@@ -208,6 +289,8 @@ class Room:
         if member not in self.members:
             return
         self.members.discard(member)
+        self._unsure.discard(member)
+        self._told.discard(member)
         self.seen.leave(member)
         self.flush_soon()
         if not self.members and self._rest is not None:
@@ -217,18 +300,87 @@ class Room:
 
     # What is typed here.
 
-    def typed(self, changed: bytes, by: Member) -> None:
-        """Sends on and stores what a member has typed."""
-        if changed == EMPTY:
-            return
-        self._unsent.append((changed, by))
-        self._unstored.append((changed, by.guest.participant))
+    async def demand_own(self, clients: set[int], member: Member) -> None:
+        """Raises ForeignError if one of the client ids, of which a member sends new letters, is of
+        somebody else. One that nobody has used is claimed for the member in the database first."""
+        own = member.guest.participant
+        unknown = {client for client in clients if client not in self._owners}
+        if unknown:
+            if len(unknown) > MOST_NEW_CLIENTS:
+                raise HostileError("the update has too many clients")
+            self._demand_unused(unknown, own)
+            used = unknown & self.shared.known.keys()
+            self._hold(member)
+            found = await self._persistently(
+                document_clients.claim, self.document, unknown - used, own, used=used
+            )
+            if found is None:
+                self._give_up()
+                return
+            self._owners.update(found)
+            if self._stored.is_set():
+                self._release()
+        for client in clients:
+            if self._owners.get(client) != own:
+                raise ForeignError(f"the client id {client} is of somebody else")
+
+    def _demand_unused(self, clients: set[int], participant: str) -> None:
+        """Raises ForeignError if somebody else is seen with a caret under one of the client ids.
+        Their first letter may still be on its way."""
+        for client in clients:
+            seen = self.seen.clients.get(client)
+            if seen is not None and seen.participant not in ("", participant):
+                raise ForeignError(f"the client id {client} is of somebody else")
+
+    async def admit(self, update: Update, member: Member) -> float:
+        """Takes an update of a member, and stores it; returns the seconds that it took. Raises
+        HostileError, and changes nothing."""
+        shared, work = self.shared, _Work(update)
+
+        def run() -> bytes:
+            nonlocal work
+            work = _Work(update)  # on the thread that does it
+            return shared.admit(update, step=work.step)
+
+        changed = await _computed(run, update.data)
+        if changed != EMPTY:
+            self._typed(changed, member)
+        return work.spent
+
+    def _typed(self, changed: bytes, by: Member) -> None:
+        """Stores what a member has typed; then it is sent on."""
+        self._unstored.append((changed, by))
         self._wrote = by.guest.participant
+        self._hold(by)
         if self._stored.is_set():
             self._stored.clear()
             self._spawn(self._store())
         self._rest_again()
-        self.flush_soon()
+
+    # Those who type are told if it takes long.
+
+    def _hold(self, member: Member) -> None:
+        """Something of the member is not stored yet."""
+        self._unsure.add(member)
+        if self._told:
+            self._tell()
+        elif self._late is None:
+            self._late = self._loop.call_later(LATE_S, self._tell)
+
+    def _tell(self) -> None:
+        """Notifies those who type that it is not stored yet."""
+        for member in self._unsure - self._told:
+            member.send(bytes([STORED, 0]))
+        self._told |= self._unsure
+
+    def _release(self) -> None:
+        """All is stored, and those who were told otherwise are notified."""
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+        for member in self._told:
+            member.send(bytes([STORED, 1]))
+        self._told, self._unsure = set(), set()
 
     def flush_soon(self) -> None:
         """Schedules sending what was collected: together, so that many people typing cost
@@ -268,27 +420,68 @@ class Room:
             self._spawn(streams.send_async(self.stream, message))
 
     async def _store(self) -> None:
-        """Adds what was typed to the log, and retries while the database is busy."""
+        """Adds what was typed to the log, and sends it on."""
         try:
-            while self._unstored:
-                batch, self._unstored = self._unstored, []
-                update = joined([one for one, _ in batch])
-                authors = list(dict.fromkeys(uid for _, uid in batch))
-                try:
-                    seq = await self._read(
-                        document_log.append_typed, self.document, update, authors
-                    )
-                except Exception:
-                    log.warning("could not store %s", self.stream, exc_info=True)
-                    self._unstored = [*batch, *self._unstored]
-                    await asyncio.sleep(1)
-                    continue
+            while self._unstored and not self.is_over:
+                batch = list(self._unstored)
+                update = joined([changed for changed, _ in batch])
+                authors = list(dict.fromkeys(by.guest.participant for _, by in batch))
+                append = document_log.append_typed
+                seq = await self._persistently(append, self.document, update, authors)
+                if seq is None:
+                    self._give_up()
+                    return
+                del self._unstored[: len(batch)]
+                for changed, by in batch:
+                    self.shared.stored(changed)
+                    self._unsent.append((changed, by))
+                self.flush_soon()
                 if seq == self.seq + 1:
                     self.seq = seq
                 if self._heard > self.seq or seq > self.seq:  # somebody else wrote as well
                     self._bell.set()
+            self._release()
         finally:
             self._stored.set()
+
+    async def _persistently(
+        self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T | None:
+        """What the function returns; it is tried again while the database fails, and waits longer
+        each time. None if it keeps failing, or the document is gone."""
+        for number in range(TRIES):
+            try:
+                return await self._read(function, *args, **kwargs)
+            except CommandError as refused:
+                log.warning("could not store %s: %s", self.stream, refused)
+                if refused.code == "NOT_FOUND":
+                    return None
+            except Exception:
+                log.warning("could not store %s", self.stream, exc_info=True)
+            if number + 1 < TRIES:
+                await asyncio.sleep(min(SLOWEST_RETRY_S, RETRY_S * 2**number))
+        return None
+
+    def _give_up(self, code: int = 1013) -> None:
+        """Closes every member, and this room. Their browsers hold what they typed, nobody else was
+        sent it, and they send it again when they come back."""
+        if not self.is_over:
+            self.is_over = True
+            self._say_what_is_left()
+            self._abandon_rest()
+            for member in list(self.members):
+                member.close(code)
+
+    def _say_what_is_left(self) -> None:
+        if self._unstored:
+            size = sum(len(changed) for changed, _ in self._unstored)
+            names = ", ".join(sorted({by.guest.name for _, by in self._unstored}))
+            log.error("not stored: %s, %d bytes typed by %s", self.stream, size, names)
+
+    def _abandon_rest(self) -> None:
+        if self._rest is not None:
+            self._rest.cancel()
+            self._rest = None
 
     # What others have added to the log.
 
@@ -304,8 +497,10 @@ class Room:
             await self._bell.wait()
             self._bell.clear()
             try:
-                for seq, update in await self._read(_rows, self.document.pk, self.seq):
-                    changed = self.shared.apply(update)
+                rows = await self._read(_rows, self.document.pk, self.seq)
+                for seq, update in rows:
+                    async with self.admitting:
+                        changed = self.shared.apply(update)
                     self.seq = max(self.seq, seq)
                     if changed != EMPTY:
                         self._unsent.append((changed, None))
@@ -324,23 +519,33 @@ class Room:
     # Revisions.
 
     def _rest_again(self) -> None:
-        if self._rest is not None:
-            self._rest.cancel()
+        self._abandon_rest()
         self._rest = self._loop.call_later(REST_S, self._settle_now)
 
     def _settle_now(self) -> None:
-        if self._rest is not None:
-            self._rest.cancel()
-            self._rest = None
+        self._abandon_rest()
         self._spawn(self._settle())
 
     async def _settle(self) -> None:
         await self._stored.wait()
+        if self.is_over:
+            return
         try:
+            if await self._differs():
+                log.error("%s differs from its log: it is opened again", self.stream)
+                self._give_up(1012)
             await self._read(document_log.settle, self.document)
         except Exception:
             log.warning("could not settle %s", self.stream, exc_info=True)
             self._rest_again()
+
+    async def _differs(self) -> bool:
+        """Whether this copy differs from what its log replays to. The log is what is kept: a copy
+        that differs shows its members what nobody else has."""
+        seq, replayed = await self._read(_replayed, self.document.pk)
+        if seq != self.seq or self._unstored:
+            return False  # somebody is typing: it is compared when they rest
+        return replayed != _signature(self.shared)
 
     async def _want_summary(self) -> None:
         """Queues a summary of the document for the person who wrote last, once everybody has
@@ -371,12 +576,21 @@ class Room:
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """Stores what is left, makes a revision of it, and stops listening."""
-        await self._stored.wait()
-        if self._rest is not None:
-            self._rest.cancel()
-            self._rest = None
-            await self._settle()
+        """Stores what is left, makes a revision of it, and stops listening. What cannot be stored
+        in CLOSE_S is logged and left to the browsers that hold it."""
+        try:
+            async with asyncio.timeout(CLOSE_S):
+                await self._stored.wait()
+                if self._rest is not None and not self.is_over:
+                    self._abandon_rest()
+                    await self._settle()
+        except TimeoutError:
+            if not self.is_over:
+                self._say_what_is_left()
+        self.is_over = True
+        self._abandon_rest()
+        if self._late is not None:
+            self._late.cancel()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -384,6 +598,21 @@ class Room:
 
 def _rows(document_id: int, seq: int) -> list[tuple[int, bytes]]:
     return list(updates_after(document_id, seq))
+
+
+Signature = tuple[str, tuple[tuple[int, int], ...]]
+
+
+def _replayed(document_id: int) -> tuple[int, Signature]:
+    """The last seq of the log, and the signature of what it replays to."""
+    rows = _rows(document_id, 0)
+    shared = SharedText(update for _, update in rows)
+    return rows[-1][0] if rows else 0, _signature(shared)
+
+
+def _signature(shared: SharedText) -> Signature:
+    """What two equal copies have in common: the text, and the clock of each client."""
+    return shared.text, tuple(sorted(shared.known.items()))
 
 
 def _document(uid: str) -> Document | None:
@@ -408,6 +637,9 @@ class Rooms:
             self._watch = asyncio.create_task(self._watching())
         async with self._opening.setdefault(guest.stream, asyncio.Lock()):
             room = self._rooms.get(guest.stream)
+            if room is not None and room.is_over:
+                await room.close()
+                room = None
             if room is None:
                 document = await self._threads.read(_document, guest.stream.partition(":")[2])
                 if document is None:
@@ -432,7 +664,10 @@ class Rooms:
         now = asyncio.get_running_loop().time()
         for name, room in list(self._rooms.items()):
             room.tick(now)
-            if room.members or room.is_busy or self._opening[name].locked():
+            if room.is_over and not self._opening[name].locked():
+                del self._rooms[name]
+                await room.close()
+            elif room.members or room.is_busy or self._opening[name].locked():
                 room.idle_since = None
             elif room.idle_since is None:
                 room.idle_since = now
@@ -454,13 +689,17 @@ class Rooms:
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None
-        for room in list(self._rooms.values()):
+        closing = list(self._rooms.values())
+        for room in closing:
             for member in list(room.members):
                 member.close(1012)
-            await room.close()
+        await asyncio.gather(*(room.close() for room in closing))
         self._rooms.clear()
         threads, self._threads = self._threads, Threads()
-        await threads.close()
+        try:
+            await asyncio.wait_for(threads.close(), CLOSE_S)
+        except TimeoutError:
+            log.error("the database does not answer: its threads are left")
 
 
 rooms = PerLoop(Rooms)

@@ -2,6 +2,7 @@
 
 from loom.models.documents import (
     Document,
+    DocumentClient,
     DocumentEmbed,
     DocumentState,
     DocumentText,
@@ -63,6 +64,7 @@ __all__ = [
     "Chain",
     "DailySpending",
     "Document",
+    "DocumentClient",
     "DocumentEmbed",
     "DocumentState",
     "DocumentText",

@@ -194,6 +194,24 @@ class DocumentUpdate(models.Model):
         return f"update {self.seq}"
 
 
+class DocumentClient(models.Model):
+    """Whose letters those of a Yjs client id are: the participant's who used it first. Nobody else
+    may add letters under it."""
+
+    id = models.BigAutoField(primary_key=True)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="clients", db_index=False)
+    client = models.BigIntegerField()
+    participant = models.ForeignKey(Participant, models.PROTECT, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["document", "client"], name="document_client_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.client} in {self.document_id}"
+
+
 class DocumentState(models.Model):
     """All updates of a document up to `seq` merged into one, so that it opens without reading
     each."""

@@ -4,7 +4,7 @@ points. Pure.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -19,16 +19,31 @@ from pycrdt import (
 )
 
 from loom.rules.documents import MAX_BYTES, Edit
+from loom.rules.yjs_updates import (
+    ROOT,
+    Clocks,
+    HostileError,
+    TooLargeError,
+    Update,
+    clocks_of,
+    read_update,
+)
 
-NAME = "text"  # the name of the shared text in every document
+NAME = ROOT
 EMPTY = b"\x00\x00"  # an update that changes nothing
 MOST_UPDATE = MAX_BYTES + 1024 * 1024  # bytes of one update
+MOST_STATE = 3 * MAX_BYTES  # bytes of a document with the traces of what was deleted
 
-__all__ = ["EMPTY", "MOST_UPDATE", "NAME", "HostileError", "SharedText", "create_update_message"]
-
-
-class HostileError(Exception):
-    """An invalid update, or one that would make a document invalid."""
+__all__ = [
+    "EMPTY",
+    "MOST_STATE",
+    "MOST_UPDATE",
+    "NAME",
+    "HostileError",
+    "SharedText",
+    "TooLargeError",
+    "create_update_message",
+]
 
 
 def byte_offset(text: str, at: int) -> int:
@@ -36,14 +51,22 @@ def byte_offset(text: str, at: int) -> int:
     return len(text[:at].encode())
 
 
+def _at_any_cost() -> None:
+    """Allows every step."""
+
+
 class SharedText:
-    """One text with its history. Not thread-safe. Updates from outside are tried on a second copy
-    first, because pycrdt may panic on a malicious one; after a panic that copy is thrown away.
+    """One text with its history. Not thread-safe.
+
+    There are two copies. `text` and `state` are of the first: all that is stored. The second is
+    ahead of it by what was admitted and is not stored yet. Updates from outside are applied there
+    first, because pycrdt may panic on a malicious one; after a panic that copy is made again.
     """
 
     def __init__(self, updates: Iterable[bytes] = ()) -> None:
         self._copy = _Copy(updates)
-        self._trial: _Copy | None = None
+        self._ahead: _Copy | None = None
+        self._unstored: list[bytes] = []
 
     @classmethod
     def born(cls, text: str) -> "tuple[SharedText, bytes]":
@@ -58,12 +81,23 @@ class SharedText:
 
     @property
     def vector(self) -> bytes:
-        """The state of this copy, as a state vector of Yjs."""
-        return self._copy.doc.get_state()
+        """All that was admitted, as a state vector of Yjs."""
+        return self._front().doc.get_state()
+
+    @property
+    def known(self) -> Clocks:
+        """The clock that each client has reached in what was admitted."""
+        return clocks_of(self.vector)
+
+    def _front(self, *, is_needed: bool = False) -> "_Copy":
+        """The copy that is ahead; the first one where they are equal, unless it `is_needed`."""
+        if self._ahead is None and (is_needed or self._unstored):
+            self._ahead = _Copy([self._copy.doc.get_update(), *self._unstored])
+        return self._ahead or self._copy
 
     def state(self, vector: bytes | None = None) -> bytes:
-        """Everything that a copy with that state vector lacks, as one update; without a vector:
-        everything. Raises HostileError for an invalid state vector."""
+        """Everything stored that a copy with that state vector lacks, as one update; without a
+        vector: everything. Raises HostileError for an invalid state vector."""
         doc = self._copy.doc
         try:
             return doc.get_update() if vector is None else doc.get_update(vector)
@@ -96,47 +130,58 @@ class SharedText:
         return self._followed(self._copy.taken())
 
     def _followed(self, changed: bytes) -> bytes:
-        """Applies the change to the copy for trials as well; returns it."""
-        if self._trial is not None and changed != EMPTY:
-            self._trial.doc.apply_update(changed)
-            self._trial.taken()
+        """Applies the change to the copy that is ahead as well; returns it."""
+        if self._ahead is not None and changed != EMPTY:
+            self._ahead.doc.apply_update(changed)
+            self._ahead.taken()
         return changed
 
-    def try_update(self, update: bytes) -> bytes:
-        """Applies a valid update from outside; returns what it changed (EMPTY: nothing new).
-        Raises HostileError, and changes nothing."""
-        if len(update) > MOST_UPDATE:
-            raise HostileError("the update is too large")
-        if self._trial is None:
-            self._trial = _Copy([self._copy.doc.get_update()])
+    def admit(self, update: Update, *, step: Callable[[], None] = _at_any_cost) -> bytes:
+        """Adds a valid update from outside to the copy that is ahead; returns what it changed
+        (EMPTY: nothing new), which `stored` is called with later. Raises HostileError, and changes
+        nothing; whether it `lacks` something is asked first. `step` is called after each of its
+        pieces and may raise HostileError."""
+        known = self.known
+        update.demand_plain(known)
+        ahead = self._front(is_needed=True)
         try:
-            self._trial.doc.apply_update(update)
-            self._trial.check()
-            changed = self._trial.taken()
+            for piece in update.pieces(known):
+                ahead.doc.apply_update(piece)
+                step()
+            ahead.check()
+            if clocks_of(ahead.doc.get_state()) != update.reached(known):
+                raise HostileError("the update leaves something that has no place yet")
+            changed = ahead.taken()
         except BaseException as error:
-            self._trial = None
+            self._ahead = None
             _raise_unless_pycrdt(error)
             if isinstance(error, HostileError):
                 raise
             raise HostileError("the update cannot be read") from None
         if changed != EMPTY:
-            self._copy.doc.apply_update(changed)
-            self._copy.taken()
+            self._unstored.append(changed)
         return changed
 
-    def lacks(self, update: bytes) -> bool:
-        """Whether an update of one client builds on something that this copy does not have.
-        Applied too early, pycrdt would lose letters; the client is asked for everything instead."""
-        try:
-            clients, at = _number(update, 0)
-            if clients != 1:
-                return False
-            _, at = _number(update, at)
-            client, at = _number(update, at)
-            clock, _ = _number(update, at)
-        except (IndexError, ValueError):
-            return False
-        return clock > _clocks(self.vector).get(client, 0)
+    def stored(self, changed: bytes) -> None:
+        """Adds what was admitted to the first copy, once it is stored."""
+        self._unstored.remove(changed)
+        self._copy.doc.apply_update(changed)
+        self._copy.taken()
+
+    def try_update(self, data: bytes) -> bytes:
+        """Admits an update and counts it as stored; returns what it changed. Raises HostileError,
+        and changes nothing."""
+        if len(data) > MOST_UPDATE:
+            raise TooLargeError("the update is too large")
+        changed = self.admit(read_update(data))
+        if changed != EMPTY:
+            self.stored(changed)
+        return changed
+
+    def lacks(self, update: Update) -> bool:
+        """Whether an update builds on something that was not admitted. Applied too early, it would
+        lose letters; the client is asked for everything instead."""
+        return update.lacks(self.known)
 
 
 class _Copy:
@@ -145,9 +190,11 @@ class _Copy:
     def __init__(self, updates: Iterable[bytes]) -> None:
         self.doc: Doc[Text] = Doc()
         self.text: Text = self.doc.get(NAME, type=Text)
+        self._size = 0  # the state has at most about so many bytes
         for update in updates:
             if update != EMPTY:
                 self.doc.apply_update(update)
+                self._size += len(update)
         self._made: list[bytes] = []
         self._inserted: list[object] = []
         self.doc.observe(lambda event: self._made.append(event.update))
@@ -161,19 +208,21 @@ class _Copy:
         """The changes since the last call, as one update."""
         changed = joined(self._made)
         self._made, self._inserted = [], []
+        self._size += len(changed)
         return changed
 
     def check(self) -> None:
         """Refuses what was inserted since the last call if it is not plain text or too long."""
         if set(self.doc.keys()) - {NAME}:
             raise HostileError(f"only the text {NAME!r} is kept")
-        for one in self._inserted:
-            if not isinstance(one, str):
-                raise HostileError("the text contains something that is no text")
-            if "\0" in one:
-                raise HostileError("the text contains U+0000")
+        if not all(isinstance(one, str) for one in self._inserted):
+            raise HostileError("the text contains something that is no text")
         if len(self.text) > MAX_BYTES:
-            raise HostileError("the text would be too long")
+            raise TooLargeError("the text would be too long")
+        if self._size + sum(map(len, self._made)) > MOST_STATE:
+            self._size = len(self.doc.get_update())
+            if self._size > MOST_STATE:
+                raise TooLargeError("the document and what was deleted in it would be too long")
 
 
 def joined(updates: Sequence[bytes]) -> bytes:
@@ -191,37 +240,11 @@ def _raise_unless_pycrdt(error: BaseException) -> None:
         raise error
 
 
-# Numbers in Yjs: seven bits per byte, the lowest first.
-
-
-def _number(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-        shift += 7
-        if shift > 63:
-            raise ValueError("the number is too large")
-
-
-def _clocks(vector: bytes) -> dict[int, int]:
-    """The clock of each client in a state vector."""
-    many, at = _number(vector, 0)
-    found: dict[int, int] = {}
-    for _ in range(many):
-        client, at = _number(vector, at)
-        found[client], at = _number(vector, at)
-    return found
-
-
 # Carets: the awareness protocol of Yjs, with names that come from the login.
 
 
 EXPIRES_S = 40.0  # seconds; clients of Yjs send a sign of life every 15 s
-MOST_STATE = 2048  # bytes of a caret
+MOST_CARET = 2048  # bytes of a caret
 MOST_CLIENTS = 4  # ids of Yjs that one socket may speak for
 COLOURS = "30bced 6eeb83 ffbc42 ecd444 ee6352 9ac2c9 8acb88 1be7ff".split()
 
@@ -247,6 +270,7 @@ class Seen:
     state: str  # JSON; "null": gone
     owner: object
     at: float
+    participant: str = ""  # its public id; "" of clients that have gone
 
 
 def entries_of(body: bytes) -> list[tuple[int, int, str]]:
@@ -286,14 +310,14 @@ class Awareness:
                 own += 1
                 if own > MOST_CLIENTS:
                     continue
-            self._put(client, Seen(clock, _state(said, who), owner, now))
+            self._put(client, Seen(clock, _state(said, who), owner, now, who.participant))
 
     def take_from(self, process: str, entries: Iterable[Any], now: float) -> None:
         """Takes what another process has sent about its clients."""
         for client, clock, state in entries:
             known = self.clients.get(client)
             if known is None or known.owner == process:
-                self._put(client, Seen(clock, state, process, now))
+                self._put(client, Seen(clock, state, process, now, _who_of(state)))
 
     def _put(self, client: int, seen: Seen) -> None:
         known = self.clients.get(client)
@@ -333,9 +357,14 @@ class Awareness:
         return b"".join(parts)
 
 
+def _who_of(state: str) -> str:
+    """The participant of a caret that another process has sent."""
+    return str(((json.loads(state) or {}).get("user") or {}).get("id") or "")
+
+
 def _state(said: str, who: Caller) -> str:
     """A caret as it is passed on: its position from the client, its name from the login."""
-    if len(said) > MOST_STATE:
+    if len(said) > MOST_CARET:
         raise HostileError("the caret is too long")
     try:
         given = json.loads(said)

@@ -198,3 +198,33 @@ def test_the_pages_can_be_used_by_everybody(
         if path.endswith(uid):
             expect(_opened(page).locator(".document-editor .embed")).to_be_visible()
         assert violations(page) == [], path
+
+
+def _until_length(page: Page, length: int) -> None:
+    page.wait_for_function(
+        "most => document.querySelector('loom-document').view.state.doc.length === most",
+        arg=length,
+        polling=500,
+    )
+
+
+def test_a_paste_of_a_megabyte_and_a_half_is_kept_with_what_is_typed_after_it(
+    visit: Open, heddle: Heddle
+) -> None:
+    uid = _made(heddle, "Pasted", "Before.")
+    page = _opened(visit(f"/documents/{uid}"))
+    page.evaluate(
+        "document.querySelector('loom-document').view.dispatch("
+        "{changes: {from: 7, insert: 'A line of the paste.\\n'.repeat(75_000)}})"
+    )
+    page.evaluate(
+        "document.querySelector('loom-document').view.dispatch("
+        "{changes: {from: 7 + 21 * 75_000, insert: 'After.'}})"
+    )
+    whole = 7 + 21 * 75_000 + 6
+    theirs = _opened(visit(f"/documents/{uid}"))  # is sent what is stored
+    _until_length(theirs, whole)
+    expect(page.locator("[data-state]")).to_be_empty()
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    _until_length(_opened(page), whole)

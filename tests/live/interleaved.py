@@ -10,6 +10,7 @@ from pycrdt import Doc, Text, TransactionEvent
 
 from loom.rules.documents import appended, difference
 from loom.rules.shared_text import EMPTY, HostileError, SharedText
+from loom.rules.yjs_updates import read_update
 
 LETTERS = "ab →é👍\n# "
 
@@ -63,7 +64,7 @@ class Server:
     def receive(self, editor: Editor, update: bytes) -> bytes:
         """What an update of a client changed; EMPTY, and a question for all of it, where it came
         too early."""
-        if self.room.lacks(update):
+        if self.room.lacks(read_update(update)):
             editor.outbox.append(editor.doc.get_update(self.room.vector))
             return EMPTY
         changed = self.room.try_update(update)

@@ -40,6 +40,8 @@ class Client:
         self.text: Text = self.doc.get("text", type=Text)
         self.carets: dict[int, dict[str, Any] | None] = {}
         self.code = 0
+        self.told: list[int] = []  # 0: not stored yet, 1: stored
+        self.asked = 0  # how often the server asked for what it lacks
         self._line: Line | None = None
         self._reading: asyncio.Task[None] | None = None
         self._mine: list[bytes] = []
@@ -72,6 +74,9 @@ class Client:
 
     async def _take(self, frame: bytes) -> None:
         assert self._line is not None
+        if frame[0] == live_rooms.STORED:
+            self.told.append(frame[1])
+            return
         if frame[0] == 1:
             decoder = Decoder(Decoder(frame[1:]).read_message() or b"")
             for _ in range(decoder.read_var_uint()):
@@ -80,6 +85,7 @@ class Client:
             return
         body = Decoder(frame[2:]).read_message() or b""
         if frame[1] == 0:
+            self.asked += 1
             reply = self.doc.get_update(body)
             await self._line.say(b"\x00\x01" + write_var_uint(len(reply)) + reply)
             return

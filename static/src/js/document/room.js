@@ -11,18 +11,23 @@ import { Backoff } from "../live/socket.js";
 const SYNC = 0;
 const AWARENESS = 1;
 const QUERY = 3;
+const STORED = 100; // Heddle's own: whether what was typed here is stored
 const AGAIN_MS = 15_000; // how often both copies are compared
-const GONE = new Set([4400, 4401, 4403, 4404]);
+const REFUSED = new Set([1009, 4400, 4409, 4413]); // sent again, it would be refused again
+const GONE = new Set([...REFUSED, 4401, 4403, 4404]);
 
 /** @typedef {"connecting" | "live" | "offline" | "gone"} State */
 
-/** Emits `state` (detail: {state, code}). The document is born on the server: `synced` says whether
+/** Emits `state` (detail: {state, code}), and `stored` when the server says whether it has stored
+ * what was typed here (`late`: it has not, for a while). The document is born on the server: `synced` says whether
  * it has come. What could not be sent is kept in the browser until it has been. */
 export class DocumentRoom extends EventTarget {
-  /** @param {string} id @param {{open?: (url: string) => WebSocket}} [options] */
-  constructor(id, { open = (url) => new WebSocket(url) } = {}) {
+  /** @param {string} id @param {{me?: string, open?: (url: string) => WebSocket}} [options] me: the
+   * participant. What one kept in this browser is not sent as another's. */
+  constructor(id, { me = "", open = (url) => new WebSocket(url) } = {}) {
     super();
     this.id = id;
+    this.me = me;
     this.open = open;
     this.doc = new Y.Doc();
     this.text = this.doc.getText("text");
@@ -32,6 +37,9 @@ export class DocumentRoom extends EventTarget {
     this.state = "connecting";
     this.synced = false;
     this.unsent = false;
+    this.asked = false; // whether the server has asked, on this connection, for what it lacks
+    this.late = false;
+    this.refused = false;
     this.stopped = false;
     /** @type {WebSocket | null} */
     this.socket = null;
@@ -49,7 +57,7 @@ export class DocumentRoom extends EventTarget {
   }
 
   get place() {
-    return `document:${this.id}`;
+    return `document:${this.id}:${this.me}`;
   }
 
   start() {
@@ -90,6 +98,7 @@ export class DocumentRoom extends EventTarget {
     const socket = this.open(`${scheme}://${location.host}/ws/documents/${this.id}`);
     socket.binaryType = "arraybuffer";
     this.socket = socket;
+    this.asked = false;
     socket.onopen = () => {
       this.backoff.reset();
       this.heard = Date.now();
@@ -123,6 +132,11 @@ export class DocumentRoom extends EventTarget {
     this.unsent ||= this.synced; // what was on its way may not have arrived
     const others = [...this.awareness.getStates().keys()].filter((id) => id !== this.doc.clientID);
     removeAwarenessStates(this.awareness, others, this);
+    this.isLate(false);
+    if (REFUSED.has(code)) {
+      this.refused = true; // kept for the next visit, it would be refused there as well
+      this.forget();
+    }
     this.is(GONE.has(code) ? "gone" : "offline", code);
     if (this.state === "gone") return;
     this.timer = window.setTimeout(() => this.connect(), this.backoff.next());
@@ -152,7 +166,9 @@ export class DocumentRoom extends EventTarget {
   /** @param {Uint8Array} update @param {unknown} origin */
   changed(update, origin) {
     if (origin === this) return;
-    const isSent = this.synced && this.send(SYNC, (out) => writeUpdate(out, update));
+    // Before it asks, the server does not know yet who this is, and takes little; its question is
+    // answered with all of it.
+    const isSent = this.asked && this.send(SYNC, (out) => writeUpdate(out, update));
     if (!isSent) this.unsent = true;
     this.dispatchEvent(new CustomEvent("typed"));
   }
@@ -164,6 +180,7 @@ export class DocumentRoom extends EventTarget {
     const kind = decoding.readVarUint(given);
     if (kind === AWARENESS) applyAwarenessUpdate(this.awareness, decoding.readVarUint8Array(given), this);
     if (kind === QUERY) this.send(AWARENESS, (out) => encoding.writeVarUint8Array(out, encodeAwarenessUpdate(this.awareness, [this.doc.clientID])));
+    if (kind === STORED) this.isLate(decoding.readVarUint(given) === 0);
     if (kind !== SYNC) return;
     const reply = encoding.createEncoder();
     encoding.writeVarUint(reply, SYNC);
@@ -177,9 +194,22 @@ export class DocumentRoom extends EventTarget {
     if (step === 1 && this.state !== "live") this.is("live");
   }
 
+  /** @param {boolean} late */
+  isLate(late) {
+    if (late === this.late) return;
+    this.late = late;
+    this.dispatchEvent(new CustomEvent("stored"));
+  }
+
   /** All that the server lacked has been sent to it. */
   sent() {
+    this.asked = true;
     this.unsent = false;
+    if (!this.late) this.forget();
+  }
+
+  /** Removes what was kept for the next visit. */
+  forget() {
     try {
       localStorage.removeItem(this.place);
     } catch {
@@ -189,7 +219,7 @@ export class DocumentRoom extends EventTarget {
 
   /** Keeps what the server does not have, for the next visit. */
   keep() {
-    if (!this.unsent) return;
+    if ((!this.unsent && !this.late) || this.refused) return;
     try {
       const state = Y.encodeStateAsUpdate(this.doc);
       localStorage.setItem(this.place, btoa(Array.from(state, (byte) => String.fromCharCode(byte)).join("")));

@@ -27,12 +27,13 @@ export class LoomDocument extends HTMLElement {
   reads = new Newest();
 
   connectedCallback() {
-    this.room = new DocumentRoom(this.dataset.document ?? "");
+    this.room = new DocumentRoom(this.dataset.document ?? "", { me: this.dataset.me });
     /** @type {import("../document/carets.js").Cast} */
     this.cast = JSON.parse(this.dataset.cast ?? "{}");
     this.stop = new AbortController();
     const { signal } = this.stop;
     this.room.addEventListener("state", (event) => this.tell(/** @type {CustomEvent} */ (event).detail), { signal });
+    this.room.addEventListener("stored", () => this.tell({ state: this.room?.state ?? "live", code: 0 }), { signal });
     this.room.addEventListener("synced", () => this.show(), { signal, once: true });
     this.room.awareness.on("change", () => this.drawHere());
     for (const button of this.querySelectorAll("[data-view]")) {
@@ -123,9 +124,16 @@ export class LoomDocument extends HTMLElement {
     const place = /** @type {HTMLElement | null} */ (this.querySelector("[data-state]"));
     if (!place) return;
     this.dataset.live = state;
-    const gone = code === 4400 ? t("The server refused your changes. Copy your text and reload the page.") : t("You can no longer write here. Reload the page.");
-    const said = { live: "", connecting: "", offline: t("Offline: what you write is kept and sent later."), gone };
+    const late = this.room?.late ? t("Not stored yet: the server cannot save at the moment. Keep this page open.") : "";
+    const said = { live: late, connecting: "", offline: t("Offline: what you write is kept and sent later."), gone: this.refusal(code) };
     place.textContent = said[/** @type {keyof typeof said} */ (state)] ?? "";
+  }
+
+  /** Why the server takes nothing any more. @param {number} code */
+  refusal(code) {
+    if (code === 1009 || code === 4413) return t("Too large: a document has at most 4 MiB, and your last changes are not stored. Copy your text, reload the page and write less, or begin another document.");
+    if (code === 4400 || code === 4409) return t("The server refused your changes. Copy your text and reload the page.");
+    return t("You can no longer write here. Reload the page.");
   }
 
   /** Who else is in the document. */

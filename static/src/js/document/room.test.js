@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import * as Y from "yjs";
+
+const kept = new Map();
+globalThis.document = Object.assign(new EventTarget(), { visibilityState: "visible" });
+globalThis.window = Object.assign(new EventTarget(), { setInterval: () => 0, setTimeout: (work) => (later.push(work), 0) });
+globalThis.location = { protocol: "https:", host: "heddle.test" };
+globalThis.localStorage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value), removeItem: (key) => kept.delete(key) };
+const { DocumentRoom } = await import("./room.js");
+
+let wires, later;
+class Wire {
+  constructor() {
+    this.readyState = 1;
+    this.sent = [];
+    wires.push(this);
+  }
+  send(frame) {
+    this.sent.push(frame);
+  }
+  close() {
+    this.readyState = 3;
+  }
+  hear(...bytes) {
+    this.onmessage({ data: new Uint8Array(bytes).buffer });
+  }
+}
+
+let rooms;
+function opened(me = "ada") {
+  const room = new DocumentRoom("d1", { me, open: () => new Wire() });
+  rooms.push(room);
+  room.start();
+  wires.at(-1).onopen();
+  return room;
+}
+
+/** The server's own question, then its answer: both copies are empty. */
+function synced(wire = wires.at(-1)) {
+  wire.hear(0, 0, 1, 0);
+  wire.hear(0, 1, 2, 0, 0);
+}
+
+beforeEach(() => {
+  for (const room of rooms ?? []) room.stop();
+  kept.clear();
+  [wires, later, rooms] = [[], [], []];
+});
+
+test("a refusal ends the connection for good, and is not sent again at the next visit", () => {
+  for (const code of [1009, 4400, 4409, 4413]) {
+    const room = opened();
+    const states = [];
+    room.addEventListener("state", ({ detail }) => states.push([detail.state, detail.code]));
+    synced();
+    room.text.insert(0, "too much");
+    wires.at(-1).onclose({ code });
+    assert.deepEqual(states.at(-1), ["gone", code]);
+    assert.equal(later.length, 0);
+    room.keep();
+    assert.equal(kept.size, 0);
+    room.stop();
+  }
+});
+
+test("after another end it connects again, and keeps what may not have arrived", () => {
+  const room = opened();
+  synced();
+  room.text.insert(0, "words");
+  wires.at(-1).onclose({ code: 1013 });
+  room.keep();
+  assert.deepEqual([...kept.keys()], ["document:d1:ada"]);
+  assert.equal(later.length, 1);
+});
+
+test("what one person kept is not sent as another's", () => {
+  const room = opened();
+  synced();
+  room.text.insert(0, "words");
+  wires.at(-1).onclose({ code: 1006 });
+  room.keep();
+  assert.equal(opened("ben").text.toString(), "");
+  assert.equal(opened("ada").text.toString(), "words");
+});
+
+test("nothing is sent before the server asks, and then all of it", () => {
+  const room = opened();
+  const [wire] = wires;
+  const before = wire.sent.length;
+  room.text.insert(0, "early");
+  assert.equal(wire.sent.length, before);
+  wire.hear(0, 0, 1, 0);
+  const copy = new Y.Doc();
+  Y.applyUpdate(copy, wire.sent.at(-1).slice(3));
+  assert.equal(copy.getText("text").toString(), "early");
+});
+
+test("what the server has not stored yet is said, and kept until it has", () => {
+  const room = opened();
+  synced();
+  let said = 0;
+  room.addEventListener("stored", () => (said += 1));
+  room.text.insert(0, "words");
+  wires[0].hear(100, 0);
+  assert.deepEqual([room.late, said], [true, 1]);
+  room.keep();
+  assert.equal(kept.size, 1);
+  wires[0].hear(100, 1);
+  assert.deepEqual([room.late, said], [false, 2]);
+  wires[0].hear(0, 0, 1, 0);
+  assert.equal(kept.size, 0);
+});

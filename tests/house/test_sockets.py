@@ -1,0 +1,83 @@
+"""The limits of frames, seen from a client over real connections."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+import websockets
+
+from config.sockets import ADMITTED, DOCUMENT_BYTES, EARLY_BYTES
+
+SMALL = 512 * 1024
+
+
+async def _application(scope: Any, receive: Any, send: Any) -> None:
+    """Answers each frame with its length; admits a client of a document that says so."""
+    await receive()
+    await send({"type": "websocket.accept"})
+    while True:
+        message = await receive()
+        if message["type"] == "websocket.disconnect":
+            return
+        if message["bytes"] == b"admit me":
+            scope["extensions"][ADMITTED]()
+        await send({"type": "websocket.send", "text": str(len(message["bytes"]))})
+
+
+@asynccontextmanager
+async def _connected(path: str) -> AsyncIterator[Any]:
+    config = uvicorn.Config(
+        _application, port=0, ws="config.sockets:SizedProtocol", ws_max_size=SMALL,
+        ws_per_message_deflate=False, log_level="error", lifespan="off",
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    task = asyncio.create_task(server.serve())
+    while not server.started:  # noqa: ASYNC110 (uvicorn has no event for it)
+        await asyncio.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        async with websockets.connect(f"ws://127.0.0.1:{port}{path}", compression=None) as wire:
+            yield wire
+    finally:
+        server.should_exit = True
+        await task
+
+
+async def _sent(wire: Any, size: int) -> str:
+    await wire.send(b"x" * size)
+    return str(await wire.recv())
+
+
+async def _code(wire: Any, size: int) -> int:
+    with pytest.raises(websockets.ConnectionClosed) as closed:
+        await wire.send(b"x" * size)
+        await wire.recv()
+    assert closed.value.rcvd is not None
+    return closed.value.rcvd.code
+
+
+async def test_an_admitted_client_of_a_document_may_send_all_of_one_in_a_frame() -> None:
+    async with _connected("/ws/documents/abc") as wire:
+        await wire.send(b"admit me")
+        await wire.recv()
+        for _ in range(3):
+            assert await _sent(wire, DOCUMENT_BYTES) == str(DOCUMENT_BYTES)
+        assert await _code(wire, DOCUMENT_BYTES + 1) == 1009
+
+
+async def test_a_client_sends_little_before_its_login_is_checked() -> None:
+    async with _connected("/ws/documents/abc") as wire:
+        assert await _sent(wire, EARLY_BYTES // 2) == str(EARLY_BYTES // 2)
+        assert await _code(wire, EARLY_BYTES // 2) == 1009
+
+
+@pytest.mark.parametrize("path", ["/ws/trees/abc", "/ws/documents", "/"])
+async def test_frames_of_other_routes_stay_small(path: str) -> None:
+    async with _connected(path) as wire:
+        for _ in range(3):
+            assert await _sent(wire, SMALL) == str(SMALL)
+        assert await _code(wire, SMALL + 1) == 1009
