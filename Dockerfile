@@ -35,6 +35,6 @@ VOLUME /data
 EXPOSE 8000
 CMD ["uvicorn", "config.asgi:application", "--host", "0.0.0.0", "--port", "8000", \
      "--no-proxy-headers", "--no-access-log", \
-     "--http", "config.http:Limited", "--timeout-keep-alive", "15", \
+     "--http", "config.http:LimitedProtocol", "--timeout-keep-alive", "15", \
      "--log-level", "warning", "--timeout-graceful-shutdown", "3", \
      "--ws-max-size", "524288", "--ws-per-message-deflate", "false", "--lifespan", "on"]
