@@ -57,7 +57,7 @@ class Crowd:
 
     def __init__(self, url: str, count: int, headers: dict[str, str], kind: str = "") -> None:
         self.url, self.count, self.headers = url, count, headers
-        self.start = f'{{"type":"{kind}' if kind else "{"
+        self.start = f'{{"type":"{kind}' if kind else ""
         self.mark = ""
         self.missing = 0
         self.all_received = asyncio.Event()

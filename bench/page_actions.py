@@ -57,7 +57,9 @@ TO_END = """() => {
 }"""
 FILTER = """() => {
     const page = document.querySelector("loom-tree").page;
-    page.filter.set({author: page.settings.cast.find(who => who.name === "Ben").id});
+    const author = [...page.cast.values()].find(who => who.name.startsWith("Ben"));
+    if (!author) throw new Error(`no Ben in ${[...page.cast.values()].map(who => who.name)}`);
+    page.filter.set({author: author.id});
     return new Promise(requestAnimationFrame);
 }"""
 UNFILTER = "() => document.querySelector('loom-tree').page.filter.clear()"

@@ -130,6 +130,21 @@ def acting_as(person: Actor, agent: Participant) -> Actor:
     return replace(person, participant=agent, permissions=person.permissions & own)
 
 
+_NAMED_NOW = Prepared(lambda: Participant.objects.filter(pk=Given("pk")))
+
+
+def get_actor_now(actor: Actor) -> Actor:
+    """The actor with the role and permissions of this moment, which may have changed while a lock
+    was waited for. NOT_FOUND if the person is no longer a member; one query, two for an agent."""
+    person = get_actor(actor.user, actor.grove)
+    if actor.participant == actor.person:
+        return person
+    agent = _NAMED_NOW.first(pk=actor.participant.pk)
+    if agent is None:
+        raise not_found("This participant")
+    return acting_as(person, agent)
+
+
 def visible_groves(user: User) -> QuerySet[Grove]:
     """The groves the user is a member of, in order of joining, so that the first stays first when
     they are invited elsewhere."""

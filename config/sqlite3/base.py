@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import sqlite3
 import threading
 import time
 from collections import deque
@@ -135,13 +136,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def enter(self) -> None:
         """Waits until it is this connection's turn to write. Raises OperationalError, with SQLite's
-        message, after SQLite's own timeout."""
+        message and code, after SQLite's own timeout."""
         if self._entered is not None or self.is_in_memory_db():
             return
         # Tests and backups open other files: each has its own queue.
         queue = queue_of(str(Path(self.settings_dict["NAME"]).resolve()))
         if not queue.enter(float(self.settings_dict["OPTIONS"].get("timeout", 5))):
-            raise OperationalError("database is locked")
+            busy = sqlite3.OperationalError("database is locked")
+            busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise OperationalError(*busy.args) from busy
         self._entered = queue
 
     def leave(self) -> None:

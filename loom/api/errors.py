@@ -19,6 +19,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from loom.deadlines import OverTimeError
+from loom.events import streams
 from loom.rules.errors import Code, CommandError, not_found
 
 log = logging.getLogger("heddle.api")
@@ -88,12 +89,12 @@ def _headers(error: Exception) -> dict[str, str]:
 
 
 def _down(error: Exception) -> CommandError:
-    if any(words in str(error) for words in ("disk is full", "No space left")):
+    if streams.is_full(error):
         hint = "ask the operator of this Heddle to free disk space"
         return CommandError("UNAVAILABLE", "The disk is full; nothing was written.", hint=hint)
-    if any(words in str(error) for words in ("interrupted", "canceling statement")):
+    if streams.is_interrupted(error):
         return OverTimeError()
-    if "database is locked" in str(error):
+    if streams.is_busy(error):
         return CommandError("UNAVAILABLE", "The database is busy.", hint="send it again")
     return CommandError("UNAVAILABLE", "The database is not responding.", hint="try again")
 

@@ -232,10 +232,12 @@ def _world_locked(attempt: Attempt, command: Command) -> streams.Writer:
     """The locked stream of the tree or grove that the command writes."""
     origin = attempt.request.key or attempt.request.origin
     writer = streams.lock(attempt.written, actor=attempt.actor.participant.uid, origin=origin)
-    if command.stream == "tree":
-        # Decide under the lock: the tree may have been archived in the meantime.
-        _refresh_tree(attempt.tree)
-        access.demand_writable(attempt.tree)
+    # Decide under the lock: while it was waited for, the role or permissions may have been changed
+    # and the tree archived, from which no document is changed either.
+    attempt.actor = access.get_actor_now(attempt.actor)
+    access.demand(attempt.actor, command.permissions, command.verb)
+    _refresh_tree(attempt.tree)
+    access.demand_writable(attempt.tree)
     return writer
 
 

@@ -18,7 +18,7 @@ from loom.commands.node_writer import NewNode
 from loom.events import streams
 from loom.events.streams import enqueue
 from loom.models import SUMMARY, Call, Document, Generation, Lane, Node, Participant, Tree, Turn
-from loom.models.base import Given, Prepared
+from loom.models.base import Given, Prepared, lock_rows, update_row
 from loom.queries import lookup
 from loom.queries.lookup import fetch
 from loom.queries.workspaces import nodes_of_call
@@ -70,7 +70,7 @@ def begin(
     with streams.not_yet_on_disk():
         row = _locked(lane)
         chosen = _chosen(list(_open(lane, timezone.now(), proves_loss)))
-        found = (_TAKEN.first(pk=pk) for pk in sorted(one.pk for one in chosen))
+        found = (_taken(pk) for pk in sorted(one.pk for one in chosen))
         taken = [one for one in found if one is not None]
         until = timezone.now() + timedelta(seconds=seconds)
         for one in taken:
@@ -100,11 +100,7 @@ READ = (
 # Prepared, because the first word waits for it: building the SQL of ten joins takes longer than
 # running it. One query for each generation that begins, which is usually one.
 _TAKEN = Prepared(
-    lambda: (
-        Generation.objects.select_for_update(of=("self",))
-        .select_related(*READ)
-        .filter(pk=Given("pk"), ended_at__isnull=True)
-    )
+    lambda: Generation.objects.select_related(*READ).filter(pk=Given("pk"), ended_at__isnull=True)
 )
 _NAMED = Prepared(lambda: Generation.objects.select_related("tree").filter(uid=Given("uid")))
 _ENDING = Prepared(
@@ -126,6 +122,12 @@ _OPEN = Prepared(
         )[:AHEAD]
     )
 )
+
+
+def _taken(pk: int) -> Generation | None:
+    """The generation as its row is now, locked; None if it has ended."""
+    lock_rows(Generation, pk=pk)
+    return _TAKEN.first(pk=pk)
 
 
 def _locked(name: str) -> Lane:
@@ -224,8 +226,8 @@ def take(generation_uid: str, *, lease: str, seconds: int) -> Generation | None:
     now = timezone.now()
     named = Generation.objects.filter(uid=generation_uid, tree__erasing_at__isnull=True)
     with transaction.atomic():
-        rows = named.select_for_update(of=("self",)).select_related(*READ)
-        row = rows.filter(status__in=OPEN_STATUSES).first()
+        lock_rows(Generation, uid=generation_uid)
+        row = named.select_related(*READ).filter(status__in=OPEN_STATUSES).first()
         if row is None or not _is_free(row, now):
             return None
         row.status, row.lease, row.tries = "running", lease, row.tries + 1
@@ -263,11 +265,18 @@ def set_note(generation_uid: str, *, lease: str, note: str) -> None:
     rows.update(note=note[:200])
 
 
+_SEALED = (
+    *("response", "sha256", "bytes", "status", "headers", "usage"),
+    *("started_at", "first_at", "sealed_at"),
+)
+
+
 def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> None:
     """Stores the answer's bytes with their SHA-256, and writes `call.sealed` with its nodes."""
     with transaction.atomic():
         writer = streams.lock(call.tree, actor=call.participant.uid)
-        row = Call.objects.select_for_update().get(pk=call.pk)
+        lock_rows(Call, pk=call.pk)
+        row = Call.objects.defer("request").get(pk=call.pk)
         if row.sealed_at is not None:
             return
         row.response = gzip.compress(received.body, mtime=0)
@@ -277,7 +286,7 @@ def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> Non
         # The row is written while the request runs, and may be stored after the first text arrived.
         row.started_at = received.started_at or row.started_at
         row.first_at, row.sealed_at = received.first_at, timezone.now()
-        row.save()
+        update_row(row, *_SEALED)  # not the request, which would be packed again
         money.share_out(row, received.usage)
         made = nodes or nodes_of_call(row)
         writer.append(
@@ -314,6 +323,8 @@ def end_generation(
         if found is None or found.tree.erasing_at is not None:
             return None
         writer = streams.lock(found.tree, actor=found.participant.uid)
+        # A worker may be taking it at this moment: `begin` locks the lane, not the tree.
+        lock_rows(Generation, pk=found.pk)
         row = _ENDING.first(pk=found.pk)
         assert row is not None, "its tree is locked"
         if row.status not in OPEN_STATUSES or (row.lease and row.lease != lease):
@@ -382,6 +393,13 @@ def _node_of(writer: streams.Writer, row: Generation, text: str, finish: str) ->
     return node
 
 
+# What ending a generation changes of its row, money included (money.settle).
+_ENDED = (
+    *("node", "chunk", "text", "finish", "status", "ended_at", "leased_until"),
+    *("error", "usage", "note", "tokens_in", "tokens_out", "tokens_cached", "reserved", "spent"),
+)
+
+
 def _end(
     row: Generation,
     node: Node | None,
@@ -396,7 +414,7 @@ def _end(
     row.status = _status(finish, row.error)
     row.ended_at = timezone.now()
     row.leased_until = None
-    row.save()
+    update_row(row, *_ENDED)
 
 
 def _status(finish: str, error: dict[str, Any] | None) -> str:

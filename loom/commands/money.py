@@ -18,7 +18,7 @@ from django.db.models import F
 
 from config.env import provider_key
 from loom.models import Call, DailySpending, Generation, Participant
-from loom.models.base import Given, Prepared, today
+from loom.models.base import Given, Prepared, lock_rows, today
 from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
 from loom.rules.limits import daily_limit
@@ -129,11 +129,12 @@ def more(generation_uid: str, *, lease: str, needed: int) -> int | None:
     """The amount that a running generation has reserved, once it is at least `needed`; None if the
     day's limit is too low, and the stream has to be cut off."""
     with transaction.atomic():
+        # The row before the money of its payer, as in `settle`.
+        lock_rows(Generation, uid=generation_uid)
         row = _held(generation_uid, lease)
         if row is None or row.payer is None or row.day is None:
             return None
         lock(row.payer, row.day)
-        row.refresh_from_db(fields=["reserved"])
         left = left_of(row.payer, row.day)
         prices = prices_from(row.prices)
         step = prices.writing(USUAL_TOKENS) if prices else 0
@@ -195,8 +196,7 @@ def add_spending(payer: Participant, day: date, nano: int) -> None:
 
 _SHARING = Prepared(
     lambda: (
-        Generation.objects.select_for_update(of=("self",))
-        .select_related("payer__grove", "node")
+        Generation.objects.select_related("payer__grove", "node")
         .filter(call=Given("call"))
         .order_by("index")
     )
@@ -206,6 +206,7 @@ _SHARING = Prepared(
 def share_out(call: Call, usage: dict[str, Any]) -> None:
     """Corrects the costs of the candidates of one answer if the provider only counted them
     together: the first one read the input for all. Needs a transaction."""
+    lock_rows(Generation, call=call.pk)
     rows = _SHARING.all(call=call.pk)
     counts = counts_of(usage)
     if len(rows) < 2 or not counts.read:

@@ -35,7 +35,7 @@ from loom.models import (
     Tree,
     Workspace,
 )
-from loom.models.base import Given, Prepared, insert_row, update_row
+from loom.models.base import Given, Prepared, insert_row, lock_rows, update_row
 from loom.queries import lookup, outline
 from loom.queries.node_bodies import event_body, without_text
 from loom.rules import node_values
@@ -393,18 +393,13 @@ def demand_text_node(node: Node, participle: str) -> None:
 # Workspaces are locked before their steps are numbered and their views are changed.
 
 
-_LOCKED = Prepared(
-    lambda: (
-        Workspace.objects.select_for_update(of=("self",))
-        .select_related("position")
-        .filter(pk=Given("pk"))
-    )
-)
+_NOW = Prepared(lambda: Workspace.objects.select_related("position").filter(pk=Given("pk")))
 
 
 def locked(workspace: Workspace) -> Workspace:
     """The current state of the workspace, locked so that its steps can be numbered."""
-    found = _LOCKED.first(pk=workspace.pk)
+    lock_rows(Workspace, pk=workspace.pk)
+    found = _NOW.first(pk=workspace.pk)
     if found is None:  # its tree was erased in the meantime
         raise not_found("This workspace")
     return found

@@ -20,7 +20,7 @@ from loom.commands.registry import Change, action
 from loom.events import streams
 from loom.events.streams import Writer, enqueue, hand_over
 from loom.models import Generation, Node, Participant, Step, Tree, Turn, Window, Workspace
-from loom.models.base import Given, Prepared, new_uid
+from loom.models.base import Given, Prepared, lock_rows, new_uid
 from loom.models.generations import OPEN_TURN
 from loom.queries import lookup, workspaces
 from loom.queries.workspaces import state_of, texts_made_by, turn_body, turns
@@ -307,6 +307,7 @@ def take(uid: str, lease: str) -> Turn | None:
     """The turn, held under `lease`; None if it has ended or another worker holds it."""
     moment = timezone.now()
     with transaction.atomic():
+        lock_rows(Turn, uid=uid)
         row = _OPEN.first(uid=uid)
         if row is None or (row.lease and row.leased_until and row.leased_until > moment):
             return None
@@ -380,13 +381,8 @@ def now() -> datetime:
 
 
 _OPEN = Prepared(
-    lambda: (
-        turns()
-        .select_for_update(of=("self",))
-        .filter(uid=Given("uid"), status__in=OPEN_TURN, tree__erasing_at__isnull=True)
-    )
+    lambda: turns().filter(uid=Given("uid"), status__in=OPEN_TURN, tree__erasing_at__isnull=True)
 )
-_HELD = Prepared(lambda: turns().select_for_update(of=("self",)).filter(pk=Given("pk")))
 
 
 _AGAIN = Prepared(lambda: turns().filter(pk=Given("pk")))  # else 2.7 ms for each state
@@ -397,6 +393,12 @@ def turn_again(pk: int) -> Turn:
     for found in _AGAIN.all(pk=pk):
         return found
     raise Turn.DoesNotExist
+
+
+def _held(turn: Turn) -> Turn:
+    """The turn as its row is now, locked."""
+    lock_rows(Turn, pk=turn.pk)
+    return turn_again(turn.pk)
 
 
 class LostError(Exception):
@@ -418,7 +420,7 @@ def finish(turn: Turn, *, text: str) -> None:
     note at the point of an aside; no text, no node."""
     with transaction.atomic():
         writer = streams.lock(turn.tree, actor=turn.participant.uid, origin=f"turn:{turn.uid}")
-        row = _HELD.all(pk=turn.pk)[0]
+        row = _held(turn)
         if row.status != "finishing":
             return
         node = _answer(writer, row, text) if text else None
@@ -454,7 +456,7 @@ def give_up(turn: Turn) -> None:
     """Ends a turn that cannot even store what it has, without an answer."""
     with transaction.atomic():
         writer = streams.lock(turn.tree, actor=turn.participant.uid, origin=f"turn:{turn.uid}")
-        row = _HELD.all(pk=turn.pk)[0]
+        row = _held(turn)
         if row.status == "finishing":
             end(writer, row, "interrupted", finish=row.finish, error=row.error)
             writer.flush()

@@ -128,8 +128,9 @@ def _resolve(context: Context, op: Op) -> list[Op]:
 def _generations(context: Context, op: Op) -> list[Op]:
     """Stops what still runs (its text is pruned when it ends), and prunes what has ended."""
     reverse: list[Op] = []
-    rows = Generation.objects.select_for_update().filter(uid__in=op["uids"]).order_by("-id")
-    for row in rows:
+    # Locked in the order in which a worker locks those that begin: two orders would deadlock.
+    rows = Generation.objects.select_for_update().filter(uid__in=op["uids"]).order_by("id")
+    for row in reversed(rows):
         if row.status in continuing.ENDED:
             if row.node_id and not lookup.rows().get(pk=row.node_id).pruned:
                 reverse = [

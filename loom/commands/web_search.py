@@ -19,7 +19,7 @@ from loom.commands.registry import Change, action, command
 from loom.commands.view import counted
 from loom.events import streams
 from loom.models import Grove, Participant, SearchService, Step, WebSearch, Window
-from loom.models.base import today
+from loom.models.base import lock_rows, today
 from loom.queries.usage import left_of
 from loom.rules.errors import CommandError
 from loom.rules.frames import escaped
@@ -185,7 +185,8 @@ def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> N
             return
         # Locks in the same order as lines do: the workspace, then money, then the stream.
         workspace = node_writer.locked(found.workspace)
-        row = going.select_for_update(of=("self",)).select_related("payer").first()
+        lock_rows(WebSearch, uid=uid)
+        row = going.select_related("payer").first()
         if row is None:
             return
         step = Step.objects.filter(workspace=row.workspace_id, seq=row.seq)

@@ -5,6 +5,7 @@ import asyncio
 import atexit
 import logging
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -440,11 +441,35 @@ def retry_while_busy(write: Callable[[], T]) -> T:
         time.sleep(RETRY_S)
 
 
-def is_busy(error: OperationalError) -> bool:
+# What databases report by code, as a server may speak any language: PostgreSQL's SQLSTATEs, and the
+# low byte of SQLite's codes, whose other bytes say which kind it was.
+_BUSY = (("40P01", "40001"), sqlite3.SQLITE_BUSY)  # deadlock_detected, serialization_failure
+_FULL = (("53100",), sqlite3.SQLITE_FULL)  # disk_full
+_INTERRUPTED = (("57014",), sqlite3.SQLITE_INTERRUPT)  # query_canceled
+
+
+def is_busy(error: Exception) -> bool:
     """Whether the error is only temporary: others held SQLite's write lock, or PostgreSQL ended
     one of two transactions that waited for each other."""
-    said = str(error)
-    return any(words in said for words in ("database is locked", "deadlock detected"))
+    return _is(error, *_BUSY)
+
+
+def is_full(error: Exception) -> bool:
+    """Whether the database's disk is full."""
+    return _is(error, *_FULL)
+
+
+def is_interrupted(error: Exception) -> bool:
+    """Whether a statement was ended because its request took too long or its client left."""
+    return _is(error, *_INTERRUPTED)
+
+
+def _is(error: Exception, postgres: Sequence[str], sqlite: int) -> bool:
+    cause = error.__cause__
+    code = getattr(cause, "sqlite_errorcode", None)
+    return getattr(cause, "sqlstate", None) in postgres or (
+        code is not None and code & 0xFF == sqlite
+    )
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from functools import cache
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
-from django.db import DatabaseError, connection, models
+from django.db import DatabaseError, connection, models, transaction
 from django.db.models import Expression, Model, QuerySet
 from django.db.models.query import ModelIterable, get_related_populators
 
@@ -114,6 +114,37 @@ class Prepared(Generic[R]):
         if issubclass(queryset._iterable_class, ModelIterable):
             reader = _rows_of(compiler)
         return sql, tuple(params), reader
+
+
+def lock_rows(model: type[Model], **where: str | int) -> None:
+    """Locks the rows in which these columns have these values until the end of the transaction,
+    in the order of their keys. Read them afterwards, with whatever they are joined to.
+
+    Nothing is joined here, because of PostgreSQL: where a lock was waited for, it compares the new
+    row with the rows that were joined before. If the other transaction has changed what the row
+    names, such as the position of a workspace, an inner join then finds no row at all, and an outer
+    one a row without its other half. SQLite's transactions are immediate: they hold the lock of
+    the whole database from their beginning.
+    """
+    if not connection.in_atomic_block:
+        raise transaction.TransactionManagementError("lock_rows() needs a transaction")
+    if connection.vendor != "sqlite":
+        sql = _lock_of(model, connection.vendor, tuple(where))
+        with connection.cursor() as cursor:
+            cursor.execute(sql, list(where.values()))
+
+
+@cache
+def _lock_of(model: type[Model], vendor: str, names: tuple[str, ...]) -> str:
+    quote = connection.ops.quote_name
+    key = quote(str(model._meta.pk.column))
+    fields: list[Any] = [
+        model._meta.pk if name == "pk" else model._meta.get_field(name) for name in names
+    ]
+    where = " AND ".join(f"{quote(str(field.column))} = %s" for field in fields)
+    table = quote(model._meta.db_table)
+    # Keys never change, so rows that name this one may be added meanwhile.
+    return f"SELECT {key} FROM {table} WHERE {where} ORDER BY {key} FOR NO KEY UPDATE"  # noqa: S608
 
 
 def _ready(value: str | int | datetime) -> Any:

@@ -249,4 +249,5 @@ def test_a_generation_is_begun_and_its_path_read_with_few_queries(
         held = begin_lane(generation_lifecycle.lane_of(model))
     assert "Text 2." in str(held[0].order.ask.messages)
     said = [one["sql"] for one in made if not one["sql"].startswith(AROUND)]
-    assert len(said) == 10, said
+    # PostgreSQL locks the row before it is read with what it is joined to.
+    assert len(said) == 10 + (connection.vendor == "postgresql"), said

@@ -1,5 +1,8 @@
 """A command that finds the database busy is run again, and says so where that does not end."""
 
+import sqlite3
+
+import psycopg
 import pytest
 from django.db import OperationalError
 
@@ -14,7 +17,27 @@ from loom.rules.errors import CommandError
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def _busy(monkeypatch: pytest.MonkeyPatch, times: int, words: str = "database is locked") -> None:
+def _fault(cause: Exception) -> OperationalError:
+    """The fault of a driver as Django passes it on."""
+    error = OperationalError(*cause.args)
+    error.__cause__ = cause
+    return error
+
+
+def _of_sqlite(words: str, code: int) -> OperationalError:
+    cause = sqlite3.OperationalError(words)
+    cause.sqlite_errorcode = code
+    return _fault(cause)
+
+
+LOCKED = _of_sqlite("database is locked", sqlite3.SQLITE_BUSY)
+# SQLite says which kind of busy in the higher bytes; PostgreSQL speaks the language of its server.
+STALE = _of_sqlite("die Datenbank ist gesperrt", sqlite3.SQLITE_BUSY_SNAPSHOT)
+DEADLOCK = _fault(psycopg.errors.DeadlockDetected("Verklemmung entdeckt"))
+UNORDERED = _fault(psycopg.errors.SerializationFailure("konnte nicht serialisieren"))
+
+
+def _busy(monkeypatch: pytest.MonkeyPatch, times: int, error: OperationalError = LOCKED) -> None:
     """Has the next commands find the database busy, so many times, once they have written."""
     done, left = execute.done, [times]
 
@@ -22,17 +45,18 @@ def _busy(monkeypatch: pytest.MonkeyPatch, times: int, words: str = "database is
         answer = done(*given)  # type: ignore[arg-type]
         if left[0] > 0:
             left[0] -= 1
-            raise OperationalError(words)
+            raise error
         return answer
 
     monkeypatch.setattr(execute, "done", late)
     monkeypatch.setattr(streams, "RETRY_S", 0.0)
 
 
+@pytest.mark.parametrize("error", [LOCKED, STALE, DEADLOCK, UNORDERED], ids=str)
 def test_a_busy_database_is_asked_again(
-    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch, error: OperationalError
 ) -> None:
-    _busy(monkeypatch, 3)
+    _busy(monkeypatch, 3, error)
     answer = execute_line(actor, tree, Request('respond root "Once."', key="k"))
     assert answer.body["ok"] and answer.body["step"] == 1
     assert Node.objects.filter(text="Once.").count() == 1
@@ -51,9 +75,14 @@ def test_it_is_not_asked_for_ever(
     assert not Node.objects.filter(text="Never.").exists()
 
 
+@pytest.mark.parametrize(
+    "error",
+    [_of_sqlite("no such table", sqlite3.SQLITE_ERROR), OperationalError("deadlock detected")],
+    ids=str,
+)
 def test_other_faults_are_not_tried_again(
-    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch, error: OperationalError
 ) -> None:
-    _busy(monkeypatch, 1, "no such table")
+    _busy(monkeypatch, 1, error)
     with pytest.raises(OperationalError):
         execute_line(actor, tree, Request('respond root "x"'))

@@ -1,0 +1,187 @@
+"""One row for each route, socket and command that somebody may send something heavy to: what
+bench.strangers sends while it measures everybody else.
+
+The rows of the API and of the commands come from the matrix of the tests, which has one for every
+address and verb; pages and sockets are listed here. `missing` says what has no row, and a test
+fails where there is something.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.interfaces.matrix import LINES, ROWS
+
+SIZE = 4_000_000  # characters of a text; what is refused as too long has to be cheap to refuse
+DEEP = 900_000
+WORST: dict[str, Callable[[int], str]] = {
+    "newlines": lambda size: "\n" * size,
+    "headings": lambda size: "# a\n" * (size // 4),
+    "embeds": lambda size: "![[here]]\n" * (size // 10),
+    "quotes": lambda size: '"\\' * (size // 2),
+}
+PAGES = """
+GET / | GET /about | GET /guide | GET /offline | GET /offline.js | GET /healthz | GET /settings
+GET /signin | POST /signin | GET /signin/{secret} | POST /signin/{secret} | GET /signout
+GET /invitations/{secret} | POST /invitations/{secret} | GET /palette?q={long} | GET /mentions
+GET /mentions/unseen | POST /settings/name | GET /groves/{grove} | GET /groves/{grove}/rows?q={long}
+GET /groves/{grove}/settings | POST /groves/{grove}/settings | GET /groves/{grove}/tags
+POST /groves/{grove}/searches | POST /groves/{grove}/trees | GET /groves/{grove}/people
+POST /groves/{grove}/people/invite | GET /groves/{grove}/money | POST /groves/{grove}/money
+GET /groves/{grove}/participants | GET /groves/{grove}/participants/new
+POST /groves/{grove}/participants/new | GET /groves/{grove}/participants/models
+POST /groves/{grove}/participants/models | POST /groves/{grove}/participants/models/{secret}
+GET /groves/{grove}/participants/{participant} | POST /groves/{grove}/participants/{participant}
+POST /groves/{grove}/participants/{participant}/probe
+POST /groves/{grove}/participants/{secret}/archive
+GET /groves/{grove}/documents | POST /groves/{grove}/documents | GET /documents/{document}
+GET /documents/{document}/drawn | POST /documents/{document}/drawn
+GET /documents/{document}/embed?ref={node} | GET /documents/{document}/file
+GET /documents/{document}/history | POST /documents/{document}/do/title
+GET /trees/{tree} | GET /trees/{tree}?node={end} | GET /trees/{tree}/about
+POST /trees/{tree}/about/title | GET /trees/{tree}/export?node={end} | GET /trees/{tree}/share
+POST /trees/{tree}/share/make | GET /public/{public} | GET /public/{public}/images/{node}/{secret}
+GET /trees/{tree}/past?seq=9 | GET /trees/{tree}/past/path?seq=9&node={node}
+GET /trees/{tree}/tags | POST /trees/{tree}/seen | GET /trees/{tree}/path?node={end}
+GET /trees/{tree}/cast | GET /trees/{tree}/above?node={end}&before={end}
+GET /trees/{tree}/weave?node={node} | POST /trees/{tree}/weave | GET /trees/{tree}/buffer?node={end}
+POST /trees/{tree}/buffer | GET /trees/{tree}/windows?of={agents}
+GET /trees/{tree}/turns?node={end} | POST /trees/{tree}/turns
+GET /trees/{tree}/turns/{turn}/calls | POST /trees/{tree}/line
+GET /trees/{tree}/search?q={long} | GET /trees/{tree}/excerpts?ids={end}
+GET /trees/{tree}/marks | GET /trees/{tree}/bookmarks | GET /trees/{tree}/history
+GET /trees/{tree}/nodes/{end} | GET /trees/{tree}/nodes/{worst} | GET /trees/{tree}/links/{end}
+GET /trees/{tree}/nodes/{end}/provenance | GET /trees/{tree}/nodes/{end}/call
+GET /trees/{tree}/nodes/{worst}/drawn | GET /trees/{tree}/nodes/{worst}/text
+GET /trees/{tree}/nodes/{worst}/portal?type=supports | GET /trees/{tree}/nodes/{worst}/portals
+"""
+SOCKETS = {
+    "trees": "/ws/trees/{tree}?since=0&drawn=en",
+    "groves": "/ws/groves/{grove}?since=0",
+    "workspaces": "/ws/workspaces/{workspace}?since=0",
+    "documents": "/ws/documents/{document}",
+}
+FRAME = 524_288 - 1  # the longest frame that the web process reads
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One heavy request: `kind` is what it is a row of (api, page, line or socket), `route` its
+    address with `{}` for names. Names are put in by `filled`."""
+
+    kind: str
+    method: str
+    address: str
+    route: str
+    worst: str = ""
+    body: Any = None
+    form: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What the table calls it."""
+        return f"{self.kind:<6} {self.method:<6} {self.address} {self.worst}".strip()
+
+    def filled(self, names: Mapping[str, str]) -> tuple[str, bytes | None]:
+        """The address and the body with names put in."""
+        body = self.content()
+        address = _named(self.address, names)
+        return address, _named(body, names).encode() if body is not None else None
+
+    def content(self) -> str | None:
+        """The body as JSON or as a form's field; None if there is none."""
+        if self.worst == "deep":
+            return '{"line":' + "[" * DEEP + "]" * DEEP + "}"
+        return None if self.body is None else json.dumps(self.body)
+
+
+def _named(text: str, names: Mapping[str, str]) -> str:
+    for name, value in names.items():
+        text = text.replace("{" + name + "}", value)
+    return text
+
+
+def _grown(value: Any, text: str) -> Any:
+    """A body in which each text that names nothing is as long as it may be sent."""
+    if isinstance(value, dict):
+        return {key: _grown(one, text) for key, one in value.items()}
+    if isinstance(value, str) and "{" not in value and " " in value + " ":
+        return text
+    return value
+
+
+def route_of(address: str) -> str:
+    """An address without its query, and without names in its braces."""
+    parts = address.partition("?")[0].split("/")
+    return "/".join("{}" if part.startswith("{") else part for part in parts)
+
+
+def attacks(size: int = SIZE) -> Iterator[Attack]:
+    """Every row; texts have `size` characters."""
+    for row in ROWS:
+        address = f"/api/{row.address}"
+        route = route_of(address)
+        yield Attack("api", row.method, address, route, body=json.loads(row.body or "null"))
+        if row.body:
+            body = json.loads(row.body)
+            yield Attack("api", row.method, address, route, "deep")
+            for worst in ("newlines", "headings", "embeds"):
+                grown = _grown(body, WORST[worst](size))
+                yield Attack("api", row.method, address, route, worst, body=grown)
+    for words in PAGES.replace("\n", " | ").split(" | "):
+        if not words.strip():
+            continue
+        method, address = words.split()
+        worst = "newlines" if method == "POST" else ""
+        form = dict.fromkeys(("text", "name", "title", "line", "q"), WORST["newlines"](size // 8))
+        yield Attack("page", method, address, route_of(address), worst, form=form if worst else {})
+    commands = "/api/trees/{tree}/commands"
+    for verb, lines in LINES.items():
+        for line in lines:
+            yield Attack("line", "POST", commands, verb, line, body={"line": line})
+        for worst in ("newlines", "quotes"):
+            text = WORST[worst](size // 4)
+            yield Attack("line", "POST", commands, verb, worst, body={"line": f"{verb} {text}"})
+    for kind, address in SOCKETS.items():
+        for worst, text_of in WORST.items():
+            yield Attack("socket", "FRAME", address, kind, worst, body=text_of(FRAME))
+
+
+def missing() -> list[str]:
+    """The routes, sockets and commands that have no row."""
+    from django.urls import get_resolver
+
+    from loom.commands.registry import verbs
+    from loom.live.consumers import routes
+
+    rows = list(attacks(size=80))
+    known = {(row.kind, _plain(row.route)) for row in rows}
+    of_http = {route for kind, route in known if kind in ("api", "page")}
+    lacking = [one for one in _routes(get_resolver()) if _plain(one) not in of_http]
+    lacking += [f"the command {verb}" for verb in verbs() if ("line", verb) not in known]
+    patterns = " ".join(str(one.pattern) for one in routes.routes)
+    lacking += [f"the socket {kind}" for kind in SOCKETS if kind not in patterns]
+    named = patterns.replace("(?P<kind>", "").replace(")", "|").split("^ws/")[1:]
+    kinds = {word for one in named for word in one.split("/")[0].split("|") if word.isalpha()}
+    return lacking + [f"the socket {kind}" for kind in sorted(kinds - set(SOCKETS))]
+
+
+# Addresses of a form's last word, of which one stands for all.
+WORDS = {"name", "invite", "title", "make"}
+
+
+def _routes(resolver: Any, prefix: str = "") -> Iterator[str]:
+    for one in resolver.url_patterns:
+        pattern = prefix + str(one.pattern)
+        if hasattr(one, "url_patterns"):
+            yield from _routes(one, pattern)
+        elif not pattern.startswith(("api/^", "^")):
+            parts = ["{}" if part.startswith("<") else part for part in pattern.split("/")]
+            yield "/".join(parts)
+
+
+def _plain(route: str) -> str:
+    """A route as the URL conf and the rows both write it."""
+    parts = route.strip("/").split("/")
+    return "/".join("{}" if part in WORDS and place else part for place, part in enumerate(parts))
