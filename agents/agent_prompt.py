@@ -16,20 +16,30 @@ from agents.context.values import Action, Language, Near, OutlineLine, Pane, Syn
 from agents.providers.registry import said, sees
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer, registry, web_search
-from loom.events import streams
-from loom.grammar.lines import Line
-from loom.models import Node, Participant, Step, Tree, Turn, Workspace
-from loom.models.base import Given, Prepared
-from loom.queries import lookup, window_contents, windows, workspace_bodies, workspaces
-from loom.queries.links import Portal, portals_of
-from loom.queries.lookup import PRUNED, NodeRow, fetch, path_of, withheld_from_models, within
-from loom.queries.node_context import Spot, margins_of
-from loom.queries.outline import LINES, outline_left, outline_of, size_of
-from loom.queries.workspaces import budget_of, notifications_of, spent_of
-from loom.rules import limits, node_values
-from loom.rules.limits import GENERATE, LOOM, WEB_SEARCH, Permission, budget_in, in_order, number_of
-from loom.rules.node_values import age, excerpt
+from loom.engine import presence, registry
+from loom.engine.models import Step
+from loom.language import ids
+from loom.language.lines import Line
+from loom.links.queries import Portal, portals_of
+from loom.people.grove_settings import budget_in, number_of
+from loom.people.models import Participant
+from loom.permissions import GENERATE, LOOM, WEB_SEARCH, Permission, in_order
+from loom.platform.prepared_queries import Given, Prepared
+from loom.text.ages import age
+from loom.text.shortening import excerpt
+from loom.trees.commands import node_writer
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.trees.queries.lookup import PRUNED, NodeRow, fetch, path_of, withheld_from_models, within
+from loom.trees.queries.node_context import Spot, margins_of
+from loom.trees.queries.outline import LINES, outline_left, outline_of, size_of
+from loom.turns import budgets, queries
+from loom.turns.models import Turn
+from loom.turns.queries import budget_of, spent_of
+from loom.web_search import commands as web_search
+from loom.workspace.models import Workspace
+from loom.workspace.queries import shown_windows, tasks, window_contents, windows, workspace_bodies
+from loom.workspace.queries.notifications import notifications_of
 
 AGENTS = 20  # agents that INSTRUCTIONS name
 
@@ -196,9 +206,9 @@ def view_of(place: Place) -> View:
 def _status(place: Place) -> dict[str, Any]:
     if place.turn is None:
         budget = budget_in(place.actor.participant.budget, place.tree.grove.settings)
-        return {"budget": limits.shown(budget, limits.Spent())}
+        return {"budget": budgets.shown(budget, budgets.Spent())}
     spent = spent_of(place.turn, timezone.now())
-    return {"budget": limits.shown(budget_of(place.turn), spent)}
+    return {"budget": budgets.shown(budget_of(place.turn), spent)}
 
 
 @sections.outline.collector
@@ -226,7 +236,7 @@ def _windows(place: Place) -> dict[str, Any]:
     turn = place.turn.uid if place.turn is not None else None
     rows = [
         one
-        for one in workspaces.shown_in(place.workspace)
+        for one in shown_windows.shown_in(place.workspace)
         if one.kind != "result" or one.turn_uid != turn
     ]
     if not rows:
@@ -268,13 +278,13 @@ def _targets(place: Place, portal: Portal) -> str:
 
 @sections.todos.collector
 def _todos(place: Place) -> dict[str, Any]:
-    rows = workspaces.current_tasks(place.workspace)
+    rows = tasks.current_tasks(place.workspace)
     return {"tasks": tuple(line for task in rows for line in workspace_bodies.task_lines(task))}
 
 
 @sections.memory.collector
 def _memory(place: Place) -> dict[str, Any]:
-    labels = workspaces.labels_of(place.workspace, STASHES)
+    labels = shown_windows.labels_of(place.workspace, STASHES)
     done = actions(place.workspace, place.number("trace_actions"))
     return {"actions": done, "stashed": labels}
 
@@ -306,7 +316,7 @@ def _others(place: Place, now: datetime) -> tuple[tuple[str, str, int], ...]:
     pages; others, and people without a page, where their lines of the last minute led."""
     tree = place.home
     active = timedelta(seconds=place.number("active_seconds"))
-    pages, left = streams.places(f"tree:{tree.uid}")
+    pages, left = presence.places(f"tree:{tree.uid}")
     recent = Step.objects.filter(workspace__tree=tree, at__gte=now - active)
     recent = recent.exclude(workspace=place.workspace.pk).order_by("id")
     lines = dict(recent.values_list("workspace_id", "at"))
@@ -418,7 +428,7 @@ def _marked(nodes: Iterable[int]) -> set[int]:
     """Those of the nodes that have a bookmark or a tag; one query, however many the tree has."""
     sql, given = within("item_id", nodes)
     rows = fetch(
-        f"SELECT DISTINCT item_id FROM loom_mark WHERE {sql}"  # noqa: S608
+        f"SELECT DISTINCT item_id FROM notes_mark WHERE {sql}"  # noqa: S608
         " AND kind IN ('bookmark', 'tag') AND removed_at IS NULL",
         [given],
     )
@@ -430,9 +440,9 @@ def actions(workspace: Workspace, most: int = 10) -> tuple[Action, ...]:
     if not workspace.pk:  # it is not stored yet
         return ()
     steps = _last(most).all(of=workspace.pk)
-    items = workspaces.items_of(steps)
+    items = queries.items_of(steps)
     every = chain.from_iterable(items.values())
-    keys = {key for one in every if (key := node_values.node_id(one))}
+    keys = {key for one in every if (key := ids.node_id(one))}
     names = dict(Node.objects.filter(pk__in=keys).values_list("id", "local_id"))
     return tuple(_action(step, items[step.pk], names) for step in reversed(steps))
 
@@ -450,7 +460,7 @@ def _last(most: int) -> Prepared[Step]:
 
 def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:
     said = (step.canonical or step.line).removeprefix("→").split()
-    nodes = (names.get(node_values.node_id(one) or 0) for one in items)
+    nodes = (names.get(ids.node_id(one) or 0) for one in items)
     first = next((one for one in nodes if one), "")
     verb = said[0] if step.canonical and said else "an unread line"
     return Action(verb, (first,) if first else (), step.outcome)

@@ -27,15 +27,18 @@ from agents.next_request import (
 )
 from loom import access
 from loom.access import Actor
-from loom.api.requests import user_of
-from loom.api.schema import a_truth, an_id, operation, word
-from loom.api.waiting import hold_until_stopped
-from loom.commands import generation_lifecycle
-from loom.models import Generation, Participant, Workspace
-from loom.queries import lookup, provenance
-from loom.rules.errors import CommandError, not_found
-from loom.rules.limits import GENERATE, in_order
-from loom.rules.node_values import instant, looks_like_id
+from loom.errors import CommandError, not_found
+from loom.language.ids import looks_like_id
+from loom.people.models import Participant
+from loom.permissions import GENERATE, in_order
+from loom.site.api_requests import user_of
+from loom.site.schema import a_truth, an_id, operation, word
+from loom.site.waiting import hold_until_stopped
+from loom.text.hashes import instant
+from loom.trees.queries import lookup, provenance
+from loom.turns import generation_lifecycle
+from loom.turns.models import Generation
+from loom.workspace.models import Workspace
 
 
 class GenerationBody(BaseModel):

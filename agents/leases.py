@@ -11,8 +11,9 @@ from typing import Any
 from django.db import DatabaseError, InterfaceError, OperationalError, transaction
 
 from agents.providers.transport import persistently
-from loom.commands import generation_lifecycle, money
-from loom.models import Generation
+from loom.money import spending
+from loom.turns import generation_lifecycle
+from loom.turns.models import Generation
 
 log = logging.getLogger("heddle.run")
 LEASE_S = 12
@@ -87,7 +88,7 @@ def keep_alive(uid: str, lease: str, text: str, chunk: int) -> str:
 
 def more_money(uid: str, lease: str, needed: int) -> int | None:
     """The amount that a stream may cost, at least `needed`; None if it must be cut off."""
-    return persistently(lambda: money.more(uid, lease=lease, needed=needed))
+    return persistently(lambda: spending.more(uid, lease=lease, needed=needed))
 
 
 def put_back(uid: str, lease: str) -> None:
@@ -133,4 +134,4 @@ def end(
 def is_paid_for(taken: Generation) -> bool:
     """Counts the call of a lost worker; returns whether the day's money allows another one."""
     with transaction.atomic():
-        return money.lose(taken)
+        return spending.lose(taken)

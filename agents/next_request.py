@@ -14,23 +14,27 @@ from agents.context.agent_request import BRIEF_OVER
 from agents.context.sections import Teaching, instructions
 from agents.context.subject_request import TooLong, count_small
 from agents.context.values import Portion
-from agents.generations import assembled_for, order_of
+from agents.generation_requests import assembled_for, order_of
 from agents.providers.registry import addressed, limit_of
 from agents.refusals import too_long
 from loom import access
 from loom.access import Actor
-from loom.commands.node_writer import demand_text_node, demand_visible
-from loom.commands.view import LISTS
-from loom.models import Call, Generation, Node, Participant, Tree, Turn, Workspace
-from loom.models.base import Given, Prepared
-from loom.queries import lookup, places, provenance, usage
-from loom.queries.workspace_bodies import text_at
-from loom.queries.workspaces import turns
-from loom.rules.errors import CommandError
-from loom.rules.limits import LOOM
-from loom.rules.link_types import STORED
-from loom.rules.node_values import count
-from loom.rules.providers import NANO, caches_from, prices_of
+from loom.errors import CommandError
+from loom.links.link_types import STORED
+from loom.money import queries as usage
+from loom.money.prices import NANO, caches_from, prices_of
+from loom.people.models import Participant
+from loom.permissions import LOOM
+from loom.platform.prepared_queries import Given, Prepared
+from loom.text.tokens import count
+from loom.trees.commands.node_writer import demand_text_node, demand_visible
+from loom.trees.commands.view import LISTS
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup, places, provenance
+from loom.turns.models import Call, Generation, Turn
+from loom.turns.queries import turns
+from loom.workspace.models import Workspace
+from loom.workspace.queries.workspace_bodies import text_at
 
 How = Literal["turn", "continue"]
 PURPOSES = {"turn": "reply", "continue": "continue"}

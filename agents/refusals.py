@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from agents.agent_prompt import makes_window
 from agents.context.subject_request import TooLong
-from loom.commands import registry
-from loom.grammar.lines import Command, read
-from loom.grammar.refs import ParseError
-from loom.models import Step
-from loom.rules.errors import CommandError
-from loom.rules.node_values import without_name
+from loom.engine import registry
+from loom.engine.models import Step
+from loom.errors import CommandError
+from loom.language.lines import Command, read
+from loom.language.refs import ParseError
+from loom.text.shortening import without_name
 
 REPEATED = CommandError(
     "LOOP",

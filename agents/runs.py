@@ -19,7 +19,8 @@ from django.utils import timezone
 
 from agents import leases
 from agents.agent_prompt import language
-from agents.generations import Candidate, order_of, was_lost
+from agents.candidates import Candidate
+from agents.generation_requests import order_of
 from agents.leases import (
     Ending,
     end,
@@ -29,17 +30,19 @@ from agents.leases import (
     put_back,
     tell_wait,
 )
+from agents.lost_workers import was_lost
 from agents.providers.attempt import Attempt, Cutter
-from agents.providers.registry import CallGroup, Order, by_calls, transport_of
+from agents.providers.orders import CallGroup, Order, by_calls
+from agents.providers.registry import transport_of
 from agents.providers.transport import Limits, in_beginning, in_reading, in_thread, persistently
 from agents.providers.values import Broken, Delta, Failure, Finished, StreamEvent, wait_before_next
 from agents.subject_prompt import narrower
-from loom.commands import generation_lifecycle
-from loom.commands.generation_lifecycle import CUT_OFF, Received
-from loom.commands.money import used_up
-from loom.models import Call, Generation
-from loom.models.base import new_uid
-from loom.rules.errors import CommandError
+from loom.engine.fields import new_uid
+from loom.errors import CommandError
+from loom.money.spending import used_up
+from loom.turns import generation_lifecycle
+from loom.turns.generation_lifecycle import CUT_OFF, Received
+from loom.turns.models import Call, Generation
 
 T = TypeVar("T")
 

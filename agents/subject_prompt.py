@@ -26,38 +26,29 @@ from agents.context.subject_request import (
     user_said,
     way_of,
 )
-from agents.providers.registry import (
-    Asked,
-    Order,
-    Provider,
-    configuration_of,
-    first_of,
-    limit_of,
-    said,
-    sees,
-)
+from agents.providers.orders import Asked, Order
+from agents.providers.registry import Provider, configuration_of, first_of, limit_of, said, sees
 from agents.providers.values import Ask, Picture
 from agents.refusals import too_long
 from loom import access
 from loom.access import Actor, documents_for
-from loom.commands.money import allowed_addresses, key_of
-from loom.models import (
-    ORDINAL_BITS,
-    Generation,
-    Image,
-    Tree,
-    Workspace,
-)
-from loom.queries.documents import lore_of, newest
-from loom.queries.lookup import NodeRow, below_pruned, fetch, listed, path_of, rows_of
-from loom.queries.outline import size_of
-from loom.rules import node_values
-from loom.rules.documents import body_start
-from loom.rules.errors import CommandError, not_found
-from loom.rules.limits import GENERATE, number_of
-from loom.rules.node_values import count, described, hashes_in
-from loom.rules.provider_kinds import PROBED, samplers_of
-from loom.transfer.images import bytes_of, smaller
+from loom.documents.queries import lore_of, newest
+from loom.documents.rules import body_start
+from loom.errors import CommandError, not_found
+from loom.language import ids as item_ids
+from loom.language.ids import ORDINAL_BITS
+from loom.participants.provider_keys import allowed_addresses, key_of
+from loom.participants.provider_kinds import PROBED, samplers_of
+from loom.people.grove_settings import number_of
+from loom.permissions import GENERATE
+from loom.text.images import described, hashes_in
+from loom.text.tokens import count
+from loom.trees.images import bytes_of, smaller
+from loom.trees.models import Image, Tree
+from loom.trees.queries.lookup import NodeRow, below_pruned, fetch, listed, path_of, rows_of
+from loom.trees.queries.outline import size_of
+from loom.turns.models import Generation
+from loom.workspace.models import Workspace
 
 # The orders of a candidate and of a summary.
 
@@ -252,9 +243,9 @@ def _sources_of(reader: Actor, nodes: Sequence[int]) -> dict[int, list[tuple[str
     are never sent, and without text that the model or the asker may not see."""
     if not nodes:
         return {}
-    sql = f"""SELECT node_id, role, item_id FROM loom_nodesource WHERE node_id IN ({listed(nodes)})
+    sql = f"""SELECT node_id, role, item_id FROM trees_nodesource WHERE node_id IN ({listed(nodes)})
         AND role IN ('context', 'instruction') ORDER BY node_id, id"""  # noqa: S608 (row ids)
-    named = [(node, role, node_values.node_id(item)) for node, role, item in fetch(sql)]
+    named = [(node, role, item_ids.node_id(item)) for node, role, item in fetch(sql)]
     if not named:
         return {}
     found = _readable(reader, [item for _, _, item in named if item is not None])

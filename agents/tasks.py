@@ -20,22 +20,18 @@ from django.utils import timezone
 from redis.asyncio import Redis
 
 from agents import leases, runs, turns
-from agents.generations import was_lost
 from agents.leases import EVERY_S
+from agents.lost_workers import was_lost
 from agents.providers.transport import the_loop
 from agents.runs import worker_log
-from loom.commands import (
-    document_log,
-    generation_lifecycle,
-    put_aside,
-    receipts,
-    turn_lifecycle,
-    web_search,
-)
-from loom.events import streams
-from loom.models import Generation
-from loom.models.base import new_uid
+from loom.documents import log as document_log
+from loom.engine import jobs, put_aside, receipts
+from loom.engine.fields import new_uid
 from loom.transfer import importing
+from loom.turns import generation_lifecycle, turn_lifecycle
+from loom.turns import lanes as lanes_module
+from loom.turns.models import Generation
+from loom.web_search import commands as web_search
 
 PUT_DOWN_S = 8  # seconds; the supervisor waits for 10
 
@@ -46,8 +42,9 @@ run_turn = shared_task(name="agents.tasks.run_turn")(turns.run_turn)
 @shared_task(name="agents.tasks.summarise")
 def summarise(tree_uid: str, person: int, nodes: list[int], whole: bool) -> None:
     """Queues missing summaries, on behalf of somebody who needs them."""
-    from loom.commands.summaries import want
-    from loom.models import Participant, Tree
+    from loom.people.models import Participant
+    from loom.trees.models import Tree
+    from loom.turns.summaries import want
 
     who = Participant.objects.select_related("user").filter(pk=person).first()
     tree = Tree.objects.select_related("grove").filter(uid=tree_uid, erasing_at=None).first()
@@ -58,8 +55,9 @@ def summarise(tree_uid: str, person: int, nodes: list[int], whole: bool) -> None
 @shared_task(name="agents.tasks.summarise_document")
 def summarise_document(uid: str, person: int) -> None:
     """Queues the missing summary of a document, on behalf of somebody who needs it."""
-    from loom.commands.summaries import want_document
-    from loom.models import Document, Participant
+    from loom.documents.models import Document
+    from loom.people.models import Participant
+    from loom.turns.summaries import want_document
 
     who = Participant.objects.select_related("user").filter(pk=person).first()
     document = Document.objects.select_related("grove").filter(uid=uid).first()
@@ -146,10 +144,10 @@ def sweep() -> int:
         found += 1
         lanes.add(lane)
     for lane in sorted(lanes):
-        streams.hand_over(lane)
+        lanes_module.hand_over(lane)
     for uid in turn_lifecycle.waiting():
         found += 1
-        streams.enqueue("agents.tasks.run_turn", [uid], queue="continue")
+        jobs.enqueue("agents.tasks.run_turn", [uid], queue="continue")
     return found
 
 
@@ -223,13 +221,13 @@ async def _receive() -> None:
     lanes = Redis.from_url(settings.REDIS_URL, socket_timeout=2 * LISTEN_S, decode_responses=True)
     while not runs.ending:
         try:
-            found = await lanes.blpop([streams.LANES], timeout=LISTEN_S)
+            found = await lanes.blpop([lanes_module.LANES], timeout=LISTEN_S)
         except Exception as error:  # broker down: the sweeper begins what waits
             worker_log.warning("no answer from the broker, asking again: %r", error)
             await asyncio.sleep(AGAIN_S)
             continue
         if found is not None and runs.ending:  # leave it for another worker
-            await lanes.rpush(streams.LANES, found[1])
+            await lanes.rpush(lanes_module.LANES, found[1])
         elif found is not None:
             _spawn(runs.begin(str(found[1])))
 

@@ -16,36 +16,38 @@ from agents.agent_prompt import demand_turn, language, makes_window
 from agents.context.agent_request import asks_again
 from agents.context.subject_request import TooLong
 from agents.context.values import Reply
-from agents.generations import prepared_round, prose, reply_of
+from agents.generation_requests import prepared_round
+from agents.prose import prose, reply_of
 from agents.providers.values import Broken
 from agents.refusals import REPEATED, Verdict, refusal_text, result_of, too_long, where_of
 from loom import access
 from loom.access import Actor
-from loom.commands import (
-    generation_lifecycle,
-    node_writer,
-    registry,
-    turn_lifecycle,
-    web_search,
-)
-from loom.commands.context import Request
-from loom.commands.continuing import outcome_of
-from loom.commands.execute import execute_line
-from loom.events import streams
-from loom.grammar.batches import with_ids, with_made
-from loom.grammar.forms import Verbs
-from loom.grammar.lines import Command
-from loom.models import Event, Generation, Node, Step, Turn, Workspace
-from loom.models.base import Given, Prepared, new_uid
-from loom.queries import lookup, workspaces
-from loom.queries.node_bodies import message_of
-from loom.queries.windows import settings_of
-from loom.queries.workspaces import budget_of, made_by, spent_of, turns
-from loom.rules import limits
-from loom.rules.errors import CommandError
-from loom.rules.limits import Past, Said
-from loom.rules.node_values import shortened, without_name
-from loom.rules.windows import refs_named
+from loom.engine import registry, streams
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.fields import new_uid
+from loom.engine.models import Event, Step
+from loom.errors import CommandError
+from loom.language.batches import with_ids, with_made
+from loom.language.forms import Verbs
+from loom.language.lines import Command
+from loom.platform.prepared_queries import Given, Prepared
+from loom.text.shortening import shortened, without_name
+from loom.trees.commands import node_writer
+from loom.trees.models import Node
+from loom.trees.queries import lookup
+from loom.trees.queries.node_bodies import message_of
+from loom.turns import budgets, generation_lifecycle, loops, turn_lifecycle
+from loom.turns.commands.continuing import outcome_of
+from loom.turns.loops import Past, Said
+from loom.turns.models import Generation, Turn
+from loom.turns.queries import budget_of, made_by, spent_of, turns
+from loom.web_search import commands as web_search
+from loom.workspace import position
+from loom.workspace.models import Workspace
+from loom.workspace.queries import shown_windows
+from loom.workspace.queries.windows import settings_of
+from loom.workspace.window_rules import refs_named
 
 STOPPED = "interrupted:stopped"
 # The finishes of a round whose lines run: it ended on its own, or reached its maximum.
@@ -162,7 +164,7 @@ def _take_answer(turn: Turn) -> bool:
 def _execute(turn: Turn) -> bool:
     assert turn.generation is not None
     said = reply_of(turn.generation)
-    over = len(said.commands) - limits.most_lines(budget_of(turn))
+    over = len(said.commands) - budgets.most_lines(budget_of(turn))
     is_halted = any(one["halts"] for one in turn.replies)
     left = len(said.commands) - max(over, 0) - len(turn.replies)
     if turn.waits_for or (left > 0 and not is_halted):
@@ -171,7 +173,7 @@ def _execute(turn: Turn) -> bool:
         except CommandError as refused:
             return _fail(turn, refused)
     asks = asks_again(turn.replies, [one["replies"] for one in turn.rounds])
-    notes = [limits.not_run(over, budget_of(turn))] if over > 0 else []
+    notes = [budgets.not_run(over, budget_of(turn))] if over > 0 else []
     if is_halted and left > 0:
         notes.append(f"({left:,} {'line' if left == 1 else 'lines'} after it were not run)")
     rounds = [*map(_old, turn.rounds), _round(turn, said, notes)]
@@ -211,7 +213,7 @@ def _halt(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
     has no time left."""
     turn.rounds = rounds
     spent = spent_of(turn, turn_lifecycle.now())
-    if turn.is_concluding or limits.is_late(budget_of(turn), spent):
+    if turn.is_concluding or budgets.is_late(budget_of(turn), spent):
         return turn_lifecycle.keep(
             turn, rounds=rounds, replies=[], status="finishing", finish=HALTED
         )
@@ -238,7 +240,7 @@ LAST = "This is the last round: write your answer now."
 
 def _repeats(rounds: list[dict[str, Any]]) -> bool:
     """Whether the agent repeats its prose for the third time; the second time it gets a warning."""
-    verdict = limits.semantic([Said(one["prose"], one["changed"]) for one in rounds])
+    verdict = loops.semantic([Said(one["prose"], one["changed"]) for one in rounds])
     if verdict.decision == "warn":
         rounds[-1]["notes"].append(verdict.warning)
     return verdict.decision == "halt"
@@ -247,11 +249,11 @@ def _repeats(rounds: list[dict[str, Any]]) -> bool:
 def _next_round(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
     turn.rounds = rounds
     budget, spent = budget_of(turn), spent_of(turn, turn_lifecycle.now())
-    what = limits.next_round(budget, spent, concluding=turn.is_concluding)
+    what = budgets.next_round(budget, spent, concluding=turn.is_concluding)
     if what == "end":
         return turn_lifecycle.keep(turn, rounds=rounds, replies=[], status="finishing")
     if what == "conclude":
-        over = limits.what_is_over(budget, spent)
+        over = budgets.what_is_over(budget, spent)
         rounds[-1]["notes"].append(f"! {over} {LAST}")
     return _go_on(turn, rounds, is_concluding=what == "conclude")
 
@@ -268,20 +270,20 @@ def guard(
 ) -> Verdict:
     """Decides whether a parsed line may run. `view`: what the agent has in view."""
     assert said.line is not None
-    if turn.finish and not limits.may_still_run(said.line.verb):
+    if turn.finish and not budgets.may_still_run(said.line.verb):
         return Verdict(REPEATED)
     spent = spent_of(turn, turn_lifecycle.now())
-    over = limits.refusal(budget_of(turn), spent, said.line.verb)
+    over = budgets.refusal(budget_of(turn), spent, said.line.verb)
     if over is not None:
         return Verdict(over)
-    if limits.may_still_run(said.line.verb):
+    if budgets.may_still_run(said.line.verb):
         return Verdict()
     return _looped(turn, workspace, said.line.canonical, view)
 
 
 _LAST = Prepared(
     lambda: Step.objects.filter(workspace=Given("of"), turn_uid=Given("turn")).order_by("-seq")[
-        : limits.HISTORY
+        : loops.HISTORY
     ]
 )
 
@@ -303,7 +305,7 @@ def _looped(turn: Turn, workspace: Workspace, canonical: str, view: str) -> Verd
         workspace.position.local_id,
         (*_version(others, turn_lifecycle.now()), ("view", view)),
     )
-    found = limits.look(past, now)
+    found = loops.look(past, now)
     if found.decision in ("refuse", "halt"):
         found = replace(found, result=result_of(steps, found.earlier))
         return Verdict(found.refusal, goes_back_to=found.position, loop=found.status)
@@ -424,7 +426,7 @@ def _said(turn: Turn, reply: Reply, number: int) -> tuple[dict[str, Any], list[s
     step = turn_lifecycle.step_at(turn, place)
     warning = view = ""
     if step is None:
-        view = workspaces.view_state(
+        view = shown_windows.view_state(
             node_writer.workspace_of(turn.participant, turn.tree), turn.uid
         )
         warning = _run(turn, said, place, _semantic(turn, reply), view=view)
@@ -441,7 +443,7 @@ def _said(turn: Turn, reply: Reply, number: int) -> tuple[dict[str, Any], list[s
 def _semantic(turn: Turn, reply: Reply) -> str:
     """`semantic` if the prose of a round repeats that of earlier ones, else ""."""
     rounds = [Said(one["prose"], one["changed"]) for one in turn.rounds]
-    return limits.semantic([*rounds, Said(reply.prose)]).status.removeprefix("ok")
+    return loops.semantic([*rounds, Said(reply.prose)]).status.removeprefix("ok")
 
 
 def _run(turn: Turn, said: Command, place: str, loop: str, *, view: str) -> str:
@@ -479,7 +481,7 @@ def _go_back(turn: Turn, local_id: str) -> None:
     node = lookup.find_node(turn.tree, local_id)
     if node is not None:
         workspace = node_writer.workspace_of(turn.participant, turn.tree)
-        node_writer.set_position_now(workspace, node, actor=turn.participant)
+        position.set_position_now(workspace, node, actor=turn.participant)
 
 
 def _started(step: Step) -> list[str]:

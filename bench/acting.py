@@ -65,8 +65,8 @@ def replies(url: str, grammar: str, many: int) -> list[tuple[str, bool]]:
 
 def judge(texts: list[tuple[str, bool]]) -> Counter[str]:
     """Lines that are read, not read, or cut off by the limit of tokens; and who gave any."""
-    from loom.commands import registry
-    from loom.grammar.batches import Batch, segments_of
+    from loom.engine import registry
+    from loom.language.batches import Batch, segments_of
 
     found: Counter[str] = Counter()
     for text, ended in texts:
@@ -84,10 +84,10 @@ def judge(texts: list[tuple[str, bool]]) -> Counter[str]:
 
 def main(many: int) -> int:
     """Prints a row each without a grammar, with it, and with one that begins with a line."""
-    from loom.commands import registry
-    from loom.grammar.gbnf import Known, grammar_of
-    from loom.rules.limits import GENERATE, LOOM, WRITE
-    from loom.rules.link_types import STORED
+    from loom.engine import registry
+    from loom.language.gbnf import Known, grammar_of
+    from loom.links.link_types import STORED
+    from loom.permissions import GENERATE, LOOM, WRITE
 
     forms = [one.form for one in registry.every() if one.permissions <= {LOOM, WRITE, GENERATE}]
     known = Known(("a7x2", "b3k9"), STORED, ("Muse",))

@@ -152,7 +152,7 @@ def missing() -> list[str]:
     """The routes, sockets and commands that have no row."""
     from django.urls import get_resolver
 
-    from loom.commands.registry import verbs
+    from loom.engine.registry import verbs
     from loom.live.consumers import routes
 
     rows = list(attacks(size=80))

@@ -64,10 +64,11 @@ def times(count: int) -> None:
     the memory of the database."""
     import config.asgi  # noqa: F401 (the collector is set up there as in a web process)
     from agents.context.subject_request import arrange
-    from agents.generations import order_of
+    from agents.generation_requests import order_of
     from agents.next_request import PreviewOptions, next_request
     from bench.trees import grow, make_owner
-    from loom.models import Generation, Participant
+    from loom.people.models import Participant
+    from loom.turns.models import Generation
 
     actor = make_owner("bench")
     tree, end = grow(actor, count=count + 1, chain=count, length=400)

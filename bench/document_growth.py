@@ -67,8 +67,8 @@ class Bench:
         from django.test import Client
 
         from loom.access import get_actor
-        from loom.commands import groves
-        from loom.models import User
+        from loom.people.commands import groves
+        from loom.people.models import User
 
         self.sizes, self.slowest = sizes, slowest
         user = User.objects.create(username="bench")
@@ -79,7 +79,7 @@ class Bench:
 
     def document(self, piece: str, size: int) -> Any:
         """A document of so many pieces, made once."""
-        from loom.commands import document_actions
+        from loom.documents import actions as document_actions
 
         if (piece, size) not in self.documents:
             title = f"{len(self.documents)}"
@@ -89,8 +89,8 @@ class Bench:
 
     def type_in(self, row: Any, at: int, words: str) -> float:
         """Types words and settles them; how long settling takes, in seconds."""
-        from loom.commands import document_log
-        from loom.rules.documents import Edit
+        from loom.documents import log as document_log
+        from loom.documents.rules import Edit
 
         update = document_log.opened(row).edit([Edit(at, at, words)])
         document_log.append_typed(row, update, [self.actor.participant.uid])
@@ -132,7 +132,7 @@ class Bench:
 
     def typed(self, kilobytes: int) -> None:
         """What a hundred pauses of typing store."""
-        from loom.commands import document_actions
+        from loom.documents import actions as document_actions
 
         text = "She wanted the tower, and nobody knew why, not even at the end.\n" * 16 * kilobytes
         title = f"typed {kilobytes}"

@@ -119,10 +119,11 @@ def long_one(actor: Any) -> Any:
     """A document of 1 MB with 100,000 updates of one letter, stored as they are when typed."""
     import random
 
-    from loom.commands import document_actions, document_log
-    from loom.models import DocumentUpdate
-    from loom.queries.documents import updates_after
-    from loom.rules.shared_text import SharedText
+    from loom.documents import actions as document_actions
+    from loom.documents import log as document_log
+    from loom.documents.models import DocumentUpdate
+    from loom.documents.queries import updates_after
+    from loom.documents.shared_text import SharedText
 
     made = document_actions.make_document(actor, title="Long", text="She wrote on. " * 75_000)
     doc: Doc[Text] = Doc()
@@ -161,9 +162,11 @@ def main() -> None:
     from django.test import Client
 
     from loom.access import get_actor
-    from loom.commands import document_actions, document_log, groves
-    from loom.models import ApiKey, User
-    from loom.rules.node_values import digest
+    from loom.documents import actions as document_actions
+    from loom.documents import log as document_log
+    from loom.people.commands import groves
+    from loom.people.models import ApiKey, User
+    from loom.text.hashes import digest
 
     typing, reading, seconds = [int(word) for word in sys.argv[1:]] + [50, 200, 15][
         len(sys.argv) - 1 :

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from bench.installation import open_installation
 
 if TYPE_CHECKING:
-    from loom.models import Step
+    from loom.engine.models import Step
     from tests.providers.scripted import ScriptedProvider
 
 REFUSED = "✗"
@@ -145,9 +145,9 @@ class Task:
         from django.conf import settings
 
         from bench.trees import grow, make_owner
-        from loom.commands.context import Request
-        from loom.commands.execute import execute_line
-        from loom.models import Participant
+        from loom.engine.context import Request
+        from loom.engine.execute import execute_line
+        from loom.people.models import Participant
 
         self.provider = provider
         self.counts: Counter[str] = Counter()
@@ -188,8 +188,8 @@ class Task:
     def _turn(self, rest: list[Round]) -> int:
         """Runs one turn with these replies; how many of them it took."""
         from bench.prefix import common, text_of
-        from loom.models import Step
-        from loom.rules.node_values import count
+        from loom.engine.models import Step
+        from loom.text.tokens import count
         from tests.agents.acting import asked, went
         from tests.providers.scripts import says
 

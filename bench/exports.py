@@ -28,9 +28,9 @@ def _peak() -> float:
 def write(tree_uid: str, name: str) -> dict[str, float]:
     """Writes one format in this process."""
     from loom.access import get_actor
-    from loom.models import Tree
     from loom.transfer.exporting import FORMATS
     from loom.transfer.selection import Wanted
+    from loom.trees.models import Tree
 
     tree = Tree.objects.select_related("grove").get(uid=tree_uid)
     owner = tree.maker.user

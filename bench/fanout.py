@@ -41,9 +41,9 @@ def serve(port: int) -> subprocess.Popen[bytes]:
 def make_trees() -> tuple[str, str]:
     """Two trees whose maker has the key KEY; their uids."""
     from bench.trees import make_owner
-    from loom.commands.trees import new_tree
-    from loom.models import ApiKey
-    from loom.rules.node_values import digest
+    from loom.people.models import ApiKey
+    from loom.text.hashes import digest
+    from loom.trees.commands.trees import new_tree
 
     actor = make_owner("bench")
     ApiKey.objects.create(user=actor.user, name="bench", digest=digest(KEY), hint="-key")

@@ -70,8 +70,8 @@ class Scene:
         from rest_framework.test import APIClient
 
         from bench.trees import make_owner
-        from loom.commands import trees
-        from loom.models import Participant
+        from loom.people.models import Participant
+        from loom.trees.commands import trees
         from tests.conftest import join, make_user
 
         self.provider, self.trace = provider, trace
@@ -101,7 +101,7 @@ class Scene:
     def turn(self) -> None:
         """Flow (a). Fails if it took another number of rounds, or made no node."""
         from agents import tasks
-        from loom.models import Turn
+        from loom.turns.models import Turn
         from tests.agents.acting import run_queued
         from tests.providers.scripts import says
 

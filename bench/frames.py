@@ -7,7 +7,7 @@ Run: python -m bench.frames
 import statistics
 import time
 
-from loom.rules.frames import _escaped, marks_escaped
+from loom.text.frames import _escaped, marks_escaped
 
 SIZE = 4_000_000
 ROUNDS = 3

@@ -38,10 +38,10 @@ def rates(cases: dict[str, tuple[Callable[[], object], int]]) -> dict[str, float
 
 def main() -> None:
     """Prints the medians."""
-    from loom.commands import registry
-    from loom.grammar.batches import segments_of
-    from loom.grammar.lines import read
-    from loom.grammar.refs import ParseError
+    from loom.engine import registry
+    from loom.language.batches import segments_of
+    from loom.language.lines import read
+    from loom.language.refs import ParseError
     from tests.grammar.phrasings import KNOWN
 
     forms, aliases = registry.forms(), registry.aliases()

@@ -162,8 +162,8 @@ def _import(path: Path, *, choose: bool, some: bool = False) -> float:
     import shutil
 
     actor = _ready()
-    from loom.models import Import
     from loom.transfer import importing
+    from loom.transfer.models import Import
 
     row = Import(grove=actor.grove, participant=actor.participant, name=path.name)
     copied = importing.folder() / row.uid

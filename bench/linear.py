@@ -62,8 +62,8 @@ def growth(read: Reader, piece: str, size: int) -> tuple[float, float]:
     """Seconds of processor time for a text of the size, and for one TIMES as long."""
     from rest_framework.exceptions import APIException
 
-    from loom.grammar.refs import ParseError
-    from loom.rules.errors import CommandError
+    from loom.errors import CommandError
+    from loom.language.refs import ParseError
 
     found = []
     for long in (size, size * TIMES):
@@ -88,9 +88,9 @@ def of_requests() -> Readers:
     from rest_framework.renderers import JSONRenderer
     from rest_framework.request import Request
 
-    from loom.api.requests import read_json
-    from loom.queries.search import MAX_QUERY
-    from loom.queries.search_index import fold, match
+    from loom.search.index import fold, match
+    from loom.search.queries import MAX_QUERY
+    from loom.site.api_requests import read_json
     from loom.transfer.files import demand_readable
 
     file = Path(tempfile.mkdtemp()) / "file.json"
@@ -119,9 +119,9 @@ def of_texts() -> Readers:
     """What reads lines, replies, streams and texts, likewise."""
     from agents.agent_prompt import language
     from agents.providers.attempt import Cutter, data_of, read_reply, whole
-    from loom.commands import registry
-    from loom.grammar.lines import read
-    from loom.web import markdown
+    from loom.engine import registry
+    from loom.language.lines import read
+    from loom.site import markdown
 
     def a_line(text: str) -> None:
         read(f"view {text}".replace("\n", " "), registry.forms(), registry.aliases())

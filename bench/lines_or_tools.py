@@ -50,7 +50,7 @@ def counter() -> Count:
 def as_lines(count: Count) -> dict[str, int]:
     """Definitions: the manual, as `help` prints it. Written: the lines. Answers: one block
     for each round."""
-    from loom.commands import registry
+    from loom.engine import registry
 
     manual = "\n".join(f"→ {one.syntax}" for one in registry.every())
     each = len(SESSION) // ROUNDS
@@ -75,7 +75,7 @@ def _tool(one: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    from loom.grammar.refs import Ref, print_ref
+    from loom.language.refs import Ref, print_ref
 
     if isinstance(value, Ref):
         return print_ref(value)
@@ -86,8 +86,8 @@ def as_tools(count: Count) -> dict[str, int]:
     """Definitions: a schema for each command, without a description, as the manual has
     none. Written: calls with ids. Answers: a message
     with its call's id for each."""
-    from loom.commands import registry
-    from loom.grammar.lines import read
+    from loom.engine import registry
+    from loom.language.lines import read
 
     tools = json.dumps([_tool(one) for one in registry.every()], ensure_ascii=False)
     written = answers = 0

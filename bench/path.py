@@ -9,11 +9,11 @@ from bench.installation import Case, medians_ms, open_installation, report, sett
 
 BARE = """
     WITH RECURSIVE up(id, above) AS (
-        SELECT id, parent_slot_id FROM loom_node WHERE id = %s
+        SELECT id, parent_slot_id FROM trees_node WHERE id = %s
         UNION ALL
-        SELECT n.id, n.parent_slot_id FROM up JOIN loom_node n ON n.id = up.above
+        SELECT n.id, n.parent_slot_id FROM up JOIN trees_node n ON n.id = up.above
     ) SELECT {columns} FROM up
-    JOIN loom_node v ON v.id = up.id JOIN loom_participant a ON a.id = v.author_id
+    JOIN trees_node v ON v.id = up.id JOIN people_participant a ON a.id = v.author_id
 """
 
 
@@ -27,8 +27,8 @@ def main(count: int, depth: int) -> None:
 
     import config.asgi  # noqa: F401 (the collector is set up there as in a web process)
     from bench.trees import grow, make_owner
-    from loom.queries.lookup import columns, fetch, path_of
-    from loom.queries.places import path_ids
+    from loom.trees.queries.lookup import columns, fetch, path_of
+    from loom.trees.queries.places import path_ids
 
     actor = make_owner("bench")
     tree, end = grow(actor, count=count, chain=depth)

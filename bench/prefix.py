@@ -37,10 +37,10 @@ def _measure() -> None:
     from django.conf import settings
 
     from bench.trees import make_owner
-    from loom.commands import trees
-    from loom.commands.context import Request
-    from loom.commands.execute import execute_line
-    from loom.models import Participant
+    from loom.engine.context import Request
+    from loom.engine.execute import execute_line
+    from loom.people.models import Participant
+    from loom.trees.commands import trees
     from tests.agents.acting import asked, went
     from tests.providers.scripted import ScriptedProvider
     from tests.providers.scripts import says

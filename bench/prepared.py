@@ -39,10 +39,10 @@ def main() -> None:
 
     from bench.trees import grow, make_owner
     from loom import access
-    from loom.commands import generation_lifecycle
-    from loom.models import Event, Stream
-    from loom.models.base import insert_row, update_row
-    from loom.queries import lookup
+    from loom.engine.models import Event, Stream
+    from loom.platform.inserts import insert_row, update_row
+    from loom.trees.queries import lookup
+    from loom.turns import generation_lifecycle
 
     actor = make_owner("bench")
     tree, end = grow(actor, count=1_000, chain=50)

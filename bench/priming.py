@@ -18,13 +18,15 @@ from django.conf import settings  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from agents import runs  # noqa: E402
-from agents.providers import registry  # noqa: E402
+from agents.providers import orders  # noqa: E402
 from loom.access import get_actor  # noqa: E402
-from loom.commands import groves, trees  # noqa: E402
-from loom.commands.context import Request  # noqa: E402
-from loom.commands.execute import execute_line  # noqa: E402
-from loom.models import Generation, Participant, User  # noqa: E402
-from loom.rules.providers import counts_of  # noqa: E402
+from loom.engine.context import Request  # noqa: E402
+from loom.engine.execute import execute_line  # noqa: E402
+from loom.money.prices import counts_of  # noqa: E402
+from loom.people.commands import groves  # noqa: E402
+from loom.people.models import Participant, User  # noqa: E402
+from loom.trees.commands import trees  # noqa: E402
+from loom.turns.models import Generation  # noqa: E402
 from tests.agents.acting import run_lane  # noqa: E402
 from tests.providers.scripted import ScriptedProvider  # noqa: E402
 from tests.providers.scripts import Script, used  # noqa: E402
@@ -77,7 +79,7 @@ def _unprimed(*held: Any) -> Any:
     return [replace(one, primes=None, waits_for=None) for one in calls]
 
 
-_by_calls = registry.by_calls
+_by_calls = orders.by_calls
 
 
 def main() -> None:

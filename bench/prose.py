@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from agents.context.overlap import Overlap, goes_on
 from agents.context.subject_request import PLAIN, handed_over
 from agents.providers.attempt import Attempt
-from agents.providers.registry import OpenAI
+from agents.providers.openai import OpenAI
 from agents.providers.transport import CheckedTransport, Limits
 from agents.providers.values import Ask, Delta
 from bench.acting import start
-from loom.rules.provider_kinds import WAYS
+from loom.participants.provider_kinds import WAYS
 
 TOKENS = 24
 AT_ONCE = 2

@@ -14,7 +14,7 @@ import httpx
 
 from agents.providers.attempt import Attempt
 from agents.providers.litellm import LiteLLMTransport
-from agents.providers.registry import LiteLLM, OpenAI
+from agents.providers.openai import LiteLLM, OpenAI
 from agents.providers.transport import CheckedTransport, Limits
 from agents.providers.values import Adapter, Ask, Delta
 from tests.providers.scripted import ScriptedProvider

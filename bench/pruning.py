@@ -20,11 +20,13 @@ def plant(actor: Any, above: Sequence[int], pruned: range = range(0)) -> tuple[A
     """A tree of short texts, each below the one of that place (-1: the root)."""
     from django.utils import timezone
 
-    from loom.commands import trees
-    from loom.models import ORDINAL_BITS, Node, Stream
-    from loom.queries.lookup import root_of
-    from loom.queries.outline import measured
-    from loom.rules import node_values
+    from loom.engine.models import Stream
+    from loom.language.ids import ORDINAL_BITS
+    from loom.text import hashes
+    from loom.trees.commands import trees
+    from loom.trees.models import Node
+    from loom.trees.queries.lookup import root_of
+    from loom.trees.queries.outline import measured
 
     tree = trees.new_tree(actor, title=f"{len(above):,} texts")
     base, at, root = tree.pk << ORDINAL_BITS, timezone.now(), root_of(tree)
@@ -41,7 +43,7 @@ def plant(actor: Any, above: Sequence[int], pruned: range = range(0)) -> tuple[A
             slot_id=key,
             parent_slot_id=parent.pk,
             depth=parent.depth + 1,
-            hash=node_values.sha256({"place": key}),
+            hash=hashes.sha256({"place": key}),
             created_at=at + timedelta(microseconds=place),
             pruned=place in pruned,
         )
@@ -57,8 +59,8 @@ def plant(actor: Any, above: Sequence[int], pruned: range = range(0)) -> tuple[A
 def _lay(base: int, nodes: list[Any]) -> None:
     """Lays the nodes in chains, if this version of Heddle has them."""
     try:
-        from loom.models import Chain
-        from loom.rules.chains import Chains
+        from loom.trees.chains import Chains
+        from loom.trees.models import Chain
     except ImportError:
         return
     laid = Chains()
@@ -74,10 +76,10 @@ def _lay(base: int, nodes: list[Any]) -> None:
 
 def lines_at(actor: Any, tree: Any, named: str) -> Iterator[tuple[str, Case]]:
     """What is measured at one place: respond, view and the path that a model would be sent."""
-    from loom.commands.context import Request
-    from loom.commands.execute import execute_line
-    from loom.queries.lookup import hidden_by
-    from loom.queries.places import path_ids
+    from loom.engine.context import Request
+    from loom.engine.execute import execute_line
+    from loom.trees.queries.lookup import hidden_by
+    from loom.trees.queries.places import path_ids
 
     node = tree.nodes.select_related("slot").get(local_id=named)
 
@@ -93,8 +95,8 @@ def lines_at(actor: Any, tree: Any, named: str) -> Iterator[tuple[str, Case]]:
 def main(pruned: Sequence[int], depth: int, branch: int) -> None:
     """Builds the trees and prints medians and ratios."""
     from bench.trees import make_owner
-    from loom.commands.context import Request
-    from loom.commands.execute import execute_line
+    from loom.engine.context import Request
+    from loom.engine.execute import execute_line
 
     actor = make_owner("bench")
     cases: dict[str, Case] = {}

@@ -12,8 +12,8 @@ from bench.installation import Case, medians_ms, open_installation, report, sett
 def main(small: int, large: int) -> None:
     """Builds both trees and prints medians and the ratio."""
     from bench.trees import grow, make_owner
-    from loom.commands.context import Request
-    from loom.commands.execute import execute_line
+    from loom.engine.context import Request
+    from loom.engine.execute import execute_line
 
     actor = make_owner("bench")
     numbers = count()

@@ -42,17 +42,17 @@ def sizes() -> dict[str, int]:
                 WHERE relkind = 'r' AND relname LIKE 'loom_%'"""
             )
             found = dict(cursor.fetchall())
-            cursor.execute("SELECT pg_relation_size('loom_node_trigrams')")
-            found["loom_node"] -= (index := cursor.fetchone()[0])
+            cursor.execute("SELECT pg_relation_size('trees_node_trigrams')")
+            found["trees_node"] -= (index := cursor.fetchone()[0])
             return {**found, "search index": index, "all": sum(found.values()) + index}
-        cursor.execute("INSERT INTO loom_node_fts(loom_node_fts) VALUES ('optimize')")
+        cursor.execute("INSERT INTO trees_node_fts(trees_node_fts) VALUES ('optimize')")
         cursor.execute("VACUUM")
         cursor.execute("PRAGMA page_size")
         page = cursor.fetchone()[0]
         cursor.execute("PRAGMA page_count")
         whole = cursor.fetchone()[0] * page
         cursor.execute(
-            """SELECT CASE WHEN m.tbl_name LIKE 'loom_node_fts%' THEN 'search index'
+            """SELECT CASE WHEN m.tbl_name LIKE 'trees_node_fts%' THEN 'search index'
                 ELSE m.tbl_name END AS name, sum(d.pgsize)
             FROM dbstat d JOIN sqlite_master m ON m.name = d.name GROUP BY 1"""
         )
@@ -62,9 +62,9 @@ def sizes() -> dict[str, int]:
 def main(count: int, characters: int) -> None:
     """Writes the texts and prints what each byte of them costs."""
     from bench.trees import make_owner
-    from loom.commands import trees
-    from loom.commands.context import Request
-    from loom.commands.execute import execute_line
+    from loom.engine.context import Request
+    from loom.engine.execute import execute_line
+    from loom.trees.commands import trees
 
     actor = make_owner("bench")
     tree = trees.new_tree(actor, title="Storage")

@@ -39,13 +39,14 @@ def make_world() -> tuple[dict[str, str], dict[str, str]]:
     from django.test import Client
 
     from bench.trees import make_owner
-    from loom.commands import document_actions
-    from loom.commands.context import Request
-    from loom.commands.execute import execute_line
-    from loom.commands.trees import make_public_link, new_tree
-    from loom.models import ApiKey, Participant
-    from loom.rules.errors import CommandError
-    from loom.rules.node_values import digest
+    from loom.documents import actions as document_actions
+    from loom.engine.context import Request
+    from loom.engine.execute import execute_line
+    from loom.errors import CommandError
+    from loom.people.models import ApiKey, Participant
+    from loom.text.hashes import digest
+    from loom.trees.commands.public_links import make_public_link
+    from loom.trees.commands.trees import new_tree
     from tests.conftest import make_user
     from tests.interfaces.world import furnish
 

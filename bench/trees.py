@@ -6,11 +6,15 @@ from datetime import timedelta
 from django.utils import timezone
 
 from loom.access import Actor, get_actor
-from loom.commands import node_writer, trees
-from loom.events import streams
-from loom.models import ORDINAL_BITS, Grove, Membership, Node, Participant, Stream, Tree, User
-from loom.queries.outline import measured
-from loom.rules import node_values
+from loom.engine import streams
+from loom.engine.models import Stream
+from loom.language import ids
+from loom.language.ids import ORDINAL_BITS
+from loom.people.models import Grove, Membership, Participant, User
+from loom.text import hashes
+from loom.trees.commands import node_writer, trees
+from loom.trees.models import Node, Tree
+from loom.trees.queries.outline import measured
 
 WORDS = (
     "the river came down from the hills and nobody asked where it had been before the bridge "
@@ -72,7 +76,7 @@ def grow(
 
 
 def _local(dice: random.Random, drawn: set[str]) -> str:
-    fresh = node_values.draw_new(len(drawn) + 100, drawn, dice.choice)
+    fresh = ids.draw_new(len(drawn) + 100, drawn, dice.choice)
     drawn.add(fresh)
     return fresh
 
@@ -81,5 +85,5 @@ def _hung(node: Node, parent: Node) -> Node:
     """The node below its parent, hashed."""
     node.parent_slot_id, node.depth = parent.slot_id, parent.depth + 1
     node.parent_hash = parent.hash
-    node.hash = node_values.sha256(node_writer.proof_of(node, node.author.uid))
+    node.hash = hashes.sha256(node_writer.proof_of(node, node.author.uid))
     return node

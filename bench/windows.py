@@ -33,7 +33,7 @@ def main() -> None:
     """Prints the three figures."""
     open_installation()
     from bench.trees import make_owner
-    from loom.models import Participant
+    from loom.people.models import Participant
 
     actor = make_owner("bench")
     agent = Participant.objects.create(
@@ -50,8 +50,8 @@ def main() -> None:
 
 
 def _path(actor: Any, tree: Any, lines: int) -> list[str]:
-    from loom.commands.context import Request
-    from loom.commands.execute import execute_line
+    from loom.engine.context import Request
+    from loom.engine.execute import execute_line
 
     ids = ["root"]
     for number in range(PATH):
@@ -63,12 +63,12 @@ def _path(actor: Any, tree: Any, lines: int) -> list[str]:
 
 def _rendering(actor: Any, agent: Any) -> None:
     from agents.context import sections
-    from agents.generations import assembled
+    from agents.generation_requests import assembled
     from agents.next_request import next_place
     from loom.access import acting_as
-    from loom.commands import node_writer, trees
-    from loom.commands.context import Request
-    from loom.commands.execute import execute_line
+    from loom.engine.context import Request
+    from loom.engine.execute import execute_line
+    from loom.trees.commands import node_writer, trees
 
     tree = trees.new_tree(actor, title="Rendering")
     view, own = acting_as(actor, agent), node_writer.workspace_of(agent, tree)
@@ -99,8 +99,8 @@ def _rendering(actor: Any, agent: Any) -> None:
 def _prefix(actor: Any, agent: Any) -> None:
     from django.conf import settings
 
-    from loom.commands import trees
-    from loom.models import Participant
+    from loom.people.models import Participant
+    from loom.trees.commands import trees
     from tests.agents.acting import asked, went
     from tests.providers.scripted import ScriptedProvider
     from tests.providers.scripts import says
@@ -123,12 +123,12 @@ def _prefix(actor: Any, agent: Any) -> None:
 
 
 def _sections(actor: Any, agent: Any) -> None:
-    from agents.generations import assembled
+    from agents.generation_requests import assembled
     from agents.next_request import next_place
     from loom.access import acting_as
-    from loom.commands import node_writer, trees
-    from loom.commands.context import Request
-    from loom.commands.execute import execute_line
+    from loom.engine.context import Request
+    from loom.engine.execute import execute_line
+    from loom.trees.commands import node_writer, trees
 
     tree = trees.new_tree(actor, title="A document")
     view, own = acting_as(actor, agent), node_writer.workspace_of(agent, tree)

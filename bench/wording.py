@@ -16,9 +16,9 @@ def judge(table: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
     """The wordings by what became of them: `understood`, `refused` (rightly), `not read`
     (though it means something), `wrong`. A line whose id has no digit names nothing: it is
     read, as docs/model.md §4 says, and answered NOT_FOUND."""
-    from loom.commands import registry
-    from loom.grammar.lines import read
-    from loom.grammar.refs import ParseError
+    from loom.engine import registry
+    from loom.language.lines import read
+    from loom.language.refs import ParseError
 
     found: dict[str, list[str]] = {"understood": [], "refused": [], "not read": [], "wrong": []}
     for said, means in table:

@@ -23,8 +23,8 @@ if connections["default"].vendor == "postgresql":
     connections.settings["default"]["OPTIONS"]["options"] = limit
 
 # Models can only be imported after the line above.
-from loom.api.waiting import holding  # noqa: E402
 from loom.live import consumers  # noqa: E402
+from loom.site.waiting import holding  # noqa: E402
 
 # What was created at the start stays for good: the collector does not have to walk through it at
 # every full collection (a path of 2,000 nodes over the API: 34 ms with, 26 without, measured). The

@@ -25,8 +25,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from whitenoise.base import MissingFileError
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from loom import deadlines
-from loom.deadlines import Deadline
+from loom.platform import deadlines
+from loom.platform.deadlines import Deadline
 
 # The protocol. A client that opens connections and sends its headers slowly, or never, would
 # otherwise hold a file descriptor of the process forever.
@@ -324,7 +324,7 @@ class BodyHandler(ASGIHandler):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Handles a request on one of the threads, which stops when the time of the request is
-        over or its client has left (loom.deadlines)."""
+        over or its client has left (loom.platform.deadlines)."""
         thread = self._threads.take()
         mark = deadlines.current.set(Deadline(REQUEST_S, is_safe=scope["method"] in SAFE))
         try:

@@ -27,7 +27,11 @@ def main() -> None:
     from django.conf import settings
     from django.core.management import call_command
 
+    from loom.management.commands.takeover import is_of_the_build_before
+
     settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+    if is_of_the_build_before():
+        call_command("takeover")
     must_migrate, has_data = _waiting()
     if must_migrate and has_data:
         folder = settings.DATA_DIR / "backups"

@@ -18,7 +18,7 @@ ORIGINS = ENV.origins or ("http://127.0.0.1:8000", "http://localhost:8000")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 ALLOWED_HOSTS = sorted({*(env.host_of(origin) for origin in ORIGINS), *LOOPBACK})
 CSRF_TRUSTED_ORIGINS = list(ORIGINS)
-CSRF_FAILURE_VIEW = "loom.web.requests.permission_denied"
+CSRF_FAILURE_VIEW = "loom.site.page_requests.permission_denied"
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -33,6 +33,19 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "loom",
+    "loom.trees",
+    "loom.search",
+    "loom.web_search",
+    "loom.workspace",
+    "loom.turns",
+    "loom.notes",
+    "loom.links",
+    "loom.documents",
+    "loom.engine",
+    "loom.people",
+    "loom.participants",
+    "loom.money",
+    "loom.transfer",
     "agents",
 ]
 
@@ -65,7 +78,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"web": "loom.web.display"},
+            "libraries": {"web": "loom.site.display"},
         },
     }
 ]
@@ -96,7 +109,7 @@ def _database(url: str) -> dict[str, Any]:
 
 DATABASES = {"default": _database(ENV.database_url)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-AUTH_USER_MODEL = "loom.User"
+AUTH_USER_MODEL = "people.User"
 AUTH_PASSWORD_VALIDATORS = [
     {
         "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
@@ -172,7 +185,7 @@ USE_I18N = True
 LOCALE_PATHS = [ENV.data / "locale", BASE_DIR / "locale"]
 LANGUAGES = env.languages(*LOCALE_PATHS)
 # Renders what an event changed on a page; sockets send it to clients that asked for it.
-DRAWING = "loom.web.live_parts.parts_for"
+DRAWING = "loom.trees.pages.live_parts.parts_for"
 
 # Bodies are bounded by our interfaces (docs/model.md §14.3): JSON 8 MiB, import files 512 MiB to
 # disk.
@@ -181,13 +194,16 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 FILE_UPLOAD_TEMP_DIR = None
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["loom.api.requests.Bearer", "loom.api.requests.Cookie"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "loom.site.api_requests.Bearer",
+        "loom.site.api_requests.Cookie",
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["loom.api.requests.BoundedJSON"],
-    "DEFAULT_SCHEMA_CLASS": "loom.api.schema.Schema",
-    "EXCEPTION_HANDLER": "loom.api.errors.answer",
-    "DEFAULT_THROTTLE_CLASSES": ["loom.api.requests.PerKey"],
+    "DEFAULT_PARSER_CLASSES": ["loom.site.api_requests.BoundedJSON"],
+    "DEFAULT_SCHEMA_CLASS": "loom.site.schema.Schema",
+    "EXCEPTION_HANDLER": "loom.site.api_errors.answer",
+    "DEFAULT_THROTTLE_CLASSES": ["loom.site.api_requests.PerKey"],
     "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of our own (export)
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "DEFAULT_METADATA_CLASS": None,  # OPTIONS is 405 like any other method that is not there
@@ -202,7 +218,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],  # it contains no data of users
     "COMPONENT_SPLIT_PATCH": False,
-    "POSTPROCESSING_HOOKS": ["loom.api.schema.with_errors"],
+    "POSTPROCESSING_HOOKS": ["loom.site.schema.with_errors"],
 }
 
 # Requests a minute for one API key or session (docs/model.md §14.3, Limits).

@@ -21,8 +21,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from config.celery import app
-from loom.api.urls import nowhere
-from loom.commands import put_aside
+from loom.engine import put_aside
+from loom.site.api_urls import nowhere
 
 PATIENCE_S = 1.0
 LAST_ANSWER_S = 10.0  # seconds after which the answer to a ping is no longer awaited
@@ -121,13 +121,13 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 urlpatterns = [
     path("healthz", healthz),
-    path("", include("loom.web.urls")),
-    path("", include("loom.api.urls")),
+    path("", include("loom.site.page_urls")),
+    path("", include("loom.site.api_urls")),
     path("api/", include("agents.api")),
     nowhere,
 ]
 
-handler400 = "loom.web.requests.bad_request"
-handler403 = "loom.web.requests.permission_denied"
-handler404 = "loom.web.requests.page_not_found"
-handler500 = "loom.web.requests.server_error"
+handler400 = "loom.site.page_requests.bad_request"
+handler403 = "loom.site.page_requests.permission_denied"
+handler404 = "loom.site.page_requests.page_not_found"
+handler500 = "loom.site.page_requests.server_error"

@@ -14,30 +14,13 @@ from django.db.models.expressions import Exists, OuterRef
 from django.db.models.functions import Concat
 from django.utils import timezone
 
-from loom.models import (
-    ORDINAL_BITS,
-    Call,
-    Document,
-    Generation,
-    Grove,
-    Image,
-    Import,
-    Link,
-    Membership,
-    Node,
-    Participant,
-    PublicLink,
-    Step,
-    StepItem,
-    Stream,
-    Tree,
-    Turn,
-    User,
-    Workspace,
-)
-from loom.models.base import Given, Prepared
-from loom.rules.errors import CommandError, not_found
-from loom.rules.limits import (
+from loom.documents.models import Document
+from loom.engine.models import Step, StepItem, Stream
+from loom.errors import CommandError, not_found
+from loom.language.ids import ORDINAL_BITS, home_of, ids_in, of_workspace, workspace_parts
+from loom.links.models import Link
+from loom.people.models import Grove, Membership, Participant, User
+from loom.permissions import (
     CROSS_TREE,
     OF_ROLE,
     READ_DOCUMENTS,
@@ -50,7 +33,12 @@ from loom.rules.limits import (
     named,
     remedy,
 )
-from loom.rules.node_values import digest, home_of, ids_in, of_workspace, workspace_parts
+from loom.platform.prepared_queries import Given, Prepared
+from loom.text.hashes import digest
+from loom.transfer.models import Import
+from loom.trees.models import Image, Node, PublicLink, Tree
+from loom.turns.models import Call, Generation, Turn
+from loom.workspace.models import Workspace
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,10 @@
-"""The app loom: trees, groves and each participant's view of them."""
+"""What all features share: management commands. Each feature is an app of its own."""
 
 from django.apps import AppConfig
 
 
 class LoomConfig(AppConfig):
-    """Loads every command into the registry once the models are there."""
+    """The shared world, without models or commands of its own."""
 
     name = "loom"
     label = "loom"
-
-    def ready(self) -> None:
-        from loom import commands
-
-        commands.load()

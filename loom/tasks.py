@@ -7,10 +7,10 @@ from celery import shared_task
 from celery.signals import worker_ready
 from django.db import DatabaseError, close_old_connections
 
-from loom.commands import node_writer
-from loom.commands import trees as tree_commands
-from loom.events import streams
-from loom.transfer import images, importing
+from loom.engine import jobs
+from loom.transfer import importing
+from loom.trees import erasing, images
+from loom.trees.commands import node_writer
 
 log = logging.getLogger("heddle.tasks")
 
@@ -19,7 +19,7 @@ log = logging.getLogger("heddle.tasks")
 def erase_tree(uid: str) -> None:
     """Deletes the rows of an erased tree."""
     images.remove_files(uid)
-    tree_commands.erase_rows(uid)
+    erasing.erase_rows(uid)
 
 
 @shared_task(name="loom.tasks.run_import")
@@ -38,10 +38,10 @@ def measure_tree(uid: str) -> None:
 def begin_again(**_: Any) -> None:
     """Enqueues what an earlier worker left unfinished, or a broker lost."""
     try:
-        for uid in tree_commands.waiting():
-            streams.enqueue("loom.tasks.erase_tree", [uid], queue="transfer")
+        for uid in erasing.waiting():
+            jobs.enqueue("loom.tasks.erase_tree", [uid], queue="transfer")
         for uid in node_writer.unmeasured():
-            streams.enqueue("loom.tasks.measure_tree", [uid], queue="transfer")
+            jobs.enqueue("loom.tasks.measure_tree", [uid], queue="transfer")
         importing.sweep()
     except DatabaseError:
         log.warning("could not look for what was left half done", exc_info=True)

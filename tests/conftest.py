@@ -14,10 +14,11 @@ from hypothesis import settings as hypothesis_settings
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
-from loom.commands import trees
-from loom.events import streams
-from loom.models import Grove, Membership, Participant, Tree, User
-from loom.models.base import insert_row
+from loom.engine import announcements, streams
+from loom.people.models import Grove, Membership, Participant, User
+from loom.platform.inserts import insert_row
+from loom.trees.commands import trees
+from loom.trees.models import Tree
 from tests.databases import drop_test_database, make_test_database
 from tests.patience import PATIENCE_S
 from tests.thorough import tries
@@ -74,7 +75,7 @@ def _quick_passwords() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _patient_sender() -> None:
     """A broker that is slow on a busy machine must not count as down."""
-    streams.SEND_S = PATIENCE_S
+    announcements.SEND_S = PATIENCE_S
 
 
 @pytest.fixture(scope="session")

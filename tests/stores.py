@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from loom.access import Actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Tree
-from loom.queries.event_log import events_since
-from loom.queries.trees import skeleton
-from loom.rules.errors import CommandError
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.trees.models import Tree
+from loom.trees.queries.event_log import events_since
+from loom.trees.queries.trees import skeleton
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[1]

@@ -1,7 +1,7 @@
 """How a test that ends real transactions leaves the database as it found it.
 
 Django's flush empties every table, has its post-migration handlers fill some again, and on
-SQLite deletes row by row, which the triggers of `loom_event` refuse outside of a stream that is
+SQLite deletes row by row, which the triggers of `engine_event` refuse outside of a stream that is
 being erased. So only the tables that have rows are emptied, and the streams are marked as being
 erased first. What the migrations put into a table stays. A test that spoils a node, to see that
 this is noticed, does it within `triggers_aside`.
@@ -17,9 +17,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import TransactionTestCase
 
 _TRIGGERS = """SELECT name, sql FROM sqlite_master WHERE type = 'trigger'
-    AND (tbl_name = 'loom_event' OR name = 'loom_node_no_change')"""
-_POSTGRES = """ALTER TABLE loom_event {word} TRIGGER loom_event_append_only;
-    ALTER TABLE loom_node {word} TRIGGER loom_node_no_change"""
+    AND (tbl_name = 'engine_event' OR name = 'trees_node_no_change')"""
+_POSTGRES = """ALTER TABLE engine_event {word} TRIGGER engine_event_append_only;
+    ALTER TABLE trees_node {word} TRIGGER trees_node_no_change"""
 # Filled by the migrations, and by nothing else.
 KEPT = {"django_content_type", "auth_permission", "django_migrations"}
 
@@ -81,8 +81,8 @@ def clear(connection: BaseDatabaseWrapper) -> None:
         transaction.atomic(using=connection.alias),
         connection.cursor() as cursor,
     ):
-        cursor.execute("UPDATE loom_stream SET erasing = 1")
-        for name in sorted(full, key=lambda name: name == "loom_stream"):
+        cursor.execute("UPDATE engine_stream SET erasing = 1")
+        for name in sorted(full, key=lambda name: name == "engine_stream"):
             cursor.execute(f'DELETE FROM "{name}"')
 
 

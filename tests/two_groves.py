@@ -7,11 +7,12 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
-from loom.commands import trees
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.events import streams
-from loom.models import Grove, Membership, Node, Participant, Tree, User
+from loom.engine import streams
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Grove, Membership, Participant, User
+from loom.trees.commands import trees
+from loom.trees.models import Node, Tree
 
 SECRET = "The kestrel sleeps in the north tower."
 PLAIN = "Who keeps the tower?"

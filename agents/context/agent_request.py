@@ -26,9 +26,10 @@ from agents.context.sections import (
 )
 from agents.context.subject_request import GAP, JOINT, KEPT_AT_THE_END, Fitted, fit
 from agents.context.values import Augment, Earlier, Portion, Request, Round, Syntax, View
-from loom.rules.frames import BOUNDARY, OWN, escaped, frames_escaped, marks_escaped
-from loom.rules.names import as_sent
-from loom.rules.node_values import count, plain
+from loom.people.names import as_sent
+from loom.text.frames import BOUNDARY, OWN, escaped, frames_escaped, marks_escaped
+from loom.text.shortening import plain
+from loom.text.tokens import count
 
 HEADER = 8  # tokens of the line that names one of the agent's own texts
 

@@ -29,10 +29,11 @@ from agents.context.values import (
     pane_text,
     section,
 )
-from loom.grammar.slices import parts_of
-from loom.rules.frames import escaped, frames_escaped
-from loom.rules.names import as_sent
-from loom.rules.node_values import count, plain
+from loom.language.slices import parts_of
+from loom.people.names import as_sent
+from loom.text.frames import escaped, frames_escaped
+from loom.text.shortening import plain
+from loom.text.tokens import count
 
 # The texts of a path, and how many tokens they have.
 

@@ -8,9 +8,9 @@ from typing import Final, Literal
 
 from agents.context.sections import Counted, Part, total
 from agents.context.values import Portion
-from loom.rules.documents import FoundLore, LoreEntry, chosen_lore
-from loom.rules.node_values import count
-from loom.rules.provider_kinds import RESERVE, WAYS
+from loom.documents.rules import FoundLore, LoreEntry, chosen_lore
+from loom.participants.provider_kinds import RESERVE, WAYS
+from loom.text.tokens import count
 
 # The three truncations of a tree (docs/model.md §6.3). Counts are estimates of about four
 # characters a token.

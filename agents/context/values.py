@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from loom.grammar.forms import Form
-from loom.grammar.lines import Command, Line
-from loom.rules.frames import escaped, frames_escaped
-from loom.rules.node_values import plain
-from loom.rules.windows import LARGE, WARNED, Row, numbered
+from loom.language.forms import Form
+from loom.language.lines import Command, Line
+from loom.text.frames import escaped, frames_escaped
+from loom.text.shortening import plain
+from loom.workspace.window_rules import LARGE, WARNED, Row, numbered
 
 # Parts of a request, and of its answer.
 

@@ -31,7 +31,7 @@ from agents.providers.values import (
     Usage,
     of_words,
 )
-from loom.rules.node_values import described
+from loom.text.images import described
 
 VERSION = "2023-06-01"
 MAX_TOKENS = 1024  # this API requires a number

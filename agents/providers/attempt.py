@@ -29,11 +29,11 @@ from agents.providers.values import (
     Usage,
     of_status,
 )
-from loom.grammar.batches import MAX_LOOKS, ArrivingReply, Batch, Segment, prose_of, segments_of
-from loom.grammar.forms import Verbs
-from loom.grammar.lines import ARROW_MARKS, Command, is_undecided, makes_window, named_line
-from loom.grammar.refs import ParseError
-from loom.rules.node_values import described, images_parted
+from loom.language.batches import MAX_LOOKS, ArrivingReply, Batch, Segment, prose_of, segments_of
+from loom.language.forms import Verbs
+from loom.language.lines import ARROW_MARKS, Command, is_undecided, makes_window, named_line
+from loom.language.refs import ParseError
+from loom.text.images import described, images_parted
 
 _LONE = re.compile("[\x00\ud800-\udfff]")
 _PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")

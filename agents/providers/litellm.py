@@ -17,8 +17,8 @@ import httpx
 
 from agents.providers.transport import CheckedTransport, checked_addresses
 from agents.providers.values import Broken, Failure, without_traceback
-from loom.rules.provider_kinds import LITELLM_BY_SDK, why_not_litellm
-from loom.rules.providers import BadUrl, read_url
+from loom.participants.addresses import BadUrl, read_url
+from loom.participants.provider_kinds import LITELLM_BY_SDK, why_not_litellm
 
 NOWHERE = "https://litellm.invalid/v1"  # the base_url of a participant that has none
 PATHS = ("/chat/completions", "/completions")
@@ -67,7 +67,7 @@ def _client(model: str, key: str, base: str | None, allow: Sequence[str]) -> Any
 class LiteLLMTransport(httpx.AsyncBaseTransport):
     """Answers an OpenAI-shaped chat request with LiteLLM. Belongs to one event loop.
 
-    Only providers in `loom/rules/providers.py` are called, with the participant's own key and
+    Only providers in `loom/participants/addresses.py` are called, with the participant's own key and
     Heddle's client, whose `CheckedTransport` checks each address. Raises Broken for all others.
     """
 

@@ -16,7 +16,8 @@ from django.utils import timezone
 from agents.context.overlap import Overlap, goes_on
 from agents.context.subject_request import BEGINS, handed_over
 from agents.providers.attempt import Attempt, masked, refusal, value_of, whole
-from agents.providers.registry import Provider, provider_of, sampler_fields, whom
+from agents.providers.openai import sampler_fields
+from agents.providers.registry import Provider, provider_of, whom
 from agents.providers.transport import Clock, Exchange, Limits, broken_by, in_thread, the_loop
 from agents.providers.values import (
     Ask,
@@ -28,13 +29,14 @@ from agents.providers.values import (
     StreamEvent,
     Usage,
 )
-from loom.commands import participants
-from loom.commands.money import allowed_addresses, key_of
-from loom.commands.participants import note_probe
-from loom.models import Participant
-from loom.rules.node_values import image_reference, instant
-from loom.rules.provider_kinds import PROBED, SAMPLERS_BY_NAME
-from loom.transfer.images import square
+from loom.participants import commands as participants
+from loom.participants.commands import note_probe
+from loom.participants.provider_keys import allowed_addresses, key_of
+from loom.participants.provider_kinds import PROBED, SAMPLERS_BY_NAME
+from loom.people.models import Participant
+from loom.text.hashes import instant
+from loom.text.images import image_reference
+from loom.trees.images import square
 
 LIMITS = Limits(connect_s=10, first_s=60, idle_s=20, total_s=90, body_bytes=1024 * 1024)
 TOKENS = 8

@@ -28,7 +28,7 @@ import uvloop
 from django.db import InterfaceError, OperationalError, connection
 
 from agents.providers.values import Broken, Failure
-from loom.rules.providers import (
+from loom.participants.addresses import (
     Address,
     BadUrl,
     Target,

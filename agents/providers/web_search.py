@@ -24,10 +24,10 @@ from agents.providers.transport import (
     the_loop,
 )
 from agents.providers.values import RETRYABLE, Broken, Failure, Kind
-from loom.commands import web_search
-from loom.models import SearchService, WebSearch
-from loom.rules.errors import CommandError
-from loom.rules.provider_kinds import search_service
+from loom.errors import CommandError
+from loom.participants.provider_kinds import search_service
+from loom.web_search import commands as web_search
+from loom.web_search.models import SearchService, WebSearch
 
 log = logging.getLogger("heddle.search")
 LIMITS = Limits(connect_s=8, first_s=15, idle_s=15, total_s=18, body_bytes=2 * 1024 * 1024)

@@ -13,7 +13,7 @@ from typing import Any
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base
 
-from loom.deadlines import interrupts
+from loom.platform.deadlines import interrupts
 
 LOOK_STEPS = 50_000  # steps of SQLite's machine between two looks at the time: about a millisecond
 SHORTEST_S, LONGEST_S = 0.0002, 0.002  # pauses between checks of what other processes hold

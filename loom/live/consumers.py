@@ -11,10 +11,10 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.routing import URLRouter
 from django.urls import re_path
 
+from loom.documents.room import Member, rooms
 from loom.live import frames, reads
 from loom.live.feed import Feed, Socket, Wire
 from loom.live.reads import Guest, PerLoop, SocketRefused, Threads, welcome
-from loom.live.rooms import Member, rooms
 
 log = logging.getLogger("heddle.live")
 

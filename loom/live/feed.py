@@ -8,11 +8,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from loom.events import streams
+from loom.engine import announcements, presence
+from loom.errors import CommandError, not_found
 from loom.live import frames, reads
 from loom.live.frames import Changed, Drawings, Entry, Here, Partial, Place, RateLimit, Reader, Ring
 from loom.live.reads import Guest, Threads
-from loom.rules.errors import CommandError, not_found
 
 log = logging.getLogger("heddle.live")
 
@@ -264,7 +264,9 @@ class Feed:
     async def open(self) -> None:
         """Joins the group first, then reads the head of the log, so that nothing is missed in
         between."""
-        self._spawn(streams.listen((self.stream, self.groves), self._receive, self._subscribed))
+        self._spawn(
+            announcements.listen((self.stream, self.groves), self._receive, self._subscribed)
+        )
         try:
             await asyncio.wait_for(self._subscribed.wait(), SUBSCRIBED_S)
         except TimeoutError:
@@ -476,9 +478,9 @@ class Feed:
             "here": list(self.here.own.values()),
             "asks": asks,
         }
-        self._spawn(streams.send_async(self.stream, message))
+        self._spawn(announcements.send_async(self.stream, message))
         if self.tree_uid and not asks:  # the asking process does not know the others yet
             here = [place["participant"] for place in self.here.places()]
-            self._spawn(asyncio.to_thread(streams.set_present, self.stream, here))
+            self._spawn(asyncio.to_thread(presence.set_present, self.stream, here))
             nodes = {place["participant"]: place["node"] for place in self.here.places()}
-            self._spawn(asyncio.to_thread(streams.tell_places, self.stream, nodes))
+            self._spawn(asyncio.to_thread(presence.tell_places, self.stream, nodes))

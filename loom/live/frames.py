@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from loom.rules.errors import CommandError
-from loom.rules.node_values import looks_like_id
+from loom.errors import CommandError
+from loom.language.ids import looks_like_id
 
 MAX_BUFFER = 65_536  # characters of a working buffer that others may see
 _HINT = 'Send {"type": "presence", "node": ID} and, if you write, "buffer": TEXT.'

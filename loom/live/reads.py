@@ -21,18 +21,20 @@ from django.http import HttpRequest, parse_cookie
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from loom import access
-from loom.events import streams
+from loom import access, permissions
+from loom.engine import streams
+from loom.engine.models import Event, Stream
+from loom.errors import CommandError
 from loom.live import frames
 from loom.live.frames import Changed, Entry
-from loom.models import ApiKey, Event, Generation, Node, Stream, Tree, User
-from loom.models.base import Given, Prepared
-from loom.queries import event_log
-from loom.queries.lookup import fetch, listed
-from loom.rules import limits
-from loom.rules.errors import CommandError
-from loom.rules.limits import ROLES, Role, Scope, limited
-from loom.rules.node_values import digest
+from loom.people.models import ApiKey, User
+from loom.permissions import ROLES, Role, Scope, limited
+from loom.platform.prepared_queries import Given, Prepared
+from loom.text.hashes import digest
+from loom.trees.models import Node, Tree
+from loom.trees.queries import event_log
+from loom.trees.queries.lookup import fetch, listed
+from loom.turns.models import Generation
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -122,7 +124,7 @@ _AFTER = Prepared(
     )
 )
 _MEMBERS = """SELECT m.user_id, m.grove_id, m.role, u.password
-    FROM loom_membership m JOIN loom_user u ON u.id = m.user_id
+    FROM people_membership m JOIN people_user u ON u.id = m.user_id
     WHERE u.is_active AND m.user_id IN ({users}) AND m.grove_id IN ({groves})"""
 
 
@@ -310,7 +312,7 @@ def _by_key(given: str) -> tuple[User, dict[str, Any]]:
     row = rows.filter(digest=digest(key.strip()), user__is_active=True).first()
     if scheme.lower() != "bearer" or row is None or row.is_over:
         raise SocketRefused(4401)
-    row.user.scope = cast(limits.Scope, row.scope)
+    row.user.scope = cast(permissions.Scope, row.scope)
     return row.user, {"key_id": row.pk, "scope": row.user.scope}
 
 

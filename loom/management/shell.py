@@ -11,13 +11,14 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from loom import access
 from loom.access import Actor
-from loom.commands import people
-from loom.commands.context import Answer, Request
-from loom.commands.execute import execute_line
-from loom.models import Participant, Tree, User
-from loom.rules.errors import CommandError as Refusal
-from loom.rules.errors import not_found
-from loom.rules.limits import named
+from loom.engine.context import Answer, Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError as Refusal
+from loom.errors import not_found
+from loom.people.commands import accounts as people
+from loom.people.models import Participant, User
+from loom.permissions import named
+from loom.trees.models import Tree
 
 
 def _file() -> Path:

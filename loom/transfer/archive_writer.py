@@ -8,17 +8,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from loom.access import Actor, documents_for, linked_to, may_read_call
-from loom.models import Call, Image, Link, Node, Tree
-from loom.queries.documents import newest
-from loom.queries.links import written
-from loom.queries.lookup import NodeRow, rows_of
-from loom.queries.places import in_chunks
-from loom.queries.provenance import response_of
-from loom.rules.errors import CommandError
-from loom.rules.node_values import IMAGE_TYPES, instant
+from loom.documents.queries import newest
+from loom.errors import CommandError
+from loom.links.models import Link
+from loom.links.queries import written
+from loom.text.hashes import instant
+from loom.text.images import IMAGE_TYPES
 from loom.transfer import heddle_writer, text_export
-from loom.transfer.images import bytes_of
 from loom.transfer.selection import Selection, Wanted, batched, notes_of
+from loom.trees.images import bytes_of
+from loom.trees.models import Image, Node, Tree
+from loom.trees.queries.lookup import NodeRow, rows_of
+from loom.trees.queries.places import in_chunks
+from loom.trees.queries.provenance import response_of
+from loom.turns.models import Call
 
 EVIDENCE = ("supports", "refutes", "evidence")
 SHOWN = 1024 * 1024  # characters of an answer that Markdown shows

@@ -8,13 +8,16 @@ from itertools import count
 from django.db import transaction
 from django.utils import timezone
 
-from loom.commands.participants import MAX_NAME, participant_body
-from loom.events import streams
-from loom.models import ORDINAL_BITS, Document, Grove, Node, Participant, Tree
-from loom.rules import node_values
-from loom.rules.names import IMPORTED, cleaned, is_misread
+from loom.documents.models import Document
+from loom.engine import streams
+from loom.language import ids
+from loom.language.ids import ORDINAL_BITS
+from loom.participants.commands import MAX_NAME, participant_body
+from loom.people.models import Grove, Participant
+from loom.people.names import IMPORTED, cleaned, is_misread
 from loom.transfer.node_collector import UNNAMED
 from loom.transfer.records import Report
+from loom.trees.models import Node, Tree
 
 HIDDEN = 128  # a flag of a written: below a pruned node
 
@@ -85,9 +88,9 @@ class Addressing:
     def of(self, name: str) -> int | None:
         """The item's id; None if the item does not exist."""
         if name == "tree":
-            return node_values.of_tree(self.tree.pk)
+            return ids.of_tree(self.tree.pk)
         if name in self.written.names:
-            return node_values.of_node(self.written.row(self.written.names[name]))
+            return ids.of_node(self.written.row(self.written.names[name]))
         if name not in self._elsewhere:
             self._elsewhere[name] = self._found(name)
         return self._elsewhere[name]
@@ -98,23 +101,23 @@ class Addressing:
 
     def know(self, name: str, document: Document) -> None:
         """Records the name in the file of a document that has another one here."""
-        self._elsewhere[name] = node_values.of_document(document.pk)
+        self._elsewhere[name] = ids.of_document(document.pk)
         self._known[name] = f"doc:{document.uid}"
 
     def _found(self, name: str) -> int | None:
         if name.startswith("doc:"):
             documents = Document.objects.filter(grove=self.tree.grove_id, uid=name[4:44])
             row = documents.values_list("pk", flat=True).first()
-            return None if row is None else node_values.of_document(row)
+            return None if row is None else ids.of_document(row)
         match = _ELSEWHERE.fullmatch(name)
         if match is None:
             return None
         trees = Tree.objects.filter(grove=self.tree.grove_id, erasing_at__isnull=True)
         tree = trees.filter(uid=match[1]).first()
         if tree is None or match[2] is None:
-            return node_values.of_tree(tree.pk) if tree else None
+            return ids.of_tree(tree.pk) if tree else None
         node = Node.objects.filter(tree=tree, local_id=match[2]).values_list("id", flat=True)
-        return node_values.of_node(node[0]) if node else None
+        return ids.of_node(node[0]) if node else None
 
 
 # The authors in a file: the importer under their own name, and no other member of the grove.

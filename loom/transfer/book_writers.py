@@ -10,12 +10,12 @@ from dataclasses import replace
 from xml.sax.saxutils import escape as xml_escape
 from xml.sax.saxutils import quoteattr
 
-from loom.models import Image, Tree
-from loom.rules.errors import CommandError
-from loom.rules.node_values import described_image
+from loom.errors import CommandError
+from loom.text.images import described_image
 from loom.transfer.archive_writer import ZipStream
-from loom.transfer.images import as_png, shown_bytes
 from loom.transfer.selection import DEEPEST, Paragraph, Run, Wanted, batched, chapters, select
+from loom.trees.images import as_png, shown_bytes
+from loom.trees.models import Image, Tree
 
 
 def _xml(text: str) -> str:

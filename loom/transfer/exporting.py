@@ -8,12 +8,15 @@ from typing import Literal
 from django.db.models import F
 
 from loom.access import Actor, documents_for, linked_to
-from loom.models import Link, Node, Tree, Workspace
-from loom.queries import lookup
-from loom.rules.errors import CommandError, not_found
-from loom.rules.node_values import IMAGE_SIGN, hashes_in, looks_like_id
+from loom.errors import CommandError, not_found
+from loom.language.ids import looks_like_id
+from loom.links.models import Link
+from loom.text.images import IMAGE_SIGN, hashes_in
 from loom.transfer import archive_writer, book_writers, format_writers, heddle_writer, text_export
 from loom.transfer.selection import IDS_AT_ONCE, Selection, Wanted, batched, nodes_of, select
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.workspace.models import Workspace
 
 Scope = Literal["tree", "path", "both"]
 Writer = Callable[[Wanted], Iterator[bytes]]

@@ -16,7 +16,7 @@ from typing import Any
 
 import ijson
 
-from loom.rules.errors import CommandError
+from loom.errors import CommandError
 from loom.transfer.records import (
     MAX_TEXT_BYTES,
     Report,

@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from loom.models import Node
-from loom.queries.lookup import NodeRow, rows_of
-from loom.rules.node_values import instant
+from loom.text.hashes import instant
 from loom.transfer.selection import (
     IDS_AT_ONCE,
     Marked,
@@ -22,6 +20,8 @@ from loom.transfer.selection import (
     select,
     siblings,
 )
+from loom.trees.models import Node
+from loom.trees.queries.lookup import NodeRow, rows_of
 
 # Chats.
 

@@ -14,13 +14,14 @@ from django.db import transaction
 from pydantic import BaseModel, ValidationError
 
 from loom.access import Actor
-from loom.commands.document_actions import make_document
-from loom.commands.documents import Kind
-from loom.models import Call, Document
-from loom.queries.documents import newest, title_key
-from loom.rules import link_types
-from loom.rules.errors import CommandError
-from loom.rules.node_values import instant, looks_like_id
+from loom.documents.actions import make_document
+from loom.documents.commands import Kind
+from loom.documents.models import Document
+from loom.documents.queries import newest, title_key
+from loom.errors import CommandError
+from loom.language.ids import looks_like_id
+from loom.links import link_types
+from loom.text.hashes import instant
 from loom.transfer.files import Event, TooMuch, skip, value_of
 from loom.transfer.heddle_writer import (
     VERSION,
@@ -44,6 +45,7 @@ from loom.transfer.records import (
     unreadable,
 )
 from loom.transfer.tree_builder import Progress, TreeBuilder
+from loom.turns.models import Call
 
 MAX_BODY = 64 * 1024 * 1024  # of a response that was compressed; no provider's response is larger
 GZIP = 31  # zlib's number for a gzip header

@@ -14,11 +14,16 @@ from django.db.models import Q, QuerySet
 from pydantic import BaseModel, ConfigDict, Field
 
 from loom.access import Actor, may_read_call
-from loom.models import Call, Link, Mark, Node, NodeSource, Participant, Tree
-from loom.queries.links import written
-from loom.queries.places import in_chunks
-from loom.rules.node_values import home_of, instant, place_of
+from loom.language.ids import home_of, place_of
+from loom.links.models import Link
+from loom.links.queries import written
+from loom.notes.models import Mark
+from loom.people.models import Participant
+from loom.text.hashes import instant
 from loom.transfer.records import MAX_TEXT_BYTES
+from loom.trees.models import Node, NodeSource, Tree
+from loom.trees.queries.places import in_chunks
+from loom.turns.models import Call
 
 VERSION = 1
 FLAGS = ("pruned", "version_pruned", "excluded", "sandbox")

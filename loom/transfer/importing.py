@@ -15,17 +15,19 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from loom.access import Actor, demand_role, get_actor
-from loom.commands import trees as tree_commands
-from loom.events import streams
-from loom.events.streams import enqueue
-from loom.models import Import, ImportPart, Tree
-from loom.rules.errors import CommandError
-from loom.transfer import heddle_reader, images, tree_builder, uploads
+from loom.engine import streams
+from loom.engine.jobs import enqueue
+from loom.errors import CommandError
+from loom.transfer import heddle_reader, tree_builder, uploads
 from loom.transfer.authors import Authors
 from loom.transfer.inputs import Format, Part
+from loom.transfer.models import Import, ImportPart
 from loom.transfer.readers import documents
 from loom.transfer.records import Head, Mark, Record, RecordFile, Report, unreadable
 from loom.transfer.tree_builder import TreeBuilder
+from loom.trees import erasing, images
+from loom.trees.commands import public_links
+from loom.trees.models import Tree
 
 LEASE = timedelta(seconds=30)
 TRIES = 3
@@ -399,7 +401,7 @@ def _hidden_tree(row: Import, head: Head, progress: Progress) -> Tree:
         tree = Tree.objects.create(
             grove=row.grove,
             mode=head.mode,
-            **{name: getattr(head, name) for name in tree_commands.FIELDS},
+            **{name: getattr(head, name) for name in public_links.FIELDS},
             imported=head.imported or None,
             maker=row.participant,
             erasing_at=timezone.now(),
@@ -428,7 +430,7 @@ def _erase(row: Import) -> None:
     rows.update(tree=None)
     if tree is not None:
         images.remove_files(tree)
-        tree_commands.erase_rows(tree)
+        erasing.erase_rows(tree)
 
 
 def sweep() -> int:

@@ -24,8 +24,8 @@ from loom.transfer.files import (
     readable_json,
     value_of,
 )
-from loom.transfer.images import ArchiveImages
 from loom.transfer.records import CallRecord, Head, Record, Report, unreadable
+from loom.trees.images import ArchiveImages
 
 Put = Callable[[Record | CallRecord], None]
 Read = Callable[[Put, Report], Head]

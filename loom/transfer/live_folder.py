@@ -17,15 +17,16 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Node, Tree, Workspace
-from loom.queries import lookup
-from loom.queries.trees import head_of
-from loom.rules.errors import CommandError
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
 from loom.transfer import format_writers
 from loom.transfer.selection import IDS_AT_ONCE, Wanted, batched, select
+from loom.trees.commands import node_writer
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.trees.queries.trees import head_of
+from loom.workspace.models import Workspace
 
 MOST = 64 * 1024 * 1024  # bytes of a file that is read
 KINDS = {"markdown": "md", "loomsidian": "json"}

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from loom.rules.errors import CommandError
+from loom.errors import CommandError
 
 MAX_TEXT_BYTES = 4 * 1024 * 1024
 MAX_WARNINGS = 100

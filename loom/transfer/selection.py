@@ -15,11 +15,14 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from loom.access import Actor
-from loom.models import Mark, Node, Tree, VersionChoice, Workspace
-from loom.queries.lookup import NodeRow, rows_of
-from loom.queries.places import path_ids
-from loom.rules import node_values
-from loom.rules.node_values import IMAGE_SIGN, WEB, described, described_image, place_of
+from loom.language import ids
+from loom.language.ids import place_of
+from loom.notes.models import Mark
+from loom.text.images import IMAGE_SIGN, WEB, described, described_image
+from loom.trees.models import Node, Tree
+from loom.trees.queries.lookup import NodeRow, rows_of
+from loom.trees.queries.places import path_ids
+from loom.workspace.models import VersionChoice, Workspace
 
 NODES_AT_ONCE = 500
 CHARACTERS_AT_ONCE = 1_000_000
@@ -143,7 +146,7 @@ class Selection:
         rows = Mark.objects.filter(
             tree=self.tree, removed_at=None, kind__in=("bookmark", "tag"), item_id__lte=self.last
         )
-        rows = rows.filter(item_id__gt=node_values.of_tree(self.tree.pk)).order_by("pk")
+        rows = rows.filter(item_id__gt=ids.of_tree(self.tree.pk)).order_by("pk")
         found = list(rows.values_list("item_id", "kind", "label"))
         slots: dict[int, int] = {}
         for items in batched(dict.fromkeys(item for item, _, _ in found), IDS_AT_ONCE):
@@ -174,8 +177,8 @@ class Selection:
 
 def nodes_of(tree: Tree) -> QuerySet[Node]:
     """All nodes of a tree: a range of row ids, which is read in order."""
-    first = node_values.of_tree(tree.pk)
-    return Node.objects.filter(pk__gt=first, pk__lt=node_values.of_tree(tree.pk + 1))
+    first = ids.of_tree(tree.pk)
+    return Node.objects.filter(pk__gt=first, pk__lt=ids.of_tree(tree.pk + 1))
 
 
 _COLUMNS = (

@@ -20,13 +20,14 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 from loom.access import Actor
-from loom.models import ORDER, Image, Node, Tree, Workspace
-from loom.queries.lookup import NodeRow, rows_of, selected_versions
-from loom.queries.places import path_ids
-from loom.rules.errors import CommandError
-from loom.rules.node_values import IMAGE_SIGN, described, described_image, images_replaced
-from loom.transfer.images import data_url
+from loom.errors import CommandError
+from loom.text.images import IMAGE_SIGN, described, described_image, images_replaced
 from loom.transfer.selection import Selection, Step, Wanted, notes_of, select
+from loom.trees.images import data_url
+from loom.trees.models import ORDER, Image, Node, Tree
+from loom.trees.queries.lookup import NodeRow, rows_of, selected_versions
+from loom.trees.queries.places import path_ids
+from loom.workspace.models import Workspace
 
 PAGE = 1000
 

@@ -11,14 +11,23 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
-from loom.commands.links import link_body
-from loom.commands.marks import mark_body
-from loom.commands.node_writer import keep_images, make_items
-from loom.events import streams
-from loom.events.streams import Writer
-from loom.models import Chain, Import, Link, Mark, Node, NodeSource, Tree, Workspace
-from loom.models.base import insert_rows
-from loom.queries.lookup import (
+from loom.engine import streams
+from loom.engine.streams import Writer
+from loom.language import ids
+from loom.links.commands import link_body
+from loom.links.models import Link
+from loom.notes.commands.marks import mark_body
+from loom.notes.models import Mark
+from loom.platform.inserts import insert_rows
+from loom.text import hashes
+from loom.transfer import records
+from loom.transfer.authors import HIDDEN, Addressing, Authors, WrittenNodes
+from loom.transfer.models import Import
+from loom.transfer.records import Record, Report
+from loom.trees.chains import Chains
+from loom.trees.commands.node_writer import keep_images, make_items
+from loom.trees.models import Chain, Node, NodeSource, Tree
+from loom.trees.queries.lookup import (
     EXCLUDED,
     IMPORTED,
     PRUNED,
@@ -28,13 +37,9 @@ from loom.queries.lookup import (
     NodeRow,
     Rest,
 )
-from loom.queries.node_bodies import Facts, event_bodies, proof_of, without_text
-from loom.queries.outline import measured
-from loom.rules import node_values
-from loom.rules.chains import Chains
-from loom.transfer import records
-from loom.transfer.authors import HIDDEN, Addressing, Authors, WrittenNodes
-from loom.transfer.records import Record, Report
+from loom.trees.queries.node_bodies import Facts, event_bodies, proof_of, without_text
+from loom.trees.queries.outline import measured
+from loom.workspace.models import Workspace
 
 Progress = Callable[[], None]
 
@@ -99,7 +104,7 @@ class TreeBuilder:
         self._hiding.clear()
         if values:
             with connection.cursor() as cursor:
-                cursor.executemany("UPDATE loom_node SET pruned_chain = %s WHERE id = %s", values)
+                cursor.executemany("UPDATE trees_node SET pruned_chain = %s WHERE id = %s", values)
 
     def _facts(self, rows: list[NodeRow]) -> Facts:
         """The result of `facts_of` for nodes that were just written."""
@@ -160,9 +165,7 @@ class TreeBuilder:
         author = self.authors.of(record.author, record.author_kind)
         rest = self._rest(record, author.uid, edited)
         flags = self._bits(record, slot if slot != ordinal else 0)
-        local_id = record.local_id or node_values.draw_new(
-            ordinal, written.names, self._dice.choice
-        )
+        local_id = record.local_id or ids.draw_new(ordinal, written.names, self._dice.choice)
         row = NodeRow(
             id=written.row(ordinal),
             local_id=local_id,
@@ -174,7 +177,7 @@ class TreeBuilder:
             author_uid=author.uid,
             author_name=author.name,
             author_kind=author.kind,
-            at=node_values.instant(_at(record.at) or self.now),
+            at=hashes.instant(_at(record.at) or self.now),
             parent_hash=record.parent_hash if record.hash else written.hash(above),
             hash="",
             flags=flags,
@@ -248,7 +251,7 @@ class TreeBuilder:
 
     def _hash(self, record: Record, row: NodeRow, edited: str) -> str:
         """The hash in the file, which can show that the node was changed; else the node's own."""
-        own = node_values.sha256(proof_of(row, row.more, edited))
+        own = hashes.sha256(proof_of(row, row.more, edited))
         if record.hash and record.hash != own:
             self.report.warn(
                 f"The hash of [{row.local_id}] does not fit its fields; verifying will say so."

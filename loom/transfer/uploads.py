@@ -12,15 +12,15 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from loom.rules.errors import CommandError
+from loom.errors import CommandError
 from loom.transfer import heddle_reader, pyloom
 from loom.transfer.files import MAX_FILE, Event, Tell
-from loom.transfer.images import ENDING, ArchiveImages
 from loom.transfer.inputs import Format, Input, Part, Put, first_bytes, json_format, looks_like_json
 from loom.transfer.node_collector import mapping_of
 from loom.transfer.readers import books, chats, documents, looms, patches, sequences, tapestry
 from loom.transfer.readers.looms import one_tree
 from loom.transfer.records import Head, Report, unreadable
+from loom.trees.images import ENDING, ArchiveImages
 
 ZIP = b"PK\x03\x04"
 # Files that are not read, by their first bytes: what they are, and what to do.

@@ -4,10 +4,12 @@ from agents import runs
 from agents.providers.transport import the_loop
 from agents.turns import run_turn
 from loom.access import Actor
-from loom.commands import turn_lifecycle
-from loom.models import Generation, Participant, Step, Tree, Turn
-from loom.models.generations import OPEN_TURN
-from loom.queries.workspaces import lines_of
+from loom.engine.models import Step
+from loom.people.models import Participant
+from loom.trees.models import Tree
+from loom.turns import turn_lifecycle
+from loom.turns.models import OPEN_TURN, Generation, Turn
+from loom.turns.queries import lines_of
 
 MOST = 400  # states of a turn: more mean that it does not end
 

@@ -11,9 +11,11 @@ from pytest_django import Settings
 
 from agents import leases, runs
 from loom.access import Actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Generation, Grove, Participant, Tree
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Grove, Participant
+from loom.trees.models import Tree
+from loom.turns.models import Generation
 from tests.agents.acting import run_lane
 from tests.patience import PATIENCE_S
 from tests.providers.scripted import ScriptedProvider

@@ -4,7 +4,9 @@ from typing import Any
 
 from rest_framework.test import APIClient
 
-from loom.models import Participant, Tree, Turn
+from loom.people.models import Participant
+from loom.trees.models import Tree
+from loom.turns.models import Turn
 from tests.agents.acting import went
 
 

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from loom.commands import generation_lifecycle
-from loom.commands.generation_lifecycle import Received
-from loom.commands.money import seal
-from loom.models import Call, Generation, Participant, Tree, User
+from loom.participants.provider_keys import seal
+from loom.people.models import Participant, User
+from loom.trees.models import Tree
+from loom.turns import generation_lifecycle
+from loom.turns.generation_lifecycle import Received
+from loom.turns.models import Call, Generation
 from tests.agents.conftest import Running, Say, again, run
 from tests.agents.watching import Watcher
 from tests.providers.scripted import ScriptedProvider

@@ -3,8 +3,9 @@
 import pytest
 
 from loom.access import Actor
-from loom.models import Node, Participant, Tree
-from loom.queries.path_page import Asked, candidates_of
+from loom.people.models import Participant
+from loom.trees.models import Node, Tree
+from loom.trees.queries.path_page import Asked, candidates_of
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider

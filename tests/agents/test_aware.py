@@ -8,9 +8,9 @@ from agents.context.agent_request import Aware, assemble
 from agents.context.sections import Stop, results, threshold_of
 from agents.context.subject_request import TooLong
 from agents.context.values import LineReply, Near, Request, Round, Syntax, View
-from loom.grammar.slices import parts_of
-from loom.rules.frames import escaped
-from loom.rules.node_values import count
+from loom.language.slices import parts_of
+from loom.text.frames import escaped
+from loom.text.tokens import count
 
 VIEW = View(
     revision=118,

@@ -9,9 +9,9 @@ from django.core.cache import cache
 
 from agents.providers import probing
 from loom.access import Actor
-from loom.commands import participants
-from loom.commands.participants import Changes, Source, ask_models, listing_of
-from loom.rules.errors import CommandError
+from loom.errors import CommandError
+from loom.participants import commands as participants
+from loom.participants.commands import Changes, Source, ask_models, listing_of
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import fails, raw
 

@@ -10,12 +10,15 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.groves import change_grove
-from loom.models import Call, Event, Generation, Grove, Participant, Step, Tree, User
-from loom.rules.errors import CommandError
-from loom.rules.options import SETTINGS
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event, Step
+from loom.errors import CommandError
+from loom.people.commands.groves import change_grove
+from loom.people.grove_settings import SETTINGS
+from loom.people.models import Grove, Participant, User
+from loom.trees.models import Tree
+from loom.turns.models import Call, Generation
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says

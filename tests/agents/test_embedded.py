@@ -5,10 +5,13 @@ from pytest_django import Settings
 
 from agents.providers.transport import the_loop
 from loom.access import Actor
-from loom.commands import generation_lifecycle
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Call, Event, Grove, Participant, Tree
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event
+from loom.people.models import Grove, Participant
+from loom.trees.models import Tree
+from loom.turns import generation_lifecycle
+from loom.turns.models import Call
 from tests.agents.conftest import Running, Say, a_moment, again, run
 from tests.agents.watching import Watcher
 from tests.providers.scripted import ScriptedProvider

@@ -11,14 +11,16 @@ from agents import runs
 from agents.providers.transport import Limits, the_loop
 from agents.providers.values import Failure, of_status, wait_before_next
 from loom.access import Actor, get_visit
-from loom.commands import generation_lifecycle
-from loom.models import Generation, Participant, Tree
-from loom.queries.lookup import rows_of
-from loom.queries.path_page import way_of
-from loom.queries.provenance import pieces_of
-from loom.web.candidates import Card, cards_of, weave_of
-from loom.web.display import cast_of
-from loom.web.node_parts import broken_reason
+from loom.people.models import Participant
+from loom.site.display import cast_of
+from loom.trees.models import Tree
+from loom.trees.pages.node_parts import broken_reason
+from loom.trees.queries.lookup import rows_of
+from loom.trees.queries.path_page import way_of
+from loom.trees.queries.provenance import pieces_of
+from loom.turns import generation_lifecycle
+from loom.turns.models import Generation
+from loom.turns.pages.candidates import Card, cards_of, weave_of
 from tests.agents.conftest import Running, Say, a_moment, again, run
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import Script, cuts, fails, nothing, says, stalls

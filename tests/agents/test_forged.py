@@ -19,16 +19,17 @@ from agents.context.values import (
     Request,
     Round,
 )
-from agents.generations import assembled
+from agents.generation_requests import assembled
 from agents.next_request import next_place
 from loom.access import Actor, acting_as
-from loom.commands import node_writer
-from loom.commands.context import Request as Asks
-from loom.commands.execute import execute_line
-from loom.models import Participant, Tree
-from loom.rules.errors import CommandError
-from loom.rules.frames import NAMES
-from loom.rules.windows import Row
+from loom.engine.context import Request as Asks
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.people.models import Participant
+from loom.text.frames import NAMES
+from loom.trees.commands import node_writer
+from loom.trees.models import Tree
+from loom.workspace.window_rules import Row
 from tests.agents.forged import HONEST, SHAPES
 from tests.agents.test_aware import AWARE, VIEW
 from tests.agents.test_injection import plant

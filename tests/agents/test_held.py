@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 
 from agents.context.values import BY_EXAMPLE
-from agents.generations import grammar_for
-from agents.providers.registry import EMBEDDED, OpenAI, provider_of
+from agents.providers.openai import OpenAI
+from agents.providers.registry import EMBEDDED, provider_of
 from agents.providers.values import Ask, Failure
+from agents.reply_grammar import grammar_for
 from loom.access import Actor
-from loom.models import Participant
-from loom.rules.limits import named
+from loom.people.models import Participant
+from loom.permissions import named
 from tests.providers.asking import ask, chat
 from tests.providers.scripted import ScriptedProvider
 

@@ -12,12 +12,14 @@ from agents.providers.probing import COLOURS, Probe, _images
 from agents.providers.registry import Provider, provider_of
 from agents.providers.values import Ask
 from loom.access import Actor, get_actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.trees import new_tree
-from loom.models import Call, Grove, Image, Participant, Tree, User
-from loom.rules.node_values import image_reference
-from loom.transfer import images
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Grove, Participant, User
+from loom.text.images import image_reference
+from loom.trees import images
+from loom.trees.commands.trees import new_tree
+from loom.trees.models import Image, Tree
+from loom.turns.models import Call
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider

@@ -9,17 +9,22 @@ from hypothesis import strategies as st
 
 from agents.context.agent_request import earlier_of
 from agents.context.sections import Stop
-from agents.generations import assembled
+from agents.generation_requests import assembled
 from agents.next_request import next_place
 from loom.access import Actor, acting_as, get_actor
-from loom.commands import node_writer, trees
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.node_writer import NewNode
-from loom.events import streams
-from loom.models import Event, Link, Mark, Node, Participant, Step, Tree, Turn, User
-from loom.rules.errors import CommandError
-from loom.rules.node_values import count
+from loom.engine import streams
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event, Step
+from loom.errors import CommandError
+from loom.links.models import Link
+from loom.notes.models import Mark
+from loom.people.models import Participant, User
+from loom.text.tokens import count
+from loom.trees.commands import node_writer, trees
+from loom.trees.commands.node_writer import NewNode
+from loom.trees.models import Node, Tree
+from loom.turns.models import Turn
 from tests.agents.acting import asked, outcomes, went
 from tests.agents.hostile import texts
 from tests.providers.scripted import ScriptedProvider

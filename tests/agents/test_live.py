@@ -6,8 +6,10 @@ from django.utils import timezone
 from agents import tasks
 from agents.providers.transport import the_loop
 from agents.runs import begin_lane
-from loom.commands import generation_lifecycle
-from loom.models import Event, Generation, Tree
+from loom.engine.models import Event
+from loom.trees.models import Tree
+from loom.turns import generation_lifecycle
+from loom.turns.models import Generation
 from tests.agents.conftest import Running, Say, a_moment, again, run
 from tests.agents.watching import Watcher
 from tests.providers.scripted import ScriptedProvider
@@ -150,7 +152,7 @@ def test_text_of_a_lost_worker_lands_as_interrupted(ask: Say, provider: Scripted
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The lanes that the sweeper hands over."""
     lanes: list[str] = []
-    monkeypatch.setattr("loom.events.streams.hand_over", lanes.append)
+    monkeypatch.setattr("loom.turns.lanes.hand_over", lanes.append)
     return lanes
 
 

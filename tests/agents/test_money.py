@@ -5,14 +5,17 @@ from typing import Any
 import pytest
 
 from loom.access import Actor
-from loom.commands import generation_lifecycle
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Call, DailySpending, Generation, Grove, Participant, Tree
-from loom.models.base import today
-from loom.queries.usage import left_of
-from loom.rules.errors import CommandError
-from loom.rules.providers import NANO
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.money.days import today
+from loom.money.models import DailySpending
+from loom.money.prices import NANO
+from loom.money.queries import left_of
+from loom.people.models import Grove, Participant
+from loom.trees.models import Tree
+from loom.turns import generation_lifecycle
+from loom.turns.models import Call, Generation
 from tests.agents.conftest import Running, Say, again, run
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import cuts, fails, never_ends, says, stalls, tokens

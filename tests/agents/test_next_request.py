@@ -13,15 +13,19 @@ from rest_framework.test import APIClient
 from agents.agent_prompt import stops_of
 from agents.next_request import PreviewOptions, next_place, next_request
 from loom.access import Actor, acting_as
-from loom.commands import node_writer, trees
-from loom.commands.context import Request
-from loom.commands.drafts import Kept, save
-from loom.commands.execute import execute_line
-from loom.commands.groves import change_grove
-from loom.commands.registry import touched
-from loom.commands.trees import change_tree
-from loom.models import Generation, Node, Participant, Step, Tree, User
-from loom.rules.errors import CommandError
+from loom.engine import steps
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Step
+from loom.engine.named_items import touched
+from loom.errors import CommandError
+from loom.people.commands.groves import change_grove
+from loom.people.models import Participant, User
+from loom.trees.commands import node_writer, trees
+from loom.trees.commands.trees import change_tree
+from loom.trees.models import Node, Tree
+from loom.turns.models import Generation
+from loom.workspace.commands.drafts import Kept, save
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider
@@ -242,7 +246,7 @@ def test_of_a_turn_that_holds_what_one_may_not_see_there_are_only_sizes(
     step = Step.objects.get(workspace__tree=left.tree, seq=line.body["step"], actor__user=two.both)
     Step.objects.filter(pk=step.pk).update(turn_uid=turn.uid)
     step.touched.all().delete()
-    node_writer.touch(step, touched(two.right.text))
+    steps.touch(step, touched(two.right.text))
     uid = node_writer.workspace_of(agent, left.tree).uid
     shown = _context(two.client(two.only_left), uid)
     assert (shown["open"], shown["messages"], shown["before"]) == (False, [], None)
@@ -259,7 +263,7 @@ def test_the_request_before_is_shown_only_to_whom_may_read_it(
     turn = went(asked(left.actor(two.both), left.tree, agent, node=left.text.local_id))
     for step in Step.objects.filter(turn_uid=turn.uid):
         step.touched.all().delete()
-        node_writer.touch(step, touched(two.right.text))
+        steps.touch(step, touched(two.right.text))
     uid = node_writer.workspace_of(agent, left.tree).uid
     node = left.text.local_id
     assert _context(two.client(two.both), uid, node=node)["before"] is not None
@@ -366,8 +370,8 @@ def test_what_is_held_already_is_not_read_again(
     with CaptureQueriesContext(connection) as sent:
         next_request(actor, tree, PreviewOptions(agent, node, "turn"))
     read = [one["sql"] for one in sent]
-    assert not [one for one in read if 'FROM "loom_tree"' in one]  # the caller has it
-    assert not [one for one in read if 'FROM "loom_task"' in one]  # no workspace is stored yet
+    assert not [one for one in read if 'FROM "trees_tree"' in one]  # the caller has it
+    assert not [one for one in read if 'FROM "workspace_task"' in one]  # no workspace is stored yet
 
 
 def test_the_next_request_of_an_agent_takes_as_few_queries_as_it_needs(

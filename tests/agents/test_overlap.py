@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agents.context.overlap import Overlap
 from agents.context.subject_request import PLAIN
-from loom.rules.provider_kinds import WAYS
+from loom.participants.provider_kinds import WAYS
 
 TEXT = "It was late.\n\nThe old clock struck nine, and Marie opened the"
 ENDS = st.sampled_from(

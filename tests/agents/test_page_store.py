@@ -3,10 +3,12 @@
 import pytest
 
 from loom.access import Actor
-from loom.commands import summaries
-from loom.commands.groves import change_grove
-from loom.events.streams import KINDS
-from loom.models import Generation, Node, Participant, Tree
+from loom.engine.event_kinds import KINDS
+from loom.people.commands.groves import change_grove
+from loom.people.models import Participant
+from loom.trees.models import Node, Tree
+from loom.turns import summaries
+from loom.turns.models import Generation
 from tests.agents.acting import asked, run_lane, went
 from tests.agents.conftest import run
 from tests.providers.scripted import ScriptedProvider

@@ -3,10 +3,11 @@
 import pytest
 
 from loom.access import Actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Participant, Tree
-from loom.rules.providers import counts_of
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.money.prices import counts_of
+from loom.people.models import Participant
+from loom.trees.models import Tree
 from tests.agents.conftest import Running, Say, again, run
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import HOLD, fails, holds, says

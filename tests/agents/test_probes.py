@@ -7,9 +7,9 @@ import pytest
 
 from agents.providers import probing
 from loom.access import Actor
-from loom.commands import participants
-from loom.models import Participant
-from loom.rules.provider_kinds import CHECKS, REMEMBERED
+from loom.participants import commands as participants
+from loom.participants.provider_kinds import CHECKS, REMEMBERED
+from loom.people.models import Participant
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import Script, fails, raw, says, tokens
 

@@ -6,10 +6,11 @@ import pytest
 
 from agents.context.subject_request import ASKS, BEGINS
 from loom.access import Actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Participant, Tree
-from loom.queries.provenance import provenance_of
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Participant
+from loom.trees.models import Tree
+from loom.trees.queries.provenance import provenance_of
 from tests.agents.conftest import Say, run
 from tests.agents.watching import Watcher
 from tests.providers.scripted import ScriptedProvider

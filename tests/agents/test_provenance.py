@@ -10,10 +10,13 @@ from django.db import connection
 from django.test import Client
 from rest_framework.test import APIClient
 
-from loom.commands import node_writer, trees
-from loom.commands.registry import touched
-from loom.models import Call, Generation, Node, Turn, User
-from loom.queries.provenance import thoughts_in
+from loom.engine import steps
+from loom.engine.named_items import touched
+from loom.people.models import User
+from loom.trees.commands import node_writer, trees
+from loom.trees.models import Node
+from loom.trees.queries.provenance import thoughts_in
+from loom.turns.models import Call, Generation, Turn
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import raw, says
@@ -102,7 +105,7 @@ def test_a_call_that_holds_what_a_member_may_not_see_shows_its_sections_only(
     ask: Say, api: Api, reader: User, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = _written(ask)[1]
-    monkeypatch.setattr("loom.queries.provenance.may_read_call", lambda actor, call: False)
+    monkeypatch.setattr("loom.trees.queries.provenance.may_read_call", lambda actor, call: False)
     body = (
         api(reader)
         .get(f"/api/trees/{node.tree.uid}/nodes/{node.local_id}/provenance")
@@ -138,8 +141,8 @@ def strange_call(ask: Say, outsider: User) -> Call:
     from django.utils import timezone
 
     from loom.access import first_grove, get_actor
-    from loom.models import Step
-    from loom.queries import lookup
+    from loom.engine.models import Step
+    from loom.trees.queries import lookup
 
     _, node, call = _written(ask)
     elsewhere = trees.new_tree(get_actor(outsider, first_grove(outsider)), title="Elsewhere")
@@ -156,7 +159,7 @@ def strange_call(ask: Say, outsider: User) -> Call:
         workspace=workspace, seq=1, actor=call.participant, turn_uid=turn.uid, line="view",
         outcome="ok", at=timezone.now(),
     )  # fmt: skip
-    node_writer.touch(step, touched(lookup.root_of(elsewhere)))
+    steps.touch(step, touched(lookup.root_of(elsewhere)))
     Call.objects.filter(pk=call.pk).update(turn=turn)
     Generation.objects.filter(pk=generation.pk).update(asked_by=call.participant)
     call.refresh_from_db()

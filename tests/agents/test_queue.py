@@ -11,12 +11,13 @@ from django.test.utils import CaptureQueriesContext
 from agents import runs, tasks
 from agents.runs import begin_lane
 from loom.access import Actor, get_actor
-from loom.commands import generation_lifecycle
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.events import streams
-from loom.models import Generation, Grove, Lane, Participant, Tree, User
-from loom.queries.path_page import candidates_of
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Grove, Participant, User
+from loom.trees.models import Tree
+from loom.trees.queries.path_page import candidates_of
+from loom.turns import generation_lifecycle, lanes
+from loom.turns.models import Generation, Lane
 from tests.agents.conftest import Running, Say, again, run
 from tests.kills.heddle import until
 from tests.patience import PATIENCE_S
@@ -162,7 +163,7 @@ def test_a_lane_goes_on_after_its_worker_was_killed(
     Generation.objects.filter(status="running").update(leased_until="2020-01-01T00:00:00Z")
     monkeypatch.setattr(tasks, "FORGOTTEN_S", 0)
     sent: list[str] = []
-    monkeypatch.setattr("loom.events.streams.hand_over", sent.append)
+    monkeypatch.setattr("loom.turns.lanes.hand_over", sent.append)
     tasks.sweep()
     assert sent == [generation_lifecycle.lane_of(model)]
     provider.default = tokens(1)
@@ -177,8 +178,8 @@ def test_a_lane_goes_on_after_its_worker_was_killed(
 def handed() -> Iterator[Callable[[], list[str]]]:
     """The lanes that wait at the broker."""
     with redis.Redis.from_url(settings.REDIS_URL, decode_responses=True) as broker:
-        broker.delete(streams.LANES)
-        yield lambda: list(broker.lrange(streams.LANES, 0, -1))
+        broker.delete(lanes.LANES)
+        yield lambda: list(broker.lrange(lanes.LANES, 0, -1))
 
 
 @pytest.fixture

@@ -8,14 +8,17 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from agents import runs
+from agents import candidates, runs
 from agents.providers.attempt import Attempt
 from agents.runs import create_call
 from loom.access import Actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.events import streams
-from loom.models import Call, Event, Participant, Tree
+from loom.engine import streams
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event
+from loom.people.models import Participant
+from loom.trees.models import Tree
+from loom.turns.models import Call
 from tests.agents.conftest import Say, again, run
 from tests.patience import PATIENCE_S
 from tests.providers.scripted import ScriptedProvider
@@ -263,9 +266,7 @@ def test_an_undone_continue_lands_pruned(
 def test_an_answer_larger_than_a_node_is_cut_there(
     ask: Say, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from agents import generations
-
-    monkeypatch.setattr(generations, "MAX_NODE_BYTES", 10)
+    monkeypatch.setattr(candidates, "MAX_NODE_BYTES", 10)
     provider.script(tokens(5, word="é"))
     row = run(ask()[0])
     assert (row.shown, row.finish) == ("é1 é2 é", "interrupted:too long")

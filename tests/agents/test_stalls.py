@@ -16,8 +16,8 @@ from agents.leases import EVERY_S, LEASE_S, STALL_S, Watch
 from agents.providers import transport
 from agents.runs import begin_lane
 from agents.tasks import sweep
-from loom.commands import generation_lifecycle
-from loom.models import Generation
+from loom.turns import generation_lifecycle
+from loom.turns.models import Generation
 from tests.agents.conftest import Running, Say, again
 from tests.patience import PATIENCE_S
 from tests.providers.scripted import ScriptedProvider

@@ -18,12 +18,13 @@ from agents.context.subject_request import (
     paragraph_starts,
 )
 from loom.access import Actor, get_actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.trees import change_tree
-from loom.models import Tree, User
-from loom.rules.documents import LoreEntry, chosen_lore, divided, entry_of, keys_of, occurs
-from loom.rules.errors import CommandError
+from loom.documents.rules import LoreEntry, chosen_lore, divided, entry_of, keys_of, occurs
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.people.models import User
+from loom.trees.commands.trees import change_tree
+from loom.trees.models import Tree
 
 TEXT = st.text(alphabet=st.sampled_from("ab .\n\r\té語\u2028"), max_size=60)
 HOUSE = ("The house stood empty.\n", "She had not been there.\n\n", "The gate was new.")

@@ -7,27 +7,22 @@ import pytest
 from rest_framework.test import APIClient
 
 from agents.agent_prompt import outline_lines
-from agents.generations import assembled_for
+from agents.generation_requests import assembled_for
 from agents.next_request import next_place
 from agents.providers.registry import provider_of
 from agents.tasks import summarise as task
 from loom.access import Actor
-from loom.commands import node_writer, summaries
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.groves import change_grove
-from loom.models import (
-    SUMMARY,
-    Call,
-    Document,
-    Event,
-    Generation,
-    Grove,
-    Node,
-    Participant,
-    Tree,
-)
-from loom.rules.errors import CommandError
+from loom.documents.models import Document
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event
+from loom.errors import CommandError
+from loom.people.commands.groves import change_grove
+from loom.people.models import Grove, Participant
+from loom.trees.commands import node_writer
+from loom.trees.models import Node, Tree
+from loom.turns import summaries
+from loom.turns.models import SUMMARY, Call, Generation
 from tests.agents.conftest import run
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import fails, says
@@ -169,9 +164,9 @@ def test_every_tenth_node_has_the_tree_summarised(
     actor: Actor, tree: Tree, cheap: Participant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[list[object]] = []
-    from loom.events import streams
+    from loom.engine import jobs
 
-    monkeypatch.setattr(streams, "_send", lambda name, args, queue: sent.append([name, *args]))
+    monkeypatch.setattr(jobs, "_send", lambda name, args, queue: sent.append([name, *args]))
     for number in range(12):
         execute_line(actor, tree, Request(f'respond here "Text {number}."'))
     asked = [one for one in sent if one[0] == "agents.tasks.summarise"]
@@ -286,7 +281,7 @@ def test_a_look_at_a_document_has_its_summary_made(
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(
-        "loom.commands.documents.enqueue", lambda name, *_, **__: asked.append(name)
+        "loom.documents.commands.enqueue", lambda name, *_, **__: asked.append(name)
     )
     execute_line(actor, tree, Request('view doc:"Notes"'))
     assert asked == ["agents.tasks.summarise_document"]

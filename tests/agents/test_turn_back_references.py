@@ -3,7 +3,8 @@
 import pytest
 
 from loom.access import Actor
-from loom.models import Node, Participant, Tree
+from loom.people.models import Participant
+from loom.trees.models import Node, Tree
 from tests.agents.acting import outcomes
 from tests.agents.test_windows import Talk
 from tests.providers.scripted import ScriptedProvider

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Node, Participant, Tree
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Participant
+from loom.trees.commands import node_writer
+from loom.trees.models import Node, Tree
 from tests.agents.acting import asked, step, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says

@@ -10,8 +10,11 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from loom.commands import node_writer
-from loom.models import Generation, Participant, Step, Tree, User
+from loom.engine.models import Step
+from loom.people.models import Participant, User
+from loom.trees.commands import node_writer
+from loom.trees.models import Tree
+from loom.turns.models import Generation
 from tests.agents.conftest import run
 from tests.agents.outside import Outside
 from tests.providers.scripted import ScriptedProvider

@@ -3,9 +3,10 @@
 import pytest
 
 from loom.access import Actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Participant, Tree
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Participant
+from loom.trees.models import Tree
 from tests.agents.acting import asked, outcomes, went
 from tests.agents.test_windows import Talk
 from tests.providers.scripted import ScriptedProvider

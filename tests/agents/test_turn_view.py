@@ -6,17 +6,20 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from agents import generations
+from agents import generation_requests
 from agents.agent_prompt import place_of
-from agents.generations import assembled
+from agents.generation_requests import assembled
 from agents.turns import run_turn
 from loom import access
 from loom.access import Actor
-from loom.commands import trees
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.events import streams
-from loom.models import Participant, Step, Tree, Turn
+from loom.engine import presence
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Step
+from loom.people.models import Participant
+from loom.trees.commands import trees
+from loom.trees.models import Tree
+from loom.turns.models import Turn
 from tests.agents.acting import asked, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
@@ -32,11 +35,11 @@ def test_the_request_says_where_people_are_and_forgets_who_left(
     turn = asked(actor, tree, agent, node=opening)
     place = place_of(access.acting_in(turn), turn)
     assert "active at" not in assembled(place).workspace
-    streams.tell_places(name, {me: opening})
+    presence.tell_places(name, {me: opening})
     assert f"Human active at [{opening}], depth:1" in assembled(place).workspace
     execute_line(actor, tree, Request(f"view {opening}"))  # one line each
     assert assembled(place).workspace.count("active at") == 1
-    streams.tell_places(name, {})
+    presence.tell_places(name, {})
     assert "active at" not in assembled(place).workspace
 
 
@@ -149,7 +152,7 @@ def test_a_round_is_assembled_once_priced_and_sent_from_the_same_value(
         made.append(sent.tokens)
         return sent
 
-    monkeypatch.setattr(generations, "assembled", counting)
+    monkeypatch.setattr(generation_requests, "assembled", counting)
     provider.script(says(f"→ view {opening}\n"), says("Done."))
     turn = went(asked(actor, tree, agent, node=opening))
     assert len(made) == len(provider.seen) == 2

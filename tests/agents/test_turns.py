@@ -12,14 +12,18 @@ from agents.context import agent_request
 from agents.providers.attempt import Cutter
 from agents.turns import run_turn
 from loom.access import Actor
-from loom.commands import node_writer, turn_lifecycle
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Call, Event, Generation, Node, Participant, Step, Tree, Turn
-from loom.queries import lookup
-from loom.rules.errors import CommandError
-from loom.web.display import cast_of
-from loom.web.turns import shown as turns_shown
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event, Step
+from loom.errors import CommandError
+from loom.people.models import Participant
+from loom.site.display import cast_of
+from loom.trees.commands import node_writer
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.turns import turn_lifecycle
+from loom.turns.models import Call, Generation, Turn
+from loom.turns.pages.turns import shown as turns_shown
 from tests.agents.acting import asked, outcomes, step, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import fails, says

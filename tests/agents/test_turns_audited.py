@@ -9,12 +9,15 @@ from rest_framework.test import APIClient
 from agents.subject_prompt import asker_of, pieces_of
 from agents.turns import run_turn
 from loom.access import Actor
-from loom.commands import turn_lifecycle
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Generation, Membership, Participant, Step, Tree, Turn, User
-from loom.queries import lookup
-from loom.queries.workspaces import turns as rows
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Step
+from loom.people.models import Membership, Participant, User
+from loom.trees.models import Tree
+from loom.trees.queries import lookup
+from loom.turns import turn_lifecycle
+from loom.turns.models import Generation, Turn
+from loom.turns.queries import turns as rows
 from tests.agents.acting import asked, outcomes, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import fails, says

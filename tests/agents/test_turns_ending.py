@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from agents import tasks, turns
 from agents.turns import run_turn
 from loom.access import Actor
-from loom.commands import generation_lifecycle, turn_lifecycle
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Generation, Node, Participant, Step, Tree, Turn
-from loom.models.generations import ENDED_TURN
-from loom.queries.workspaces import turns as rows
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Step
+from loom.people.models import Participant
+from loom.trees.models import Node, Tree
+from loom.turns import generation_lifecycle, turn_lifecycle
+from loom.turns.models import ENDED_TURN, Generation, Turn
+from loom.turns.queries import turns as rows
 from tests.agents.acting import asked, outcomes, run_queued, went
 from tests.agents.conftest import Running
 from tests.providers.scripted import ScriptedProvider

@@ -13,12 +13,14 @@ from agents import runs
 from agents.providers.transport import Limits
 from agents.turns import run_turn
 from loom.access import Actor
-from loom.commands import turn_lifecycle
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Event, Generation, Node, Participant, Step, Tree, Turn
-from loom.models.generations import ENDED_TURN
-from loom.queries.workspaces import turns as rows
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event, Step
+from loom.people.models import Participant
+from loom.trees.models import Node, Tree
+from loom.turns import turn_lifecycle
+from loom.turns.models import ENDED_TURN, Generation, Turn
+from loom.turns.queries import turns as rows
 from tests.agents.acting import asked, run_queued, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import CUT, STALL, Script, fails, nothing, says

@@ -9,10 +9,12 @@ from django.utils import timezone
 from agents import runs, tasks
 from agents.turns import run_turn
 from loom.access import Actor
-from loom.commands import turn_lifecycle
-from loom.models import Call, Generation, Node, Participant, Tree, Turn
-from loom.queries.workspaces import turns as rows
-from loom.rules.errors import CommandError
+from loom.errors import CommandError
+from loom.people.models import Participant
+from loom.trees.models import Node, Tree
+from loom.turns import turn_lifecycle
+from loom.turns.models import Call, Generation, Turn
+from loom.turns.queries import turns as rows
 from tests.agents.acting import asked, run_queued, went
 from tests.agents.conftest import Running, again
 from tests.kills.heddle import until

@@ -4,20 +4,25 @@ import json
 
 import pytest
 
-from agents.generations import assembled, order_of
+from agents.generation_requests import assembled, order_of
 from agents.next_request import next_place
 from loom import access
 from loom.access import acting_as
-from loom.commands import node_writer, trees
-from loom.commands.context import Request
-from loom.commands.document_actions import make_document
-from loom.commands.execute import execute_line
-from loom.commands.registry import touched
-from loom.models import Generation, Participant, Step, Tree, User, Workspace
-from loom.rules.errors import CommandError
-from loom.rules.limits import Permission
-from loom.web.display import cast_of
-from loom.web.turns import drawable
+from loom.documents.actions import make_document
+from loom.engine import steps
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Step
+from loom.engine.named_items import touched
+from loom.errors import CommandError
+from loom.people.models import Participant, User
+from loom.permissions import Permission
+from loom.site.display import cast_of
+from loom.trees.commands import node_writer, trees
+from loom.trees.models import Tree
+from loom.turns.models import Generation
+from loom.turns.pages.turns import drawable
+from loom.workspace.models import Workspace
 from tests.agents.acting import asked, outcomes, went
 from tests.agents.conftest import run
 from tests.providers.scripted import ScriptedProvider
@@ -253,7 +258,7 @@ def test_steps_and_context_of_an_agent_are_guarded_as_calls_are(
     Step.objects.filter(turn_uid=turn.uid).update(message=SECRET, line=f"view {two.far}")
     for step in Step.objects.filter(turn_uid=turn.uid):
         step.touched.all().delete()
-        node_writer.touch(step, touched(two.right.text))
+        steps.touch(step, touched(two.right.text))
     view = node_writer.workspace_of(agent, left.tree)
     page = f"/trees/{left.tree.uid}?node={left.text.local_id}"
     for where in (f"workspace={view.uid}", f"turn={turn.uid}"):

@@ -13,16 +13,23 @@ from rest_framework.test import APIClient
 from agents.providers.web_search import run_search
 from agents.turns import run_turn
 from loom.access import Actor
-from loom.api.waiting import of_search, still_open
-from loom.commands import node_writer, web_search
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.web_search import NewService
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event, Step
+from loom.errors import CommandError
 from loom.live.frames import changed_by
-from loom.models import DailySpending, Event, Participant, Step, Tree, Turn, WebSearch, Window
-from loom.models.base import today
-from loom.queries.usage import left_of
-from loom.rules.errors import CommandError
+from loom.money.days import today
+from loom.money.models import DailySpending
+from loom.money.queries import left_of
+from loom.people.models import Participant
+from loom.site.waiting import of_search, still_open
+from loom.trees.commands import node_writer
+from loom.trees.models import Tree
+from loom.turns.models import Turn
+from loom.web_search import commands as web_search
+from loom.web_search.commands import NewService
+from loom.web_search.models import WebSearch
+from loom.workspace.models import Window
 from tests.agents.acting import asked, outcomes, run_queued, went
 from tests.agents.conftest import AGENT
 from tests.providers.scripted import ScriptedProvider

@@ -10,16 +10,20 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from agents.generations import assembled
+from agents.generation_requests import assembled
 from agents.next_request import next_place
 from loom.access import Actor, acting_as
-from loom.commands import node_writer, trees
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.web_search import NewService, remove_service, set_service
-from loom.models import Event, Node, Participant, Tree, Turn, User, Window
-from loom.queries.windows import parents_of
-from loom.queries.workspaces import _nested, depth_in, depths_of
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event
+from loom.people.models import Participant, User
+from loom.trees.commands import node_writer, trees
+from loom.trees.models import Node, Tree
+from loom.turns.models import Turn
+from loom.web_search.commands import NewService, remove_service, set_service
+from loom.workspace.models import Window
+from loom.workspace.queries.shown_windows import _nested, depth_in, depths_of
+from loom.workspace.queries.windows import parents_of
 from tests.agents.acting import asked, outcomes, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says

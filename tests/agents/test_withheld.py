@@ -5,13 +5,15 @@ import json
 import pytest
 
 from agents.agent_prompt import place_of
-from agents.generations import assembled
+from agents.generation_requests import assembled
 from loom.access import Actor, acting_as
-from loom.commands.context import Request
-from loom.commands.document_actions import make_document
-from loom.commands.execute import execute_line
-from loom.models import Participant, Tree, Window
-from loom.rules.errors import CommandError
+from loom.documents.actions import make_document
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.people.models import Participant
+from loom.trees.models import Tree
+from loom.workspace.models import Window
 from tests.agents.acting import asked, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says

@@ -8,12 +8,14 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.commands import node_writer, trees
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.windows import set_settings
-from loom.models import Participant, Tree, User, Window
-from loom.rules.node_values import count
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Participant, User
+from loom.text.tokens import count
+from loom.trees.commands import node_writer, trees
+from loom.trees.models import Tree
+from loom.workspace.commands.windows import set_settings
+from loom.workspace.models import Window
 from tests.agents.acting import asked, outcomes, went
 from tests.agents.test_windows import Talk
 from tests.providers.scripted import ScriptedProvider

@@ -8,8 +8,9 @@ from typing import Any
 from channels.layers import get_channel_layer
 
 from agents.providers.transport import the_loop
-from loom.events.streams import group_of, name_of
-from loom.models import Tree
+from loom.engine.announcements import group_of
+from loom.engine.streams import name_of
+from loom.trees.models import Tree
 from tests.patience import PATIENCE_S
 
 

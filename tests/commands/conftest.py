@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from loom.access import Actor, get_actor
-from loom.commands.context import Answer, Request
-from loom.commands.execute import execute_line
-from loom.models import Grove, Tree, User
+from loom.engine.context import Answer, Request
+from loom.engine.execute import execute_line
+from loom.people.models import Grove, User
+from loom.trees.models import Tree
 
 Say = Callable[..., Answer]
 TOKENS = re.compile(r"  [+-][\d,]+ tokens · (windows|outline|augments) [\d,]+ tokens")

@@ -7,18 +7,20 @@ import pytest
 from django.apps import apps
 from django.core import serializers
 
-from loom import commands
 from loom.access import Actor, get_actor
-from loom.commands import command_reference, groves, participants, registry
-from loom.commands import trees as tree_commands
-from loom.commands.execute import execute
-from loom.commands.node_writer import recorded
-from loom.commands.participants import Changes
-from loom.commands.registry import actions
-from loom.commands.trees import NewTree
-from loom.events import streams
-from loom.models import Event, Grove, Step, Tree, User
-from loom.rules.errors import CommandError
+from loom.engine import command_reference, registry, streams
+from loom.engine.actions import actions
+from loom.engine.execute import execute
+from loom.engine.models import Event, Step
+from loom.engine.steps import recorded
+from loom.errors import CommandError
+from loom.participants import commands as participants
+from loom.participants.commands import Changes
+from loom.people.commands import groves
+from loom.people.models import Grove, User
+from loom.trees.commands import public_links, trees
+from loom.trees.commands.trees import NewTree
+from loom.trees.models import Tree
 from tests.conftest import join, make_user
 
 SECRET_KEY = "sk-a-key-that-nobody-may-read"
@@ -35,12 +37,11 @@ def _steps(item: Grove | Tree) -> list[Step]:
 
 
 def _rows() -> dict[str, int]:
-    kinds: list[Any] = list(apps.get_app_config("loom").get_models())
+    kinds: list[Any] = [kind for kind in apps.get_models() if "loom." in kind.__module__]
     return {kind.__name__: kind.objects.count() for kind in kinds}
 
 
 def test_every_action_is_in_the_registry_and_none_can_be_typed() -> None:
-    commands.load()
     assert sorted(actions()) == [
         "accept_invitation",
         "add_member",
@@ -113,11 +114,11 @@ def test_each_change_of_a_grove_leaves_one_numbered_step(boss: Actor) -> None:
 
 
 def test_trees_and_their_public_links_have_their_steps_in_the_log_of_the_tree(boss: Actor) -> None:
-    tree = tree_commands.make_tree(boss, NewTree(title="A", mode="buffer"))
-    tree_commands.change_tree(boss, tree, {"title": "B"})
-    link = tree_commands.make_public_link(boss, tree, days=1)[0]
-    tree_commands.revoke_public_link(boss, tree, link.uid)
-    tree_commands.change_tree(boss, tree, {"archived": True})
+    tree = trees.make_tree(boss, NewTree(title="A", mode="buffer"))
+    trees.change_tree(boss, tree, {"title": "B"})
+    link = public_links.make_public_link(boss, tree, days=1)[0]
+    public_links.revoke_public_link(boss, tree, link.uid)
+    trees.change_tree(boss, tree, {"archived": True})
     assert [one.canonical for one in _steps(tree)] == [
         "make_tree",
         "change_tree",
@@ -125,7 +126,7 @@ def test_trees_and_their_public_links_have_their_steps_in_the_log_of_the_tree(bo
         "revoke_public_link",
         "change_tree",
     ]
-    tree_commands.erase(boss, tree, "B")
+    trees.erase(boss, tree, "B")
     assert [one.canonical for one in _steps(boss.grove)] == ["erase_tree"]
 
 
@@ -191,8 +192,8 @@ def test_no_secret_is_in_any_step(boss: Actor) -> None:
     groves.accept(secret, username="nadja", password="a long password 77")
     with pytest.raises(CommandError):
         groves.accept(secret, username="nadja", password="a long password 78")
-    tree = tree_commands.make_tree(boss, NewTree(title="A"))
-    link = tree_commands.make_public_link(boss, tree, days=1)[1]
+    tree = trees.make_tree(boss, NewTree(title="A"))
+    link = public_links.make_public_link(boss, tree, days=1)[1]
     kept = serializers.serialize("json", Step.objects.all())
     assert "make_participant" in kept
     for one in (SECRET_KEY, secret, "a long password", link):
@@ -201,7 +202,7 @@ def test_no_secret_is_in_any_step(boss: Actor) -> None:
 
 def test_a_step_keeps_the_start_and_the_hash_of_a_long_text(boss: Actor) -> None:
     text = "In the beginning. " * 1000
-    tree = tree_commands.make_tree(boss, NewTree(title="A", system_context=text))
+    tree = trees.make_tree(boss, NewTree(title="A", system_context=text))
     (step,) = _steps(tree)
     digest = hashlib.sha256(text.encode()).hexdigest()
     assert step.arguments == {

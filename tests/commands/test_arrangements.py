@@ -7,8 +7,9 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.commands import trees
-from loom.models import Tree, User
+from loom.people.models import User
+from loom.trees.commands import trees
+from loom.trees.models import Tree
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,13 +10,16 @@ from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.commands import document_actions, node_writer
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Document, Tree, User
-from loom.queries.workspace_bodies import circle_of
-from loom.queries.workspaces import Augment, in_order
-from loom.rules.errors import CommandError
+from loom.documents import actions as document_actions
+from loom.documents.models import Document
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.people.models import User
+from loom.trees.commands import node_writer
+from loom.trees.models import Tree
+from loom.workspace.queries.augments import Augment, in_order
+from loom.workspace.queries.workspace_bodies import circle_of
 from tests.commands.conftest import untold
 from tests.two_groves import SECRET, TwoGroves
 

@@ -7,12 +7,12 @@ import pytest
 from django.db import OperationalError
 
 from loom.access import Actor
-from loom.commands import execute
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.events import streams
-from loom.models import Node, Step, Tree
-from loom.rules.errors import CommandError
+from loom.engine import execute, streams
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Step
+from loom.errors import CommandError
+from loom.trees.models import Node, Tree
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

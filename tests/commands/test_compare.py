@@ -6,11 +6,12 @@ from collections.abc import Callable
 import pytest
 
 from loom.access import Actor, acting_as
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.view import MOST_WORDS, word_difference
-from loom.models import Participant, Tree
-from loom.rules.errors import CommandError
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.people.models import Participant
+from loom.trees.commands.view import MOST_WORDS, word_difference
+from loom.trees.models import Tree
 from tests.commands.conftest import Say
 
 Write = Callable[..., str]

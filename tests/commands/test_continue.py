@@ -8,10 +8,13 @@ import pytest
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.commands import generation_lifecycle
-from loom.commands.continuing import outcome_of
-from loom.models import Call, Event, Generation, Node, Participant, Tree, User
-from loom.rules.errors import CommandError
+from loom.engine.models import Event
+from loom.errors import CommandError
+from loom.people.models import Participant, User
+from loom.trees.models import Node, Tree
+from loom.turns import generation_lifecycle
+from loom.turns.commands.continuing import outcome_of
+from loom.turns.models import Call, Generation
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db

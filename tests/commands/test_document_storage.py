@@ -17,26 +17,21 @@ from rest_framework.test import APIClient
 
 from agents import leases, tasks
 from loom.access import Actor
-from loom.commands import document_actions, document_log, put_aside
-from loom.commands.document_log import LOG_BYTES, MOST_STEPS
-from loom.events import streams
-from loom.models import (
-    Document,
-    DocumentState,
-    DocumentText,
-    DocumentUpdate,
-    Generation,
-    PutAside,
-    Revision,
-    Tree,
-    User,
-)
-from loom.queries.documents import newest, revision_of, text_of, updates_after
-from loom.queries.lookup import root_of
-from loom.rules import documents
-from loom.rules.documents import Edit
-from loom.rules.errors import CommandError
-from loom.rules.shared_text import EMPTY, SharedText
+from loom.documents import actions as document_actions
+from loom.documents import log as document_log
+from loom.documents import rules as documents
+from loom.documents.log import LOG_BYTES, MOST_STEPS
+from loom.documents.models import Document, DocumentState, DocumentText, DocumentUpdate, Revision
+from loom.documents.queries import newest, revision_of, text_of, updates_after
+from loom.documents.rules import Edit
+from loom.documents.shared_text import EMPTY, SharedText
+from loom.engine import put_aside, streams
+from loom.engine.models import PutAside
+from loom.errors import CommandError
+from loom.people.models import User
+from loom.trees.models import Tree
+from loom.trees.queries.lookup import root_of
+from loom.turns.models import Generation
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db

@@ -6,8 +6,10 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.models import Document, Tree, User
+from loom.documents.models import Document
+from loom.people.models import User
+from loom.trees.commands import node_writer
+from loom.trees.models import Tree
 from tests.commands.test_window_forms import View, other  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -6,27 +6,23 @@ import pytest
 from django.utils import timezone
 
 from loom.access import Actor, acting_as, documents_for, get_actor
-from loom.commands import document_actions as documents
-from loom.commands import document_log, trees
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.grammar.refs import Ref
-from loom.grammar.slices import parse_ref
-from loom.models import (
-    Document,
-    DocumentText,
-    Event,
-    Link,
-    Mark,
-    Participant,
-    Revision,
-    Step,
-    Tree,
-    User,
-)
-from loom.queries.documents import document_of, newest, text_of
-from loom.rules import documents as documents_rules
-from loom.rules.errors import CommandError
+from loom.documents import actions as documents
+from loom.documents import log as document_log
+from loom.documents import rules as documents_rules
+from loom.documents.models import Document, DocumentText, Revision
+from loom.documents.queries import document_of, newest, text_of
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event, Step
+from loom.errors import CommandError
+from loom.language.refs import Ref
+from loom.language.slices import parse_ref
+from loom.links.models import Link
+from loom.notes.models import Mark
+from loom.people.models import Participant, User
+from loom.trees import erasing
+from loom.trees.commands import trees
+from loom.trees.models import Tree
 from tests.commands.conftest import Say
 from tests.two_groves import TwoGroves
 
@@ -357,7 +353,7 @@ def test_a_tree_is_erased_with_its_links_and_the_document_stays(
         say(line)
     trees.change_tree(actor, tree, {"archived": True})
     trees.erase(actor, tree, tree.title)
-    trees.erase_rows(tree.uid)
+    erasing.erase_rows(tree.uid)
     assert not Tree.objects.filter(pk=tree.pk).exists()
     assert _text(document) == NOTES
 

@@ -7,20 +7,17 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection, connections, transaction
 
-from loom import commands
 from loom.access import Actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.events import streams
-from loom.models import Tree
-from loom.rules.errors import CommandError
+from loom.engine import streams
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.trees.models import Tree
 from tests.interfaces.matrix import LINES, filled
 from tests.interfaces.world import counted, world  # noqa: F401 (a fixture)
 from tests.patience import PATIENCE_S
 
 READS_ITS_WRITES = ['write doc:"More" new "a"']
-
-commands.load()
 
 
 def _said(actor: Actor, tree: Tree, request: Request) -> Any:

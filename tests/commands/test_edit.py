@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from loom.models import Node, Tree
-from loom.rules.errors import CommandError
+from loom.errors import CommandError
+from loom.trees.models import Node, Tree
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db

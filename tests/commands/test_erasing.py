@@ -11,25 +11,21 @@ from django.db import connection
 from django.utils import timezone
 
 from loom.access import get_actor
-from loom.commands import erasing, node_writer, trees
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.trees import erase_rows
-from loom.models import (
-    Call,
-    Document,
-    Generation,
-    Import,
-    ImportPart,
-    Receipt,
-    Step,
-    Turn,
-    WebSearch,
-    Window,
-)
-from loom.queries.window_contents import windows_of
-from loom.queries.windows import CLOSED
-from loom.rules.node_values import GONE
+from loom.documents.models import Document
+from loom.engine import steps as step_log
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Receipt, Step
+from loom.text.quotations import GONE
+from loom.transfer.models import Import, ImportPart
+from loom.trees import erased_texts as erasing
+from loom.trees.commands import node_writer, trees
+from loom.trees.erasing import erase_rows
+from loom.turns.models import Call, Generation, Turn
+from loom.web_search.models import WebSearch
+from loom.workspace.models import Window
+from loom.workspace.queries.window_contents import windows_of
+from loom.workspace.queries.windows import CLOSED
 from tests.two_groves import TwoGroves
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -117,7 +113,12 @@ def test_no_table_has_a_word_of_a_tree_that_was_erased(far: tuple[TwoGroves, str
     assert _read(two, node, key=True) == []
     with pytest.raises(Exception, match="section"):
         two.left.run(two.both, f"view {node} §nothing")
-    assert places_of(MARK).keys() >= {"loom_node", "loom_step", "loom_window", "loom_receipt"}
+    assert places_of(MARK).keys() >= {
+        "trees_node",
+        "engine_step",
+        "workspace_window",
+        "engine_receipt",
+    }
     _erase(two.right.tree)
     assert places_of(MARK) == {}
     # What was erased says so, with the same words everywhere.
@@ -200,7 +201,7 @@ def test_requests_that_models_were_sent_are_cleared(two_groves: TwoGroves) -> No
         turn_uid=turn.uid,
         at=turn.created_at - timedelta(seconds=5),
     )
-    node_writer.touch(step, [node.pk])
+    step_log.touch(step, [node.pk])
     quoting = f'supports: [{node.local_id}] in tree:"{MARK} papers" {MARK} begins'
     by_turn, by_title = _call(two, LONG, turn), _call(two, quoting)
     by_id = _call(two, f"mentions tree:{other.uid} node:{node.local_id} {MARK} begins")
@@ -314,7 +315,7 @@ def test_a_turn_elsewhere_that_has_read_the_tree_is_stopped(
         outcome="ok",
         at=other.moved_at,
     )
-    node_writer.touch(step, [two.right.text.pk])
+    step_log.touch(step, [two.right.text.pk])
     _erase(two.right.tree)
     asked = dict(Turn.objects.values_list("uid", "stop_asked"))
     assert asked == {reading.uid: True, other.uid: False}

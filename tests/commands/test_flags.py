@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from loom.models import Event, Node
-from loom.rules.errors import CommandError
+from loom.engine.models import Event
+from loom.errors import CommandError
+from loom.trees.models import Node
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.commands import trees
-from loom.models import Node, Step, Tree, User
+from loom.engine.models import Step
+from loom.people.models import User
+from loom.trees.commands import trees
+from loom.trees.models import Node, Tree
 from tests.commands.test_window_forms import View, newest
 from tests.thorough import tries
 

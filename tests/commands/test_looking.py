@@ -6,13 +6,16 @@ from dataclasses import replace
 import pytest
 
 from loom.access import Actor, get_actor
-from loom.commands import registry, trees
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Event, Grove, Node, Participant, Step, Tree, User
-from loom.rules import node_values
-from loom.rules.errors import CommandError
-from loom.rules.limits import LOOM, OF_ROLE, READ_DOCUMENTS, WRITE
+from loom.engine import registry
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event, Step
+from loom.errors import CommandError
+from loom.language import ids
+from loom.people.models import Grove, Participant, User
+from loom.permissions import LOOM, OF_ROLE, READ_DOCUMENTS, WRITE
+from loom.trees.commands import trees
+from loom.trees.models import Node, Tree
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db
@@ -233,7 +236,7 @@ def test_an_id_of_other_trees_names_them_all(
     say: Say, write: Write, actor: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others = [trees.new_tree(actor, title=title) for title in ("A", "B")]
-    monkeypatch.setattr(node_values, "draw", lambda *_: "z9z9")
+    monkeypatch.setattr(ids, "draw", lambda *_: "z9z9")
     assert [write("x", into=other) for other in others] == ["z9z9", "z9z9"]
     with pytest.raises(CommandError) as refused:
         say("view z9z9")

@@ -6,10 +6,13 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.models import Link, Mark, Node, Tree, User
-from loom.queries.links import link_bodies, links_in
-from loom.queries.node_context import links_of
-from loom.rules.errors import CommandError
+from loom.errors import CommandError
+from loom.links.models import Link
+from loom.links.queries import link_bodies, links_in
+from loom.notes.models import Mark
+from loom.people.models import User
+from loom.trees.models import Node, Tree
+from loom.trees.queries.node_context import links_of
 from tests.commands.conftest import Say
 from tests.two_groves import TwoGroves
 

@@ -5,14 +5,17 @@ from collections.abc import Callable
 import pytest
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.models import Event, Tree, User, Window, Workspace
-from loom.queries.outline import outline_text
-from loom.queries.windows import parents_of
-from loom.queries.workspace_bodies import workspace_body
-from loom.queries.workspaces import depth_in
-from loom.rules.errors import CommandError
-from loom.rules.node_values import count
+from loom.engine.models import Event
+from loom.errors import CommandError
+from loom.people.models import User
+from loom.text.tokens import count
+from loom.trees.commands import node_writer
+from loom.trees.models import Tree
+from loom.trees.queries.outline import outline_text
+from loom.workspace.models import Window, Workspace
+from loom.workspace.queries.shown_windows import depth_in
+from loom.workspace.queries.windows import parents_of
+from loom.workspace.queries.workspace_bodies import workspace_body
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db

@@ -5,9 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from loom.access import Actor
-from loom.models import Event, Node, NodeSource, Step, Tree, User
-from loom.rules import node_values
-from loom.rules.errors import CommandError
+from loom.engine.models import Event, Step
+from loom.errors import CommandError
+from loom.people.models import User
+from loom.text import hashes
+from loom.trees.models import Node, NodeSource, Tree
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db
@@ -40,13 +42,13 @@ def test_the_hash_is_that_of_the_recipe(write: Callable[..., str], actor: Actor)
     parent = Node.objects.get(local_id=write("a"))
     node = Node.objects.get(local_id=write("b", "here"))
     assert node.parent_hash == parent.hash
-    assert node.hash == node_values.sha256(
+    assert node.hash == hashes.sha256(
         {
             "author": actor.participant.uid,
             "call": None,
             "configuration": None,
             "content": [{"type": "text", "text": "b"}],
-            "created_at": node_values.instant(node.created_at),
+            "created_at": hashes.instant(node.created_at),
             "edited_from": None,
             "kind": "text",
             "parent": parent.hash,

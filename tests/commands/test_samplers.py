@@ -6,11 +6,14 @@ import pytest
 
 from agents.subject_prompt import taken_settings
 from loom.access import Actor, get_actor
-from loom.commands.saved import pin_settings
-from loom.models import Event, Generation, Participant, Tree, User
-from loom.queries.places import settings_at
-from loom.rules.errors import CommandError
-from loom.web.candidates import again
+from loom.engine.models import Event
+from loom.errors import CommandError
+from loom.people.models import Participant, User
+from loom.trees.models import Tree
+from loom.trees.queries.places import settings_at
+from loom.turns.models import Generation
+from loom.turns.pages.candidates import again
+from loom.workspace.commands.saved import pin_settings
 from tests.commands.conftest import Say
 from tests.two_groves import TwoGroves
 

@@ -3,8 +3,8 @@
 import pytest
 from django.test import override_settings
 
-from loom.commands.money import open_sealed, seal
-from loom.rules.errors import CommandError
+from loom.errors import CommandError
+from loom.participants.provider_keys import open_sealed, seal
 
 
 def test_a_sealed_key_opens_for_its_own_address() -> None:

@@ -5,12 +5,15 @@ from collections.abc import Callable
 import pytest
 
 from loom.access import Actor, acting_as, get_actor
-from loom.commands import drafts, node_writer
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Event, Node, Participant, Tree, User
-from loom.queries import lookup, places
-from loom.rules.errors import CommandError
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event
+from loom.errors import CommandError
+from loom.people.models import Participant, User
+from loom.trees.commands import node_writer
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup, places
+from loom.workspace.commands import drafts
 from tests.commands.conftest import Say
 from tests.machines.replay import replayed, stored
 from tests.two_groves import TwoGroves

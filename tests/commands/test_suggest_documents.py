@@ -1,21 +1,22 @@
 """Suggestions about documents: made by whoever may read them, decided by their writers."""
 
 from collections.abc import Callable
-from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor, acting_as
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Document, DocumentEmbed, Event, Node, Participant, Tree, User
-from loom.queries import documents as queries
-from loom.queries.node_context import mentioning
-from loom.rules.errors import CommandError
+from loom.documents import queries
+from loom.documents.models import Document, DocumentEmbed
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event
+from loom.errors import CommandError
+from loom.people.models import Participant, User
+from loom.trees.models import Node, Tree
+from loom.trees.queries.node_context import mentioning
 from tests.commands.conftest import Say
 
 Write = Callable[..., str]
@@ -140,9 +141,7 @@ def test_an_embed_counts_as_a_link_on_both_sides(
     assert "Notes" not in answer.reply
 
 
-def test_embeds_are_indexed_by_revision_and_filled_for_older_documents(
-    say: Say, write: Write, actor: Actor, tree: Tree
-) -> None:
+def test_embeds_are_indexed_by_revision(say: Say, write: Write, actor: Actor, tree: Tree) -> None:
     node, other = write("Who is Marie?"), write("Somebody else.")
     say(f'write doc:"Notes" new "See ![[{node}]] and ![[tree:{tree.uid} {other}]], not [[zz99]]."')
     for number in range(12):
@@ -167,7 +166,3 @@ def test_embeds_are_indexed_by_revision_and_filled_for_older_documents(
     say(f'write doc:"Notes" replace:"![[{node}]]" with:"nothing"')
     assert kept() == [other]
     assert not mentioning(actor, Node.objects.get(tree=tree, local_id=node))
-    stored = set(DocumentEmbed.objects.values_list("document", "name"))
-    DocumentEmbed.objects.all().delete()
-    import_module("loom.migrations.0131_document_embeds").fill(apps, None)
-    assert set(DocumentEmbed.objects.values_list("document", "name")) == stored

@@ -5,11 +5,16 @@ from collections.abc import Callable
 import pytest
 
 from loom.access import Actor, get_actor
-from loom.commands import groves, marks, saved
-from loom.models import Event, Grove, Mark, Tree, User
-from loom.queries.search import find_in_grove, find_in_tree
-from loom.queries.trees import tags_in
-from loom.rules.errors import CommandError
+from loom.engine.models import Event
+from loom.errors import CommandError
+from loom.notes.commands import marks
+from loom.notes.models import Mark
+from loom.people.commands import groves
+from loom.people.models import Grove, User
+from loom.search.queries import find_in_grove, find_in_tree
+from loom.trees.models import Tree
+from loom.trees.queries.trees import tags_in
+from loom.workspace.commands import saved
 from tests.commands.conftest import Say
 from tests.machines.replay import replayed, stored
 from tests.two_groves import TwoGroves

@@ -11,11 +11,15 @@ from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.commands import node_writer, todos
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Event, Task, Tree, User
-from loom.rules.errors import CommandError
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event
+from loom.errors import CommandError
+from loom.people.models import User
+from loom.trees.commands import node_writer
+from loom.trees.models import Tree
+from loom.workspace.commands import tasks
+from loom.workspace.models import Task
 from tests.two_groves import SECRET, TwoGroves
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -93,7 +97,7 @@ def test_an_archived_task_stays_archived(words: list[str]) -> None:
     for word in words:
         was = task.state
         try:
-            task.state = todos.after(task, word)
+            task.state = tasks.after(task, word)
         except CommandError as refused:
             assert (was, refused.code) == ("archived", "REJECTED")
         assert was != "archived" or task.state == "archived"

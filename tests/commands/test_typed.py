@@ -7,25 +7,24 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from loom import commands
 from loom.access import Actor
-from loom.commands import registry
-from loom.commands.context import Reply, Request, checked
-from loom.commands.continuing import Continue, continue_
-from loom.commands.execute import execute, execute_line, line_of
-from loom.commands.marks import Tag, tag
-from loom.commands.move import Switch, switch
-from loom.commands.nodes import Respond, Split, respond, split
-from loom.commands.view import View, view
-from loom.events import streams
-from loom.grammar.lines import read
-from loom.grammar.refs import Ref
-from loom.models import Event, Node, Step, Tree
-from loom.rules.errors import CommandError
-from loom.rules.node_values import STORED_WHOLE
+from loom.engine import registry, streams
+from loom.engine.arguments import checked
+from loom.engine.context import Reply, Request
+from loom.engine.execute import execute, execute_line, line_of
+from loom.engine.models import Event, Step
+from loom.errors import CommandError
+from loom.language.lines import read
+from loom.language.refs import Ref
+from loom.notes.commands.marks import Tag, tag
+from loom.text.shortening import STORED_WHOLE
+from loom.trees.commands.nodes import Respond, Split, respond, split
+from loom.trees.commands.view import View, view
+from loom.trees.models import Node, Tree
+from loom.turns.commands.continuing import Continue, continue_
+from loom.workspace.commands.move import Switch, switch
 from tests.interfaces.matrix import LINES
 
-commands.load()
 IDS = defaultdict(lambda: "a7x2", tree="abcdefgh23456789")
 SAID = [line.format_map(IDS) for lines in LINES.values() for line in lines]
 HARD = [
@@ -147,7 +146,7 @@ def test_a_command_writes_the_stream_that_it_declares(
 
 def _locks(sent: CaptureQueriesContext, name: str) -> list[str]:
     texts = [one["sql"] for one in sent.captured_queries]
-    return [sql for sql in texts if 'FROM "loom_stream"' in sql and name in sql]
+    return [sql for sql in texts if 'FROM "engine_stream"' in sql and name in sql]
 
 
 def test_a_command_of_the_workspace_locks_no_tree(actor: Actor, tree: Tree) -> None:

@@ -6,12 +6,13 @@ import pytest
 from django.utils import timezone
 
 from loom.access import acting_as, get_actor
-from loom.commands import document_actions
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.events import streams
-from loom.models import Grove, Membership, Participant, Tree, User
-from loom.rules.errors import CommandError
+from loom.documents import actions as document_actions
+from loom.engine import streams
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.people.models import Grove, Membership, Participant, User
+from loom.trees.models import Tree
 
 pytestmark = pytest.mark.django_db
 LINES = ['respond root "late"', 'write doc:"Notes" append "late"']

@@ -6,10 +6,15 @@ from typing import Any
 import pytest
 
 from loom.access import Actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Generation, Link, Mark, Node, Participant, Step, Tree, User
-from loom.rules.errors import CommandError
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Step
+from loom.errors import CommandError
+from loom.links.models import Link
+from loom.notes.models import Mark
+from loom.people.models import Participant, User
+from loom.trees.models import Node, Tree
+from loom.turns.models import Generation
 from tests.commands.conftest import Say
 
 pytestmark = pytest.mark.django_db

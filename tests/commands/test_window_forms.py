@@ -7,11 +7,15 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
-from loom.commands import groves, node_writer
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Grove, Node, Step, Tree, User, Window
-from loom.rules.errors import CommandError
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Step
+from loom.errors import CommandError
+from loom.people.commands import groves
+from loom.people.models import Grove, User
+from loom.trees.commands import node_writer
+from loom.trees.models import Node, Tree
+from loom.workspace.models import Window
 from tests.commands.conftest import untold
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -9,13 +9,16 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.commands import node_writer, trees
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.groves import change_grove
-from loom.commands.trees import erase_rows
-from loom.models import Event, Node, Tree, User, Window
-from loom.rules.errors import CommandError
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event
+from loom.errors import CommandError
+from loom.people.commands.groves import change_grove
+from loom.people.models import User
+from loom.trees.commands import node_writer, trees
+from loom.trees.erasing import erase_rows
+from loom.trees.models import Node, Tree
+from loom.workspace.models import Window
 from tests.commands.conftest import untold
 
 pytestmark = pytest.mark.django_db(transaction=True)

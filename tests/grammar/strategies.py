@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from loom.grammar.forms import Form, Part, is_many
-from loom.grammar.refs import Place, Ref, Slice, is_type
+from loom.language.forms import Form, Part, is_many
+from loom.language.refs import Place, Ref, Slice, is_type
 
 TAKEN = {"here", "root", "parent", "focus", "all", "tree", "grove"}
 

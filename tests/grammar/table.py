@@ -1,7 +1,7 @@
 """The written forms of the commands that exist so far, as the tables of docs/model.md §5.1 have
 them. The registry derives its own; these stand for every kind of part."""
 
-from loom.grammar.forms import Form, Part
+from loom.language.forms import Form, Part
 
 REF = Part("ref", "ref")
 REF_OR_HERE = Part("ref", "ref", optional=True)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loom.grammar.batches import Batch, Prose, Segment, prose_of, segments_of
-from loom.grammar.lines import Command, read
-from loom.grammar.refs import ParseError
+from loom.language.batches import Batch, Prose, Segment, prose_of, segments_of
+from loom.language.lines import Command, read
+from loom.language.refs import ParseError
 from tests.grammar.table import ALIASES, FORMS
 from tests.thorough import tries
 

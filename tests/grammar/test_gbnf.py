@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loom.commands import registry
-from loom.grammar.batches import Batch, segments_of
-from loom.grammar.forms import Form
-from loom.grammar.gbnf import Known, grammar_of, literal
-from loom.grammar.lines import read
-from loom.rules.limits import LOOM, WRITE
-from loom.rules.link_types import STORED
+from loom.engine import registry
+from loom.language.batches import Batch, segments_of
+from loom.language.forms import Form
+from loom.language.gbnf import Known, grammar_of, literal
+from loom.language.lines import read
+from loom.links.link_types import STORED
+from loom.permissions import LOOM, WRITE
 from tests.grammar.gbnf_reader import rules_of, strings
 from tests.grammar.table import ALIASES, ALL, FORMS
 from tests.thorough import tries

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from agents.context.values import Language
 from agents.providers.attempt import Cutter, read_reply
-from loom.grammar import lines
-from loom.grammar.batches import MAX_COMMANDS, Batch, segments_of
-from loom.grammar.lines import Line, read
+from loom.language import lines
+from loom.language.batches import MAX_COMMANDS, Batch, segments_of
+from loom.language.lines import Line, read
 from tests.grammar.table import ALIASES, FORMS
 from tests.thorough import THOROUGH, tries
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loom.grammar.lines import MAX_LINE_BYTES, read
-from loom.grammar.refs import ParseError, Slice, print_ref
-from loom.grammar.slices import get, parse_ref
+from loom.language.lines import MAX_LINE_BYTES, read
+from loom.language.refs import ParseError, Slice, print_ref
+from loom.language.slices import get, parse_ref
 from tests.grammar.table import ALIASES, FORMS
 from tests.thorough import tries
 

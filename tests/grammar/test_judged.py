@@ -5,9 +5,9 @@ import pytest
 from agents.agent_prompt import language
 from agents.context.values import Reply
 from agents.providers.attempt import read_reply
-from loom.commands import registry
-from loom.grammar.lines import Line, makes_window, read
-from loom.grammar.synonyms import DESTRUCTIVE
+from loom.engine import registry
+from loom.language.lines import Line, makes_window, read
+from loom.language.synonyms import DESTRUCTIVE
 from tests.grammar.judged import CALLS, MENTIONED, NEAR, REFUSED, RUNS, TEXT, rows
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from loom.grammar.lines import Line, read
-from loom.grammar.refs import ParseError, Ref, Slice
+from loom.language.lines import Line, read
+from loom.language.refs import ParseError, Ref, Slice
 from tests.grammar.table import ALIASES, FORMS
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from loom.grammar.refs import ParseError, Ref, Slice, print_ref
-from loom.grammar.slices import parse_ref
+from loom.language.refs import ParseError, Ref, Slice, print_ref
+from loom.language.slices import parse_ref
 
 WRITTEN = [
     ("a7x2", Ref("node", "a7x2"), "a7x2"),

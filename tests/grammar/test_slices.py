@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loom.grammar.refs import ParseError, Slice
-from loom.grammar.slices import get, placed, put
+from loom.language.refs import ParseError, Slice
+from loom.language.slices import get, placed, put
 from tests.thorough import tries
 
 DOCUMENT = """# Story

@@ -4,12 +4,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from loom.commands import registry
-from loom.grammar.forms import Form, write
-from loom.grammar.lines import read
-from loom.grammar.refs import ParseError, Ref, print_ref, quote, tokens_of, unescape
-from loom.grammar.slices import parse_ref
-from loom.rules.node_values import STORED_WHOLE, digest_named, digest_of, shortened, without_name
+from loom.engine import registry
+from loom.language.forms import Form, write
+from loom.language.lines import read
+from loom.language.refs import ParseError, Ref, print_ref, quote, tokens_of, unescape
+from loom.language.slices import parse_ref
+from loom.text.hashes import digest_of
+from loom.text.shortening import STORED_WHOLE, digest_named, shortened, without_name
 from tests.grammar.strategies import refs, texts, values_of
 from tests.grammar.table import ALIASES, ALL, FORMS
 from tests.thorough import tries

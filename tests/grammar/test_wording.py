@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loom.commands import registry
-from loom.grammar.forms import Form, Part
-from loom.grammar.lines import read
-from loom.grammar.refs import ParseError
-from loom.grammar.synonyms import DESTRUCTIVE, PHRASES
+from loom.engine import registry
+from loom.language.forms import Form, Part
+from loom.language.lines import read
+from loom.language.refs import ParseError
+from loom.language.synonyms import DESTRUCTIVE, PHRASES
 from tests.grammar import table
 from tests.grammar.phrasings import KNOWN, REFUSED
 from tests.grammar.phrasings_apart import APART
@@ -190,7 +190,7 @@ def test_any_words_are_read_or_refused_and_what_is_read_stays_itself(
 
 @given(text=texts, words=st.sampled_from(["reply to a7x2 with {}", "say {} please"]))
 def test_a_quoted_text_is_never_touched(text: str, words: str) -> None:
-    from loom.grammar.refs import quote
+    from loom.language.refs import quote
 
     line = read(words.format(quote(text)), registry.forms(), registry.aliases())
     assert line.values["content"] == text

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from loom.grammar import slices
-from loom.grammar.forms import Form, Part, syntax
-from loom.rules import node_values
+from loom.language import slices
+from loom.language.forms import Form, Part, syntax
+from loom.text import ages, shortening
 from tests.grammar import table
 
 NOW = datetime(2025, 3, 1, 12, tzinfo=UTC)
@@ -48,24 +48,24 @@ def test_syntax_is_that_of_the_tables(form: Form, text: str) -> None:
     ],
 )
 def test_ages_are_short(seconds: int, text: str) -> None:
-    assert node_values.age(NOW, NOW - timedelta(seconds=seconds)) == text
+    assert ages.age(NOW, NOW - timedelta(seconds=seconds)) == text
 
 
 def test_a_short_text_is_its_own_summary() -> None:
-    assert node_values.excerpt("a b\n c") == '"a b c"'
-    assert node_values.excerpt("") == '""'
+    assert shortening.excerpt("a b\n c") == '"a b c"'
+    assert shortening.excerpt("") == '""'
     thirty = " ".join(["w"] * 30)
-    assert node_values.excerpt(thirty) == f'"{thirty}"'
+    assert shortening.excerpt(thirty) == f'"{thirty}"'
 
 
 def test_a_long_text_is_cut_after_its_first_words() -> None:
-    assert node_values.excerpt("a b c d", words=3) == '"a b c…"'
-    assert node_values.excerpt("w " * 100_000, words=2) == '"w w…"'
+    assert shortening.excerpt("a b c d", words=3) == '"a b c…"'
+    assert shortening.excerpt("w " * 100_000, words=2) == '"w w…"'
 
 
 def test_a_text_without_blanks_is_cut_all_the_same() -> None:
-    assert len(node_values.excerpt("字" * 5000)) == 303
-    assert node_values.excerpt("a" + " " * 10_000 + "b") == '"a…"'
+    assert len(shortening.excerpt("字" * 5000)) == 303
+    assert shortening.excerpt("a" + " " * 10_000 + "b") == '"a…"'
 
 
 def test_words_are_counted_in_words() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loom.commands import registry
+from loom.engine import registry
 from tests.house.sources import ROOT, files, name_of, text_of
 
 MODEL = ROOT / "docs" / "model.md"
@@ -15,7 +15,7 @@ CITATION = re.compile(r"\bdocs/model\.md((?:[\s#,*]*(?:and |to )?§[\d.]*\d(?: \
 SECTION = re.compile(r"§([\d.]*\d)(?: \((F\d+)\))?")
 # A Markdown file that is cited by its path, or a document of the root by its name.
 CITED_FILE = re.compile(r"(?<![\w/.])((?:docs|tests|script|bench)/[\w./-]+\.(?:md|py|json|sh))\b")
-# Source by its path or its name in a document: `loom/api/errors.py`, `errors.py`.
+# Source by its path or its name in a document: `loom/site/api_errors.py`, `errors.py`.
 CITED_SOURCE = re.compile(r"`([\w/-]+\.(?:py|m?js|html|css))`")
 ROOT_FILE = re.compile(r"(?<![\w/.])([A-Z]{4,}\.md)\b")
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]+)?\)")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from loom.commands.command_reference import reference
+from loom.engine.command_reference import reference
 
 ROOT = Path(__file__).resolve().parents[2]
 

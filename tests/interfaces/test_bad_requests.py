@@ -10,9 +10,9 @@ from django.db import DataError, IntegrityError, OperationalError, connection
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.test import APIClient
 
-from loom.api.requests import MAX_BYTES, MAX_DEPTH, read_json
-from loom.models import User
-from loom.rules.errors import CommandError
+from loom.errors import CommandError
+from loom.people.models import User
+from loom.site.api_requests import MAX_BYTES, MAX_DEPTH, read_json
 from tests.interfaces.matrix import ROWS
 from tests.interfaces.world import (
     counted,

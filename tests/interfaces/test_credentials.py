@@ -11,10 +11,13 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from loom.access import acting_in, get_actor
-from loom.api import requests
-from loom.commands import node_writer, people
 from loom.live.reads import Pass, memberships, verdicts_of
-from loom.models import ApiKey, Participant, Tree, Turn, User, UserSession
+from loom.people.commands import accounts as people
+from loom.people.models import ApiKey, Participant, User, UserSession
+from loom.site import api_requests as requests
+from loom.trees.commands import node_writer
+from loom.trees.models import Tree
+from loom.turns.models import Turn
 
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]

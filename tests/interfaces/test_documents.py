@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from loom.models import Document, User
-from loom.rules.documents import MOST_SECTIONS
+from loom.documents.models import Document
+from loom.documents.rules import MOST_SECTIONS
+from loom.people.models import User
 from tests.steps import steps
 
 pytestmark = pytest.mark.django_db

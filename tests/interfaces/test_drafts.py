@@ -7,12 +7,14 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
-from loom.commands import node_writer
-from loom.commands import trees as tree_commands
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Draft, Grove, Participant, Tree, User
-from loom.rules.errors import CommandError
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.people.models import Grove, Participant, User
+from loom.trees import erasing
+from loom.trees.commands import node_writer, trees
+from loom.trees.models import Tree
+from loom.workspace.models import Draft
 
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]
@@ -117,7 +119,7 @@ def test_drafts_are_a_persons_own(
 def test_an_archived_tree_still_keeps_what_was_typed(
     mine: Desk, node: str, actor: Actor, tree: Tree
 ) -> None:
-    tree_commands.change_tree(actor, tree, {"archived": True})
+    trees.change_tree(actor, tree, {"archived": True})
     assert mine.keep(node, "typed meanwhile").status_code == 200
 
 
@@ -142,7 +144,7 @@ def test_what_no_node_could_hold_is_refused(
 def test_there_is_an_end_to_how_many(
     mine: Desk, node: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loom.commands.drafts.MAX_DRAFTS", 1)
+    monkeypatch.setattr("loom.workspace.commands.drafts.MAX_DRAFTS", 1)
     mine.keep(node, "a")
     assert mine.keep(node, "b", kind="edit").json()["code"] == "LIMIT_EXCEEDED"
     assert mine.keep(node, "a, more").status_code == 200
@@ -189,7 +191,7 @@ def test_an_erased_tree_takes_its_drafts_with_it(
     mine: Desk, node: str, actor: Actor, tree: Tree
 ) -> None:
     mine.keep(node, "gone")
-    tree_commands.change_tree(actor, tree, {"archived": True})
+    trees.change_tree(actor, tree, {"archived": True})
     mine.client.delete(f"/api/trees/{tree.uid}", {"title": tree.title}, format="json")
-    tree_commands.erase_rows(tree.uid)
+    erasing.erase_rows(tree.uid)
     assert not Draft.objects.exists()

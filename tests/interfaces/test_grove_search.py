@@ -7,10 +7,11 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import get_actor
-from loom.commands import trees as tree_commands
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Grove, Tree, User
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Grove, User
+from loom.trees.commands import trees
+from loom.trees.models import Tree
 
 pytestmark = pytest.mark.django_db
 
@@ -25,8 +26,8 @@ def found(
     node = execute_line(hers, tree, Request('respond root "A river, a river."')).body["refs"][0]
     execute_line(hers, tree, Request(f'annotate {node} "Which river?"'))
     execute_line(hers, tree, Request(f"tag {node} #water"))
-    old = tree_commands.new_tree(mine, title="River, old")
-    tree_commands.change_tree(mine, old, {"archived": True})
+    old = trees.new_tree(mine, title="River, old")
+    trees.change_tree(mine, old, {"archived": True})
 
     def ask(**asked: str) -> Any:
         return api(owner).get(f"/api/groves/{grove.uid}/search", {"q": "river", **asked})

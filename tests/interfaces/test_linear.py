@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from pygments.lexer import RegexLexer
 from pygments.token import Token
 
-from loom.api.requests import MAX_BYTES, MAX_DEPTH, read_json
-from loom.rules.errors import CommandError
+from loom.errors import CommandError
+from loom.site import markdown
+from loom.site.api_requests import MAX_BYTES, MAX_DEPTH, read_json
 from loom.transfer import files
 from loom.transfer.files import demand_readable
-from loom.web import markdown
 
 # Every character that means something to one of the readers, and ends of what they begin.
 WORST = [

@@ -10,9 +10,13 @@ from rest_framework.test import APIClient
 
 from agents.providers.values import Failure
 from loom.access import Actor
-from loom.commands import generation_lifecycle, node_writer, trees
-from loom.events.streams import head
-from loom.models import Event, Generation, Node, Participant, Step, Tree, User
+from loom.engine.models import Event, Step
+from loom.engine.streams import head
+from loom.people.models import Participant, User
+from loom.trees.commands import node_writer, trees
+from loom.trees.models import Node, Tree
+from loom.turns import generation_lifecycle
+from loom.turns.models import Generation
 
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]

@@ -7,12 +7,12 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
-from loom.commands import node_writer
-from loom.commands import trees as tree_commands
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Grove, Tree, User
-from loom.queries import lookup
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Grove, User
+from loom.trees.commands import node_writer, trees
+from loom.trees.models import Tree
+from loom.trees.queries import lookup
 from tests.conftest import join
 
 pytestmark = pytest.mark.django_db
@@ -56,7 +56,7 @@ def test_a_link_into_a_tree_one_may_not_see_is_not_told(
 ) -> None:
     elsewhere = Grove.objects.create(name="Elsewhere")
     join(elsewhere, owner, "owner")
-    other = tree_commands.new_tree(get_actor(owner, elsewhere), title="Hidden")
+    other = trees.new_tree(get_actor(owner, elsewhere), title="Hidden")
     execute_line(actor, tree, Request(f"link {two[0]} to tree:{other.uid}"))
     everything = api(owner).get(f"/api/links?tree={tree.uid}").json()["results"]
     assert [one["target"] for one in everything] == [two[1], f"tree:{other.uid}"]
@@ -68,11 +68,11 @@ def test_a_link_to_an_erased_tree_is_reported_as_broken(
     api: Client, owner: User, actor: Actor, tree: Tree
 ) -> None:
     a = made(actor, tree, 'respond root "a"')
-    other = tree_commands.new_tree(actor, title="Old")
+    other = trees.new_tree(actor, title="Old")
     for end in (f"tree:{other.uid}", f"tree:{other.uid} node:{lookup.root_of(other).local_id}"):
         execute_line(actor, tree, Request(f"link {a} to {end} as:quotes"))
-    tree_commands.change_tree(actor, other, {"archived": True})
-    tree_commands.erase(actor, Tree.objects.get(pk=other.pk), "Old")
+    trees.change_tree(actor, other, {"archived": True})
+    trees.erase(actor, Tree.objects.get(pk=other.pk), "Old")
     listed = execute_line(actor, tree, Request(f"list {a} links")).body
     assert listed["reply"] == f"[{a}] → 2 links:" + "\n  ──[quotes]──→ erased" * 2
     assert listed["refs"] == []

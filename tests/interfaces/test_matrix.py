@@ -8,12 +8,12 @@ from django.db import transaction
 from django.urls import URLPattern, URLResolver, get_resolver
 from rest_framework.test import APIClient
 
-from loom import commands
 from loom.access import get_actor
-from loom.commands import registry
-from loom.commands.registry import Command
-from loom.models import Tree, User
-from loom.rules.limits import OF_ROLE, ROLES
+from loom.engine import registry
+from loom.engine.registry import Command
+from loom.people.models import User
+from loom.permissions import OF_ROLE, ROLES
+from loom.trees.models import Tree
 from tests.interfaces.matrix import EVERYBODY, LIKE, LINES, ROWS
 from tests.interfaces.world import (
     counted,
@@ -27,7 +27,6 @@ Client = Callable[..., APIClient]
 World = dict[str, str]
 OUTSIDE_A_TURN = ("budget extend steps:5", "back")
 CODES = {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
-commands.load()
 
 
 def _routes(patterns: list[Any], before: str = "") -> Iterator[tuple[str, str]]:

@@ -5,11 +5,14 @@ import json
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.commands.node_writer import make_items
-from loom.models import Link, Mark, Node, Participant, Tree
-from loom.queries.lookup import rows_of
-from loom.queries.node_bodies import node_bodies, nodes_json
-from loom.rules import node_values
+from loom.language import ids
+from loom.links.models import Link
+from loom.notes.models import Mark
+from loom.people.models import Participant
+from loom.trees.commands.node_writer import make_items
+from loom.trees.models import Node, Tree
+from loom.trees.queries.lookup import rows_of
+from loom.trees.queries.node_bodies import node_bodies, nodes_json
 from tests.queries.growing import add, chain, flag, version
 
 STRANGE = '  "→"\\ \r\n\t\x01\x7f\u2028 👩‍🚀 </script> %s {0} '
@@ -18,7 +21,7 @@ STRANGE = '  "→"\\ \r\n\t\x01\x7f\u2028 👩‍🚀 </script> %s {0} '
 def _rich(tree: Tree, writer: Participant, muse: Participant) -> None:
     a, b, c = chain(tree, writer, STRANGE, "b", "c")
     second = version(writer, b, "b second")
-    sources = ((node_values.of_node(a.pk), "context", a.hash), (1, "instruction", ""))
+    sources = ((ids.of_node(a.pk), "context", a.hash), (1, "instruction", ""))
     add(
         tree,
         muse,
@@ -41,14 +44,14 @@ def _rich(tree: Tree, writer: Participant, muse: Participant) -> None:
             tree=tree,
             kind=kind,
             label=label,
-            item_id=node_values.of_node(a.pk),
+            item_id=ids.of_node(a.pk),
             participant=writer,
             at=timezone.now(),
         )
     Link.objects.create(
         tree=tree,
-        source_id=node_values.of_node(a.pk),
-        target_id=node_values.of_node(c.pk),
+        source_id=ids.of_node(a.pk),
+        target_id=ids.of_node(c.pk),
         by=writer,
         at=timezone.now(),
     )

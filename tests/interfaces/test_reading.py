@@ -10,9 +10,11 @@ from django.db import connection
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.models import Tree, User, VersionChoice
-from loom.rules import node_values
+from loom.people.models import User
+from loom.text import hashes
+from loom.trees.commands import node_writer
+from loom.trees.models import Tree
+from loom.workspace.models import VersionChoice
 from tests.queries.growing import add, chain, flag, version
 from tests.triggers import triggers_aside
 
@@ -43,7 +45,7 @@ def test_a_node_is_shown_in_full(actor: Actor, tree: Tree, reader: User, api: Cl
         "versions": 1,
         "descendants": 1,
     }
-    assert node_values.sha256(body["proof"]) == body["hash"]
+    assert hashes.sha256(body["proof"]) == body["hash"]
     assert "descendants" not in _get(api(reader), tree, f"nodes/{b.local_id}")["counts"]
 
 
@@ -98,8 +100,8 @@ def test_a_deep_path_is_read_in_pieces(
     flag(nodes[2], pruned=True)
     whole = _get(api(owner), tree, f"path?node={nodes[-1].local_id}")
     assert [one["hidden"] for one in whole["nodes"]] == [False] * 4 + [True] * 4
-    monkeypatch.setattr("loom.api.nodes.DEEP", 3)
-    monkeypatch.setattr("loom.api.nodes._BATCH", 3)
+    monkeypatch.setattr("loom.trees.api.nodes.DEEP", 3)
+    monkeypatch.setattr("loom.trees.api.nodes._BATCH", 3)
     address = f"path?node={nodes[-1].local_id}"
     assert _get(api(owner), tree, address) == whole
     answer = api(owner).get(

@@ -23,7 +23,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from loom.commands import people
+from loom.people.commands import accounts as people
 from tests.interfaces.world import (
     kept_world,  # noqa: F401 (a fixture)
     person,

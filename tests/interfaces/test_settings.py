@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from loom.models import User
+from loom.people.models import User
 
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]

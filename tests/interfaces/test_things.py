@@ -8,8 +8,10 @@ import pytest
 from django.test import Client as Browser
 from rest_framework.test import APIClient
 
-from loom.commands import trees as tree_commands
-from loom.models import Grove, Invitation, Participant, Tree, User, Workspace
+from loom.people.models import Grove, Invitation, Participant, User
+from loom.trees import erasing
+from loom.trees.models import Tree
+from loom.workspace.models import Workspace
 
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]
@@ -206,6 +208,6 @@ def test_an_erased_tree_is_gone_at_once_from_every_address(
     assert line.status_code == 404
     for archived in ("true", "false"):
         assert sent(mine.get(f"/api/trees?archived={archived}"))["count"] == 0
-    tree_commands.erase_rows(tree.uid)
+    erasing.erase_rows(tree.uid)
     (left,) = sent(mine.get(f"/api/groves/{grove.uid}/events"))["events"]
     assert (left["kind"], left["payload"]["title"]) == ("tree.erased", "Marie")

@@ -18,12 +18,12 @@ from django.urls.resolvers import URLPattern, URLResolver
 from rest_framework.test import APIClient
 
 from loom.access import get_actor, workspace_of
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.trees import make_public_link
-from loom.models import User
-from loom.rules.errors import CommandError
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.people.models import User
 from loom.transfer.exporting import FORMATS
+from loom.trees.commands.public_links import make_public_link
 from tests.interfaces.matrix import LINES, ROWS, filled
 from tests.interfaces.world import furnish
 from tests.kept import kept
@@ -199,7 +199,7 @@ def _posts() -> Iterator[str]:
             if part.startswith("<"):
                 known = {"uid": uids.get(parts[at - 1], ""), "local_id": "node"}
                 parts[at] = "{" + known.get(name, name) + "}"
-        if "{" in (made := "/".join(parts)) and callback.__module__.startswith("loom.web"):
+        if "{" in (made := "/".join(parts)) and ".pages" in callback.__module__:
             yield made
 
 

@@ -8,11 +8,13 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.commands import generation_lifecycle
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Call, Generation, Grove, Participant, Tree, User
-from loom.models.base import today
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.money.days import today
+from loom.people.models import Grove, Participant, User
+from loom.trees.models import Tree
+from loom.turns import generation_lifecycle
+from loom.turns.models import Call, Generation
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Api = Callable[..., APIClient]

@@ -16,11 +16,13 @@ from django.utils import timezone
 
 from config.http import BodyHandler, handler
 from loom.access import get_actor
-from loom.api import waiting
-from loom.commands import generation_lifecycle
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Generation, Node, Participant, Tree, Turn, User
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Participant, User
+from loom.site import waiting
+from loom.trees.models import Node, Tree
+from loom.turns import generation_lifecycle
+from loom.turns.models import Generation, Turn
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,21 +7,26 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from PIL import Image
 
-from loom import models
 from loom.access import Actor, get_actor
-from loom.commands import document_actions as documents
-from loom.commands import groves, node_writer, people
-from loom.commands import trees as tree_commands
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.events import streams
-from loom.models import Call, Generation, Grove, Node, Participant, Tree, Turn, User, UserSession
-from loom.transfer import images
+from loom.documents import actions as documents
+from loom.engine import streams
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.commands import accounts as people
+from loom.people.commands import groves
+from loom.people.models import Grove, Participant, User, UserSession
+from loom.transfer import models as transfer_models
+from loom.trees import images
+from loom.trees.commands import node_writer, public_links, trees
+from loom.trees.models import Node, Tree
+from loom.turns.models import Call, Generation, Turn
+from loom.workspace import models as workspace_models
 from tests.conftest import join, make_user
 from tests.interfaces.matrix import EVERYBODY
 from tests.kept import kept
@@ -65,7 +70,7 @@ def _made() -> dict[str, str]:
         grove=grove, kind="model", name="Muse", model_ref="local:smollm2", max_tokens=60
     )
     actor = get_actor(people["owner"], grove)
-    return furnish(actor, tree_commands.new_tree(actor, title="Marie"), muse)
+    return furnish(actor, trees.new_tree(actor, title="Marie"), muse)
 
 
 def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict[str, str]:
@@ -89,8 +94,8 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
     open_windows(actor, tree, marked, tail)
     muse.permissions = ["loom_aware"]
     muse.save()
-    archived = tree_commands.new_tree(actor, title=f"Old{tail}")
-    tree_commands.change_tree(actor, archived, {"archived": True})
+    archived = trees.new_tree(actor, title=f"Old{tail}")
+    trees.change_tree(actor, archived, {"archived": True})
     notes = documents.make_document(actor, title="Notes", text="# A lamp")
     documents.write_document(actor, notes, append="It burns.")
     documents.make_document(actor, title="good/plain", kind="augment", text="Read a lamp.")
@@ -115,8 +120,8 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
         "key": people.make_key(owner, "desk")[0].uid,
         "session": _session(owner, f"elsewhere{word}"),
         "invitation": groves.make_invitation(actor, role="reader", days=1, uses=1)[0].uid,
-        "public": tree_commands.make_public_link(actor, tree, days=1)[0].uid,
-        "import": models.Import.objects.create(
+        "public": public_links.make_public_link(actor, tree, days=1)[0].uid,
+        "import": transfer_models.Import.objects.create(
             grove=grove, participant=actor.participant, name=f"a{tail}.json", file="nowhere"
         ).uid,
         "image": images.keep(actor, tree, small(len(word))).sha256,
@@ -130,14 +135,14 @@ def open_windows(actor: Actor, tree: Tree, local_id: str, tail: str = "") -> Non
     node_writer.make_items([of])
     own: dict[str, Any] = {"workspace": node_writer.workspace_of(actor.participant, tree)}
     own["opened_at"] = timezone.now()
-    models.Window.objects.create(
+    workspace_models.Window.objects.create(
         number=900, kind="node", item_id=of, first=1, last=1, label="kept", **own
     )
-    models.Window.objects.create(
+    workspace_models.Window.objects.create(
         number=901, kind="stash", text=f"a lamp{tail}", label="idea", is_visible=False, **own
     )
     own["made_at"] = own.pop("opened_at")
-    models.Task.objects.create(number=900, text=f"a lamp{tail}", **own)
+    workspace_models.Task.objects.create(number=900, text=f"a lamp{tail}", **own)
 
 
 def small(red: int = 0) -> bytes:
@@ -203,11 +208,16 @@ def counted() -> dict[str, Any]:
     names = (
         "Tree Turn Node Link Mark Participant Membership Invitation ApiKey Generation PublicLink"
     )
-    tables = {name: getattr(models, name)._meta.db_table for name in names.split()}
+    tables = {
+        model.__name__: model._meta.db_table
+        for model in apps.get_models()
+        if model.__name__ in names.split()
+    }
     counts = [f"SELECT '{name}', COUNT(*) FROM {table}" for name, table in tables.items()]
     counts.append(
-        "SELECT 'Event', COUNT(*) FROM loom_event JOIN loom_stream "
-        "ON loom_stream.id = loom_event.stream_id WHERE loom_stream.name NOT LIKE 'workspace:%'"
+        "SELECT 'Event', COUNT(*) FROM engine_event JOIN engine_stream "
+        "ON engine_stream.id = engine_event.stream_id "
+        "WHERE engine_stream.name NOT LIKE 'workspace:%'"
     )
     with connection.cursor() as cursor:
         cursor.execute(" UNION ALL ".join(counts))

@@ -102,7 +102,7 @@ class Chaos:
     def _tell(self) -> str:
         """The generations that have not ended, and the state of the processes."""
         rows = self._house.rows(
-            "SELECT uid, status, lease, leased_until, tries, lane, note FROM loom_generation "
+            "SELECT uid, status, lease, leased_until, tries, lane, note FROM turns_generation "
             "WHERE status IN ('queued', 'running') OR ended_at IS NULL"
         )
         return "\n".join(["not ended:", *map(str, rows), self._house.tell()])

@@ -37,8 +37,8 @@ def _import(client: httpx.Client) -> str:
 
 def test_erasing_goes_on_after_the_worker_was_killed(heddle: Heddle, client: httpx.Client) -> None:
     tree = _import(client)
-    row = _count(heddle, f"SELECT id FROM loom_tree WHERE uid = '{tree}'")
-    left = f"SELECT COUNT(*) FROM loom_node WHERE tree_id = {row}"
+    row = _count(heddle, f"SELECT id FROM trees_tree WHERE uid = '{tree}'")
+    left = f"SELECT COUNT(*) FROM trees_node WHERE tree_id = {row}"
     title = client.get(f"/trees/{tree}").json()["title"]
     client.patch(f"/trees/{tree}", json={"archived": True})
     assert client.request("DELETE", f"/trees/{tree}", json={"title": title}).status_code == 200
@@ -47,7 +47,7 @@ def test_erasing_goes_on_after_the_worker_was_killed(heddle: Heddle, client: htt
     heddle.kill("celery")
     assert _count(heddle, left) > 0
     assert client.get(f"/trees/{tree}").status_code == 404
-    gone = f"SELECT COUNT(*) = 0 FROM loom_tree WHERE uid = '{tree}'"
+    gone = f"SELECT COUNT(*) = 0 FROM trees_tree WHERE uid = '{tree}'"
     until(lambda: _count(heddle, gone), what="the rest gone")
     assert _count(heddle, left) == 0
     grove = client.get("/groves").json()["results"][0]["id"]

@@ -14,8 +14,8 @@ from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.kill
 NODES = 20_000
-HALF = "SELECT COUNT(*) FROM loom_node WHERE text LIKE 'killed text %'"
-TREES = "SELECT COUNT(DISTINCT tree_id) FROM loom_node WHERE text LIKE 'killed text %'"
+HALF = "SELECT COUNT(*) FROM trees_node WHERE text LIKE 'killed text %'"
+TREES = "SELECT COUNT(DISTINCT tree_id) FROM trees_node WHERE text LIKE 'killed text %'"
 
 
 def _count(heddle: Heddle, what: str) -> int:

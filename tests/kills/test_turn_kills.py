@@ -24,12 +24,12 @@ ON_POSTGRES = os.environ.get("DATABASE_URL", "").startswith("postgres")
 SAID = 'One.\n→ annotate here "a"\n→ annotate here "b"\n→ list here\n'
 # What is written on the way into or out of a state; whoever writes it waits at the gate.
 GATES = {
-    "leased": ("UPDATE", "loom_turn", "NEW.status = 'assembling' AND NEW.round = 1"),
-    "assembling": ("INSERT", "loom_generation", "NEW.round > 0"),
-    "heard": ("UPDATE", "loom_turn", "NEW.status = 'executing'"),
-    "executing": ("INSERT", "loom_step", "NEW.turn_place = '1.2'"),
-    "between rounds": ("UPDATE", "loom_turn", "NEW.round = 2"),
-    "finishing": ("INSERT", "loom_node", "NEW.generation_uid <> ''"),
+    "leased": ("UPDATE", "turns_turn", "NEW.status = 'assembling' AND NEW.round = 1"),
+    "assembling": ("INSERT", "turns_generation", "NEW.round > 0"),
+    "heard": ("UPDATE", "turns_turn", "NEW.status = 'executing'"),
+    "executing": ("INSERT", "engine_step", "NEW.turn_place = '1.2'"),
+    "between rounds": ("UPDATE", "turns_turn", "NEW.round = 2"),
+    "finishing": ("INSERT", "trees_node", "NEW.generation_uid <> ''"),
 }
 LOCK = 4242
 

@@ -11,11 +11,12 @@ from django.conf import settings
 from django.test import Client
 
 from loom.access import Actor
-from loom.events import streams
+from loom.engine import streams
 from loom.live import consumers
 from loom.live.consumers import hub
-from loom.models import ApiKey, Tree, User
-from loom.rules.node_values import digest
+from loom.people.models import ApiKey, User
+from loom.text.hashes import digest
+from loom.trees.models import Tree
 from tests.patience import PATIENCE_S
 
 ORIGIN = "http://testserver"

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from pycrdt import Doc, Text, TransactionEvent
 
-from loom.rules.documents import appended, difference
-from loom.rules.shared_text import EMPTY, HostileError, SharedText
-from loom.rules.yjs_updates import read_update
+from loom.documents.rules import appended, difference
+from loom.documents.shared_text import EMPTY, HostileError, SharedText
+from loom.documents.yjs_updates import read_update
 
 LETTERS = "ab →é👍\n# "
 
@@ -54,7 +54,7 @@ class Editor:
 
 
 class Server:
-    """The room, its log, and revisions: as `loom.live.rooms` and `loom.commands.document_log`."""
+    """The room, its log, and revisions: as `loom.documents.room` and `loom.documents.log`."""
 
     def __init__(self, text: str) -> None:
         self.room, first = SharedText.born(text)

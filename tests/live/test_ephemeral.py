@@ -7,12 +7,16 @@ from typing import Any
 import pytest
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.events import streams
+from loom.engine import announcements, streams
+from loom.engine.models import Event
 from loom.live import feed, frames
 from loom.live.consumers import Hub
 from loom.live.reads import Guest, Pass
-from loom.models import Event, Generation, Node, Participant, Tree, User, Workspace
+from loom.people.models import Participant, User
+from loom.trees.commands import node_writer
+from loom.trees.models import Node, Tree
+from loom.turns.models import Generation
+from loom.workspace.models import Workspace
 from tests.live.conftest import Line, Opener, bearer, in_db, write
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -36,7 +40,7 @@ def generation(tree: Tree, muse: Participant, actor: Actor) -> Generation:
 
 async def _delta(tree: Tree, generation: Generation, chunk: int, text: str) -> None:
     message = {"type": "delta", "generation": generation.uid, "chunk": chunk, "text": text}
-    await streams.send_async(streams.name_of(tree), message)
+    await announcements.send_async(streams.name_of(tree), message)
 
 
 async def test_who_comes_late_is_told_the_whole_text_and_then_what_follows(

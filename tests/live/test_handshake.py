@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.models import ApiKey, Grove, Participant, Tree, User
+from loom.people.models import ApiKey, Grove, Participant, User
+from loom.trees.commands import node_writer
+from loom.trees.models import Tree
 from tests.live.conftest import ORIGIN, Headers, Opener, bearer, cookie, in_db
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,14 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pycrdt import Array, Doc, Map, Text, create_update_message, merge_updates
 
-from loom.commands.document_clients import claim
-from loom.live import rooms as live_rooms
-from loom.live.rooms import rooms
-from loom.models import Document, DocumentClient, Participant, User
-from loom.queries.documents import newest
-from loom.rules import shared_text
-from loom.rules.shared_text import HostileError, SharedText, TooLargeError
-from loom.rules.yjs_updates import DELETED, HAS_LEFT, STRING, clocks_of, number, read_update
+from loom.documents import room as live_rooms
+from loom.documents import shared_text
+from loom.documents.clients import claim
+from loom.documents.models import Document, DocumentClient
+from loom.documents.queries import newest
+from loom.documents.room import rooms
+from loom.documents.shared_text import HostileError, SharedText, TooLargeError
+from loom.documents.yjs_updates import DELETED, HAS_LEFT, STRING, clocks_of, number, read_update
+from loom.people.models import Participant, User
 from tests.live.interleaved import Editor
 from tests.live.test_rooms import Join, _document, _is_revision, _join, until
 from tests.thorough import tries
@@ -308,7 +309,7 @@ def test_a_large_update_is_applied_in_small_steps() -> None:
 
 
 class Gate:
-    """The room's checks, as `loom.live.rooms.Member` makes them, with a log and its authors."""
+    """The room's checks, as `loom.documents.room.Member` makes them, with a log and its authors."""
 
     def __init__(self) -> None:
         self.shared, first = SharedText.born("→ 👍 ")

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.events import streams
+from loom.engine import announcements, streams
 from loom.live import frames
 from loom.live import reads as live_reads
 from loom.live.consumers import hub
-from loom.models import ApiKey, Grove, Membership, Tree, User
+from loom.people.models import ApiKey, Grove, Membership, User
+from loom.trees.commands import node_writer
+from loom.trees.models import Tree
 from tests.live.conftest import Opener, bearer, cookie, in_db, write
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -66,7 +67,7 @@ async def test_a_lost_bell_is_noticed_by_looking(
 ) -> None:
     line = await connect(tree, await in_db(bearer)(owner))
     await line.until("heartbeat")
-    monkeypatch.setattr(streams, "send", lambda stream, message: None)
+    monkeypatch.setattr(announcements, "send", lambda stream, message: None)
     await line.event(await write(actor, tree))
 
 
@@ -79,7 +80,7 @@ async def test_doubled_and_late_bells_repeat_nothing(
     for _ in range(3):
         seq = await write(actor, tree)
         for told in (seq, seq, 1, seq + 50):
-            await streams.send_async(name, {"type": "bell", "stream": name, "seq": told})
+            await announcements.send_async(name, {"type": "bell", "stream": name, "seq": told})
     await line.event(seq)
     await line.event(await write(actor, tree))
     assert line.seqs == list(range(1, seq + 2))
@@ -170,7 +171,7 @@ async def test_a_removed_member_is_shown_the_door_when_it_is_announced(
     await line.until("heartbeat")
     await in_db(Membership.objects.filter(user=reader).delete)()
     message = {"type": "access", "grove": grove.uid, "user": reader.pk}
-    await streams.send_async(streams.name_of(grove), message)
+    await announcements.send_async(streams.name_of(grove), message)
     assert await line.closed() == 4404
 
 

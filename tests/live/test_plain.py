@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loom.errors import CommandError
 from loom.live import frames
 from loom.live.frames import TTL_S, Entry, Here, Partial, RateLimit, Reader, Ring
-from loom.rules.errors import CommandError
 
 
 def _entries(*seqs: int) -> list[Entry]:

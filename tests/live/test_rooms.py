@@ -19,12 +19,14 @@ from pycrdt import (
 )
 
 from loom.access import Actor
-from loom.commands import document_actions, document_log
-from loom.commands.groves import change_role, remove_member
-from loom.live import rooms as live_rooms
-from loom.live.rooms import rooms
-from loom.models import Document, DocumentUpdate, Membership, Participant, Revision, User
-from loom.queries.documents import newest
+from loom.documents import actions as document_actions
+from loom.documents import log as document_log
+from loom.documents import room as live_rooms
+from loom.documents.models import Document, DocumentUpdate, Revision
+from loom.documents.queries import newest
+from loom.documents.room import rooms
+from loom.people.commands.groves import change_role, remove_member
+from loom.people.models import Membership, Participant, User
 from tests.live.conftest import Headers, Line, bearer, cookie
 from tests.patience import PATIENCE_S
 
@@ -204,7 +206,7 @@ async def test_once_all_have_left_the_document_is_summarised_for_who_wrote(
 ) -> None:
     asked: list[tuple[str, Any]] = []
     monkeypatch.setattr(
-        "loom.events.streams.enqueue", lambda name, args, **_: asked.append((name, args))
+        "loom.engine.jobs.enqueue", lambda name, args, **_: asked.append((name, args))
     )
     ada, rhea = await join(owner), await join(reader)
     await until(lambda: str(ada.text))
@@ -253,7 +255,7 @@ async def test_another_process_is_followed_by_the_log(
 
     def elsewhere() -> None:
         shared = document_log.opened(document)
-        from loom.rules.documents import Edit
+        from loom.documents.rules import Edit
 
         update = shared.edit([Edit(0, 0, "Far. ")])
         document_log.append_typed(document, update, ["somebody"])

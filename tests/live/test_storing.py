@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from loom.commands import document_log
-from loom.live import rooms as live_rooms
-from loom.live.rooms import rooms
-from loom.models import Document, User
-from loom.rules.errors import not_found
+from loom.documents import log as document_log
+from loom.documents import room as live_rooms
+from loom.documents.models import Document
+from loom.documents.room import rooms
+from loom.errors import not_found
+from loom.people.models import User
 from tests.live.test_rooms import Join, _document, _join, until
 
 pytestmark = pytest.mark.django_db(transaction=True)

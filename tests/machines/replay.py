@@ -3,9 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from loom.models import BranchSettings, Event, Generation, Link, Mark, Node, Tree
-from loom.queries.event_log import event_body, hydrated
-from loom.rules import node_values
+from loom.engine.models import Event
+from loom.language import ids
+from loom.links.models import Link
+from loom.notes.models import Mark
+from loom.trees.models import BranchSettings, Node, Tree
+from loom.trees.queries.event_log import event_body, hydrated
+from loom.turns.models import Generation
 
 FIXED = ("kind", "form", "text", "parent", "slot", "edited_from", "hash", "finish", "created_at")
 
@@ -105,7 +109,7 @@ def events_of(tree: Tree) -> list[dict[str, Any]]:
 
 def stored(tree: Tree) -> Replayed:
     """The same state, read fresh from the rows."""
-    from loom.rules.node_values import instant
+    from loom.text.hashes import instant
 
     state = Replayed(title=Tree.objects.get(pk=tree.pk).title)
     rows = Node.objects.filter(tree=tree).select_related("slot", "parent_slot", "edited_from")
@@ -154,7 +158,7 @@ def stored(tree: Tree) -> Replayed:
 
 
 def _shown(item: int) -> str:
-    node_id = node_values.node_id(item)
+    node_id = ids.node_id(item)
     if node_id is None:
-        return f"tree:{Tree.objects.get(pk=node_values.tree_id(item) or 0).uid}"
+        return f"tree:{Tree.objects.get(pk=ids.tree_id(item) or 0).uid}"
     return str(Node.objects.values_list("local_id", flat=True).get(pk=node_id))

@@ -10,7 +10,7 @@ from django.db import OperationalError, connection, transaction
 
 from config.sqlite3 import base
 from config.sqlite3.base import Queue
-from loom.models import User
+from loom.people.models import User
 from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.sqlite]

@@ -24,15 +24,17 @@ from agents import runs
 from agents.runs import begin_lane
 from agents.tasks import bury
 from loom.access import Actor, get_actor
-from loom.commands import generation_lifecycle, trees
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.events import streams
-from loom.models import Call, Generation, Grove, Participant
-from loom.models.base import today
-from loom.queries.usage import left_of
-from loom.rules.errors import CommandError
-from loom.rules.providers import NANO
+from loom.engine import streams
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.money.days import today
+from loom.money.prices import NANO
+from loom.money.queries import left_of
+from loom.people.models import Grove, Participant
+from loom.trees.commands import trees
+from loom.turns import generation_lifecycle
+from loom.turns.models import Call, Generation
 from tests.agents.acting import run_lane
 from tests.conftest import join, make_user
 from tests.providers.scripted import ScriptedProvider

@@ -11,12 +11,17 @@ import pytest
 from django.db import connection
 
 from loom.access import Actor, get_actor
-from loom.commands import document_actions, trees
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Document, Event, Node, Step, Tree, User, Workspace
-from loom.queries.documents import text_of
-from loom.rules.errors import CommandError
+from loom.documents import actions as document_actions
+from loom.documents.models import Document
+from loom.documents.queries import text_of
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event, Step
+from loom.errors import CommandError
+from loom.people.models import User
+from loom.trees.commands import trees
+from loom.trees.models import Node, Tree
+from loom.workspace.models import Workspace
 from tests.machines.replay import replayed, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)

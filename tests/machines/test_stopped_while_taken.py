@@ -9,10 +9,13 @@ import pytest
 from django.db import connection
 
 from loom.access import Actor
-from loom.commands import generation_lifecycle, money
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Generation, Participant, Tree
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.money import spending
+from loom.people.models import Participant
+from loom.trees.models import Tree
+from loom.turns import generation_lifecycle
+from loom.turns.models import Generation
 from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgres]
@@ -51,7 +54,7 @@ class Worker(threading.Thread):
 def test_a_worker_that_takes_a_generation_while_it_is_stopped(
     queued: Generation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    worker, settle = Worker(queued.lane), money.settle
+    worker, settle = Worker(queued.lane), spending.settle
 
     def late(*given: Any, **named: Any) -> None:
         worker.start()
@@ -60,7 +63,7 @@ def test_a_worker_that_takes_a_generation_while_it_is_stopped(
             assert time.monotonic() < until
         settle(*given, **named)
 
-    monkeypatch.setattr(money, "settle", late)
+    monkeypatch.setattr(spending, "settle", late)
     # As `ask_stop` does, once it has seen that nobody took it.
     stopped = "interrupted:stopped"
     generation_lifecycle.end_generation(queued.uid, lease="", text="", chunk=0, finish=stopped)

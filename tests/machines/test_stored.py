@@ -9,13 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from loom.access import Actor, get_actor
-from loom.commands import trees
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.node_writer import proof_of
-from loom.models import Event, Grove, Node, Participant, Tree, User
-from loom.rules import node_values
-from loom.rules.errors import CommandError
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event
+from loom.errors import CommandError
+from loom.people.models import Grove, Participant, User
+from loom.text import hashes
+from loom.trees.commands import trees
+from loom.trees.commands.node_writer import proof_of
+from loom.trees.models import Node, Tree
 from tests.machines.replay import replayed, stored
 from tests.thorough import tries
 
@@ -102,7 +104,7 @@ class Loom(RuleBasedStateMachine):
             assert node.slot.slot_id == node.slot_id
             assert node.slot.parent_slot_id == node.parent_slot_id
             assert node.depth == (node.parent_slot.depth + 1 if node.parent_slot else 0)
-            assert node.hash == node_values.sha256(proof_of(node, node.author.uid))
+            assert node.hash == hashes.sha256(proof_of(node, node.author.uid))
             assert Node.objects.filter(slot=node.slot_id, version_pruned=False).exists()
 
     def teardown(self) -> None:

@@ -7,11 +7,13 @@ import pytest
 from django.db import connection
 
 from loom.access import Actor, get_actor
-from loom.commands import trees
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Event, Grove, Node, Receipt, Tree, User
-from loom.rules.errors import CommandError
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event, Receipt
+from loom.errors import CommandError
+from loom.people.models import Grove, User
+from loom.trees.commands import trees
+from loom.trees.models import Node, Tree
 from tests.machines.replay import replayed, stored
 
 pytestmark = pytest.mark.django_db(transaction=True)

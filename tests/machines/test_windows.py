@@ -8,12 +8,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from loom.access import Actor
-from loom.commands import node_writer, trees, turn_lifecycle
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Node, Window
-from loom.queries.window_contents import contents_of
-from loom.rules.errors import CommandError
+from loom.engine import steps
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.trees.commands import node_writer, trees
+from loom.trees.models import Node
+from loom.turns import turn_lifecycle
+from loom.workspace.models import Window
+from loom.workspace.queries.window_contents import contents_of
 from tests.commands.conftest import untold
 from tests.thorough import tries
 
@@ -81,7 +84,7 @@ class Windows(RuleBasedStateMachine):
         before = {one.number: one for one in rows}
         answer = " ".join(f"#{one}" for one in mentions)
         with transaction.atomic():
-            view = node_writer.locked(self.view)
+            view = steps.locked(self.view)
             turn_lifecycle.hide_windows(view, answer, actor=self.actor.participant)
         for one in rows.all():
             was = before[one.number]

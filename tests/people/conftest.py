@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from loom.rules.errors import CommandError
+from loom.errors import CommandError
 
 AtOnce = Callable[..., list[Any]]
 

@@ -8,12 +8,16 @@ from django.apps import apps
 from django.db import connection
 
 from loom.access import Actor, get_actor
-from loom.commands import node_writer
-from loom.commands import trees as tree_commands
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Event, Generation, Node, Participant, Stream, Tree, User, Workspace
-from loom.rules.errors import CommandError
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event, Stream
+from loom.errors import CommandError
+from loom.people.models import Participant, User
+from loom.trees import erasing
+from loom.trees.commands import node_writer, trees
+from loom.trees.models import Node, Tree
+from loom.turns.models import Generation
+from loom.workspace.models import Workspace
 from tests.people.conftest import AtOnce
 
 pytestmark = pytest.mark.django_db
@@ -28,11 +32,11 @@ def code(run: Callable[..., Any], *given: Any) -> str:
 
 def archived(actor: Actor, tree: Tree) -> Tree:
     """The tree, archived."""
-    return tree_commands.change_tree(actor, tree, {"archived": True})
+    return trees.change_tree(actor, tree, {"archived": True})
 
 
 def test_a_change_is_reported_with_what_changed_only(actor: Actor, tree: Tree) -> None:
-    tree_commands.change_tree(
+    trees.change_tree(
         actor, tree, {"title": " x\n", "description": "", "truncation": "rollingWindow"}
     )
     row = Tree.objects.get(pk=tree.pk)
@@ -41,37 +45,32 @@ def test_a_change_is_reported_with_what_changed_only(actor: Actor, tree: Tree) -
     assert [one.payload for one in changed] == [
         {"tree": tree.uid, "title": " x\n", "truncation": "rollingWindow"}
     ]
-    tree_commands.change_tree(actor, tree, {"title": " x\n"})
+    trees.change_tree(actor, tree, {"title": " x\n"})
     assert changed.count() == 1
 
 
 def test_an_archived_tree_is_read_only_until_it_is_taken_out(actor: Actor, tree: Tree) -> None:
     archived(actor, tree)
     first = Tree.objects.get(pk=tree.pk).archived_at
-    assert code(tree_commands.change_tree, actor, tree, {"title": "x"}) == "REJECTED"
-    assert (
-        code(tree_commands.change_tree, actor, tree, {"title": "x", "archived": True}) == "REJECTED"
-    )
+    assert code(trees.change_tree, actor, tree, {"title": "x"}) == "REJECTED"
+    assert code(trees.change_tree, actor, tree, {"title": "x", "archived": True}) == "REJECTED"
     assert archived(actor, tree).archived_at == first
-    both = tree_commands.change_tree(actor, tree, {"title": "x", "archived": False})
+    both = trees.change_tree(actor, tree, {"title": "x", "archived": False})
     assert (both.title, both.archived_at) == ("x", None)
 
 
 def test_readers_change_no_tree(reader: User, tree: Tree) -> None:
     actor = get_actor(reader, tree.grove)
-    assert code(tree_commands.change_tree, actor, tree, {"title": "x"}) == "PERMISSION_DENIED"
+    assert code(trees.change_tree, actor, tree, {"title": "x"}) == "PERMISSION_DENIED"
 
 
 def test_erasing_needs_an_archived_tree_its_title_and_an_owner(
     actor: Actor, tree: Tree, writer: User
 ) -> None:
-    assert code(tree_commands.erase, actor, tree, "Marie") == "REJECTED"
+    assert code(trees.erase, actor, tree, "Marie") == "REJECTED"
     archived(actor, tree)
-    assert code(tree_commands.erase, actor, tree, "marie") == "REJECTED"
-    assert (
-        code(tree_commands.erase, get_actor(writer, tree.grove), tree, "Marie")
-        == "PERMISSION_DENIED"
-    )
+    assert code(trees.erase, actor, tree, "marie") == "REJECTED"
+    assert code(trees.erase, get_actor(writer, tree.grove), tree, "Marie") == "PERMISSION_DENIED"
     assert Tree.objects.get(pk=tree.pk).erasing_at is None
 
 
@@ -99,27 +98,27 @@ def _grown(actor: Actor, tree: Tree, muse: Participant) -> None:
 
 
 def _rows() -> dict[str, int]:
-    kinds: list[Any] = list(apps.get_app_config("loom").get_models())
+    kinds: list[Any] = [kind for kind in apps.get_models() if "loom." in kind.__module__]
     return {kind.__name__: kind.objects.count() for kind in kinds}
 
 
 def test_an_erased_tree_leaves_one_event_and_one_step_and_nothing_else(
     actor: Actor, tree: Tree, muse: Participant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree_commands, "BATCH", 3)
-    monkeypatch.setattr(tree_commands, "NODES", 2)
-    other = tree_commands.new_tree(actor, title="Other")
+    monkeypatch.setattr(erasing, "BATCH", 3)
+    monkeypatch.setattr(erasing, "NODES", 2)
+    other = trees.new_tree(actor, title="Other")
     own = node_writer.workspace_of(actor.participant, other)
     before = _rows()
-    doomed = tree_commands.new_tree(actor, title="Doomed")
+    doomed = trees.new_tree(actor, title="Doomed")
     _grown(actor, doomed, muse)
     # A view of another tree may stand in this one.
     Workspace.objects.filter(pk=own.pk).update(position=Node.objects.filter(tree=doomed).last())
     archived(actor, doomed)
-    tree_commands.erase(actor, doomed, "Doomed")
-    assert tree_commands.waiting() == [doomed.uid]
-    tree_commands.erase_rows(doomed.uid)
-    tree_commands.erase_rows(doomed.uid)
+    trees.erase(actor, doomed, "Doomed")
+    assert erasing.waiting() == [doomed.uid]
+    erasing.erase_rows(doomed.uid)
+    erasing.erase_rows(doomed.uid)
     connection.check_constraints()
     after = _rows()
     assert after.pop("Event") == before.pop("Event") + 1
@@ -136,35 +135,35 @@ def test_erasing_goes_on_where_it_was_stopped(
 ) -> None:
     _grown(actor, tree, muse)
     archived(actor, tree)
-    tree_commands.erase(actor, tree, "Marie")
+    trees.erase(actor, tree, "Marie")
 
     def stopped(tree: Tree) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(tree_commands, "_delete_nodes", stopped)
-        tree_commands.erase_rows(tree.uid)
+        patch.setattr(erasing, "_delete_nodes", stopped)
+        erasing.erase_rows(tree.uid)
     assert Node.objects.filter(tree=tree).exists()
-    tree_commands.erase_rows(tree.uid)
+    erasing.erase_rows(tree.uid)
     assert not Tree.objects.filter(pk=tree.pk).exists()
 
 
 def test_only_an_erased_tree_loses_rows(tree: Tree) -> None:
-    tree_commands.erase_rows(tree.uid)
-    tree_commands.erase_rows("nothing")
+    erasing.erase_rows(tree.uid)
+    erasing.erase_rows("nothing")
     assert Node.objects.filter(tree=tree).count() == 1
 
 
 def test_a_tree_is_erased_once(at_once: AtOnce, actor: Actor, tree: Tree) -> None:
     archived(actor, tree)
-    outcomes = at_once(*[lambda: tree_commands.erase(actor, tree, "Marie")] * 3)
+    outcomes = at_once(*[lambda: trees.erase(actor, tree, "Marie")] * 3)
     assert sorted(map(str, outcomes)) == ["NOT_FOUND", "NOT_FOUND", "None"]
     assert Event.objects.filter(kind="tree.erased").count() == 1
 
 
 def test_nothing_is_written_to_a_tree_that_goes(actor: Actor, tree: Tree) -> None:
     archived(actor, tree)
-    tree_commands.erase(actor, tree, "Marie")
+    trees.erase(actor, tree, "Marie")
     assert code(execute_line, actor, tree, Request('respond root "x"')) in ("NOT_FOUND", "REJECTED")
-    assert code(tree_commands.change_tree, actor, tree, {"archived": False}) == "NOT_FOUND"
+    assert code(trees.change_tree, actor, tree, {"archived": False}) == "NOT_FOUND"
     assert Tree.objects.filter(pk=tree.pk).exists()

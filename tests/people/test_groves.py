@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from loom.access import Actor, first_grove, get_actor, visible_groves
-from loom.commands import groves, people
-from loom.events import streams
-from loom.models import Event, Grove, Membership, Participant, User
-from loom.rules.errors import CommandError
+from loom.engine import announcements
+from loom.engine.models import Event
+from loom.errors import CommandError
+from loom.people.commands import accounts as people
+from loom.people.commands import groves
+from loom.people.models import Grove, Membership, Participant, User
 from tests.conftest import join
 from tests.people.conftest import AtOnce
 
@@ -19,7 +21,9 @@ pytestmark = pytest.mark.django_db
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What was announced to sockets."""
     told: list[Any] = []
-    monkeypatch.setattr(streams, "send", lambda stream, message: told.append((stream, message)))
+    monkeypatch.setattr(
+        announcements, "send", lambda stream, message: told.append((stream, message))
+    )
     return told
 
 

@@ -7,9 +7,10 @@ import pytest
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.commands import groves
-from loom.models import Event, Invitation, Membership, User
-from loom.rules.errors import CommandError
+from loom.engine.models import Event
+from loom.errors import CommandError
+from loom.people.commands import groves
+from loom.people.models import Invitation, Membership, User
 from tests.people.conftest import AtOnce
 
 pytestmark = pytest.mark.django_db

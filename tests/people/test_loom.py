@@ -7,8 +7,10 @@ import pytest
 from django.core.management import call_command
 
 from loom.access import Actor
-from loom.commands import trees
-from loom.models import Node, Participant, Step, Tree, User
+from loom.engine.models import Step
+from loom.people.models import Participant, User
+from loom.trees.commands import trees
+from loom.trees.models import Node, Tree
 
 pytestmark = pytest.mark.django_db
 

@@ -20,12 +20,14 @@ from rest_framework.test import APIClient
 
 from config import urls
 from loom.access import Actor, get_actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.money import open_sealed
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event
 from loom.management import shell
 from loom.management.commands import backup
-from loom.models import Event, Grove, Membership, Node, Participant, SigninLink, Tree, User
+from loom.participants.provider_keys import open_sealed
+from loom.people.models import Grove, Membership, Participant, SigninLink, User
+from loom.trees.models import Node, Tree
 from tests.triggers import triggers_aside
 
 pytestmark = pytest.mark.django_db
@@ -177,7 +179,7 @@ def test_every_tree_is_verified_and_a_broken_node_is_named(
     root = tree.nodes.get(parent_slot__isnull=True)
     broken = tree.nodes.exclude(pk=root.pk).get()
     with triggers_aside(connection), connection.cursor() as cursor:
-        cursor.execute("UPDATE loom_node SET hash = %s WHERE id = %s", ["0" * 64, broken.pk])
+        cursor.execute("UPDATE trees_node SET hash = %s WHERE id = %s", ["0" * 64, broken.pk])
     out = io.StringIO()
     with pytest.raises(SystemExit) as ended:
         call_command("verify", tree.uid, stdout=out)
@@ -244,7 +246,7 @@ def test_a_backup_is_restored_on_a_new_machine(
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "Restored. Start Heddle again.\n"), done.stderr
     with closing(sqlite3.connect(tmp_path / "new" / "heddle.sqlite3")) as rows:
-        texts = {text for (text,) in rows.execute("SELECT text FROM loom_node")}
+        texts = {text for (text,) in rows.execute("SELECT text FROM trees_node")}
     assert texts == {"", "carried over"}
     assert (tmp_path / "new" / "secret").read_text() == settings.SECRET_KEY
 

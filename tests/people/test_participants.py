@@ -7,13 +7,16 @@ import pytest
 from agents.providers.registry import configuration_of
 from config import env
 from loom.access import Actor
-from loom.commands import groves, money, participants
-from loom.commands.money import key_of, open_sealed
-from loom.commands.participants import Changes, participant_body
-from loom.models import Event, Participant, User
-from loom.rules.errors import CommandError
-from loom.rules.limits import PRESETS, Permission, broken_rule, preset_of
-from loom.rules.provider_kinds import REMEMBERED
+from loom.engine.models import Event
+from loom.errors import CommandError
+from loom.participants import commands as participants
+from loom.participants import provider_keys
+from loom.participants.commands import Changes, participant_body
+from loom.participants.provider_keys import key_of, open_sealed
+from loom.participants.provider_kinds import REMEMBERED
+from loom.people.commands import groves
+from loom.people.models import Participant, User
+from loom.permissions import PRESETS, Permission, broken_rule, preset_of
 
 pytestmark = pytest.mark.django_db
 URL = "https://models.example/v1"
@@ -324,10 +327,10 @@ def test_an_owner_allows_a_private_address_where_the_environment_lets_them(
     assert "allow it here" in refused(make, actor, **name, base_url=url).hint
     one = make(actor, **given)
     assert participant_body(one)["allow_private"] is True
-    allowed = money.allowed_addresses(url, allow_private=True)
+    allowed = provider_keys.allowed_addresses(url, allow_private=True)
     assert allowed == (*settings.PROVIDER_ALLOW, "127.0.0.1:11434")
     settings.PRIVATE_ADDRESSES = "nobody"
-    assert money.allowed_addresses(url, allow_private=True) == settings.PROVIDER_ALLOW
+    assert provider_keys.allowed_addresses(url, allow_private=True) == settings.PROVIDER_ALLOW
     settings.PRIVATE_ADDRESSES = "owners"
     operates(actor, really=False)
     one = change(actor, one, fields={"base_url": "http://10.0.0.7:80/v1", "allow_private": True})

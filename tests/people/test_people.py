@@ -8,9 +8,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from loom.commands import groves, people
-from loom.models import Event, Grove, Participant, SigninLink, User
-from loom.rules.errors import CommandError
+from loom.engine.models import Event
+from loom.errors import CommandError
+from loom.people.commands import accounts as people
+from loom.people.commands import groves
+from loom.people.models import Grove, Participant, SigninLink, User
 from tests.people.conftest import AtOnce
 
 pytestmark = pytest.mark.django_db

@@ -8,9 +8,11 @@ from django.conf import settings
 from django.test import Client
 
 from loom.access import Actor
-from loom.commands import groves, people
-from loom.commands import trees as tree_commands
-from loom.models import ApiKey, Tree, User, UserSession
+from loom.people.commands import accounts as people
+from loom.people.commands import groves
+from loom.people.models import ApiKey, User, UserSession
+from loom.trees.commands import trees
+from loom.trees.models import Tree
 from tests.live.conftest import ORIGIN, Opener, bearer, connect, in_db  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -82,7 +84,7 @@ async def test_an_erased_tree_has_no_sockets(
     headers = await in_db(bearer)(writer)
 
     def erase() -> None:
-        tree_commands.change_tree(actor, tree, {"archived": True})
-        tree_commands.erase(actor, tree, "Marie")
+        trees.change_tree(actor, tree, {"archived": True})
+        trees.erase(actor, tree, "Marie")
 
     assert await _ends(connect, tree, headers, erase) == 4404

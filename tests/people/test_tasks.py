@@ -9,9 +9,9 @@ from django.db import transaction
 from config.celery import app
 from loom import tasks
 from loom.access import Actor
-from loom.commands import trees as tree_commands
-from loom.events import streams
-from loom.models import Tree
+from loom.engine import jobs
+from loom.trees.commands import trees
+from loom.trees.models import Tree
 
 pytestmark = pytest.mark.django_db
 
@@ -20,9 +20,7 @@ pytestmark = pytest.mark.django_db
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What the broker is handed."""
     found: list[Any] = []
-    monkeypatch.setattr(
-        streams, "_send", lambda task, args, queue: found.append((task, args, queue))
-    )
+    monkeypatch.setattr(jobs, "_send", lambda task, args, queue: found.append((task, args, queue)))
     return found
 
 
@@ -31,12 +29,12 @@ def test_erasing_is_asked_for_after_commit_and_again_at_the_workers_start(
     actor: Actor, tree: Tree, asked: list[Any]
 ) -> None:
     job = ("loom.tasks.erase_tree", [tree.uid], "transfer")
-    tree_commands.change_tree(actor, tree, {"archived": True})
+    trees.change_tree(actor, tree, {"archived": True})
     with pytest.raises(ZeroDivisionError), transaction.atomic():
-        tree_commands.erase(actor, tree, "Marie")
+        trees.erase(actor, tree, "Marie")
         raise ZeroDivisionError
     assert asked == []
-    tree_commands.erase(actor, tree, "Marie")
+    trees.erase(actor, tree, "Marie")
     tasks.begin_again()
     assert asked == [job, job]
     tasks.erase_tree(tree.uid)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import httpx
 
 from agents.providers.attempt import Attempt
-from agents.providers.registry import OpenAI
+from agents.providers.openai import OpenAI
 from agents.providers.transport import CheckedTransport, Limits
 from agents.providers.values import Adapter, Ask, Delta, Failure, Finished, StreamEvent
 from tests.patience import pass_time

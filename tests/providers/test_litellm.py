@@ -4,7 +4,7 @@ import pytest
 
 from agents.providers.attempt import Attempt
 from agents.providers.litellm import LiteLLMTransport
-from agents.providers.registry import LiteLLM
+from agents.providers.openai import LiteLLM
 from agents.providers.transport import Limits
 from agents.providers.values import Ask, StreamEvent
 from tests.providers.asking import LATER, ask, ask_as_time_passes, failure_of, is_whole, text_of

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from loom.rules.provider_kinds import LITELLM_BY_HANDLER, LITELLM_BY_SDK
+from loom.participants.provider_kinds import LITELLM_BY_HANDLER, LITELLM_BY_SDK
 from tests.patience import PATIENCE_S
 
 PROVEN = sorted(LITELLM_BY_SDK | LITELLM_BY_HANDLER)

@@ -350,7 +350,7 @@ async def test_a_short_key_is_masked_in_no_text(provider: ScriptedProvider) -> N
 
 
 def test_a_server_that_refuses_a_field_is_asked_without_it(provider: ScriptedProvider) -> None:
-    from agents.providers.registry import OpenAI
+    from agents.providers.openai import OpenAI
 
     adapter = OpenAI()
     body = adapter.body(chat(provider, max_tokens=5))

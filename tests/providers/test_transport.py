@@ -16,7 +16,7 @@ from cryptography.x509.oid import NameOID
 from agents.providers import transport as room
 from agents.providers.transport import CheckedTransport, ask_system, checked_addresses
 from agents.providers.values import Broken
-from loom.rules.providers import read_url
+from loom.participants.addresses import read_url
 from tests.providers.asking import ask, chat, failure_of
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import redirects

@@ -7,14 +7,18 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from loom.commands import node_writer
-from loom.commands.node_writer import NewNode
-from loom.events import streams
-from loom.models import ORDINAL_BITS, Chain, Node, Participant, Stream, Tree
-from loom.queries import lookup, places
-from loom.queries.outline import measured
-from loom.rules import node_values
-from loom.rules.chains import Chains
+from loom.engine import streams
+from loom.engine.models import Stream
+from loom.language import ids
+from loom.language.ids import ORDINAL_BITS
+from loom.people.models import Participant
+from loom.text import hashes
+from loom.trees.chains import Chains
+from loom.trees.commands import node_writer
+from loom.trees.commands.node_writer import NewNode
+from loom.trees.models import Chain, Node, Tree
+from loom.trees.queries import lookup, places
+from loom.trees.queries.outline import measured
 
 
 def add(tree: Tree, author: Participant, text: str, parent: Node | None, **fields: Any) -> Node:
@@ -54,7 +58,7 @@ def plant(
     for place, parent_place in enumerate(above):
         parent = nodes[parent_place] if parent_place >= 0 else root
         node = node_at(tree, author, parent, stream.items + place + 1)
-        node.local_id = node_values.draw_new(len(drawn) + 100, drawn, dice.choice)
+        node.local_id = ids.draw_new(len(drawn) + 100, drawn, dice.choice)
         drawn.add(node.local_id)
         node.pruned = place in pruned
         chain = laid.add(node.pk - tree_base(tree), parent.pk - tree_base(tree), depth=node.depth)
@@ -91,7 +95,7 @@ def node_at(tree: Tree, author: Participant, parent: Node, ordinal: int) -> Node
         parent_slot_id=parent.pk,
         depth=parent.depth + 1,
         parent_hash=parent.hash,
-        hash=node_values.sha256({"ordinal": ordinal}),
+        hash=hashes.sha256({"ordinal": ordinal}),
         created_at=timezone.now(),
     )
 

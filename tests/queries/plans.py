@@ -12,15 +12,19 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 # Tables that may be read whole: all others grow with what people and models do.
-SMALL = {"user"}  # looked up by a name whatever its case, where people sign in or are added
+SMALL = {"people_user"}  # looked up by a name whatever its case, where people sign in or are added
 _TEXTS = re.compile(r'\b"?(text|payload|message|line|rounds|request|response|blocks)"?(?![\w(])')
 _READS = re.compile(r"\s*(SELECT|WITH|UPDATE|DELETE)\b", re.IGNORECASE)
-_NAMED = re.compile(r'(?:FROM|JOIN|UPDATE|,)\s+"?(loom_\w+)"?(?:\s+(?:AS\s+)?"?([A-Za-z]\w*)"?)?')
+# The tables of Heddle, by the apps whose names they begin with.
+_APPS = "engine|people|trees|web_search|workspace|turns|notes|links|documents|money|transfer"
+OURS = rf"(?:{_APPS})_[a-z]+"
+_OURS = re.compile(rf"\b{OURS}")
+_NAMED = re.compile(rf'(?:FROM|JOIN|UPDATE|,)\s+"?({OURS})"?(?:\s+(?:AS\s+)?"?([A-Za-z]\w*)"?)?')
 # Conditions that leave few rows: those of one slot, turn or call, or named one by one.
 _FEW = re.compile(r'"?\b(uid|id|slot_id|turn_id|turn_uid|call_id|point_id)"? (=|IN) \(?%s')
 # A search that finds all of a tree, of a stream or of a workspace.
 _WHOLE = re.compile(
-    r"SEARCH (loom_)?(node|n|v|event|step) USING (COVERING )?INDEX (?!node_pruned)\S+ "
+    r"SEARCH (?:trees_|engine_)?(node|n|v|event|step) USING (COVERING )?INDEX (?!node_pruned)\S+ "
     r"\((tree_id|stream_id|workspace_id)=\?\)"
 )
 # An index that holds only what somebody is typing in.
@@ -31,17 +35,17 @@ _LAST_RESORTS = ("enable_seqscan", "enable_mergejoin", "enable_hashjoin")
 _SCALE = 1_000  # how many times as many rows the planner is told of
 # Indexes that PostgreSQL could walk from end to end instead of looking something up. Partial ones
 # and those of tables with at most 100 rows cost it nothing here, so that it is not to blame.
-_WALKED = """SELECT i.relname FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
+_WALKED = f"""SELECT i.relname FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid
     JOIN pg_class t ON t.oid = x.indrelid
-    WHERE x.indpred IS NULL AND t.reltuples > 100000 AND t.relname LIKE 'loom_%'"""
+    WHERE x.indpred IS NULL AND t.reltuples > 100000 AND t.relname ~ '^({_APPS})_'"""
 # As many rows for each value as there are: otherwise a tenth of them is a lot.
-_RARE = """UPDATE pg_statistic
+_RARE = f"""UPDATE pg_statistic
     SET stakind1 = 0, stakind2 = 0, stakind3 = 0, stakind4 = 0, stakind5 = 0,
         stadistinct = CASE WHEN stadistinct > 0 AND c.reltuples > 0
             THEN GREATEST(-1, -stadistinct / c.reltuples) ELSE stadistinct END
-    FROM pg_class c WHERE c.oid = starelid AND c.relname LIKE 'loom_%'"""
-_MANY = """UPDATE pg_class SET reltuples = GREATEST(reltuples, 100) * {scale}
-    WHERE relname LIKE 'loom_%' AND relkind IN ('r', 'i')"""
+    FROM pg_class c WHERE c.oid = starelid AND c.relname ~ '^({_APPS})_'"""
+_MANY = f"""UPDATE pg_class SET reltuples = GREATEST(reltuples, 100) * {{scale}}
+    WHERE relname ~ '^({_APPS})_' AND relkind IN ('r', 'i')"""
 
 
 @dataclass
@@ -74,7 +78,7 @@ def recorded() -> Iterator[Recorded]:
     execute = CursorWrapper.execute
 
     def noted(self: Any, sql: Any, params: Any = None) -> Any:
-        if isinstance(sql, str) and _READS.match(sql) and "loom_" in sql:
+        if isinstance(sql, str) and _READS.match(sql) and _OURS.search(sql):
             kept.sent.setdefault(sql, params)
         return execute(self, sql, params)
 
@@ -119,7 +123,7 @@ def _scale_postgres(cursor: CursorWrapper) -> None:
 
 
 def _grows(table: str) -> bool:
-    return table.startswith("loom_") and table.removeprefix("loom_") not in SMALL
+    return bool(_OURS.fullmatch(table)) and table not in SMALL
 
 
 def _growing(sql: str) -> set[str]:

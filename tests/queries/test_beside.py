@@ -1,8 +1,8 @@
 """What stands beside one node."""
 
 from loom.access import Actor
-from loom.models import Tree
-from loom.queries import node_context
+from loom.trees.models import Tree
+from loom.trees.queries import node_context
 from tests.queries.growing import add, chain, flag, version
 
 

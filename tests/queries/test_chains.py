@@ -6,18 +6,20 @@ import pytest
 from django.db import transaction
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Chain, Node, Stream, Tree
-from loom.queries import lookup, outline, places
-from loom.rules.errors import CommandError
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Stream
+from loom.errors import CommandError
+from loom.trees.commands import node_writer
+from loom.trees.models import Chain, Node, Tree
+from loom.trees.queries import lookup, outline, places
 from tests.queries.growing import add, chain, plant
 
 
 def by_walking(node: Node) -> Node | None:
     """The highest pruned slot at or above a node."""
-    highest, slot = None, node.slot
+    highest: Node | None = None
+    slot: Node | None = node.slot
     while slot is not None:
         highest = slot if slot.pruned else highest
         slot = slot.parent_slot
@@ -164,7 +166,7 @@ def test_what_happens_while_a_worker_measures_is_counted_once(
 def test_the_descendants_of_a_large_branch_are_not_all_counted(
     actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loom.commands.nodes.MOST_COUNTED", 3)
+    monkeypatch.setattr("loom.trees.commands.nodes.MOST_COUNTED", 3)
     top, beside = plant(tree, actor.participant, [-1, -1, 0, 0, 2, 3, 1, 1, 1])[:2]
     replies = [
         execute_line(actor, tree, Request(f"{verb} {one.local_id}")).body["reply"]

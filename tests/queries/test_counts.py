@@ -7,14 +7,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Node, Tree
-from loom.queries import outline
-from loom.queries.outline import measured, size_of
-from loom.queries.trees import tree_body
-from loom.rules.errors import CommandError
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.trees.commands import node_writer
+from loom.trees.models import Node, Tree
+from loom.trees.queries import outline
+from loom.trees.queries.outline import measured, size_of
+from loom.trees.queries.trees import tree_body
 from tests.queries.growing import add, chain, flag, version
 
 

@@ -18,18 +18,22 @@ from django.urls.resolvers import URLPattern, URLResolver
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
-from loom.commands import drafts
-from loom.commands.context import Request
-from loom.commands.document_actions import write_document
-from loom.commands.execute import execute_line
-from loom.commands.groves import make_grove, make_invitation
-from loom.commands.participants import Changes, make_participant
-from loom.commands.people import make_key
-from loom.commands.trees import make_public_link, new_tree
-from loom.events import streams
-from loom.models import Document, Participant, Tree, User, Workspace
-from loom.queries.lookup import find_node
-from loom.transfer import images
+from loom.documents.actions import write_document
+from loom.documents.models import Document
+from loom.engine import presence
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.participants.commands import Changes, make_participant
+from loom.people.commands.accounts import make_key
+from loom.people.commands.groves import make_grove, make_invitation
+from loom.people.models import Participant, User
+from loom.trees import images
+from loom.trees.commands.public_links import make_public_link
+from loom.trees.commands.trees import new_tree
+from loom.trees.models import Tree
+from loom.trees.queries.lookup import find_node
+from loom.workspace.commands import drafts
+from loom.workspace.models import Workspace
 from tests.agents.acting import asked, went
 from tests.agents.conftest import agent, model, provider  # noqa: F401 (fixtures)
 from tests.conftest import join, make_user
@@ -37,6 +41,7 @@ from tests.interfaces.matrix import ROWS
 from tests.interfaces.world import run_turn, small, world  # noqa: F401 (world is a fixture)
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
+from tests.queries.plans import OURS
 from tests.web.test_query_counts import PAGES as COUNTED_PAGES
 from tests.web.test_query_counts import PARTS as COUNTED_PARTS
 from tests.web.test_query_counts import grow
@@ -199,8 +204,8 @@ def watch(tree: Tree, ends: dict[str, str], name: str) -> None:
     drafts.save(theirs, view, slot, drafts.Kept(kind="buffer", text="She typed"))
     if int(name[-1]) % 2:  # of the others only the lines tell where they are
         stream = f"tree:{tree.uid}"
-        streams.tell_places(
-            stream, {**streams.places(stream)[0], theirs.participant.uid: slot.local_id}
+        presence.tell_places(
+            stream, {**presence.places(stream)[0], theirs.participant.uid: slot.local_id}
         )
 
 
@@ -327,7 +332,7 @@ def sent_by_all() -> Iterator[list[str]]:
     execute = CursorWrapper.execute
 
     def noted(self: Any, sql: str, params: Any = None) -> Any:
-        if "loom_" in sql and 'SET "text"' not in sql and '"stop_asked" AND' not in sql:
+        if re.search(OURS, sql) and 'SET "text"' not in sql and '"stop_asked" AND' not in sql:
             queries.append(_LISTED.sub("(…)", sql))
         return execute(self, sql, params)
 

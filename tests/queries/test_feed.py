@@ -4,11 +4,14 @@ import pytest
 from django.db import transaction
 
 from loom.access import Actor, get_actor
-from loom.commands import node_writer
-from loom.events import streams
-from loom.models import Event, Grove, Stream, Tree, User, VersionChoice
-from loom.queries.event_log import events_since
-from loom.queries.workspace_bodies import workspace_body
+from loom.engine import streams
+from loom.engine.models import Event, Stream
+from loom.people.models import Grove, User
+from loom.trees.commands import node_writer
+from loom.trees.models import Tree
+from loom.trees.queries.event_log import events_since
+from loom.workspace.models import VersionChoice
+from loom.workspace.queries.workspace_bodies import workspace_body
 from tests.queries.growing import chain, version
 
 
@@ -29,7 +32,7 @@ def test_very_long_events_come_in_smaller_answers(
     actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain(tree, actor.participant, "x" * 5000, "y" * 5000, "z")
-    monkeypatch.setattr("loom.queries.event_log.MAX_CHARACTERS", 20_000)
+    monkeypatch.setattr("loom.trees.queries.event_log.MAX_CHARACTERS", 20_000)
     stream = streams.name_of(tree)
     seqs: list[int] = []
     answers = 0

@@ -5,11 +5,13 @@ import random
 import pytest
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.models import Grove, Tree, VersionChoice
-from loom.queries.search import find_in_grove, find_in_tree
-from loom.queries.search_index import fold
-from loom.rules.errors import CommandError
+from loom.errors import CommandError
+from loom.people.models import Grove
+from loom.search.index import fold
+from loom.search.queries import find_in_grove, find_in_tree
+from loom.trees.commands import node_writer
+from loom.trees.models import Tree
+from loom.workspace.models import VersionChoice
 from tests.queries.growing import add, chain, flag, version
 
 
@@ -141,7 +143,7 @@ def test_the_grove_is_its_trees_and_their_titles(
 def test_another_tree_does_not_take_the_places_of_this_one(
     actor: Actor, tree: Tree, buffer: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loom.queries.search_index.MAX_CANDIDATES", 3)
+    monkeypatch.setattr("loom.search.index.MAX_CANDIDATES", 3)
     (a,) = chain(tree, actor.participant, "river")
     chain(buffer, actor.participant, *(f"river {number}" for number in range(5)))
     assert find_in_tree(actor, tree, None, "river").total == 1
@@ -187,7 +189,7 @@ def test_what_is_found_is_what_a_plain_look_through_all_texts_finds(
 def test_texts_with_the_parts_of_a_query_do_not_take_the_places_of_those_with_all_of_it(
     actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loom.queries.search_index.MAX_CANDIDATES", 3)
+    monkeypatch.setattr("loom.search.index.MAX_CANDIDATES", 3)
     chain(tree, actor.participant, "over The River", *["the rive he river"] * 5)
     found = find_in_tree(actor, tree, None, "the river")
     assert [hit.node.text for hit in found.hits if hit.node] == ["over The River"]

@@ -1,8 +1,8 @@
 """What hangs below a pruned slot is hidden."""
 
 from loom.access import Actor
-from loom.models import Tree
-from loom.queries import lookup, places
+from loom.trees.models import Tree
+from loom.trees.queries import lookup, places
 from tests.queries.growing import add, chain, flag, fresh
 
 

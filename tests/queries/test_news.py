@@ -6,12 +6,16 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
-from loom.commands import drafts, node_writer
-from loom.commands.annotations import names_in
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Mention, Stream, Tree, User, Workspace
-from loom.queries.event_log import counts_of, mentions_of, news_of
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Stream
+from loom.notes.commands.annotations import names_in
+from loom.people.models import User
+from loom.trees.commands import node_writer
+from loom.trees.models import Tree
+from loom.trees.queries.event_log import counts_of, mentions_of, news_of
+from loom.workspace.commands import drafts
+from loom.workspace.models import Mention, Workspace
 from tests.two_groves import TwoGroves
 
 

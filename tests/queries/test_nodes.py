@@ -7,11 +7,15 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.commands.node_writer import make_items
-from loom.models import Link, Mark, Node, Tree, User
-from loom.queries.lookup import path_of, rows_of
-from loom.queries.node_bodies import event_body, node_bodies
-from loom.rules import node_values
+from loom.language import ids
+from loom.links.models import Link
+from loom.notes.models import Mark
+from loom.people.models import User
+from loom.text import hashes
+from loom.trees.commands.node_writer import make_items
+from loom.trees.models import Node, Tree
+from loom.trees.queries.lookup import path_of, rows_of
+from loom.trees.queries.node_bodies import event_body, node_bodies
 from tests.conftest import join
 from tests.machines.replay import events_of
 from tests.queries.growing import add, chain, flag, fresh, version
@@ -27,7 +31,7 @@ def _mark(actor: Actor, node: Node, kind: str, label: str) -> Mark:
         tree=node.tree,
         kind=kind,
         label=label,
-        item_id=node_values.of_node(node.pk),
+        item_id=ids.of_node(node.pk),
         participant=actor.participant,
         at=timezone.now(),
     )
@@ -37,7 +41,7 @@ def _link(actor: Actor, source: Node, target: int) -> Link:
     make_items([source.pk, target])
     return Link.objects.create(
         tree=source.tree,
-        source_id=node_values.of_node(source.pk),
+        source_id=ids.of_node(source.pk),
         target_id=target,
         by=actor.participant,
         at=timezone.now(),
@@ -68,7 +72,7 @@ def test_the_body_has_every_field_of_the_contract(actor: Actor, tree: Tree) -> N
         "versions": 1,
         "descendants": 0,
     }
-    assert body["created_at"] == node_values.instant(a.created_at)
+    assert body["created_at"] == hashes.instant(a.created_at)
     assert (body["call"], body["generation"], body["edited_from"]) == (None, None, None)
 
 
@@ -77,7 +81,7 @@ def test_the_proof_gives_the_hash(actor: Actor, tree: Tree) -> None:
     second = version(actor.participant, b, "b second")
     for node in (a, b, second):
         body = _body(actor, node)
-        assert node_values.sha256(body["proof"]) == body["hash"]
+        assert hashes.sha256(body["proof"]) == body["hash"]
     assert _body(actor, second)["proof"]["edited_from"] == b.hash
     assert _body(actor, second)["proof"]["parent"] == a.hash
 
@@ -135,9 +139,9 @@ def test_sources_are_written_as_references(actor: Actor, tree: Tree, buffer: Tre
     a, b = chain(tree, actor.participant, "a", "b")
     (far,) = chain(buffer, actor.participant, "far")
     sources = (
-        (node_values.of_node(a.pk), "context", a.hash),
-        (node_values.of_node(far.pk), "instruction", far.hash),
-        (node_values.of_tree(buffer.pk), "primary", ""),
+        (ids.of_node(a.pk), "context", a.hash),
+        (ids.of_node(far.pk), "instruction", far.hash),
+        (ids.of_tree(buffer.pk), "primary", ""),
         (1, "context", ""),
     )
     merged = add(tree, actor.participant, "merged", b, sources=sources)
@@ -167,10 +171,10 @@ def test_links_count_where_the_other_end_may_be_seen(
 ) -> None:
     a, b = chain(tree, actor.participant, "a", "b")
     (far,) = chain(buffer, actor.participant, "far")
-    _link(actor, a, node_values.of_node(b.pk))
-    _link(actor, a, node_values.of_node(far.pk))
-    _link(actor, b, node_values.of_tree(tree.pk))
-    removed = _link(actor, a, node_values.of_tree(tree.pk))
+    _link(actor, a, ids.of_node(b.pk))
+    _link(actor, a, ids.of_node(far.pk))
+    _link(actor, b, ids.of_tree(tree.pk))
+    removed = _link(actor, a, ids.of_tree(tree.pk))
     removed.removed_at = timezone.now()
     removed.save()
     assert _body(actor, a)["counts"]["links"] == 2
@@ -188,7 +192,7 @@ def test_a_batch_costs_as_many_queries_as_one_node(actor: Actor, tree: Tree) -> 
     for node in nodes:
         _mark(actor, node, "tag", "x")
         version(actor.participant, node, node.text + "!")
-    _link(actor, nodes[0], node_values.of_node(nodes[1].pk))
+    _link(actor, nodes[0], ids.of_node(nodes[1].pk))
     flag(nodes[11], pruned=True)
     with CaptureQueriesContext(connection) as one:
         node_bodies(actor, tree, path_of(actor, tree, None, fresh(nodes[0])))
@@ -199,7 +203,7 @@ def test_a_batch_costs_as_many_queries_as_one_node(actor: Actor, tree: Tree) -> 
 
 def test_the_event_of_a_node_is_its_body_without_counts(actor: Actor, tree: Tree) -> None:
     a, b = chain(tree, actor.participant, "a", "b")
-    source = ((node_values.of_node(a.pk), "context", a.hash),)
+    source = ((ids.of_node(a.pk), "context", a.hash),)
     second = add(
         tree, actor.participant, "b second", a, slot=b, edited_from=b, sources=source, form="x"
     )

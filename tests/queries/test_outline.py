@@ -7,12 +7,12 @@ import pytest
 from django.db import connection
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.models import Node, Tree
-from loom.queries import lookup
-from loom.queries import outline as outlines
-from loom.queries.lookup import fetch
-from loom.queries.outline import CHILDREN, SIBLINGS, outline, outline_left
+from loom.trees.commands import node_writer
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.trees.queries import outline as outlines
+from loom.trees.queries.lookup import fetch
+from loom.trees.queries.outline import CHILDREN, SIBLINGS, outline, outline_left
 from tests.queries.growing import add, chain, flag, version
 from tests.queries.plans import recorded
 

@@ -13,33 +13,27 @@ from rest_framework.test import APIClient
 
 from agents import tasks
 from bench.trees import grow
-from loom import commands
 from loom.access import Actor
-from loom.commands import document_log, web_search
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.node_writer import make_items
-from loom.commands.trees import make_public_link
+from loom.documents import log as document_log
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.fields import new_uid
+from loom.engine.models import Event, Step, Stream
+from loom.errors import CommandError
+from loom.language.ids import of_node
 from loom.live import reads
-from loom.models import (
-    Event,
-    Generation,
-    Mark,
-    Participant,
-    Step,
-    Stream,
-    Tree,
-    Turn,
-    User,
-    Workspace,
-)
-from loom.models.base import new_uid
-from loom.queries.lookup import rows_of
-from loom.queries.provenance import pieces_of
-from loom.rules.errors import CommandError
-from loom.rules.node_values import of_node
+from loom.notes.models import Mark
+from loom.people.models import Participant, User
 from loom.transfer import importing
-from loom.web.live_parts import parts_for
+from loom.trees.commands.node_writer import make_items
+from loom.trees.commands.public_links import make_public_link
+from loom.trees.models import Tree
+from loom.trees.pages.live_parts import parts_for
+from loom.trees.queries.lookup import rows_of
+from loom.trees.queries.provenance import pieces_of
+from loom.turns.models import Generation, Turn
+from loom.web_search import commands as web_search
+from loom.workspace.models import Workspace
 from tests.agents.acting import asked, went
 from tests.agents.conftest import agent, model, opening, provider  # noqa: F401 (fixtures)
 from tests.interfaces.matrix import LINES, ROWS, filled
@@ -50,8 +44,6 @@ from tests.queries.plans import recorded
 from tests.queries.test_equal_counts import PAGES, lengthen
 
 pytestmark = pytest.mark.django_db(transaction=True)
-commands.load()
-
 COUNT = 300
 
 

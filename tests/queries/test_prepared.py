@@ -7,9 +7,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor
-from loom.commands import trees
-from loom.models import Event, Node, Tree
-from loom.models.base import Given, Prepared
+from loom.engine.models import Event
+from loom.platform.prepared_queries import Given, Prepared
+from loom.trees.commands import trees
+from loom.trees.models import Node, Tree
 
 pytestmark = pytest.mark.django_db
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.queries.search_index import fold, match, spellings
+from loom.search.index import fold, match, spellings
 
 
 @given(st.text())

@@ -10,12 +10,16 @@ from django.utils import timezone
 
 from agents.agent_prompt import near
 from loom.access import Actor
-from loom.commands import trees
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Item, Mark, Participant, Step, Tree, User, Workspace
-from loom.queries import lookup
-from loom.queries.workspaces import notifications_of
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Step
+from loom.notes.models import Mark
+from loom.people.models import Participant, User
+from loom.trees.commands import trees
+from loom.trees.models import Item, Tree
+from loom.trees.queries import lookup
+from loom.workspace.models import Workspace
+from loom.workspace.queries.notifications import notifications_of
 from tests.queries.growing import plant
 from tests.rows_read import Work, work_done
 

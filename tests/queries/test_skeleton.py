@@ -1,8 +1,9 @@
 """A tree without its texts."""
 
 from loom.access import Actor
-from loom.models import Participant, Tree
-from loom.queries.trees import page, skeleton
+from loom.people.models import Participant
+from loom.trees.models import Tree
+from loom.trees.queries.trees import page, skeleton
 from tests.queries.growing import add, chain, flag, version
 
 

@@ -14,13 +14,16 @@ from rest_framework.test import APIClient
 from agents import tasks
 from bench.storage import prose
 from loom.access import Actor
-from loom.commands import receipts
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Event, Node, Receipt, Step, Tree, User
-from loom.queries.event_log import events_since
-from loom.rules.errors import CommandError
-from loom.rules.node_values import digest_of, named
+from loom.engine import receipts
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event, Receipt, Step
+from loom.errors import CommandError
+from loom.people.models import User
+from loom.text.hashes import digest_of
+from loom.text.shortening import named
+from loom.trees.models import Node, Tree
+from loom.trees.queries.event_log import events_since
 
 LONG = "It was a long way down, she said. " * 100
 NAMED = f'"It was a long way down, she said.…" (3,400 characters, sha256 {digest_of(LONG)})'

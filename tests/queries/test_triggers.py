@@ -7,8 +7,10 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from loom.access import Actor
-from loom.models import Event, Node, Participant, Stream, Tree
-from loom.queries.search import find_in_tree
+from loom.engine.models import Event, Stream
+from loom.people.models import Participant
+from loom.search.queries import find_in_tree
+from loom.trees.models import Node, Tree
 from tests.queries.growing import chain
 from tests.triggers import triggers_aside
 
@@ -74,19 +76,19 @@ def test_a_node_that_is_erased_leaves_the_index(actor: Actor, tree: Tree) -> Non
     assert find_in_tree(actor, tree, None, "the river").total == 1
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
-            cursor.execute("INSERT INTO loom_node_fts(loom_node_fts) VALUES ('integrity-check')")
+            cursor.execute("INSERT INTO trees_node_fts(trees_node_fts) VALUES ('integrity-check')")
 
 
-@pytest.mark.parametrize("table", ["loom_event", "loom_node"])
+@pytest.mark.parametrize("table", ["engine_event", "trees_node"])
 def test_no_migration_has_lost_a_trigger(db: None, table: str) -> None:
     expected = {
-        ("sqlite", "loom_event"): {"loom_event_no_update", "loom_event_no_delete"},
-        ("sqlite", "loom_node"): {
-            "loom_node_no_change",
-            *(f"loom_node_fts_{w}" for w in ("insert", "delete", "update")),
+        ("sqlite", "engine_event"): {"engine_event_no_update", "engine_event_no_delete"},
+        ("sqlite", "trees_node"): {
+            "trees_node_no_change",
+            *(f"trees_node_fts_{w}" for w in ("insert", "delete", "update")),
         },
-        ("postgresql", "loom_event"): {"loom_event_append_only"},
-        ("postgresql", "loom_node"): {"loom_node_no_change"},
+        ("postgresql", "engine_event"): {"engine_event_append_only"},
+        ("postgresql", "trees_node"): {"trees_node_no_change"},
     }
     sql = {
         "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s",

@@ -9,10 +9,13 @@ from django.db import connection
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.models import Call, Node, Participant, Tree, VersionChoice
-from loom.queries import verify
-from loom.rules import node_values
+from loom.people.models import Participant
+from loom.text import hashes
+from loom.trees.commands import node_writer
+from loom.trees.models import Node, Tree
+from loom.trees.queries import verify
+from loom.turns.models import Call
+from loom.workspace.models import VersionChoice
 from tests.queries.growing import add, chain, flag, fresh, version
 from tests.triggers import triggers_aside
 
@@ -86,7 +89,7 @@ def test_every_field_of_the_proof_counts(
 def test_a_change_with_a_new_hash_is_found_below(actor: Actor, tree: Tree) -> None:
     a, b = chain(tree, actor.participant, "a", "b")
     a.text = "A"
-    _tamper(a, text="A", hash=node_values.sha256(node_writer.proof_of(a, actor.participant.uid)))
+    _tamper(a, text="A", hash=hashes.sha256(node_writer.proof_of(a, actor.participant.uid)))
     assert _broken(_whole(actor, tree)) == {b.local_id: verify.PARENT}
     assert verify.verify_node(actor, tree, None, fresh(b))["status"] == "invalid"
 
@@ -166,7 +169,7 @@ def test_a_call_that_is_not_here_leaves_it_incomplete(actor: Actor, tree: Tree) 
 def test_text_that_is_not_utf_8_any_more_is_broken_not_a_crash(actor: Actor, tree: Tree) -> None:
     a, b = chain(tree, actor.participant, "abc", "b")
     with triggers_aside(connection), connection.cursor() as cursor:
-        cursor.execute("UPDATE loom_node SET text = CAST(x'61FF63' AS TEXT) WHERE id = %s", [a.pk])
+        cursor.execute("UPDATE trees_node SET text = CAST(x'61FF63' AS TEXT) WHERE id = %s", [a.pk])
     report = _whole(actor, tree)
     assert _broken(report) == {a.local_id: verify.UNREADABLE, b.local_id: verify.ABOVE}
     assert report["checked"] == 3
@@ -178,6 +181,6 @@ def test_an_imported_proof_keeps_its_author(actor: Actor, tree: Tree) -> None:
     _tamper(
         a,
         proof_author=a.proof_author,
-        hash=node_values.sha256(node_writer.proof_of(a, actor.participant.uid)),
+        hash=hashes.sha256(node_writer.proof_of(a, actor.participant.uid)),
     )
     assert _whole(actor, tree)["status"] == "valid"

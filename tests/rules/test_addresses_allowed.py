@@ -2,7 +2,7 @@
 
 import pytest
 
-from loom.rules.providers import read_url, why_refused
+from loom.participants.addresses import read_url, why_refused
 
 PUBLIC = [
     "https://api.example.com/v1",
@@ -152,7 +152,7 @@ def test_an_entry_for_one_port_opens_no_other() -> None:
 def test_a_name_that_is_allowed_does_not_open_the_metadata_address() -> None:
     from ipaddress import ip_address
 
-    from loom.rules.providers import why_not_address
+    from loom.participants.addresses import why_not_address
 
     target = read_url("http://ollama:11434/v1")
     allow = ("ollama:11434",)
@@ -176,7 +176,7 @@ def test_a_name_that_is_allowed_does_not_open_the_metadata_address_inside_anothe
 ) -> None:
     from ipaddress import ip_address
 
-    from loom.rules.providers import why_not_address
+    from loom.participants.addresses import why_not_address
 
     target = read_url("http://ollama:11434/v1")
     assert "metadata" in why_not_address(ip_address(address), target, ("ollama:11434",))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.rules.text_changes import Pieces, inherited
+from loom.text.changes import Pieces, inherited
 
 
 def drawn(text: str, pieces: Pieces) -> str:

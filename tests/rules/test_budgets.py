@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.rules.errors import CommandError
-from loom.rules.limits import (
+from loom.errors import CommandError
+from loom.turns.budgets import (
+    BUDGETS,
+    Budget,
     Spent,
     budget_of,
     clock,
@@ -18,7 +20,6 @@ from loom.rules.limits import (
     shown,
     what_is_over,
 )
-from loom.rules.options import BUDGETS, Budget
 
 STANDARD = BUDGETS["standard"]
 

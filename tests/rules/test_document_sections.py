@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.rules import documents
-from loom.rules.documents import (
+from loom.documents import rules as documents
+from loom.documents.rules import (
     FEW,
     MOST_EMBEDS,
     MOST_SECTIONS,

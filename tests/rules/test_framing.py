@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agents.context import sections
-from loom.rules import frames
-from loom.rules.frames import NAMES, escaped, frames_escaped, marks_escaped
+from loom.text import frames
+from loom.text.frames import NAMES, escaped, frames_escaped, marks_escaped
 from tests.agents.forged import HEADER, HONEST, SHAPES
 
 BREAKS = ["", "a\n", "a\r", "a\r\n", "a\u2028", "a\x85", "a\x0b"]

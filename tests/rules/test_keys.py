@@ -2,21 +2,21 @@
 
 import pytest
 
-from loom.rules import options
-from loom.rules.errors import CommandError
+from loom.errors import CommandError
+from loom.people import shortcuts
 
 
 def test_no_two_actions_meet_at_first_and_all_can_be_pressed() -> None:
-    assert options.checked_keys(options.bound_keys({})) == {}
+    assert shortcuts.checked_keys(shortcuts.bound_keys({})) == {}
 
 
 def test_only_what_differs_is_kept_and_an_action_may_have_no_key() -> None:
-    given = options.bound_keys({"edit": "E", "prune": "", "send": "Mod+Shift+Enter"})
-    assert options.checked_keys(given) == {"edit": "E", "prune": "", "send": "Mod+Shift+Enter"}
+    given = shortcuts.bound_keys({"edit": "E", "prune": "", "send": "Mod+Shift+Enter"})
+    assert shortcuts.checked_keys(given) == {"edit": "E", "prune": "", "send": "Mod+Shift+Enter"}
 
 
 def test_two_keys_may_change_places() -> None:
-    assert options.checked_keys(options.bound_keys({"edit": "x", "prune": "e"})) == {
+    assert shortcuts.checked_keys(shortcuts.bound_keys({"edit": "x", "prune": "e"})) == {
         "edit": "x",
         "prune": "e",
     }
@@ -40,12 +40,12 @@ def test_two_keys_may_change_places() -> None:
 )
 def test_what_cannot_be_bound_is_refused_with_the_reason(own: dict[str, str], why: str) -> None:
     with pytest.raises(CommandError) as refused:
-        options.checked_keys({**options.bound_keys({}), **own})
+        shortcuts.checked_keys({**shortcuts.bound_keys({}), **own})
     assert why in refused.value.message
     assert refused.value.hint
 
 
 def test_a_key_while_typing_and_one_when_not_may_be_the_same() -> None:
-    assert options.checked_keys(options.bound_keys({"parent": "Alt+ArrowLeft"})) == {
+    assert shortcuts.checked_keys(shortcuts.bound_keys({"parent": "Alt+ArrowLeft"})) == {
         "parent": "Alt+ArrowLeft"
     }

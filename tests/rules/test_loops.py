@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.rules.limits import HISTORY, Past, Said, Verdict, grams, is_alike, look, semantic
+from loom.turns.loops import HISTORY, Past, Said, Verdict, grams, is_alike, look, semantic
 
 
 def walk(steps: list[Past]) -> list[Verdict]:

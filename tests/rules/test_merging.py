@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.rules.text_changes import difference, merged
+from loom.text.changes import difference, merged
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", "d", " ", "\n", ", ", "🙂"]), max_size=12).map(
     "".join

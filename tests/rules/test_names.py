@@ -2,8 +2,8 @@
 
 import pytest
 
-from loom.rules.errors import CommandError
-from loom.rules.names import as_sent, checked, cleaned, look_alike, shown_title, skeleton
+from loom.errors import CommandError
+from loom.people.names import as_sent, checked, cleaned, look_alike, shown_title, skeleton
 from tests.agents.forged import HONEST_NAMES
 
 ALIKE = [

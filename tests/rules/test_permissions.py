@@ -1,6 +1,6 @@
 """What is said about a right that is lacking."""
 
-from loom.rules.limits import WRITE, remedy
+from loom.permissions import WRITE, remedy
 
 
 def test_people_are_sent_to_an_owner() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from loom.rules.errors import CommandError
-from loom.rules.options import Preferences, changed_preferences, read_preferences
+from loom.errors import CommandError
+from loom.people.preferences import Preferences, changed_preferences, read_preferences
 
 
 def test_only_what_differs_is_stored_and_it_reads_back() -> None:

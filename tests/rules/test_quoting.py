@@ -3,13 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.rules.frames import escaped
-from loom.rules.node_values import (
-    GONE,
-    SHORTEST_QUOTED,
-    put_back_quotations,
-    take_out_quotations,
-)
+from loom.text.frames import escaped
+from loom.text.quotations import GONE, SHORTEST_QUOTED, put_back_quotations, take_out_quotations
 
 LONG = "".join(f"Sentence {number} of a long text.\n" for number in range(400))
 WORDS = st.text(st.sampled_from("ab \n→[]-"), max_size=700)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.rules.errors import CommandError
-from loom.rules.provider_kinds import (
+from loom.errors import CommandError
+from loom.participants.provider_kinds import (
     SAMPLERS_BY_NAME,
     checked_samplers,
     read_samplers,

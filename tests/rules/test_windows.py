@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.rules.windows import Lines, Span, changes, followed, rows_of, to_evict
+from loom.workspace.window_rules import Lines, Span, changes, followed, rows_of, to_evict
 
 TEXTS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=12).map("\n".join)
 
@@ -43,7 +43,7 @@ def test_lines_move_with_what_is_above_and_grow_with_what_is_between() -> None:
 
 
 def test_large_differences_are_one_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loom.rules.windows.MOST_COMPARED", 3)
+    monkeypatch.setattr("loom.workspace.window_rules.MOST_COMPARED", 3)
     assert changes("a\nb\nc\nd", "a\nx\nc\ny\nd") == [Span(2, 3, 3)]
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from loom.access import Actor
-from loom.models import Import, Tree
 from loom.transfer import importing
+from loom.transfer.models import Import
+from loom.trees.models import Tree
 
 Bring = Callable[..., Import]
 _ABOVE = [one / "shared" / "samples" for one in Path(__file__).resolve().parents[3:5]]

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer, trees
-from loom.events import streams
-from loom.models import Call, Node, Participant, Tree
+from loom.engine import streams
+from loom.people.models import Participant
 from loom.transfer.selection import Wanted
+from loom.trees.commands import node_writer, trees
+from loom.trees.models import Node, Tree
+from loom.turns.models import Call
 
 Plant = tuple[int, bool, str]  # place of the text above (-1: the root), by a model, text
 # What a JSON file and a database can hold: no U+0000, no half of a surrogate pair.

@@ -13,11 +13,13 @@ from rest_framework.test import APIClient
 
 from loom import tasks
 from loom.access import Actor
-from loom.api import transfer
-from loom.commands import trees
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Import, Tree, User
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import User
+from loom.transfer import api as transfer
+from loom.transfer.models import Import
+from loom.trees.commands import trees
+from loom.trees.models import Tree
 
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from PIL import Image as Pillow
 
-from loom.models import Image
-from loom.rules.node_values import hashes_in
-from loom.transfer import images, importing
-from loom.transfer.images import named_in
+from loom.text.images import hashes_in
+from loom.transfer import importing
+from loom.trees import images
+from loom.trees.images import named_in
+from loom.trees.models import Image
 from tests.transfer.conftest import Bring, tree_of
 from tests.transfer.test_chats import chatgpt, message
 

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from loom.models import Import, Node, Stream, Tree
-from loom.rules.errors import CommandError
+from loom.engine.models import Stream
+from loom.errors import CommandError
 from loom.transfer import files
+from loom.transfer.models import Import
+from loom.trees.models import Node, Tree
 from tests.thorough import tries
 from tests.transfer.conftest import Bring, nothing_left
 

@@ -6,10 +6,11 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor
-from loom.commands import trees
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Tree, User
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import User
+from loom.trees.commands import trees
+from loom.trees.models import Tree
 
 pytestmark = pytest.mark.django_db
 Client = Callable[..., APIClient]

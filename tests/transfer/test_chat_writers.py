@@ -8,10 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from loom.access import Actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Participant, Tree
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Participant
 from loom.transfer import format_writers
+from loom.trees.models import Tree
 from tests.thorough import tries
 from tests.transfer.planting import Plant, paths, plant, plants, wanted
 

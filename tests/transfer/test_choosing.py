@@ -13,12 +13,15 @@ from rest_framework.test import APIClient
 
 from loom import tasks
 from loom.access import Actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.trees import new_tree
-from loom.models import Import, Participant, Tree, User, Workspace
-from loom.queries.verify import verify_tree
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Participant, User
 from loom.transfer import importing
+from loom.transfer.models import Import
+from loom.trees.commands.trees import new_tree
+from loom.trees.models import Tree
+from loom.trees.queries.verify import verify_tree
+from loom.workspace.models import Workspace
 from tests.transfer.conftest import Bring, file_of, texts
 from tests.transfer.test_chats import chatgpt
 from tests.transfer.test_sequences import zipped

@@ -8,13 +8,14 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
-from loom.commands import trees as tree_commands
-from loom.commands.context import Request
-from loom.commands.document_actions import make_document
-from loom.commands.execute import execute_line
-from loom.models import Node, Participant, Tree, User
+from loom.documents.actions import make_document
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Participant, User
 from loom.transfer import archive_writer, exporting
 from loom.transfer.exporting import FORMATS
+from loom.trees.commands import trees
+from loom.trees.models import Node, Tree
 from tests.transfer.planting import Plant, answered, call_in, plant, wanted
 
 pytestmark = pytest.mark.django_db
@@ -115,7 +116,7 @@ def test_a_preview_names_what_belongs_to_the_tree(
     api: Client, owner: User, actor: Actor, tree: Tree
 ) -> None:
     told = dict.fromkeys(("description", "system_context", "memory", "author_note"), "x")
-    tree_commands.change_tree(actor, tree, told)
+    trees.change_tree(actor, tree, told)
     document = make_document(actor, title="On foxes", kind="note", text="Red.")
     execute_line(actor, tree, Request(f"link tree:{tree.uid} to doc:{document.uid}"))
     execute_line(actor, tree, Request('think "hm"'))

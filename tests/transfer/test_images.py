@@ -21,17 +21,19 @@ from rest_framework.test import APIClient
 from agents.subject_prompt import _piece
 from loom import tasks
 from loom.access import Actor, get_actor
-from loom.commands import trees as tree_commands
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
 from loom.management.commands import restore
-from loom.models import Grove, Image, Tree, User
-from loom.queries.lookup import rows_of
-from loom.rules import node_values
-from loom.transfer import book_writers, image_metadata, images, importing
+from loom.people.models import Grove, User
+from loom.site import markdown
+from loom.text import images as image_texts
+from loom.transfer import book_writers, importing
 from loom.transfer.exporting import FORMATS
-from loom.transfer.image_metadata import without_metadata
-from loom.web import markdown
+from loom.trees import image_metadata, images
+from loom.trees.commands import public_links, trees
+from loom.trees.image_metadata import without_metadata
+from loom.trees.models import Image, Tree
+from loom.trees.queries.lookup import rows_of
 from tests.transfer.conftest import file_of, tree_of
 from tests.transfer.planting import paths, wanted
 
@@ -54,11 +56,11 @@ def sent(client: APIClient, tree: Tree, raw: bytes, name: str = "a.png", **more:
 def written(actor: Actor, tree: Tree, raw: bytes, alt: str = "a cat") -> tuple[str, str]:
     """The hash of an image of the tree, and the id of a text that names it."""
     sha256 = images.keep(actor, tree, raw).sha256
-    line = f"respond root\nLook: {node_values.image_reference(sha256, alt)}!"
+    line = f"respond root\nLook: {image_texts.image_reference(sha256, alt)}!"
     return sha256, execute_line(actor, tree, Request(line)).body["refs"][0]
 
 
-@pytest.mark.parametrize("kind", node_values.IMAGE_TYPES)
+@pytest.mark.parametrize("kind", image_texts.IMAGE_TYPES)
 def test_an_image_is_kept_and_read_as_it_was(
     kind: str, api: Client, writer: User, reader: User, tree: Tree
 ) -> None:
@@ -67,11 +69,11 @@ def test_an_image_is_kept_and_read_as_it_was(
     assert answer.status_code == 201, answer.content
     body = answer.json()
     assert (body["width"], body["height"], body["size"]) == (3, 2, len(raw))
-    assert body["media_type"] == node_values.IMAGE_TYPES[kind][0], "by its content, not by its name"
+    assert body["media_type"] == image_texts.IMAGE_TYPES[kind][0], "by its content, not by its name"
     assert body["text"] == f"![A (red) cat](image:{body['sha256']})"
     shown = api(reader).get(f"/api/images/{body['sha256']}")
     assert shown.status_code == 200 and shown.content == raw
-    assert shown["Content-Type"] == node_values.IMAGE_TYPES[kind][0]
+    assert shown["Content-Type"] == image_texts.IMAGE_TYPES[kind][0]
     assert shown["X-Content-Type-Options"] == "nosniff"
     assert shown["Content-Security-Policy"] == "default-src 'none'; sandbox"
     assert shown["Cross-Origin-Resource-Policy"] == "same-origin"
@@ -112,7 +114,7 @@ def test_what_is_too_large_is_refused_before_it_is_decoded(
     claims = bomb[:12] + head + struct.pack(">I", zlib.crc32(head)) + bomb[33:]
     answer = sent(api(writer), tree, claims)
     assert answer.status_code == 413 and "25,000,000 pixels" in answer.json()["message"]
-    monkeypatch.setattr("loom.api.trees.MOST_IMAGE_BYTES", 10)
+    monkeypatch.setattr("loom.trees.api.trees.MOST_IMAGE_BYTES", 10)
     assert sent(api(writer), tree, picture()).status_code == 413
     assert api(writer).post(f"/api/trees/{tree.uid}/images", {}, format="json").status_code == 400
 
@@ -131,13 +133,13 @@ def test_readers_outsiders_and_other_groves_get_none(
 def test_an_archived_tree_takes_no_image(
     actor: Actor, api: Client, owner: User, tree: Tree
 ) -> None:
-    tree_commands.change_tree(actor, tree, {"archived": True})
+    trees.change_tree(actor, tree, {"archived": True})
     assert sent(api(owner), tree, picture()).status_code == 409
 
 
 def test_a_page_shows_it_and_nothing_of_other_places() -> None:
     sha256 = "ab" * 32
-    shown = markdown.rendered(node_values.image_reference(sha256, 'a "cat" <b>'))
+    shown = markdown.rendered(image_texts.image_reference(sha256, 'a "cat" <b>'))
     assert f'src="/api/images/{sha256}"' in shown and "<b>" not in shown
     for other in ("http://e.org/a.png", "image:../secret", "image:" + "AB" * 32, "/api/me"):
         assert "<img" not in markdown.rendered(f"![x]({other})")
@@ -179,7 +181,7 @@ def test_a_book_has_webp_as_png_and_describes_what_is_gone(
     kept = images.keep(actor, tree, picture("WEBP")).sha256
     gone = images.keep(actor, tree, picture(colour="green")).sha256
     damaged = images.keep(actor, tree, picture(colour="blue")).sha256
-    every = " ".join(node_values.image_reference(one, "a cat") for one in (kept, gone, damaged))
+    every = " ".join(image_texts.image_reference(one, "a cat") for one in (kept, gone, damaged))
     images.path_of(gone).unlink()
     images.path_of(damaged).write_bytes(b"no image")
     local_id = execute_line(actor, tree, Request(f"respond root\n{every}")).body["refs"][0]
@@ -210,7 +212,7 @@ def test_a_public_link_shows_the_images_of_its_texts_alone(
     hidden, gone = written(actor, tree, picture(colour="blue"))
     unnamed = images.keep(actor, tree, picture(colour="green")).sha256
     execute_line(actor, tree, Request(f"prune {gone}"))
-    _, secret = tree_commands.make_public_link(actor, tree, days=7)
+    _, secret = public_links.make_public_link(actor, tree, days=7)
     client = api(None)
     address = f"/public/{secret}/images/{local_id}/{sha256}"
     assert address in client.get(f"/public/{secret}?node={local_id}").content.decode()
@@ -229,11 +231,11 @@ def test_an_image_goes_with_its_last_tree(
 ) -> None:
     raw = picture()
     sha256, _ = written(actor, tree, raw)
-    other = tree_commands.new_tree(actor, title="Other")
-    execute_line(actor, other, Request(f"respond root\n{node_values.image_reference(sha256, '')}"))
+    other = trees.new_tree(actor, title="Other")
+    execute_line(actor, other, Request(f"respond root\n{image_texts.image_reference(sha256, '')}"))
     for one, is_left in ((tree, True), (other, False)):
-        tree_commands.change_tree(actor, one, {"archived": True})
-        tree_commands.erase(actor, one, one.title)
+        trees.change_tree(actor, one, {"archived": True})
+        trees.erase(actor, one, one.title)
         tasks.erase_tree(one.uid)
         assert images.path_of(sha256).is_file() == is_left
         answer = api(owner).get(f"/api/images/{sha256}")
@@ -319,7 +321,7 @@ def told_by(raw: bytes) -> list[bytes]:
     return said + [one for one in SECRETS if one in raw]
 
 
-@pytest.mark.parametrize("kind", node_values.IMAGE_TYPES)
+@pytest.mark.parametrize("kind", image_texts.IMAGE_TYPES)
 def test_an_image_is_stored_without_place_device_and_description(
     kind: str, api: Client, writer: User, reader: User, tree: Tree
 ) -> None:
@@ -362,7 +364,7 @@ def test_a_jpeg_that_is_not_as_it_should_be_is_written_again(
     def broken(raw: bytes) -> bytes:
         raise ValueError
 
-    for kind in node_values.IMAGE_TYPES:
+    for kind in image_texts.IMAGE_TYPES:
         monkeypatch.setitem(image_metadata._FILTERS, kind, broken)
         row = images.keep(actor, tree, with_metadata(kind))
         assert told_by(images.path_of(row.sha256).read_bytes()) == []

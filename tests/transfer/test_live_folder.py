@@ -13,15 +13,16 @@ from django.core.management import call_command
 from django.db import OperationalError
 
 from loom.access import Actor, get_actor
-from loom.commands import trees as tree_commands
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
 from loom.management.commands import export
-from loom.models import Node, Participant, Tree, User
-from loom.queries.trees import head_of
-from loom.rules.errors import CommandError
+from loom.people.models import Participant, User
 from loom.transfer import live_folder
 from loom.transfer.live_folder import LiveFile
+from loom.trees.commands import trees
+from loom.trees.models import Node, Tree
+from loom.trees.queries.trees import head_of
 from tests.transfer.planting import paths, plant
 
 pytestmark = pytest.mark.django_db
@@ -245,7 +246,7 @@ def test_what_was_changed_on_both_sides_while_nobody_watched_is_kept(
     saved(file, "It was", "It is")
     other = get_actor(writer, tree.grove)
     execute_line(other, tree, Request(f'edit {made[0].local_id} "It will be" as:version'))
-    tree_commands.change_tree(actor, tree, {"title": "Another title"})
+    trees.change_tree(actor, tree, {"title": "Another title"})
     tree.refresh_from_db()
     again = live(tree)
     assert again.path == file.path, "a new title is no new file"
@@ -320,7 +321,7 @@ def test_the_commands_write_files(
         call_command("export", str(out), tree=tree.uid, by="outsider")
     with pytest.raises(Failed):
         call_command("watch", str(tmp_path / "none"), once=True, **named)
-    tree_commands.change_tree(actor, tree, {"archived": True})
+    trees.change_tree(actor, tree, {"archived": True})
     file.write_text(file.read_text().replace("It is", "It was not"))
     call_command("watch", str(tmp_path), once=True, **named)
     assert "It was not" in file.read_text(), "what the tree refuses stays in the file"

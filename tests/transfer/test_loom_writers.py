@@ -7,9 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from loom.access import Actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Mark, Participant
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.notes.models import Mark
+from loom.people.models import Participant
 from loom.transfer import format_writers
 from tests.thorough import tries
 from tests.transfer.conftest import Bring, tree_of

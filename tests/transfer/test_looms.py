@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from loom.rules.errors import CommandError
+from loom.errors import CommandError
 from tests.transfer.reading import raw_of, tree_of, trees_of
 
 LIGHTHOUSE = [

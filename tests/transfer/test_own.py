@@ -11,19 +11,24 @@ from hypothesis import strategies as st
 
 from agents.agent_prompt import Place, stops_of
 from loom.access import Actor, acting_as, get_actor, workspace_of
-from loom.commands import node_writer, trees
-from loom.commands.context import Request
-from loom.commands.document_actions import make_document
-from loom.commands.execute import execute_line
-from loom.models import Document, Event, Grove, Link, Mark, Node, Participant, Tree, User
-from loom.queries.lookup import NodeRow, rows_of
-from loom.queries.node_bodies import Facts, facts_of
-from loom.queries.verify import verify_tree
-from loom.rules import node_values
-from loom.rules.node_values import of_tree
+from loom.documents.actions import make_document
+from loom.documents.models import Document
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event
+from loom.language import ids
+from loom.language.ids import of_tree
+from loom.links.models import Link
+from loom.notes.models import Mark
+from loom.people.models import Grove, Participant, User
 from loom.transfer import heddle_writer, importing
 from loom.transfer.exporting import FORMATS
 from loom.transfer.tree_builder import TreeBuilder
+from loom.trees.commands import node_writer, trees
+from loom.trees.models import Node, Tree
+from loom.trees.queries.lookup import NodeRow, rows_of
+from loom.trees.queries.node_bodies import Facts, facts_of
+from loom.trees.queries.verify import verify_tree
 from tests.machines.replay import Replayed, events_of, stored
 from tests.thorough import tries
 from tests.transfer.conftest import Bring, file_of, nothing_left, tree_of
@@ -70,7 +75,7 @@ def lived(actor: Actor, tree: Tree, writer: User, muse: Participant) -> Tree:
 def _by_muse(tree: Tree, muse: Participant, below: str) -> None:
     from django.db import transaction
 
-    from loom.events import streams
+    from loom.engine import streams
 
     parent = Node.objects.get(tree=tree, local_id=below)
     new = node_writer.NewNode(
@@ -80,8 +85,8 @@ def _by_muse(tree: Tree, muse: Participant, below: str) -> None:
         generation_uid="g1",
         finish="interrupted:stopped",
         sources=(
-            (node_values.of_node(parent.pk), "primary", parent.hash),
-            (node_values.of_tree(tree.pk), "context", ""),
+            (ids.of_node(parent.pk), "primary", parent.hash),
+            (ids.of_tree(tree.pk), "context", ""),
         ),
     )
     with transaction.atomic():
@@ -296,7 +301,7 @@ def growths(draw: st.DrawFn) -> list[tuple[str, int, str]]:
 def test_out_in_and_out_again_is_the_same_file(
     steps: list[tuple[str, int, str]], bring: Bring, actor: Actor
 ) -> None:
-    from loom.rules.errors import CommandError
+    from loom.errors import CommandError
 
     tree = trees.new_tree(actor, title="\u2028 t", mode="buffer")
     made = ["root"]

@@ -12,13 +12,15 @@ from django.db import transaction
 from django.utils import timezone
 
 from loom.access import Actor, get_actor
-from loom.commands import node_writer
-from loom.events import streams
-from loom.models import Call, Node, Participant, Tree, User
-from loom.queries import lookup
-from loom.queries.provenance import call_of, response_of
-from loom.queries.verify import verify_tree
+from loom.engine import streams
+from loom.people.models import Participant, User
 from loom.transfer import heddle_writer
+from loom.trees.commands import node_writer
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.trees.queries.provenance import call_of, response_of
+from loom.trees.queries.verify import verify_tree
+from loom.turns.models import Call
 from tests.transfer.conftest import Bring, nothing_left, tree_of
 
 pytestmark = pytest.mark.django_db

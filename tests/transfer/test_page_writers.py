@@ -15,10 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from loom.access import Actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Node, Participant, Tree
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Participant
 from loom.transfer import archive_writer, book_writers, selection, text_export
+from loom.trees.models import Node, Tree
 from tests.thorough import tries
 from tests.transfer.conftest import Bring, tree_of
 from tests.transfer.planting import Plant, call_in, paths, plant, plants, wanted

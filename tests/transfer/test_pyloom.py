@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from loom.access import Actor
-from loom.models import Mark, Node, Participant, Tree, User
-from loom.queries.verify import verify_tree
-from loom.rules.node_values import instant
+from loom.notes.models import Mark
+from loom.people.models import Participant, User
+from loom.text.hashes import instant
 from loom.transfer import files, pyloom
 from loom.transfer.records import Record, Report
+from loom.trees.models import Node, Tree
+from loom.trees.queries.verify import verify_tree
 from tests.machines.replay import stored
 from tests.transfer.conftest import Bring, texts, tree_of
 
@@ -221,8 +223,8 @@ def test_a_client_that_replays_the_events_has_the_tree(bring: Bring, sample: Any
 
 
 def test_a_new_node_goes_on_below_an_imported_one(bring: Bring, actor: Actor) -> None:
-    from loom.commands.context import Request
-    from loom.commands.execute import execute_line
+    from loom.engine.context import Request
+    from loom.engine.execute import execute_line
 
     tree = tree_of(bring(full(node("a"))))
     tree = Tree.objects.select_related("grove").get(pk=tree.pk)

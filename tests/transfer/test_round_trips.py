@@ -7,11 +7,13 @@ from django.db.models import F
 from hypothesis import HealthCheck, given, settings
 
 from loom.access import Actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Mark, Participant, Tree
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.notes.models import Mark
+from loom.people.models import Participant
 from loom.transfer import importing
 from loom.transfer.exporting import FORMATS
+from loom.trees.models import Tree
 from tests.queries.test_chains import demand_right
 from tests.thorough import tries
 from tests.transfer.conftest import Bring, tree_of

@@ -11,11 +11,14 @@ from django.utils import timezone
 
 from loom import tasks
 from loom.access import Actor, get_actor, visible_trees
-from loom.commands import trees as tree_commands
-from loom.models import Event, Import, Membership, Node, Stream, Tree, User
+from loom.engine.models import Event, Stream
+from loom.people.models import Membership, User
 from loom.transfer import importing
 from loom.transfer.importing import Progress
+from loom.transfer.models import Import
 from loom.transfer.tree_builder import TreeBuilder
+from loom.trees import erasing
+from loom.trees.models import Node, Tree
 from tests.transfer.conftest import Bring, file_of, nothing_left, tree_of
 
 pytestmark = pytest.mark.django_db
@@ -75,7 +78,7 @@ def test_nobody_sees_a_tree_before_it_is_whole(
 
     def look() -> None:
         assert Node.objects.filter(text="n0").exists()
-        seen.append((visible_trees(actor.user).count(), tree_commands.waiting()))
+        seen.append((visible_trees(actor.user).count(), erasing.waiting()))
 
     _at_batch(monkeypatch, 3, look)
     importing.run(row.uid)
@@ -121,7 +124,7 @@ def test_a_stop_before_the_beginning_ends_it_at_once(actor: Actor) -> None:
 
 
 def test_what_has_ended_is_not_stopped(bring: Bring) -> None:
-    from loom.rules.errors import CommandError
+    from loom.errors import CommandError
 
     row = bring(MANY)
     with pytest.raises(CommandError) as caught:
@@ -167,7 +170,7 @@ def test_a_dead_workers_import_begins_again(
             importing.run(row.uid)
     assert importing.sweep() == 0  # the lease still runs
     half = Tree.objects.get()
-    assert tree_commands.waiting() == []
+    assert erasing.waiting() == []
     Import.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
     assert importing.sweep() == 1
     assert asked == [("loom.tasks.run_import", [row.uid])]
@@ -175,7 +178,7 @@ def test_a_dead_workers_import_begins_again(
     row.refresh_from_db()
     assert tree_of(row).pk != half.pk and tree_of(row).nodes.count() == 11
     assert asked[1:] == [("loom.tasks.erase_tree", [half.uid])]
-    assert tree_commands.waiting() == [half.uid]
+    assert erasing.waiting() == [half.uid]
     tasks.erase_tree(half.uid)
     assert Tree.objects.get() == tree_of(row)
 
@@ -226,11 +229,11 @@ def test_who_is_no_longer_a_writer_imports_nothing(writer: User, actor: Actor) -
 
 
 def test_an_erased_tree_leaves_its_import_behind(bring: Bring, actor: Actor) -> None:
-    from loom.commands import trees as tree_commands
+    from loom.trees.commands import trees
 
     row = bring(MANY, name="many.json")
     tree = Tree.objects.select_related("grove").get()
-    tree_commands.erase(actor, tree_commands.change_tree(actor, tree, {"archived": True}), "many")
+    trees.erase(actor, trees.change_tree(actor, tree, {"archived": True}), "many")
     tasks.erase_tree(tree.uid)
     row.refresh_from_db()
     assert (row.status, row.tree, Node.objects.count()) == ("done", None, 0)

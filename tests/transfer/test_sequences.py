@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from loom.access import Actor, linked_to
-from loom.models import Document, Event
-from loom.rules.documents import entry_of
-from loom.rules.errors import CommandError
+from loom.documents.models import Document
+from loom.documents.rules import entry_of
+from loom.engine.models import Event
+from loom.errors import CommandError
 from loom.transfer import inputs
 from tests.transfer.conftest import Bring
 from tests.transfer.conftest import tree_of as imported_tree

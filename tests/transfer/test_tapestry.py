@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from loom.rules.errors import CommandError
+from loom.errors import CommandError
 from tests.transfer.reading import tree_of
 from tests.transfer.weaving import Knot, weave
 

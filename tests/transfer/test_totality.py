@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loom.rules.errors import CommandError
+from loom.errors import CommandError
 from loom.transfer.inputs import Format
 from loom.transfer.uploads import FORMAT_NAMES
 from tests.thorough import tries

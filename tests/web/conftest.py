@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from loom.models import User
+from loom.people.models import User
 
 Visitor = Callable[..., Client]
 

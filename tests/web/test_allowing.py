@@ -2,8 +2,8 @@
 
 import pytest
 
-from loom.models import Grove, Participant, User
-from loom.rules.limits import Permission
+from loom.people.models import Grove, Participant, User
+from loom.permissions import Permission
 from tests.web.conftest import Visitor
 from tests.web.test_pages import text
 

@@ -9,15 +9,16 @@ from django.test import Client
 
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.node_writer import NewNode
-from loom.events import streams
-from loom.models import Node, Participant, Tree, User
-from loom.queries import lookup
-from loom.queries.verify import verify_tree
-from loom.rules.errors import CommandError
+from loom.engine import streams
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.people.models import Participant, User
+from loom.trees.commands import node_writer
+from loom.trees.commands.node_writer import NewNode
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.trees.queries.verify import verify_tree
 from tests.web.conftest import Visitor
 
 pytestmark = pytest.mark.django_db

@@ -8,8 +8,11 @@ from django.test import Client
 
 from config.logs import MaskingFormatter, masked
 from loom.access import Actor, get_actor
-from loom.commands import groves, people, trees
-from loom.models import Grove, Membership, Tree, User, UserSession
+from loom.people.commands import accounts as people
+from loom.people.commands import groves
+from loom.people.models import Grove, Membership, User, UserSession
+from loom.trees.commands import trees
+from loom.trees.models import Tree
 from tests.conftest import make_user
 from tests.web.conftest import Visitor
 
@@ -89,7 +92,7 @@ def test_an_attempt_counts_before_its_password_is_checked(
         if len(checked) < 40:
             visitor().post("/signin", {"username": "owner", "password": "wrong"})
 
-    monkeypatch.setattr("loom.web.accounts.authenticate", late)
+    monkeypatch.setattr("loom.people.pages.accounts.authenticate", late)
     visitor().post("/signin", {"username": "owner", "password": "wrong"})
     assert len(checked) == people.MOST
 

@@ -17,8 +17,8 @@ from rest_framework.response import Response
 
 from config import http
 from config.http import BodyHandler
-from loom import deadlines
-from loom.models import Grove
+from loom.people.models import Grove
+from loom.platform import deadlines
 from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(__name__)]

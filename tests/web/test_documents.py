@@ -8,14 +8,16 @@ from django.test import Client
 from django.utils.safestring import SafeString
 
 from loom.access import Actor
-from loom.commands import document_actions
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Document, Tree, User
-from loom.queries.documents import newest
-from loom.rules.documents import MOST_EMBEDS
-from loom.web import documents as web_documents
-from loom.web import markdown
+from loom.documents import actions as document_actions
+from loom.documents import pages as web_documents
+from loom.documents.models import Document
+from loom.documents.queries import newest
+from loom.documents.rules import MOST_EMBEDS
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import User
+from loom.site import markdown
+from loom.trees.models import Tree
 from tests.steps import Scanned, scanned
 from tests.two_groves import SECRET, TwoGroves
 

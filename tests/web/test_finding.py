@@ -1,9 +1,10 @@
 """What the search of a tree tells its page."""
 
 from loom.access import Actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Tree, User
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import User
+from loom.trees.models import Tree
 from tests.two_groves import TwoGroves
 from tests.web.conftest import Visitor
 

@@ -4,10 +4,11 @@ import pytest
 from django.core.cache import cache
 
 from loom.access import Actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.events import streams
-from loom.models import Grove, Participant, Tree, User
+from loom.engine import presence
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Grove, Participant, User
+from loom.trees.models import Tree
 from tests.web.conftest import Visitor
 
 
@@ -50,12 +51,12 @@ def test_who_has_a_tree_open_is_shown_but_not_oneself(
     owner: User, actor: Actor, tree: Tree, writer: User, visitor: Visitor
 ) -> None:
     uid = Participant.objects.get(user=writer).uid
-    streams.set_present(f"tree:{tree.uid}", [actor.participant.uid, uid, "nobodyknown"])
+    presence.set_present(f"tree:{tree.uid}", [actor.participant.uid, uid, "nobodyknown"])
     assert "Here now: Writer</span>" in " ".join(listed(visitor, owner).split())
     part = visitor(owner).get(f"/groves/{tree.grove.uid}/rows").content.decode()
     assert f'id="here-{tree.uid}"' in part and "Writer is here now" in part
     assert "Owner" not in part
-    streams.set_present(f"tree:{tree.uid}", [])
+    presence.set_present(f"tree:{tree.uid}", [])
     assert "is here now" not in listed(visitor, owner)
 
 
@@ -95,7 +96,7 @@ def test_the_list_is_there_without_the_broker(
 
     monkeypatch.setattr(cache, "get_many", down, raising=False)
     monkeypatch.setattr(cache, "set", down, raising=False)
-    streams.set_present(f"tree:{tree.uid}", ["one"])
+    presence.set_present(f"tree:{tree.uid}", ["one"])
     assert tree.title in listed(visitor, owner)
 
 

@@ -3,10 +3,12 @@
 import pytest
 
 from loom.access import Actor, get_actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Participant, Tree, Turn, User
-from loom.queries.lookup import root_of
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Participant, User
+from loom.trees.models import Tree
+from loom.trees.queries.lookup import root_of
+from loom.turns.models import Turn
 from tests.web.conftest import Visitor
 
 pytestmark = pytest.mark.django_db

@@ -3,8 +3,9 @@
 import json
 import re
 
-from loom.models import Grove, Tree, User
-from loom.web import public
+from loom.people.models import Grove, User
+from loom.trees.models import Tree
+from loom.trees.pages import public
 from tests.house.sources import ROOT
 from tests.web.conftest import Visitor
 from tests.web.test_settings import text

@@ -11,9 +11,10 @@ import pytest
 from django.test import Client
 
 from loom.access import Actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Participant, Tree, User
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Participant, User
+from loom.trees.models import Tree
 from tests.house.catalogues import pseudo, speak_pseudo
 from tests.web.conftest import Visitor
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.web.markdown import MAX_RENDERED, plain, rendered, rendered_by
+from loom.site.markdown import MAX_RENDERED, plain, rendered, rendered_by
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -1,9 +1,10 @@
 """The bookmarks and tags of a tree, told at once for map and outline."""
 
 from loom.access import Actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Node, Tree, User
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import User
+from loom.trees.models import Node, Tree
 from tests.web.conftest import Visitor
 
 

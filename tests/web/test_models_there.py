@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 
-from loom.commands import participants
-from loom.commands.participants import Source
-from loom.models import Grove, Participant, Tree, User
-from loom.rules.limits import LOOM
-from loom.web.display import cast_from
+from loom.participants import commands as participants
+from loom.participants.commands import Source
+from loom.people.models import Grove, Participant, User
+from loom.permissions import LOOM
+from loom.site.display import cast_from
+from loom.trees.models import Tree
 from tests.web.conftest import Visitor
 
 pytestmark = pytest.mark.django_db

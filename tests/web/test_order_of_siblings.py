@@ -10,16 +10,18 @@ from typing import Any
 import pytest
 
 from loom.access import Actor, get_actor, workspace_of
-from loom.commands import generation_lifecycle
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Generation, Grove, Node, Participant, Tree, User
-from loom.queries import event_log, lookup
-from loom.queries.node_context import Spot, margins_of
-from loom.queries.outline import outline
-from loom.queries.trees import skeleton
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Grove, Participant, User
 from loom.transfer import heddle_writer
 from loom.transfer.selection import Wanted, select
+from loom.trees.models import Node, Tree
+from loom.trees.queries import event_log, lookup
+from loom.trees.queries.node_context import Spot, margins_of
+from loom.trees.queries.outline import outline
+from loom.trees.queries.trees import skeleton
+from loom.turns import generation_lifecycle
+from loom.turns.models import Generation
 from tests.patience import PATIENCE_S
 from tests.web.conftest import Visitor
 
@@ -168,7 +170,7 @@ def test_a_candidate_keeps_its_key_when_it_ends(
 
 @pytest.mark.parametrize("after", [None, 0, 7])
 def test_a_candidate_of_old_is_where_it_was_added(after: int | None) -> None:
-    from loom.rules.node_values import place_asked, place_of
+    from loom.language.ids import place_asked, place_of
 
     place = place_asked(after, 5)
     assert (place is None) == (after is None)

@@ -7,11 +7,13 @@ from django.db import connection
 from django.test import Client
 
 from loom.access import Actor, get_actor
-from loom.commands import groves
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.trees import change_tree
-from loom.models import Grove, Membership, Node, Participant, Tree, User, Workspace
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.commands import groves
+from loom.people.models import Grove, Membership, Participant, User
+from loom.trees.commands.trees import change_tree
+from loom.trees.models import Node, Tree
+from loom.workspace.models import Workspace
 from tests.triggers import triggers_aside
 from tests.web.conftest import Visitor
 

@@ -3,9 +3,11 @@
 from typing import Any
 
 from loom.access import Actor, get_actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Event, Grove, Tree, User
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Event
+from loom.people.models import Grove, User
+from loom.trees.models import Tree
 from tests.web.conftest import Visitor
 
 

@@ -3,10 +3,11 @@
 import re
 
 from loom.access import Actor, get_actor
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Grove, Tree, User
-from loom.web.markdown import CLASSES, coloured, rendered
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Grove, User
+from loom.site.markdown import CLASSES, coloured, rendered
+from loom.trees.models import Tree
 from tests.web.conftest import Visitor
 
 
@@ -42,7 +43,8 @@ def test_links_are_portals_that_open_in_place(
 def test_a_portal_never_shows_what_the_reader_may_not_see(
     owner: User, reader: User, grove: Grove, tree: Tree, visitor: Visitor
 ) -> None:
-    from loom.commands import groves, trees
+    from loom.people.commands import groves
+    from loom.trees.commands import trees
 
     own = groves.make_grove(owner, "Private")
     secret = trees.new_tree(get_actor(owner, own), title="Secret plan")

@@ -7,10 +7,11 @@ from django.test import Client
 from django.utils import timezone
 
 from loom.access import Actor, get_actor
-from loom.commands import trees as tree_commands
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Grove, PublicLink, Tree, User
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Grove, User
+from loom.trees.commands import trees
+from loom.trees.models import PublicLink, Tree
 from tests.web.conftest import Visitor
 
 
@@ -33,7 +34,7 @@ def test_a_public_link_shows_the_texts_and_nothing_else_of_the_grove(
     owner: User, writer: User, grove: Grove, tree: Tree, visitor: Visitor
 ) -> None:
     actor = get_actor(owner, grove)
-    other = tree_commands.new_tree(actor, title="Another tree")
+    other = trees.new_tree(actor, title="Another tree")
     far = say(actor, other, 'respond root "Far away."')
     one = say(actor, tree, 'respond root "One <script>alert(1)</script>."')
     say(actor, tree, f'respond {one} "Two."')
@@ -72,9 +73,9 @@ def test_a_link_ends_when_it_is_revoked_or_over_or_its_tree_is_erased(
     over = timezone.now() - timedelta(seconds=1)
     PublicLink.objects.filter(pk=revoked.pk + 1).update(expires_at=over)
     assert (status(second), status(third)) == (404, 200)
-    tree_commands.change_tree(actor, tree, {"archived": True})
+    trees.change_tree(actor, tree, {"archived": True})
     assert status(third) == 200
-    tree_commands.erase(actor, tree, tree.title)
+    trees.erase(actor, tree, tree.title)
     assert status(third) == 404
     unknown = visitor().get("/public/" + "x" * 43)
     assert unknown.status_code == 404
@@ -111,8 +112,8 @@ def test_a_link_opens_nothing_but_its_page(owner: User, tree: Tree, visitor: Vis
 def test_too_many_pages_a_minute_are_refused(owner: User, tree: Tree, visitor: Visitor) -> None:
     from django.core.cache import cache
 
-    from loom.rules.node_values import digest
-    from loom.web.public import A_MINUTE
+    from loom.text.hashes import digest
+    from loom.trees.pages.public import A_MINUTE
 
     address = shared(visitor(owner), tree)
     cache.set(f"public:{digest('127.0.0.1')}", A_MINUTE, 60)

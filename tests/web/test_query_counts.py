@@ -11,16 +11,18 @@ from django.test.utils import CaptureQueriesContext
 
 from loom import access
 from loom.access import Actor
-from loom.commands import node_writer, trees
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.trees import make_public_link
-from loom.models import Document, Grove, Participant, Tree, User
-from loom.queries.lookup import find_node
-from loom.queries.path_page import Way, way_of
-from loom.web import node_parts
-from loom.web.display import Who, cast_of
-from loom.web.requests import stretch_of
+from loom.documents.models import Document
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Grove, Participant, User
+from loom.site.display import Who, cast_of
+from loom.site.page_requests import stretch_of
+from loom.trees.commands import node_writer, trees
+from loom.trees.commands.public_links import make_public_link
+from loom.trees.models import Tree
+from loom.trees.pages import node_parts
+from loom.trees.queries.lookup import find_node
+from loom.trees.queries.path_page import Way, way_of
 from tests.conftest import join, make_user
 from tests.web.conftest import Visitor
 

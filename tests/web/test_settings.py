@@ -6,9 +6,10 @@ import re
 import pytest
 from django.test import Client
 
-from loom.models import Participant, Tree, User
-from loom.rules import options
-from loom.web.display import browser
+from loom.people import shortcuts
+from loom.people.models import Participant, User
+from loom.site.display import browser
+from loom.trees.models import Tree
 from tests.web.conftest import Visitor
 
 
@@ -28,18 +29,20 @@ def table(client: Client, tree: Tree) -> dict[str, str]:
 
 
 def test_every_action_stands_in_the_table_once(owner: User, tree: Tree, visitor: Visitor) -> None:
-    assert table(visitor(owner), tree) == options.bound_keys({})
+    assert table(visitor(owner), tree) == shortcuts.bound_keys({})
 
 
 def test_a_key_of_ones_own_is_used_shown_and_put_back(
     owner: User, reader: User, tree: Tree, visitor: Visitor
 ) -> None:
     client = visitor(owner)
-    assert client.post("/settings/keys", {**options.bound_keys({}), "edit": "E"}).status_code == 302
+    assert (
+        client.post("/settings/keys", {**shortcuts.bound_keys({}), "edit": "E"}).status_code == 302
+    )
     assert table(client, tree)["edit"] == "E"
     assert 'name="edit" value="E"' in text(client, "/settings/keys")
     assert table(visitor(reader), tree)["edit"] == "e"
-    client.post("/settings/keys", {**options.bound_keys({}), "reset": "1"})
+    client.post("/settings/keys", {**shortcuts.bound_keys({}), "reset": "1"})
     assert table(client, tree)["edit"] == "e"
 
 
@@ -47,7 +50,7 @@ def test_two_actions_with_one_key_are_refused_and_nothing_changes(
     owner: User, tree: Tree, visitor: Visitor
 ) -> None:
     client = visitor(owner)
-    client.post("/settings/keys", {**options.bound_keys({}), "edit": "x"})
+    client.post("/settings/keys", {**shortcuts.bound_keys({}), "edit": "x"})
     assert "x is used twice: for edit and prune" in text(client, "/settings/keys")
     assert table(client, tree)["edit"] == "e"
 

@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 
 from config.http import StaticFiles
-from loom.web import display
+from loom.site import display
 from tests.house.sources import ROOT
 
 FINDER: Any = finders.get_finder

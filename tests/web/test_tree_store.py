@@ -5,17 +5,16 @@ import json
 import pytest
 from rest_framework.test import APIClient
 
-from loom import commands
 from loom.access import get_actor
-from loom.commands.marks import remove_tag
-from loom.events.streams import KINDS
-from loom.models import Grove, Tree, User
+from loom.engine.event_kinds import KINDS
+from loom.notes.commands.marks import remove_tag
+from loom.people.models import Grove, User
+from loom.trees.models import Tree
 from tests.interfaces.matrix import LINES, ROWS, filled
 from tests.interfaces.world import world  # noqa: F401 (a fixture)
 from tests.stores import Followed
 
 pytestmark = pytest.mark.django_db(transaction=True)
-commands.load()
 OF_THE_TREE = ("trees/{tree}", "turns/{turn}", "generations/", "groves/{grove}/tags")
 # What a worker writes (tests/agents/test_page_store.py), what comes before a page can be open, and
 # what no command writes yet.

@@ -9,13 +9,16 @@ import pytest
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.commands import node_writer
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.models import Generation, Node, Participant, Step, Tree, Turn, User
-from loom.queries import lookup
-from loom.rules.errors import CommandError
-from loom.rules.limits import named
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.models import Step
+from loom.errors import CommandError
+from loom.people.models import Participant, User
+from loom.permissions import named
+from loom.trees.commands import node_writer
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.turns.models import Generation, Turn
 from tests.web.conftest import Visitor
 from tests.web.test_pages import text
 

@@ -5,11 +5,12 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from loom.commands import groves, people
+from loom.errors import CommandError as Refusal
 from loom.management.shell import StartedCommand, signin_link
-from loom.models import Grove
-from loom.rules.errors import CommandError as Refusal
-from loom.rules.limits import ROLES
+from loom.people.commands import accounts as people
+from loom.people.commands import groves
+from loom.people.models import Grove
+from loom.permissions import ROLES
 
 
 class Command(StartedCommand):

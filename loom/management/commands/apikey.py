@@ -4,10 +4,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from loom.commands import people
+from loom.errors import CommandError as Refusal
 from loom.management.shell import StartedCommand
-from loom.rules.errors import CommandError as Refusal
-from loom.rules.limits import SCOPES
+from loom.people.commands import accounts as people
+from loom.permissions import SCOPES
 
 
 class Command(StartedCommand):

@@ -16,6 +16,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.db import connection
@@ -23,8 +24,8 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from loom.management.shell import StartedCommand
-from loom.rules.node_values import instant
-from loom.transfer import images
+from loom.text.hashes import instant
+from loom.trees import images
 
 FORMAT = 1
 ABOUT, DATABASE, SECRET, IMAGES = "heddle.json", "database", "secret", "images/"
@@ -33,7 +34,7 @@ ABOUT, DATABASE, SECRET, IMAGES = "heddle.json", "database", "secret", "images/"
 def applied() -> list[str]:
     """The migrations of our own apps that the database has."""
     found = MigrationRecorder(connection).applied_migrations()
-    return sorted(f"{app}.{name}" for app, name in found if app in ("loom", "agents"))
+    return sorted(f"{app}.{name}" for app, name in found if apps.is_installed(f"loom.{app}"))
 
 
 def dump(to: Path) -> None:

@@ -9,11 +9,12 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from loom import access
+from loom.errors import CommandError as Refusal
 from loom.management.shell import StartedCommand, found_person, found_tree
-from loom.models import Tree, User
-from loom.queries.trees import head_of
-from loom.rules.errors import CommandError as Refusal
+from loom.people.models import User
 from loom.transfer import exporting
+from loom.trees.models import Tree
+from loom.trees.queries.trees import head_of
 
 
 class Command(StartedCommand):

@@ -8,13 +8,15 @@ from django.db import transaction
 
 from config.env import provider_key
 from loom.access import get_actor
-from loom.commands import groves, participants, people
-from loom.commands import trees as tree_commands
-from loom.commands.context import Request
-from loom.commands.execute import execute_line
-from loom.commands.participants import Changes
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
 from loom.management.shell import address, keep_address, signin_link
-from loom.models import Grove, User
+from loom.participants import commands as participants
+from loom.participants.commands import Changes
+from loom.people.commands import accounts as people
+from loom.people.commands import groves
+from loom.people.models import Grove, User
+from loom.trees.commands import trees
 
 LOCAL = {"model_ref": "local:smollm2", "max_tokens": 60, "temperature": 0.8, "context_limit": 2048}
 # The Analyst uses the first of these whose key is in the environment. The key is encrypted for this
@@ -88,8 +90,8 @@ def _provider() -> tuple[dict[str, Any], str | None]:
 def _example(owner: User, grove: Grove) -> None:
     """A small tree that shows siblings, a version, an annotation and a bookmark."""
     actor = get_actor(owner, grove)
-    new = tree_commands.NewTree(title="The house at the end of the lane", mode="buffer")
-    tree = tree_commands.make_tree(actor, new)
+    new = trees.NewTree(title="The house at the end of the lane", mode="buffer")
+    tree = trees.make_tree(actor, new)
 
     def say(line: str) -> str:
         refs = execute_line(actor, tree, Request(line)).body["refs"]

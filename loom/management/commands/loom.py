@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from loom.errors import CommandError
 from loom.management.shell import StartedCommand, say
-from loom.rules.errors import CommandError
 
 
 class Command(StartedCommand):

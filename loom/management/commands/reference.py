@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from loom.commands.command_reference import reference
+from loom.engine.command_reference import reference
 
 
 class Command(BaseCommand):

@@ -19,8 +19,8 @@ from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from loom.management.commands import backup
-from loom.rules.node_values import MOST_IMAGE_BYTES
-from loom.transfer import images
+from loom.text.images import MOST_IMAGE_BYTES
+from loom.trees import images
 
 
 class Command(BaseCommand):

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from loom.commands import people
 from loom.management.shell import StartedCommand, signin_link
+from loom.people.commands import accounts as people
 
 
 class Command(StartedCommand):

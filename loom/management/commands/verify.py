@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from loom import access
+from loom.errors import CommandError as Refusal
 from loom.management.shell import StartedCommand
-from loom.models import Tree
-from loom.queries.verify import verify_tree
-from loom.rules.errors import CommandError as Refusal
+from loom.trees.models import Tree
+from loom.trees.queries.verify import verify_tree
 
 
 class Command(StartedCommand):

@@ -8,8 +8,8 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from loom import access
+from loom.errors import CommandError as Refusal
 from loom.management.shell import StartedCommand, found_person, found_tree
-from loom.rules.errors import CommandError as Refusal
 from loom.transfer.live_folder import KINDS, LiveFile
 
 SETTLE_S = 0.4  # seconds without a change before a file is read: it may be half saved

@@ -11,8 +11,8 @@ from urllib.parse import unquote
 
 from lxml import etree
 
-from loom.rules.errors import CommandError
-from loom.rules.node_values import described_image
+from loom.errors import CommandError
+from loom.text.images import described_image
 from loom.transfer.inputs import Format, Input, Part
 from loom.transfer.readers.documents import (
     Block,

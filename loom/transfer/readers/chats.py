@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 from loom.transfer.files import text_of
-from loom.transfer.images import named_in, without_data
 from loom.transfer.inputs import Input, Part, Put
 from loom.transfer.node_collector import (
     NodeCollector,
@@ -20,6 +19,7 @@ from loom.transfer.node_collector import (
     without_steps,
 )
 from loom.transfer.records import Head, Mark, Record, Report
+from loom.trees.images import named_in, without_data
 
 Describe = Callable[[dict[str, Any]], Part | None]
 

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
-from loom.rules.node_values import WEB
+from loom.text.images import WEB
 from loom.transfer.inputs import Input, Part, Put
 from loom.transfer.node_collector import as_text
 from loom.transfer.records import Head, Record, Report, unreadable

@@ -8,8 +8,8 @@ from io import BytesIO
 from pathlib import PurePath
 from typing import Any
 
-from loom.rules.documents import FENCE, LONGEST_KEY
-from loom.rules.errors import CommandError
+from loom.documents.rules import FENCE, LONGEST_KEY
+from loom.errors import CommandError
 from loom.transfer.files import (
     MAX_PART,
     TooMuch,
@@ -19,7 +19,6 @@ from loom.transfer.files import (
     value_of,
     without_secrets,
 )
-from loom.transfer.images import named_in, without_data
 from loom.transfer.inputs import Input, Part, Put
 from loom.transfer.node_collector import (
     UNNAMED,
@@ -34,6 +33,7 @@ from loom.transfer.node_collector import (
     time_of,
 )
 from loom.transfer.records import DocumentRecord, Head, Record, Report, unreadable
+from loom.trees.images import named_in, without_data
 
 MOST_LORE = 100_000  # characters of an entry
 MOST_PAPERS = 500

@@ -6,7 +6,7 @@ globalThis.HTMLElement ??= class {};
 const { ACTIONS } = await import("./keys.js");
 
 test("every action of the server's table is done here, and no other", () => {
-  const source = readFileSync(new URL("../../../../loom/rules/options.py", import.meta.url), "utf8");
+  const source = readFileSync(new URL("../../../../loom/people/shortcuts.py", import.meta.url), "utf8");
   const named = [...source.matchAll(/Action\("([a-z-]+)"/g)].map((found) => found[1]);
   const moves = source.slice(source.indexOf("MOVES ="), source.indexOf("ACTIONS ="));
   const typed = [...moves.matchAll(/Action\("([a-z-]+)"/g)].map((found) => `${found[1]}-typing`);

@@ -1,6 +1,6 @@
 // @ts-check
 // Keys as words: what was pressed, and how a combo is drawn. The words are those of
-// loom/rules/options.py: `g`, `Mod+k`, `Alt+ArrowLeft`, `Mod+Shift+z`.
+// loom/people/shortcuts.py: `g`, `Mod+k`, `Alt+ArrowLeft`, `Mod+Shift+z`.
 
 import { t } from "../t.js";
 

@@ -1,0 +1,268 @@
+"""The request of a generation: of a turn's round, or of a candidate."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from agents.agent_prompt import (
+    Place,
+    agents_for,
+    commands_for,
+    demand_turn,
+    place_of,
+    sent_of,
+    stops_of,
+    truncation_for,
+    view_of,
+)
+from agents.context import agent_request
+from agents.context.agent_request import GO_ON, Aware, Message, Sent
+from agents.context.sections import Counted
+from agents.context.subject_request import Reading, TooLong, count_small
+from agents.context.values import (
+    BY_EXAMPLE,
+    Augment,
+    LineReply,
+    Request,
+    Round,
+)
+from agents.providers.orders import Asked, Order
+from agents.providers.registry import (
+    Provider,
+    addressed,
+    configuration_of,
+    first_of,
+    limit_of,
+    said,
+    sees,
+    whom,
+)
+from agents.providers.values import Ask, Blocks
+from agents.refusals import too_long
+from agents.reply_grammar import grammar_for
+from agents.subject_prompt import (
+    order_of_candidate,
+    order_of_summary,
+    seeing,
+)
+from loom import access
+from loom.access import Actor
+from loom.engine import jobs
+from loom.links.link_types import STORED
+from loom.participants.provider_keys import allowed_addresses, key_of
+from loom.text.tokens import count
+from loom.trees.commands.view import LISTS
+from loom.trees.queries.lookup import rows_of, withheld_from_models
+from loom.turns import turn_lifecycle
+from loom.turns.models import SUMMARY, Generation, Turn
+from loom.turns.queries import budget_of
+from loom.workspace.models import Workspace
+from loom.workspace.queries.augments import loaded_in
+from loom.workspace.window_rules import refs_named
+
+# The next request of a loom-aware agent, for a place.
+
+
+def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent:
+    """The next request for a place. Raises TooLong if it cannot be made to fit."""
+    agent, turn = place.actor.participant, place.turn
+    asks = _request(turn)
+    agents, models = agents_for(place.actor)
+    return agent_request.assemble(
+        Aware(
+            persona=agent.persona,
+            system_context=place.tree.system_context,
+            commands=commands_for(place.actor),
+            path=stops_of(place),
+            rounds=tuple(round_of(one) for one in turn.rounds) if turn else (),
+            view=replace(view_of(place), request=_named(asks)),
+            closing=GO_ON,
+            request=asks,
+            truncation=truncation_for(turn.invoked_by if turn else place.actor.person, place.tree),
+            limit=limit or agent.context_limit - place.number("truncation_reserve"),
+            counted=counted,
+            stated=turn.rounds[-1].get("stated", {}) if turn and turn.rounds else {},
+            agents=agents,
+            models=models,
+            lists=(*LISTS, *sorted(STORED)),
+            threshold=place.number("result_threshold"),
+            kept=place.number("truncation_kept"),
+            step=place.number("earlier_step"),
+            augments=_augments(place.workspace),
+        )
+    )
+
+
+def _augments(workspace: Workspace) -> tuple[Augment, ...]:
+    """The loaded augments in the order in which they are sent, then the others by name."""
+    loaded = loaded_in(workspace)
+    others = [one for one in loaded.every if one not in loaded.texts]
+    return tuple(
+        Augment(one.name, mark, one.text if mark else "")
+        for one in (*loaded.texts, *others)
+        for mark in (loaded.mark_of(one),)
+    )
+
+
+def _request(turn: Turn | None) -> Request | None:
+    """The words that started the turn; None if there were none, or they were excluded or pruned
+    since."""
+    if turn is None or turn.input_node is None:
+        return None
+    (row,) = rows_of([turn.input_node.pk])
+    if withheld_from_models([row.id]):
+        return None
+    return Request(row.local_id, said(row.text, turn.participant), row.author_name, row.author_kind)
+
+
+def _named(asks: Request | None) -> str:
+    if asks is None:
+        return ""
+    refs = ", ".join(refs_named(asks.text))
+    names = f" · names {refs}" if refs else ""
+    return f"[{asks.local_id}] from {asks.author}{names}"
+
+
+def round_of(kept: dict[str, Any]) -> Round:
+    """A round as the turn's row stores it."""
+    replies = tuple(LineReply(one["line"], one["reply"], one["number"]) for one in kept["replies"])
+    return Round(
+        kept["text"], replies, kept["dropped"], tuple(kept["notes"]), kept.get("workspace", "")
+    )
+
+
+# The order of a generation: from rows to plain values.
+
+
+def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") -> Order:
+    """The order of a generation, read now. Raises CommandError (the person who asked is no longer
+    allowed to, the key belongs to another address, the path is too long) or Broken (no provider).
+    `is_shown`: the order is only shown to people, so it has no key, and the provider may be down;
+    `then` is a text that the person has not added yet.
+    """
+    participant = generation.participant
+    provider, base_url, model = addressed(participant) if is_shown else whom(participant)
+    if generation.round == SUMMARY:
+        return order_of_summary(generation, Asked(provider, base_url, model))
+    if generation.round and generation.turn is not None:
+        return _order_of_round(generation.turn, Asked(provider, base_url, model))
+    return order_of_candidate(
+        generation, Asked(provider, base_url, model), is_shown=is_shown, then=then
+    )
+
+
+def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
+    """The request of the turn's next round, assembled once: the same value is priced and sent.
+    Raises TooLong, or Broken if there is no provider."""
+    provider, _, _ = whom(actor.participant)
+    place = place_of(actor, turn)
+    sent = assembled_for(place, provider)
+    if any(one.name == "EARLIER" for one in sent.portions):
+        named = [turn.tree.uid, turn.invoked_by_id, [row.id for row in place.read], False]
+        jobs.enqueue("agents.tasks.summarise", named, queue="continue")
+    return prepared(place, sent)
+
+
+def assembled_for(place: Place, provider: Provider) -> Sent:
+    """The next request for a place within the limit of its provider. Raises TooLong."""
+    limit = limit_of(provider, place.actor.participant, place.tree.grove)
+    return assembled(place, limit=limit, counted=count_small if provider.context else count)
+
+
+def prepared(place: Place, sent: Sent) -> dict[str, Any]:
+    """A request as the row of its turn stores it between pricing and sending a round."""
+    asked = place.turn.input_node_id if place.turn else None
+    return {
+        "system": sent.system,
+        "messages": [[one.role, one.blocks, one.kept] for one in sent.messages],
+        "tokens": sent.tokens,
+        "note": sent.note,
+        "is_brief": sent.is_brief,
+        "workspace": sent.workspace,
+        "stated": dict(sent.stated),
+        "nodes": [row.local_id for row in place.read],
+        "read": [row.id for row in sent_of(place.read)] + ([asked] if asked else []),
+    }
+
+
+def as_sent(kept: Mapping[str, Any]) -> Sent:
+    """The request that `prepared` returned."""
+    messages = [
+        Message(role, tuple(blocks), tuple(marks)) for role, blocks, marks in kept["messages"]
+    ]
+    return Sent(
+        kept["system"],
+        tuple(messages),
+        (("ALL", kept["tokens"]),),
+        kept["note"],
+        kept["is_brief"],
+        kept["workspace"],
+        kept["stated"],
+    )
+
+
+def _order_of_round(turn: Turn, asked: Asked) -> Order:
+    """The order of a turn's round: no tools, and no text to continue. The prepared request is sent
+    unchanged, unless a text in it was excluded or pruned since.
+    """
+    actor = access.acting_in(turn)
+    demand_turn(actor)
+    agent, tree = actor.participant, turn.tree
+    kept = turn.prepared
+    if kept is None or withheld_from_models(kept["read"]):
+        try:
+            kept = prepared_round(turn, actor)
+        except TooLong as long:
+            raise too_long(long) from None
+        turn_lifecycle.replace_request(turn, kept)
+    sent = as_sent(kept)
+    ask = Ask(
+        base_url=asked.base_url,
+        model=asked.model,
+        messages=sent.bodies,
+        prompt=None,
+        temperature=agent.temperature,
+        max_tokens=first_of(agent.max_tokens, asked.provider.max_tokens),
+        stop=tuple(agent.stop),
+        grammar=grammar_for(
+            actor,
+            asked.provider,
+            kept["nodes"],
+            # The embedded model never writes a line on its own (measured: 0 of 40).
+            acts=asked.provider.grammar and not turn.rounds,
+            verbs=BY_EXAMPLE if sent.is_brief else (),
+        ),
+        blocks=tuple(Blocks(one.role, one.blocks, one.kept) for one in sent.messages),
+        key=key_of(agent),
+        auth=agent.auth,
+    )
+    if sees(agent):
+        ask = seeing(ask, (actor, tree))
+    nothing = Reading("dialogue", "chat", ())
+    made = configuration_of(agent, "plain" if tree.mode == "buffer" else None)
+    until = until_of(turn)
+    return Order(
+        asked.provider,
+        nothing,
+        ask,
+        made,
+        note=sent.note,
+        purpose="reply",
+        until=until,
+        allow=allowed_addresses(asked.base_url, allow_private=agent.allow_private),
+    )
+
+
+CONCLUDE_S = 60
+
+
+def until_of(turn: Turn) -> datetime:
+    """When the current round of a turn has to end: with the time of the turn; the concluding round
+    has CONCLUDE_S more."""
+    end = turn.created_at + timedelta(milliseconds=budget_of(turn).milliseconds)
+    if turn.is_concluding:
+        return max(end, timezone.now() + timedelta(seconds=CONCLUDE_S))
+    return end

@@ -1,0 +1,35 @@
+"""The prose of a turn's rounds."""
+
+from functools import lru_cache
+
+from agents.agent_prompt import (
+    language,
+)
+from agents.context.values import (
+    Reply,
+)
+from agents.providers.attempt import read_reply
+from loom.turns.models import Generation, Turn
+
+# The prose of a turn's rounds.
+
+
+def reply_of(said: Generation) -> Reply:
+    """The parsed reply of a round, read from its row alone: always the same result."""
+    return _read(said.text, said.finish == "complete")
+
+
+@lru_cache(maxsize=8)
+def _read(text: str, finished: bool) -> Reply:
+    """Cached, because it is needed once for every line."""
+    return read_reply(text, language(), finished=finished)
+
+
+def prose(turn: Turn) -> str:
+    """The answer: the prose of the last round that has any, even if it was cut off. The prose of
+    earlier rounds stays with them."""
+    parts = [one["prose"] for one in turn.rounds]
+    last = turn.generation
+    if last is not None and not any(one["generation"] == last.uid for one in turn.rounds):
+        parts.append(reply_of(last).prose)
+    return next((part for part in reversed(parts) if part.strip()), "")

@@ -1,0 +1,43 @@
+"""The grammar to which a local model's reply is held."""
+
+from collections.abc import Collection, Sequence
+
+from agents.providers.registry import Provider
+from loom.access import Actor
+from loom.engine import registry
+from loom.language.gbnf import Known, grammar_of
+from loom.links.link_types import STORED
+from loom.people.models import Participant
+from loom.trees.commands.view import LISTS
+
+# The grammar of an agent's answer, for providers that support one.
+
+
+CAPABILITY = "grammar"
+
+
+def grammar_for(
+    actor: Actor,
+    provider: Provider,
+    nodes: Sequence[str],
+    *,
+    acts: bool = False,
+    verbs: Collection[str] = (),
+) -> str:
+    """The GBNF grammar of what the acting agent may write: prose, and lines of the commands that
+    the agent and its inviter may use, about `nodes` (local ids); "" if the provider supports no
+    grammar and the participant does not say that its server does. With `acts` an answer is a
+    single line, so that a model too small to think of one acts at all. With `verbs` only these are
+    lines.
+    """
+    agent = actor.participant
+    if not provider.grammar and CAPABILITY not in agent.capabilities:
+        return ""
+    others = Participant.objects.filter(
+        grove_id=agent.grove_id, kind="model", archived_at__isnull=True
+    )
+    names = others.exclude(pk=agent.pk).values_list("name", flat=True)
+    known = Known(tuple(nodes), (*LISTS, *sorted(STORED)), tuple(names))
+    open_to = (one for one in registry.listed() if one.permissions <= actor.permissions)
+    forms = (one.form for one in open_to if not verbs or one.verb in verbs)
+    return grammar_of(forms, known, acts=acts)

@@ -1,0 +1,485 @@
+"""Commands that view and write documents by a line in a tree, and the checks that they share with
+the actions of pages and API."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from django.db.models import QuerySet
+
+from loom.access import Actor, documents_for
+from loom.documents import log as document_log
+from loom.documents import queries
+from loom.documents import rules as documents
+from loom.documents.models import Document, Revision
+from loom.documents.queries import Shown, revision_seen, text_of
+from loom.documents.rules import Edit, Section, unpacked
+from loom.engine.arguments import Args, RefField, Written
+from loom.engine.context import Context, Op, Reply
+from loom.engine.jobs import enqueue
+from loom.engine.named_items import get_document, get_window, item_of
+from loom.engine.registry import command
+from loom.engine.streams import Writer
+from loom.errors import CommandError, not_found
+from loom.language.refs import ParseError, Place
+from loom.language.slices import PART_LINES
+from loom.language.slices import words as worded
+from loom.links import link_types
+from loom.links.commands import join, link_body
+from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
+from loom.text.ages import age
+from loom.text.shortening import SUMMARY_WORDS, excerpt
+from loom.trees.commands.view import counted, escaped_for
+from loom.trees.models import Tree
+from loom.workspace.commands.lenses import move_along, range_of
+from loom.workspace.commands.windows import known, move_window
+from loom.workspace.models import Window
+from loom.workspace.queries.windows import followed, is_fixed, lines_of, seen_by, source_of
+from loom.workspace.queries.windows import named as lines_named
+from loom.workspace.window_rules import Span, total_of
+
+Kind = Literal["note", "augment"]
+MOST_SECTIONS = 60  # that a view lists
+MOST_LISTED = 50
+
+
+def named(document: Document) -> str:
+    """`doc:"notes"`."""
+    title = document.title.replace("\\", "\\\\").replace('"', '\\"')
+    return f'doc:"{title}"'
+
+
+class ViewDocument(Args):
+    """What to view, and how much of it."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+    length: Annotated[
+        Literal["full", "summary"] | None, Written("choice", choices=("full", "summary"))
+    ] = None
+
+
+@command("view", group="Look", klass="look", permissions={LOOM, READ_DOCUMENTS}, is_first=True)
+def view_document(context: Context, args: ViewDocument) -> Reply:
+    """Shows a document: its first words and its sections, with `full` all of it, or a part:
+    `view doc:"name" §heading`."""
+    document = get_document(context, args.ref)
+    try:
+        shown = text_of(document, args.ref.slice)
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+    context.seen[document.pk] = shown.revision.number
+    head = (
+        f"{named(document)} ({worded(document.words)} · "
+        f"updated {age(context.now, document.touched_at)} · revision {shown.revision.number})"
+    )
+    if args.ref.slice is not None:
+        said = [escaped_for(context.actor, shown.text)]
+        said += [f"({shown.clipped})"] if shown.clipped else []
+        head += f" · lines {shown.first}–{shown.last}" if shown.last >= shown.first else ""
+    elif args.length == "full":
+        said = [escaped_for(context.actor, shown.text)]
+    else:
+        said = [escaped_for(context.actor, one) for one in _summary(shown)]
+        want_summary(context, document)
+    return Reply(
+        "\n".join([head, *said]), refs=(f"doc:{document.uid}",), items=(item_of(document),)
+    )
+
+
+def _summary(shown: Shown) -> list[str]:
+    """The summary, else the first words; and the parts that can be viewed on their own."""
+    document = shown.document
+    body = shown.text[documents.body_start(shown.text) :]
+    lines = [f'"{document.summary}"' if document.summary else excerpt(body)]
+    spans = documents.spans_of(shown.text, shown.sections, most=MOST_SECTIONS)
+    for one, (first, last) in zip(shown.sections, spans, strict=False):
+        indent = "  " * one.level
+        lines.append(f"{indent}§{one.id} {one.text} (lines {first}–{last})")
+    if len(shown.sections) > MOST_SECTIONS:
+        lines.append(f"  … and {len(shown.sections) - MOST_SECTIONS} more sections")
+    parts = -(-shown.last // PART_LINES)
+    if not shown.sections and parts > 1:
+        lines.append(f"  {shown.last:,} lines: part:1 to part:{parts}")
+    return lines
+
+
+def want_summary(context: Context, document: Document) -> None:
+    """Queues the summary that a document lacks, for the next time."""
+    is_there = document.summary_revision == document.revision or document.words <= SUMMARY_WORDS
+    if not is_there and context.writer is None:
+        named_ = [document.uid, context.actor.person.pk]
+        enqueue("agents.tasks.summarise_document", named_, queue="continue")
+
+
+class ListDocuments(Args):
+    """All documents."""
+
+    documents: Annotated[str, Written("word", lead="documents")]
+
+
+class ListDocument(Args):
+    """The document."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+    links: Annotated[bool, Written("flag", lead="links")] = False
+
+
+@command("list", group="Look", klass="look", permissions={LOOM, READ_DOCUMENTS}, is_first=True)
+def list_documents(context: Context, args: ListDocuments) -> Reply:
+    """Lists the documents that you may read here, the last written first."""
+    rows = list(documents_for(context.actor, context.tree)[: MOST_LISTED + 1])
+    lines = [f"→ {counted(len(rows[:MOST_LISTED]), 'document')}{':' if rows else ''}"]
+    for one in rows[:MOST_LISTED]:
+        kind = " · augment" if one.kind == "augment" else ""
+        ago = age(context.now, one.touched_at)
+        said = f' "{one.summary}"' if one.summary else ""
+        lines.append(f"  {named(one)} ({worded(one.words)} · updated {ago}{kind}){said}")
+    if len(rows) > MOST_LISTED:
+        lines.append('  … (→ find "words" in:grove looks in all)')
+    refs = tuple(f"doc:{one.uid}" for one in rows[:MOST_LISTED])
+    return Reply("\n".join(lines), refs=refs)
+
+
+@command("list", group="Look", klass="look", permissions={LOOM, READ_DOCUMENTS}, is_first=True)
+def list_links(context: Context, args: ListDocument) -> Reply:
+    """Lists the links of a document."""
+    document = get_document(context, args.ref)
+    found = queries.links_of_document(context.actor, document, context.tree)
+    head = f"{named(document)} → {counted(len(found), 'link')}{':' if found else ''}"
+    lines = [f"  {link_types.arrow(one.type)} {one.shown}" for one in found[:MOST_LISTED]]
+    refs = tuple(one.ref for one in found[:MOST_LISTED])
+    context.note_read(*(one.item for one in found[:MOST_LISTED]))
+    return Reply("\n".join([head, *lines]), refs=refs, items=(item_of(document),))
+
+
+# Writing by a line.
+
+
+class _Write(Args):
+    """The document."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+
+
+class WriteNew(_Write):
+    """The name and the text of a new document."""
+
+    new: Annotated[str, Written("word", lead="new")]
+    content: Annotated[str, Written("content")]
+
+
+class WriteAppend(_Write):
+    """What to add at the end."""
+
+    append: Annotated[str, Written("word", lead="append")]
+    content: Annotated[str, Written("content")]
+    revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
+        None
+    )
+
+
+class WriteAt(_Write):
+    """What to add, and where."""
+
+    content: Annotated[str, Written("content")]
+    at: Annotated[Place, Written("option", key="at", value="place")]
+    revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
+        None
+    )
+
+
+class WriteSection(_Write):
+    """The section and its new body."""
+
+    content: Annotated[str, Written("content")]
+    replace: Annotated[Place, Written("option", key="replace", value="place", shown="§section")]
+    revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
+        None
+    )
+
+
+class WriteWords(_Write):
+    """Which words to replace with which."""
+
+    replace: Annotated[str, Written("option", key="replace", value="quoted")]
+    new: Annotated[str, Written("option", key="with", value="quoted")]
+    revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
+        None
+    )
+
+
+_Existing = WriteAppend | WriteAt | WriteSection | WriteWords
+EditsOf = Callable[[str, Sequence[Section]], list[Edit]]
+
+
+def _edits_of(args: _Existing) -> EditsOf:
+    """The edits that a line makes in the text of an existing document."""
+    if isinstance(args, WriteAppend):
+        return lambda text, _: documents.appended(text, args.content)
+    if isinstance(args, WriteAt):
+        return lambda text, sections: documents.put_at(text, sections, args.at, args.content)
+    if isinstance(args, WriteWords):
+        return lambda text, _: words_replaced(text, args.replace, args.new)
+    return lambda text, sections: documents.replaced_section(
+        text, sections, args.replace, args.content
+    )
+
+
+def _worked_ahead(actor: Actor, tree: Tree, args: Any) -> AbstractContextManager[None]:
+    """Reads the document that a line writes, and works out its new sections, before the grove is
+    locked. What cannot be read is refused under the lock, in the usual words."""
+    if isinstance(args, WriteNew):
+        return document_log.text_ahead(args.content)
+    if not isinstance(args, _Existing) or args.ref.slice is not None:
+        return nullcontext()
+    try:
+        document = queries.document_of(actor, tree, args.ref)
+    except CommandError:
+        return nullcontext()
+    change = changing(_edits_of(args), seen=args.revision, name=named(document))
+    return document_log.worked_ahead(document, change)
+
+
+_OF_WRITE: dict[str, Any] = {
+    "group": "Make",
+    "klass": "write",
+    "permissions": {LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS},
+    "stream": "grove",
+    "ahead": _worked_ahead,
+}
+
+
+@command("write", **_OF_WRITE)
+def write_new(context: Context, args: WriteNew) -> Reply:
+    """Makes a document, and links it to this tree."""
+    title = args.ref.name or args.ref.id
+    made = create(context.world, context.actor, title=title, text=args.content, now=context.now)
+    document = made.revision.document
+    link = join(context, item_of(document), item_of(context.tree), "related")
+    ends = (f"doc:{document.uid}", f"tree:{context.tree.uid}")
+    context.world.append("link.added", {"link": link_body(link, *ends)})
+    return _written(context, "created", made)
+
+
+@command("write", **_OF_WRITE)
+def write_append(context: Context, args: WriteAppend) -> Reply:
+    """Adds a paragraph at the end of a document."""
+    return _write(context, args, "appended to")
+
+
+@command("write", **_OF_WRITE)
+def write_at(context: Context, args: WriteAt) -> Reply:
+    """Adds text at the start, the end, before a line (`at:line:12`), or at the end of a section
+    (`at:§heading`)."""
+    return _write(context, args, "wrote to", observed=True)
+
+
+@command("write", **_OF_WRITE)
+def write_section(context: Context, args: WriteSection) -> Reply:
+    """Replaces the body of a section, below its heading."""
+    if args.replace.kind != "section":
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "replace: takes a section or quoted words.",
+            hint='write replace:§heading, or replace:"old" with:"new"',
+        )
+    return _write(context, args, "wrote to", observed=True)
+
+
+@command("write", **_OF_WRITE)
+def write_words(context: Context, args: WriteWords) -> Reply:
+    """Replaces words that are in the document exactly once."""
+    return _write(context, args, "wrote to", observed=True)
+
+
+class WriteWindow(Args):
+    """A window on lines of a document, and their new text."""
+
+    ref: Annotated[RefField, Written("ref", refs=("window",))]
+    content: Annotated[str, Written("content")]
+    revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
+        None
+    )
+
+
+@command("write", **_OF_WRITE)
+def write_window(context: Context, args: WriteWindow) -> Reply:
+    """Replaces the lines that a window on a document shows: `write #4 …`."""
+    window = known(context, get_window(context, int(args.ref.id)))
+    document = _document_of(context, window)
+    seen = args.revision or (document.revision if window.is_live else int(window.version_seen))
+    before = source_of(queries.revision_of(document, seen))
+    lines = followed(seen_by(window) or before, before, lines_of(window))
+
+    def put(text: str, _: Sequence[Section]) -> list[Edit]:
+        every = text.split("\n")
+        start = sum(len(one) + 1 for one in every[: lines.first - 1])
+        length = len("\n".join(every[lines.first - 1 : lines.last]))
+        return [Edit(start, start + length, args.content)]
+
+    name = f"#{window.number}"
+    change = changing(put, seen=seen, name=named(document), hint=f"→ refresh {name}, then repeat")
+    by = context.actor.participant
+    made = document_log.write(context.world, document, change, by=by, at=context.now)
+    span = Span(lines.first, lines.last, total_of(args.content))
+    after, now = source_of(made.revision), span.moved(lines)
+    move_along(context, before, after, span, but=window)
+    move_window(context, window, after, now)
+    context.seen[document.pk] = made.revision.number
+    said = f"{lines_named(now)}, revision {made.revision.number}"
+    text = f"✓ wrote {named(document)} {said}; {name} now {range_of(now)}"
+    return replace(_written(context, "wrote", made), text=text)
+
+
+def _document_of(context: Context, window: Window) -> Document:
+    """The document whose lines a window shows. REJECTED if it shows none or is read-only."""
+    if window.kind != "document" or is_fixed(window) or window.last < window.first:
+        raise CommandError(
+            "REJECTED",
+            f"Nothing of a document can be written through #{window.number}.",
+            hint='→ open doc:"name" §heading, then write through that window',
+        )
+    rows = documents_for(context.actor, context.tree)
+    found = rows.filter(pk=-(window.item_id or 0)).select_related("grove").first()
+    if found is None:
+        raise not_found(f"The document of #{window.number}")
+    return found
+
+
+def words_replaced(text: str, old: str, new: str) -> list[Edit]:
+    """The edit that replaces words. CONFLICT if they do not occur exactly once in the text."""
+    times = text.count(old) if old else 0
+    if times != 1:
+        raise CommandError(
+            "CONFLICT",
+            f"These words are in the document {counted(times, 'time')}.",
+            hint="quote more of the text around them" if times else "look at the document first",
+        )
+    at = text.index(old)
+    return [Edit(at, at + len(old), new)]
+
+
+def _write(context: Context, args: _Existing, said: str, *, observed: bool = False) -> Reply:
+    """Writes an existing document; `observed`: only if it is still at the revision that this
+    workspace last saw."""
+    if args.ref.slice is not None:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "A line writes a whole document.",
+            hint="name the place: at:§heading or replace:§heading",
+        )
+    document = get_document(context, args.ref)
+    seen = args.revision
+    if observed and seen is None:
+        seen = revision_seen(context.workspace, document)
+    made = document_log.write(
+        context.world,
+        document,
+        changing(_edits_of(args), seen=seen, name=named(document)),
+        by=context.actor.participant,
+        at=context.now,
+    )
+    return _written(context, said, made)
+
+
+def changing(
+    edits_of: EditsOf,
+    *,
+    seen: int | None,
+    name: str,
+    hint: str = "",
+) -> document_log.Change:
+    """A change for `document_log.write` that refuses with CONFLICT if the document has changed
+    since the revision `seen` (0: never seen; None: no check)."""
+
+    def change(text: str, newest: Revision) -> Sequence[Edit]:
+        if seen == 0:
+            raise CommandError(
+                "CONFLICT", f"You have not looked at {name} yet.", hint=f"→ view {name} full"
+            )
+        if seen is not None and seen != newest.number:
+            raise CommandError(
+                "CONFLICT",
+                f"{name} has changed since revision {seen}: {newest.by.name} wrote revision "
+                f"{newest.number}.",
+                hint=hint or f"→ view {name} full, then repeat",
+            )
+        try:
+            return edits_of(text, unpacked(newest.sections))
+        except ParseError as bad:
+            raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+
+    return change
+
+
+def _written(context: Context, said: str, made: document_log.Made) -> Reply:
+    document, revision = made.revision.document, made.revision
+    op: Op = {"op": "document", "document": document.pk, "at": revision.number}
+    return Reply(
+        f"✓ {said} {named(document)} (now {worded(revision.words)}, revision {revision.number})",
+        refs=(f"doc:{document.uid}",),
+        items=(item_of(document),),
+        inverse=({**op, "to": revision.number - 1},),
+    )
+
+
+def undo_write(context: Context, op: Op) -> Op:
+    """Restores the text from before a write as a new revision; returns the inverse. CONFLICT if
+    somebody has written since."""
+    document = Document.objects.select_related("grove").get(pk=op["document"])
+    before = queries.revision_of(document, op["to"]).text if op["to"] else ""
+
+    def change(text: str, newest: Revision) -> Sequence[Edit]:
+        if newest.number != op["at"]:
+            raise CommandError(
+                "CONFLICT",
+                f"{named(document)} has since been changed by {newest.by.name}.",
+                hint="look first; → undo step:n undoes another step",
+            )
+        return documents.difference(text, before)
+
+    with context.grove_stream() as writer:
+        by = context.actor.participant
+        made = document_log.write(writer, document, change, by=by, at=context.now)
+    return {**op, "at": made.revision.number, "to": op["at"]}
+
+
+def create(  # of a line and of an action
+    writer: Writer, actor: Actor, *, title: str, text: str, now: Any, kind: Kind = "note"
+) -> document_log.Made:
+    name = checked_title(title)
+    demand_free(actor, name, None)
+    made = Document(
+        grove=actor.grove,
+        title=name,
+        title_key=queries.title_key(name),
+        kind=kind,
+        maker=actor.participant,
+        made_at=now,
+        touched_at=now,
+    )
+    return document_log.create(writer, made, text, by=actor.participant, at=now)
+
+
+def checked_title(title: str) -> str:
+    name = " ".join(title.split())
+    if not name or len(name) > documents.MAX_TITLE or "\0" in name:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"A title has 1 to {documents.MAX_TITLE} characters.",
+            hint="such as Notes on Marie",
+        )
+    return name
+
+
+def demand_free(actor: Actor, title: str, own: Document | None) -> None:
+    rows: QuerySet[Document] = Document.objects.filter(
+        grove=actor.grove, title_key=queries.title_key(title)
+    )
+    if rows.exclude(pk=own.pk if own else 0).exists():
+        raise CommandError(
+            "CONFLICT",
+            f"There is already a document called {title!r}.",
+            hint="choose another title, or → write to that one",
+        )

@@ -1,0 +1,452 @@
+"""The documents of a grove as pages: their list, one with its editor, and its history."""
+
+import json
+import re
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from loom import access
+from loom.access import Actor, documents_for, linked_to
+from loom.documents import actions as document_actions
+from loom.documents import queries, rules
+from loom.documents.models import Document
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.language.refs import quote
+from loom.people.pages.groves import frame
+from loom.permissions import WRITE_DOCUMENTS
+from loom.platform import deadlines
+from loom.site import markdown
+from loom.site.display import Who, cast_of
+from loom.site.page_requests import PersonRequest, in_one_line, person, text_of, word_of
+from loom.text.hashes import instant
+from loom.trees.models import Node, Tree
+from loom.trees.pages.node_parts import age_of
+from loom.trees.queries import lookup, places
+
+MOST_LISTED = 300
+MOST_FILES = 50
+EMBEDDED = 4000  # characters of an embedded text that are shown
+MOST_REVISIONS = 100
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the list."""
+
+    uid: str
+    title: str
+    kind: str
+    words: int
+    age: str
+    at: str
+    summary: str
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def documents_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The documents of a grove, or with `?tree=` those linked to a tree; a POST makes one, or one
+    for each uploaded Markdown file."""
+    actor, _ = access.get_grove(request.user, uid)
+    tree = _tree_of(request, request.GET.get("tree", ""), actor)
+    if request.method == "POST":
+        return _made(request, actor)
+    rows = documents_for(actor)
+    rows = linked_to(tree, rows) if tree is not None else rows
+    context = {
+        **frame(request, actor, "documents"),
+        "tree": tree,
+        "documents": [_row(one) for one in rows[:MOST_LISTED]],
+        "may_write": WRITE_DOCUMENTS in actor.permissions,
+    }
+    return render(request, "pages/documents.html", context)
+
+
+def _tree_of(request: PersonRequest, uid: str, actor: Actor) -> Tree | None:
+    if not (uid and uid.isascii() and uid.isalnum()):
+        return None
+    _, tree = access.get_tree(request.user, uid)
+    return tree if tree.grove_id == actor.grove.pk else None
+
+
+def _row(one: Document) -> Row:
+    at = instant(one.touched_at)
+    return Row(one.uid, one.title, one.kind, one.words, age_of(one.touched_at), at, one.summary)
+
+
+def _made(request: PersonRequest, actor: Actor) -> HttpResponse:
+    access.demand_role(actor, "writer")
+    home = f"/groves/{actor.grove.uid}/documents"
+    try:
+        files = request.FILES.getlist("file")
+        if files:
+            made = [_imported(actor, one) for one in files[:MOST_FILES]]
+        else:
+            title = word_of(request, "title") or gettext("Untitled document")
+            made = [document_actions.make_document(actor, title=title)]
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+        return HttpResponseRedirect(home)
+    return HttpResponseRedirect(f"/documents/{made[0].uid}" if len(made) == 1 else home)
+
+
+def _imported(actor: Actor, file: Any) -> Document:
+    """A document from a Markdown file, with the name of the file as its title."""
+    if file.size > rules.MAX_BYTES:
+        raise CommandError(
+            "LIMIT_EXCEEDED", f"{file.name} has more than 4 MiB.", hint="Split it.", status=413
+        )
+    try:
+        text = file.read().decode()
+    except UnicodeDecodeError:
+        raise CommandError(
+            "INVALID_SYNTAX", f"{file.name} is no text in UTF-8.", hint="Save it as UTF-8."
+        ) from None
+    if "\0" in text:
+        raise CommandError(
+            "INVALID_SYNTAX", f"{file.name} contains U+0000.", hint="Choose a text file."
+        )
+    title = re.sub(r"\.(md|markdown|txt)$", "", str(file.name), flags=re.IGNORECASE)
+    return document_actions.make_document(actor, title=title[: rules.MAX_TITLE], text=text)
+
+
+# One document.
+
+
+@never_cache
+@require_GET
+@person
+def document_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """A document: its editor, and its rendered text."""
+    actor, document = access.get_document(request.user, uid)
+    cast = cast_of(actor)
+    text = queries.current(document)
+    context = {
+        **frame(request, actor, "documents"),
+        "document": document,
+        "age": age_of(document.touched_at),
+        "words": rules.count_words(text),
+        "body": drawn(actor, document, text),
+        "left_out": rules.left_out(text),
+        "trees": list(queries.trees_linked(actor, document)),
+        "others": _others(actor, document),
+        "suggestions": _suggested(actor, document, text),
+        "text": text,
+        "may_write": WRITE_DOCUMENTS in actor.permissions,
+        "me": actor.participant.uid,
+        "cast": json.dumps({one.uid: [one.colour, one.name] for one in cast.values()}),
+    }
+    return render(request, "pages/document.html", context)
+
+
+@dataclass(frozen=True)
+class Suggested:
+    """An undecided suggestion, with the pieces in which it differs from the text."""
+
+    id: str
+    tree: str
+    by: str
+    at: str
+    pieces: list[tuple[str, str]]
+
+
+def _suggested(actor: Actor, document: Document, text: str) -> list[Suggested]:
+    shown = []
+    for one in queries.open_suggestions(actor, document):
+        pieces = queries.difference(text, one.text)
+        near = [(piece.kind, _near(piece, at, len(pieces))) for at, piece in enumerate(pieces)]
+        at = instant(one.created_at)
+        shown.append(Suggested(one.local_id, one.tree.uid, one.author.name, at, near))
+    return shown
+
+
+def _others(actor: Actor, document: Document) -> list[Tree]:
+    """Trees of the grove to which the document can be linked."""
+    known = queries.trees_linked(actor, document).values("pk")
+    rows = access.trees_for(actor).filter(grove=actor.grove, archived_at__isnull=True)
+    return list(rows.exclude(pk__in=known)[:50])
+
+
+@never_cache
+@require_GET
+@person
+def drawn_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The rendered document, without the page around it."""
+    actor, document = access.get_document(request.user, uid)
+    return HttpResponse(drawn(actor, document, queries.current(document)))
+
+
+@never_cache
+@require_GET
+@person
+def embedded(request: PersonRequest, uid: str) -> HttpResponse:
+    """The content of the embed `?ref=` for the reader."""
+    actor, document = access.get_document(request.user, uid)
+    ref = request.GET.get("ref", "")[:300]
+    return HttpResponse(_card(embeds(actor, document, [ref])[ref]))
+
+
+@require_GET
+@person
+def download(request: PersonRequest, uid: str) -> HttpResponse:
+    """The document as a Markdown file."""
+    _, document = access.get_document(request.user, uid)
+    name, text = queries.as_file(document)
+    answer = HttpResponse(text.encode(), content_type="text/markdown; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    return answer
+
+
+@require_POST
+@person
+def change(request: PersonRequest, uid: str, action: str) -> HttpResponse:
+    """Renames a document, restores a revision, or links it to a tree."""
+    actor, document = access.get_document(request.user, uid, role="writer")
+    try:
+        _ACTIONS[action](request, actor, document)
+        messages.success(request, gettext("Saved."))
+    except KeyError:
+        messages.error(request, gettext("That did not work"))
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+    return HttpResponseRedirect(f"/documents/{document.uid}")
+
+
+def _rename(request: PersonRequest, actor: Actor, document: Document) -> None:
+    title = word_of(request, "title")
+    document_actions.change_document(actor, document, title=title or " ")
+
+
+def _restore(request: PersonRequest, actor: Actor, document: Document) -> None:
+    number = word_of(request, "revision")
+    if not (number.isascii() and number.isdecimal() and len(number) < 9):
+        raise CommandError("INVALID_SYNTAX", "Name a revision.", hint="Choose one of the list.")
+    document_actions.restore_document(actor, document, int(number))
+
+
+def _link(request: PersonRequest, actor: Actor, document: Document) -> None:
+    _, tree = access.get_tree(request.user, text_of(request, "tree"))
+    line = f"link doc:{document.uid} to tree:{tree.uid}"
+    execute_line(actor, tree, Request(line))
+
+
+def _unlink(request: PersonRequest, actor: Actor, document: Document) -> None:
+    _, tree = access.get_tree(request.user, text_of(request, "tree"))
+    execute_line(actor, tree, Request(f"unlink doc:{document.uid} to tree:{tree.uid}"))
+
+
+def _suggest(request: PersonRequest, actor: Actor, document: Document) -> None:
+    tree = queries.trees_linked(actor, document).filter(archived_at=None).first()
+    if tree is None:
+        raise CommandError("REJECTED", "The document is linked to no tree.", hint="Link it first.")
+    text = text_of(request, "text").replace("\r\n", "\n")
+    block = f"\n{text}\n←" if "←" not in text.split("\n") else f" {quote(text)}"
+    execute_line(actor, tree, Request(f"suggest doc:{document.uid}{block}"))
+
+
+def _decide(request: PersonRequest, actor: Actor, verb: str) -> None:
+    _, tree = access.get_tree(request.user, text_of(request, "tree"))
+    execute_line(actor, tree, Request(f"{verb} {word_of(request, 'node')}"))
+
+
+def _accept(request: PersonRequest, actor: Actor, document: Document) -> None:
+    _decide(request, actor, "accept")
+
+
+def _reject(request: PersonRequest, actor: Actor, document: Document) -> None:
+    _decide(request, actor, "reject")
+
+
+_ACTIONS: dict[str, Callable[[PersonRequest, Actor, Document], None]] = {
+    "rename": _rename,
+    "restore": _restore,
+    "link": _link,
+    "unlink": _unlink,
+    "suggest": _suggest,
+    "accept": _accept,
+    "reject": _reject,
+}
+
+
+# History.
+
+
+@dataclass(frozen=True)
+class RevisionShown:
+    """One revision in the list: its author and time."""
+
+    number: int
+    words: int
+    authors: tuple[Who, ...]
+    restored: int | None
+    age: str
+
+
+@never_cache
+@require_GET
+@person
+def history_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The revisions of a document; `?revision=` shows what one changed, word by word."""
+    actor, document = access.get_document(request.user, uid)
+    cast = cast_of(actor)
+    rows = []
+    for one in queries.revisions(document)[:MOST_REVISIONS]:
+        authors = tuple(cast[name] for name in one.authors if name in cast)
+        rows.append(RevisionShown(one.number, one.words, authors, one.restored, age_of(one.at)))
+    asked = request.GET.get("revision", "")
+    number = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 9 else 0
+    chosen = queries.revision_of(document, number or document.revision)
+    before = queries.revision_of(document, chosen.number - 1) if chosen.number > 1 else None
+    pieces = queries.difference(before.text if before else "", chosen.text)
+    context = {
+        **frame(request, actor, "documents"),
+        "document": document,
+        "revisions": rows,
+        "chosen": chosen,
+        "pieces": [(one.kind, _near(one, at, len(pieces))) for at, one in enumerate(pieces)],
+        "may_write": WRITE_DOCUMENTS in actor.permissions,
+    }
+    return render(request, "pages/document_history.html", context)
+
+
+AROUND = 240  # characters that are kept on each side of a difference
+
+
+def _near(piece: queries.Piece, at: int, many: int) -> str:
+    """A piece of the difference; if it is long and unchanged, only its ends."""
+    text = piece.text
+    if piece.kind != "same" or len(text) <= AROUND * 3:
+        return text
+    head = "" if at == 0 else text[:AROUND]
+    tail = "" if at == many - 1 else text[-AROUND:]
+    return f"{head} … {tail}" if head or tail else text[:AROUND] + " …"
+
+
+# Rendering a document: Markdown, with embeds in place.
+
+
+@dataclass(frozen=True)
+class Embed:
+    """The content of an embed: a node with its text, or a tree; neither if it may not be seen."""
+
+    ref: str
+    node: Node | None = None
+    tree: Tree | None = None
+    body: SafeString | None = None
+    is_current: bool = True
+
+
+def drawn(actor: Actor, document: Document, text: str) -> SafeString:
+    """The text as HTML, without its front matter; embeds show the current version, if the actor
+    may see it."""
+    found: dict[str, str] = {}
+    mark = secrets.token_hex(8)
+    kept: list[str] = []
+    fence = ""
+    for line in text[rules.body_start(text) :].split("\n"):
+        opening = re.match(r" {0,3}(`{3,}|~{3,})", line)
+        if fence:
+            fence = "" if opening and opening[1].startswith(fence) else fence
+        elif opening:
+            fence = opening[1]
+        elif "![[" in line:
+            kept.append(_marked(line, mark, found))
+            continue
+        kept.append(line)
+    page = str(markdown.rendered("\n".join(kept)))
+    shown_by = embeds(actor, document, list(found.values()))
+    cards: dict[str, str] = {}
+    chips: dict[str, str] = {}
+
+    def put(match: re.Match[str]) -> str:
+        ref = found[match[1] or match[2]]
+        deadlines.check()
+        shown, drawn_ = shown_by[ref], cards if match[1] else chips
+        if ref not in drawn_:
+            drawn_[ref] = _card(shown) if match[1] else _chip(shown)
+        return drawn_[ref]
+
+    if found:
+        page = re.sub(rf"<p>(embed{mark}x\d+)</p>|(embed{mark}x\d+)", put, page)
+    return mark_safe(page)  # noqa: S308 (rendered by the allow-list, and cards that are escaped)
+
+
+def _marked(line: str, mark: str, found: dict[str, str]) -> str:
+    """The line with a placeholder for each embed, as long as there are not too many: further ones
+    stay as they are written. One that is alone on its line is a block."""
+    pieces = rules.split_at_embeds(line)
+    for at in range(1, len(pieces), 2):
+        if len(found) == rules.MOST_EMBEDS:
+            pieces[at] = f"![[{pieces[at]}]]"
+            continue
+        token = f"embed{mark}x{len(found)}"
+        found[token] = pieces[at].strip()
+        pieces[at] = token
+    alone = len(pieces) == 3 and not pieces[0].strip() and not pieces[2].strip()
+    alone = alone and pieces[1] in found
+    return f"\n{pieces[1]}\n" if alone else "".join(pieces)
+
+
+def embeds(actor: Actor, document: Document, written: Sequence[str]) -> dict[str, Embed]:
+    """The content of the embeds for the actor, by how they are written: for a node its current
+    version. Nothing if it does not exist, is hidden, or may not be seen. At most eight queries."""
+    ends = queries.embedded(actor, document, written)
+    nodes = _current({key for key in ends.values() if isinstance(key, int)})
+    shown = {one: Embed(one) for one in written}
+    for one, end in ends.items():
+        if isinstance(end, Tree):
+            shown[one] = Embed(one, tree=end)
+        elif end in nodes:
+            shown[one] = _of_node(one, *nodes[end])
+    return shown
+
+
+def _current(keys: set[int]) -> dict[int, tuple[Node, Node]]:
+    """Nodes by row id, each with the newest version of its slot that is not pruned, without hidden
+    ones. Four queries."""
+    nodes = lookup.rows().select_related("tree").in_bulk(list(keys))
+    slots = {one.slot_id for one in nodes.values()}
+    newest = lookup.selected_versions(slots - places.hidden_among(slots), None)
+    rows = lookup.rows().select_related("tree").in_bulk([key for key, _ in newest.values()])
+    return {
+        key: (node, rows[newest[node.slot_id][0]])
+        for key, node in nodes.items()
+        if node.slot_id in newest
+    }
+
+
+def _of_node(written: str, node: Node, current: Node) -> Embed:
+    if not current.text:
+        return Embed(written)
+    body = markdown.rendered(current.text[:EMBEDDED])
+    return Embed(written, current, node.tree, body, current.pk == node.pk)
+
+
+def _card(shown: Embed) -> SafeString:
+    return mark_safe(render_to_string("parts/embed.html", {"embed": shown}).strip())  # noqa: S308
+
+
+def _chip(shown: Embed) -> str:
+    """The same inside of a line."""
+    if shown.tree is None:
+        words = gettext("not available")
+        return format_html('<span class="embed-chip gone">{} · {}</span>', shown.ref, words)
+    at = f"?node={shown.node.local_id}" if shown.node else ""
+    words = shown.node.text[:80] if shown.node else shown.tree.title
+    return (
+        f'<a class="embed-chip" href="/trees/{shown.tree.uid}{at}">{escape(words or shown.ref)}</a>'
+    )

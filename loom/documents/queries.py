@@ -1,0 +1,420 @@
+"""Documents as a reader may see them: lists, texts and sections, revisions and what changed
+between them.
+
+Code that sends texts to models uses `document_of`, which finds the document of a ref, and
+`text_of`, which returns its newest revision or the part that a slice names.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.db.models import F, Q, QuerySet
+
+from loom import access
+from loom.access import Actor, documents_for
+from loom.documents import rules as documents
+from loom.documents.models import Document, DocumentState, DocumentUpdate, DocumentView, Revision
+from loom.documents.rules import FENCE, LoreEntry, Section, entry_of, unpacked
+from loom.documents.shared_text import SharedText
+from loom.errors import not_found
+from loom.language import ids as item_ids
+from loom.language.refs import ParseError, Ref, Slice
+from loom.language.slices import PART_LINES, headings_in, parse_ref
+from loom.links import link_types
+from loom.links.models import Link
+from loom.people.names import tree_named
+from loom.permissions import READ_DOCUMENTS
+from loom.platform.prepared_queries import Given, Prepared
+from loom.text.shortening import excerpt
+from loom.trees.models import Node, NodeSource, Tree
+from loom.trees.queries import lookup
+from loom.trees.queries.lookup import withheld
+from loom.workspace.models import Workspace
+
+MOST_SUGGESTED = 50
+MOST_PARTS = 30  # parts of a long document that a refusal lists
+CHUNK = 500  # updates that are read at once
+WITHHELD = "(left out of what models are sent)"
+
+
+def newest(document: Document) -> Revision:
+    """The newest revision, with its text."""
+    return revision_of(document, document.revision)
+
+
+def revision_of(document: Document, number: int) -> Revision:
+    """The revision of that number, with its text. NOT_FOUND if there is none."""
+    rows = Revision.objects.select_related("content", "by")
+    found = rows.filter(document=document, number=number).first()
+    if found is None:
+        raise not_found(f"Revision {number}", f"there are 1 to {document.revision}")
+    found.document = document
+    return found
+
+
+def updates_after(document_id: int, seq: int) -> Iterator[tuple[int, bytes]]:
+    """The updates of the log after a seq, in order, each with its seq. The stored state replaces
+    all updates that it contains: from the start, and where they have been deleted."""
+    states = DocumentState.objects.filter(document=document_id)
+    rows = DocumentUpdate.objects.filter(document=document_id).order_by("seq")
+    asks_state = seq == 0
+    while True:
+        page = list(rows.filter(seq__gt=seq).values_list("seq", "update")[:CHUNK])
+        if asks_state or not page or page[0][0] != seq + 1:
+            asks_state = False
+            state = states.filter(seq__gt=seq).first()
+            if state is not None:
+                seq = state.seq
+                yield seq, bytes(state.state)
+                continue
+        if not page:
+            return
+        for number, update in page:
+            yield number, bytes(update)
+            seq = number
+
+
+def heads(ids: Sequence[int]) -> dict[int, int]:
+    """The last seq of the log of each document; one query."""
+    return dict(Document.objects.filter(pk__in=ids).values_list("pk", "head"))
+
+
+def document_of(actor: Actor, tree: Tree | None, ref: Ref) -> Document:
+    """The document that a ref names by id or title, as seen from a tree. NOT_FOUND if there is
+    none, or none that the actor may read."""
+    rows = documents_for(actor, tree).select_related("grove", "maker")
+    word = ref.name or ref.id
+    by_title = Q(title_key=title_key(word))
+    found = list(rows.filter(by_title if ref.name else Q(uid=ref.id) | by_title)[:2])
+    if not found:
+        raise not_found(f'doc:"{word}"', _known(actor, tree))
+    chosen = next((one for one in found if one.uid == ref.id), found[0])
+    chosen.grove = actor.grove
+    return chosen
+
+
+def _known(actor: Actor, tree: Tree | None) -> str:
+    titles = documents_for(actor, tree).values_list("title", flat=True)[:5]
+    named = " or ".join(f'doc:"{title}"' for title in titles)
+    return named or '→ write doc:"name" new makes one'
+
+
+def title_key(title: str) -> str:
+    """The title in the form in which titles of a grove must differ."""
+    return title.casefold()[: documents.MAX_TITLE * 2]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A document, or the requested part of it, in its newest revision."""
+
+    document: Document
+    revision: Revision
+    text: str
+    first: int  # line, from 1
+    last: int
+    clipped: str = ""
+
+    @cached_property
+    def sections(self) -> list[Section]:
+        """The headings of the whole document."""
+        return sections_in(self.revision)
+
+
+def sections_in(revision: Revision) -> list[Section]:
+    """The sections of a revision. Only the newest has them stored; if another one was made while
+    this one was read, its headings take their ids from there."""
+    if revision.sections or not headings_in(revision.text, most=1):
+        return unpacked(revision.sections)
+    later = Revision.objects.filter(document=revision.document_id).order_by("-number")[0]
+    return documents.sections_of(revision.text, unpacked(later.sections))
+
+
+def text_of(document: Document, part: Slice | None = None) -> Shown:
+    """The newest text of a document that the caller may read, or a part of it. Raises ParseError
+    for a section that does not exist, or that several headings name."""
+    revision = newest(document)
+    whole = revision.text
+    if part is None:
+        return Shown(document, revision, whole, 1, whole.count("\n") + 1)
+    found = documents.cut(whole, sections_in(revision), part)
+    return Shown(document, revision, found.text, found.first, found.last, found.clipped)
+
+
+def current(document: Document) -> str:
+    """The text at this moment, including what was typed and is not settled yet."""
+    if document.head == document.settled:
+        return newest(document).text
+    return SharedText(update for _, update in updates_after(document.pk, 0)).text
+
+
+def as_file(document: Document) -> tuple[str, str]:
+    """The name of a Markdown file for the document, and its text."""
+    name = "".join(one if one.isalnum() else "-" for one in document.title).strip("-")[:60]
+    safe = name if name.isascii() and name else document.uid
+    return f"{safe}.md", newest(document).text
+
+
+def parts_named(shown: Shown) -> str:
+    """The sections of a document with their lines, or its parts of a hundred lines: what can be
+    opened on its own."""
+    text = shown.revision.text
+    if not shown.sections:
+        return f"part:1 to part:{-(-(text.count(chr(10)) + 1) // PART_LINES)}"
+    lines = documents.spans_of(text, shown.sections, most=MOST_PARTS)
+    named = [
+        f"§{one.id} ({first}–{last})"
+        for one, (first, last) in zip(shown.sections, lines, strict=False)
+    ]
+    more = len(shown.sections) - MOST_PARTS
+    return ", ".join([*named, *([f"{more} more"] if more > 0 else [])])
+
+
+def revision_seen(workspace: Workspace, document: Document) -> int:
+    """The revision that the workspace was last shown; 0: none."""
+    rows = DocumentView.objects.filter(workspace=workspace.pk, document=document)
+    return rows.values_list("revision", flat=True).first() or 0
+
+
+def matching(among: QuerySet[Document], query: str, *, limit: int) -> list[Shown]:
+    """The documents with the query in their title or text, best first; one query. Texts are
+    searched one by one, because a grove has few documents."""
+    wanted = query.casefold().strip()
+    found: list[tuple[int, Shown]] = []
+    rows = Revision.objects.filter(number=F("document__revision"))
+    rows = rows.filter(document__in=among.order_by()).select_related("by")
+    for row in rows.select_related("document__grove", "content").order_by().iterator(CHUNK):
+        text = row.text
+        times = text.casefold().count(wanted) + 10 * (wanted in row.document.title.casefold())
+        if times:
+            found.append((times, Shown(row.document, row, text, 1, text.count("\n") + 1)))
+    found.sort(key=lambda one: -one[0])
+    return [shown for _, shown in found[:limit]]
+
+
+MOST_LORE = 500  # documents of a tree that are searched for keys
+
+
+def lore_of(actor: Actor, tree: Tree) -> tuple[LoreEntry, ...]:
+    """The lore entries of a tree: the documents that are linked to it or to one of its nodes, that
+    the actor may read, and whose front matter names keys. One query."""
+    if READ_DOCUMENTS not in actor.permissions:
+        return ()
+    first, last = item_ids.ids_in(tree.pk)
+    rows = _LORE.all(grove=actor.grove.pk, first=first, last=last)
+    found = (entry_of(uid, title, text) for uid, title, text in rows)
+    return tuple(one for one in found if one is not None)
+
+
+def _lore() -> QuerySet[Revision, tuple[str, str, str]]:
+    """Those linked to the items from `first` to `last`, which who reads documents at all may
+    read with cross_tree and without."""
+    of_grove = Document.objects.filter(grove=Given("grove"))
+    among = access.linked_to((Given("first"), Given("last")), of_grove).order_by()
+    rows = Revision.objects.filter(number=F("document__revision"), document__in=among)
+    rows = rows.filter(content__text__startswith=FENCE).order_by()
+    return rows.values_list("document__uid", "document__title", "content__text")[:MOST_LORE]
+
+
+# Prepared, since a first word waits for it: building its SQL takes ten times as long as running it.
+_LORE = Prepared(_lore)
+
+
+def revisions(document: Document) -> QuerySet[Revision]:
+    """The revisions of a document, newest first, without their texts."""
+    rows = Revision.objects.filter(document=document).select_related("by", "content")
+    return rows.defer("content__text", "content__edits", "sections").order_by("-number")
+
+
+# What changed between two revisions, word by word.
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of two texts: the same in both (`kind` same), or only in one (old, new)."""
+
+    kind: str
+    text: str
+
+
+def difference(before: str, after: str) -> list[Piece]:
+    """Both texts in pieces, in order."""
+    pieces: list[Piece] = []
+    at = 0
+    for edit in documents.difference(before, after):
+        pieces += _piece("same", before[at : edit.start])
+        pieces += _piece("old", before[edit.start : edit.end])
+        pieces += _piece("new", edit.text)
+        at = edit.end
+    return [*pieces, *_piece("same", before[at:])]
+
+
+def _piece(kind: str, text: str) -> list[Piece]:
+    return [Piece(kind, text)] if text else []
+
+
+# Suggestions for a document.
+
+
+def open_suggestions(actor: Actor, document: Document) -> list[Node]:
+    """The undecided suggestions for a document, oldest first, from trees that the actor can see.
+    Three queries: only the texts that are shown are read."""
+    rows = NodeSource.objects.filter(item=item_ids.of_document(document.pk), role="primary")
+    found = Node.objects.filter(pk__in=rows.values("node"), kind="annotation", form="diff")
+    found = found.filter(resolved_at=None, pruned=False, tree__in=access.trees_for(actor))
+    oldest = list(found.order_by("created_at").values_list("pk", flat=True)[:MOST_SUGGESTED])
+    shown = Node.objects.filter(pk__in=oldest).select_related("author", "tree")
+    return list(shown.order_by("created_at"))
+
+
+# Links and embeds of a document.
+
+
+@dataclass(frozen=True)
+class LinkSeen:
+    """A link as seen from a document: its type, the other end as a line names it, and as it is
+    shown, and the id of its item."""
+
+    type: str
+    ref: str
+    shown: str
+    uid: str
+    item: int
+
+
+def links_of_document(actor: Actor, document: Document, here: Tree | None) -> list[LinkSeen]:
+    """The links of a document, oldest first; ends that the actor may not see are left out. At
+    most seven queries."""
+    own = item_ids.of_document(document.pk)
+    rows = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
+    found = [
+        (link, link.target_id if link.source_id == own else link.source_id)
+        for link in rows.order_by("id")
+    ]
+    ends = {far for _, far in found}
+    trees = {
+        one.pk: one for one in access.trees_for(actor).filter(pk__in=map(item_ids.home_of, ends))
+    }
+    nodes = Node.objects.in_bulk(
+        [key for one in ends if (key := item_ids.node_id(one)) is not None]
+    )
+    linked = documents_for(actor, here).in_bulk(
+        [key for one in ends if (key := item_ids.document_id(one)) is not None]
+    )
+    gone = withheld(actor, [key for key, one in nodes.items() if one.tree_id in trees])
+    seen = []
+    for link, far in found:
+        kind = link.type if link.source_id == own else link_types.reverse_of(link.type)
+        node, tree = nodes.get(far), trees.get(item_ids.home_of(far))
+        other = linked.get(item_ids.document_id(far) or 0)
+        if other is not None:
+            seen.append(LinkSeen(kind, f"doc:{other.uid}", f'doc:"{other.title}"', link.uid, far))
+        elif tree is not None and node is not None:
+            away = "" if here is not None and tree.pk == here.pk else f"tree:{tree.uid} node:"
+            place = f" in {tree_named(tree.title)}" if away else ""
+            words = WITHHELD if node.pk in gone else excerpt(node.text, 12)
+            said = f"[{node.local_id}]{place} {words}"
+            seen.append(LinkSeen(kind, f"{away}{node.local_id}", said, link.uid, far))
+        elif tree is not None:
+            seen.append(LinkSeen(kind, f"tree:{tree.uid}", tree_named(tree.title), link.uid, far))
+    known = {one.ref for one in seen}
+    written = documents.embeds_of(newest(document).text)
+    mentions = _mentions(actor, embedded(actor, document, written).values(), here)
+    return [*seen, *(one for one in mentions if one.ref not in known)]
+
+
+def _mentions(actor: Actor, ends: Iterable[Tree | int], here: Tree | None) -> Iterator[LinkSeen]:
+    """Embeds as links, which are not stored. Two queries."""
+    every = list(ends)
+    nodes = (
+        lookup.rows().select_related("tree").in_bulk([one for one in every if isinstance(one, int)])
+    )
+    gone = withheld(actor, nodes)
+    for end in every:
+        node = nodes.get(end) if isinstance(end, int) else None
+        if isinstance(end, Tree):
+            item = item_ids.of_tree(end.pk)
+            yield LinkSeen("mentions", f"tree:{end.uid}", tree_named(end.title), "", item)
+        elif node is not None:
+            is_here = here is not None and node.tree_id == here.pk
+            ref = f"{'' if is_here else f'tree:{node.tree.uid} node:'}{node.local_id}"
+            place = "" if is_here else f" in {tree_named(node.tree.title)}"
+            said = WITHHELD if node.pk in gone else excerpt(node.text, 12)
+            item = item_ids.of_node(node.pk)
+            yield LinkSeen("mentions", ref, f"[{node.local_id}]{place} {said}", "", item)
+
+
+def embedded(actor: Actor, document: Document, written: Iterable[str]) -> dict[str, Tree | int]:
+    """The target of each embed of a document, if the actor may see it: a tree, or the row id of a
+    node. At most four queries."""
+    refs = {}
+    for one in written:
+        with suppress(ParseError):
+            refs[one] = parse_ref(one)
+    trees = _trees_named(actor, document, refs.values())
+    found: dict[str, Tree | int] = dict(_nodes_named(actor, document, refs, trees))
+    for one, ref in refs.items():
+        tree = trees.get(_tree_named(ref)) if ref.kind == "tree" else None
+        if tree is not None:
+            found[one] = tree
+    return found
+
+
+def _trees(actor: Actor, document: Document) -> "QuerySet[Tree]":
+    return access.trees_for(actor).filter(grove=document.grove)
+
+
+def _tree_named(ref: Ref) -> str:
+    return ref.tree_id or ref.tree_name.casefold()
+
+
+def _trees_named(actor: Actor, document: Document, refs: Iterable[Ref]) -> dict[str, Tree]:
+    """The trees that the references name, by id or title in any case; one query."""
+    named = Q()
+    for ref in refs:
+        if ref.tree_id:
+            named |= Q(uid=ref.tree_id)
+        elif ref.tree_name:
+            named |= Q(title__iexact=ref.tree_name)
+    if not named:
+        return {}
+    rows = _trees(actor, document).filter(named).order_by("-id")
+    return {name: one for one in rows for name in (one.uid, one.title.casefold())}
+
+
+def _nodes_named(
+    actor: Actor, document: Document, refs: dict[str, Ref], trees: dict[str, Tree]
+) -> dict[str, int]:
+    """The row ids of the nodes that the references mean: in a tree that is linked to the document,
+    or the only node of that name. Two queries."""
+    meant = {one: ref for one, ref in refs.items() if ref.kind == "node"}
+    if not meant:
+        return {}
+    near = set(trees_linked(actor, document).values_list("pk", flat=True))
+    ids = {ref.id for ref in meant.values()}
+    rows = Node.objects.filter(local_id__in=ids, tree__in=_trees(actor, document)).order_by("id")
+    there: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for key, local_id, home in rows.values_list("pk", "local_id", "tree"):
+        there[local_id].append((key, home))
+    found = {}
+    for one, ref in meant.items():
+        tree = trees.get(_tree_named(ref))
+        if tree is None and _tree_named(ref):
+            continue
+        known = [(key, home) for key, home in there[ref.id] if tree is None or home == tree.pk]
+        close = [key for key, home in known if home in near]
+        if close or len(known) == 1:
+            found[one] = close[0] if close else known[0][0]
+    return found
+
+
+def trees_linked(actor: Actor, document: Document) -> QuerySet[Tree]:
+    """The trees that are linked to the document, or whose nodes are."""
+    own = item_ids.of_document(document.pk)
+    links = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
+    ends = {one for pair in links.values_list("source", "target") for one in pair}
+    homes = {item_ids.home_of(one) for one in ends} - {0}
+    return access.trees_for(actor).filter(pk__in=homes, grove=document.grove).order_by("pk")

@@ -1,0 +1,689 @@
+"""The text of a document: its sections and their stable ids, edits, front matter, embeds, and the
+keys of lore. Pure."""
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import TypeVar
+
+from loom.language.ids import looks_like_id
+from loom.language.refs import ParseError, Place, Slice, short, unread
+from loom.language.slices import Cut, get, headings_in
+
+MAX_BYTES = 4 * 1024 * 1024  # of a text in UTF-8, the same as for a node
+MAX_TITLE = 200
+MOST_KEYS = 40
+
+_FRONT = re.compile(r"---[ \t]*\r?\n(.*?)(?:^|\n)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_ENTRY = re.compile(r"([A-Za-z_][\w-]*):[ \t]*(.*)")
+_EMBED = re.compile(r"!\[\[([^\[\]\n]{1,300})\]\]")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading: its id, which it keeps from revision to revision, its level 1 to 6, its text, and
+    its line from 0."""
+
+    id: str
+    level: int
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Characters from `start` to `end` (code points) that `text` replaces."""
+
+    start: int
+    end: int
+    text: str
+
+
+def count_words(text: str) -> int:
+    """The number of words, without front matter."""
+    return len(text[body_start(text) :].split())
+
+
+# Front matter: the lines between two lines of dashes at the start of the text.
+
+
+def body_start(text: str) -> int:
+    """The place after the front matter; 0 if there is none."""
+    found = _FRONT.match(text)
+    return found.end() if found else 0
+
+
+def front_matter(text: str) -> dict[str, tuple[str, ...]]:
+    """The entries of the front matter, by name in lower case: `keys: a, b`, `keys: [a, b]`, or a
+    list of lines that begin with `- `. {} if there is none."""
+    found = _FRONT.match(text)
+    entries: dict[str, tuple[str, ...]] = {}
+    last = ""
+    for line in (found[1] if found else "").splitlines():
+        entry = _ENTRY.fullmatch(line.rstrip())
+        if entry and len(entries) < MOST_KEYS:
+            last = entry[1].lower()
+            entries[last] = _values(entry[2])
+        elif last and line.lstrip().startswith("- "):
+            entries[last] = (*entries[last], _unquoted(line.lstrip()[2:]))
+    return entries
+
+
+def _values(written: str) -> tuple[str, ...]:
+    written = written.strip()
+    if written[:1] == "[" and written[-1:] == "]":
+        written = written[1:-1]
+    return tuple(one for part in written.split(",") if (one := _unquoted(part)))
+
+
+def _unquoted(written: str) -> str:
+    word = written.strip()
+    return word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "\"'" else word
+
+
+MOST_EMBEDS = 100  # embeds of one document that are shown; further ones stay text
+_WORD = re.compile(r"[A-Za-z0-9]+")
+
+
+def embeds_of(text: str, *, most: int = MOST_EMBEDS) -> list[str]:
+    """The first refs that the text embeds, in order, each once: `a7x2` for `![[a7x2]]`."""
+    refs: dict[str, None] = {}
+    for match in _EMBED.finditer(text):
+        refs.setdefault(match[1].strip())
+        if len(refs) == most:
+            break
+    return list(refs)
+
+
+def has_more_embeds(text: str) -> bool:
+    """Whether a text has more embeds than are shown, equal ones counted as often as they occur."""
+    found = enumerate(_EMBED.finditer(text), 1)
+    return any(number > MOST_EMBEDS for number, _ in found)
+
+
+def ids_embedded(text: str) -> list[str]:
+    """The local ids of nodes that the first embeds of a text name, each once, in lower case."""
+    written = embeds_of(text)
+    words = (word.lower() for one in written for word in _WORD.findall(one))
+    return list(dict.fromkeys(word for word in words if looks_like_id(word)))
+
+
+def split_at_embeds(line: str) -> list[str]:
+    """A line in pieces that alternate between text and embeds, beginning and ending with text."""
+    return _EMBED.split(line)
+
+
+# Sections. A heading keeps its id when it is moved, and when it is reworded in its place.
+
+
+MOST_SECTIONS = 2000  # headings of one document that have an id; further ones are only text
+LONGEST_HEADING = 200  # characters of a heading by which it is found and named
+
+
+def sections_of(text: str, before: Sequence[Section] = ()) -> list[Section]:
+    """The first MOST_SECTIONS sections of a text. Headings that `before` had keep their ids: those
+    with the same words, and those whose words were changed between headings that stayed. No id
+    names two. The time is proportional to the length of the text."""
+    headings = headings_in(text, most=MOST_SECTIONS)
+    ids = _kept([(one.level, one.text[:LONGEST_HEADING]) for one in headings], before)
+    taken = {one for one in ids if one} | {one.id for one in before}
+    numbers: Counter[str] = Counter()
+    sections = []
+    for heading, kept in zip(headings, ids, strict=True):
+        own = kept or _free(heading.id[:LONGEST_HEADING] or "section", taken, numbers)
+        taken.add(own)
+        sections.append(Section(own, heading.level, heading.text[:LONGEST_HEADING], heading.line))
+    return sections
+
+
+def _kept(now: list[tuple[int, str]], before: Sequence[Section]) -> list[str]:
+    old = [(section.level, section.text) for section in before]
+    ids = [""] * len(now)
+    pairs = stayed(old, now)
+    for was, place in pairs:
+        ids[place] = before[was].id
+    left = set(range(len(old))) - {was for was, _ in pairs}
+    waiting: dict[str, deque[int]] = defaultdict(deque)
+    for was in sorted(left):
+        waiting[old[was][1]].append(was)
+    for place, (_, words) in enumerate(now):  # moved
+        if not ids[place] and waiting[words]:
+            was = waiting[words].popleft()
+            ids[place] = before[was].id
+            left.discard(was)
+    for were, places in _gaps(pairs, len(old), len(now)):  # reworded
+        free = [place for place in places if not ids[place]]
+        for was, place in zip([was for was in were if was in left], free, strict=False):
+            ids[place] = before[was].id
+    return ids
+
+
+def _gaps(pairs: Sequence[tuple[int, int]], old: int, new: int) -> Iterator[tuple[range, range]]:
+    """What is between pairs, on both sides."""
+    a = c = 0
+    for b, d in [*pairs, (old, new)]:
+        if b > a or d > c:
+            yield range(a, b), range(c, d)
+        a, c = b + 1, d + 1
+
+
+def _free(wanted: str, taken: set[str], numbers: Counter[str]) -> str:
+    """The wanted id, or the first with a number that is not taken; `numbers` are the last ones
+    that were tried, so that many equal headings do not try them all again."""
+    own = wanted
+    while own in taken:
+        numbers[wanted] = max(numbers[wanted], 1) + 1
+        own = f"{wanted}-{numbers[wanted]}"
+    return own
+
+
+# What two sequences have in common, in order.
+
+FEW = (
+    32  # elements on each side that are compared with care, which takes the square of their number
+)
+DEEPEST = 4  # times that a range between two anchors is divided again
+
+Element = TypeVar("Element", bound=Hashable)
+
+
+def stayed(
+    old: Sequence[Element], new: Sequence[Element], *, few: int = FEW
+) -> list[tuple[int, int]]:
+    """Places of equal elements in both, in order on both sides. Short sequences are compared as
+    `difflib` does. Long ones take n log n steps: equal ends, then elements that are there once on
+    each side, and the same again between them; at last the first of several equal elements with
+    the first, the second with the second."""
+    pairs: list[tuple[int, int]] = []
+    ranges = [(0, len(old), 0, len(new), 0)]
+    while ranges:
+        a, b, c, d, depth = ranges.pop()
+        if max(b - a, d - c) <= few:
+            matcher = SequenceMatcher(None, old[a:b], new[c:d], autojunk=False)
+            for at, to, size in matcher.get_matching_blocks():
+                pairs += [(a + at + step, c + to + step) for step in range(size)]
+            continue
+        while a < b and c < d and old[a] == new[c]:
+            pairs.append((a, c))
+            a, c = a + 1, c + 1
+        while a < b and c < d and old[b - 1] == new[d - 1]:
+            b, d = b - 1, d - 1
+            pairs.append((b, d))
+        if a == b or c == d:
+            continue
+        anchors = _rising(_once_in_both(old, new, (a, b, c, d))) if depth < DEEPEST else []
+        if not anchors:
+            pairs += _rising(_counted_pairs(old, new, (a, b, c, d)))
+            continue
+        pairs += anchors
+        for end, other_end in [*anchors, (b, d)]:
+            ranges.append((a, end, c, other_end, depth + 1))
+            a, c = end + 1, other_end + 1
+    return sorted(pairs)
+
+
+Span4 = tuple[int, int, int, int]
+
+
+def _once_in_both(
+    old: Sequence[Element], new: Sequence[Element], within: Span4
+) -> list[tuple[int, int]]:
+    a, b, c, d = within
+    in_old, in_new = Counter(old[a:b]), Counter(new[c:d])
+    places = {old[at]: at for at in range(a, b) if in_old[old[at]] == 1}
+    return [
+        (places[new[to]], to) for to in range(c, d) if in_new[new[to]] == 1 and new[to] in places
+    ]
+
+
+def _counted_pairs(
+    old: Sequence[Element], new: Sequence[Element], within: Span4
+) -> list[tuple[int, int]]:
+    a, b, c, d = within
+    places: dict[Element, deque[int]] = defaultdict(deque)
+    for at in range(a, b):
+        places[old[at]].append(at)
+    return [(places[new[to]].popleft(), to) for to in range(c, d) if places.get(new[to])]
+
+
+def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest row of pairs that rises on both sides; they are given in the order of the
+    second."""
+    ends: list[int] = []  # the first place of the last pair of the best row of each length
+    last: list[int] = []
+    before = [-1] * len(pairs)
+    for number, (at, _) in enumerate(pairs):
+        length = bisect_left(ends, at)
+        before[number] = last[length - 1] if length else -1
+        if length == len(ends):
+            ends.append(at)
+            last.append(number)
+        else:
+            ends[length], last[length] = at, number
+    row = []
+    number = last[-1] if last else -1
+    while number >= 0:
+        row.append(pairs[number])
+        number = before[number]
+    return row[::-1]
+
+
+def packed(sections: Sequence[Section]) -> list[list[object]]:
+    """Sections as a revision stores them."""
+    return [[one.id, one.level, one.text, one.line] for one in sections]
+
+
+def unpacked(stored: Sequence[Sequence[object]]) -> list[Section]:
+    """The sections that a revision has stored."""
+    return [Section(str(a), int(str(b)), str(c), int(str(d))) for a, b, c, d in stored]
+
+
+MOST_NAMED = 10  # sections that a refusal names
+
+
+def _nearest(sections: Sequence[Section], wanted: str) -> list[Section]:
+    """The sections, those whose heading or id is most like `wanted` first."""
+    if len(sections) > MOST_COMPARED:
+        return list(sections)
+
+    def likeness(one: Section) -> float:
+        names = (one.id, " ".join(one.text.casefold().split()))
+        return max(_likeness(wanted[:LONGEST_NAME], name[:LONGEST_NAME]) for name in names)
+
+    return sorted(sections, key=likeness, reverse=True)
+
+
+MOST_COMPARED = 2000  # sections whose names are compared with an unknown one
+LONGEST_NAME = 80  # characters of a name that are compared
+
+
+def _likeness(wanted: str, name: str) -> float:
+    whole = SequenceMatcher(None, wanted, name, autojunk=False).ratio()
+    shared = set(wanted.replace("-", " ").split()) & set(name.replace("-", " ").split())
+    return whole + len(shared)
+
+
+def section_named(sections: Sequence[Section], name: str) -> Section:
+    """The section with that id or heading, in any case. Raises ParseError: NOT_FOUND, or
+    INVALID_SYNTAX if several have the heading."""
+    wanted = " ".join(name[:LONGEST_HEADING].casefold().split())
+    by_id = [one for one in sections if one.id == wanted]
+    found = by_id or [one for one in sections if " ".join(one.text.casefold().split()) == wanted]
+    if not found:
+        known = ", ".join(f"§{one.id}" for one in _nearest(sections, wanted)[:MOST_NAMED])
+        raise ParseError(
+            "NOT_FOUND",
+            f"There is no section §{short(name)}.",
+            f"there are {known}" if known else "there are no headings; use part:1 or lines:1-9",
+        )
+    if len(found) > 1:
+        raise unread(
+            f"{len(found)} sections are called §{short(name)}.",
+            "write " + " or ".join(f"§{one.id}" for one in found[:10]),
+        )
+    return found[0]
+
+
+def lines_of(text: str, sections: Sequence[Section], section: Section) -> tuple[int, int]:
+    """The first and last line of a section, from 1: to the next heading of its level or above,
+    without blank lines at its end. For those of several sections: `spans_of`."""
+    following = next(
+        (one.line for one in sections if one.line > section.line and one.level <= section.level),
+        None,
+    )
+    return _without_blank_end(text.split("\n"), section, following)
+
+
+def spans_of(
+    text: str, sections: Sequence[Section], *, most: int = MOST_SECTIONS
+) -> list[tuple[int, int]]:
+    """The first and last lines of the first `most` sections, as `lines_of`, in one pass."""
+    following: list[int | None] = [None] * len(sections)
+    open_: list[int] = []  # sections that have not ended yet, their levels rising
+    for number, section in enumerate(sections):
+        while open_ and sections[open_[-1]].level >= section.level:
+            following[open_.pop()] = section.line
+        open_.append(number)
+    lines = text.split("\n")
+    return [
+        _without_blank_end(lines, section, line)
+        for section, line in zip(sections[:most], following, strict=False)
+    ]
+
+
+def _without_blank_end(
+    lines: Sequence[str], section: Section, following: int | None
+) -> tuple[int, int]:
+    last = len(lines) if following is None else following
+    while last > section.line + 1 and not lines[last - 1].strip():
+        last -= 1
+    return section.line + 1, last
+
+
+def left_out(text: str) -> list[str]:
+    """Sentences for people about what of a text is shown as text only, because it has too much of
+    it; [] for nearly every text."""
+    said = []
+    if len(headings_in(text, most=MOST_SECTIONS + 1)) > MOST_SECTIONS:
+        said.append(
+            f"Only the first {MOST_SECTIONS:,} headings have a section id; "
+            "further ones are part of the last section. Split the document to name them."
+        )
+    if has_more_embeds(text):
+        said.append(
+            f"Only the first {MOST_EMBEDS} embeds are shown; further ones stay as they are "
+            "written. Split the document to show them."
+        )
+    return said
+
+
+def cut(text: str, sections: Sequence[Section], part: Slice) -> Cut:
+    """What a slice shows of a text; a section is also found by its stable id. Raises ParseError."""
+    if part.kind == "section":
+        found = section_named(sections, part.name)
+        first, last = lines_of(text, sections, found)
+        part = replace(part, kind="lines", name="", first=first, last=last)
+    return get(text, part)
+
+
+# Edits for the forms of `write`.
+
+
+def appended(text: str, content: str) -> list[Edit]:
+    """Content at the end, as paragraphs of its own; no edit for none."""
+    if not content:
+        return []
+    end = len(text)
+    return [Edit(end, end, _gap(text) + content)]
+
+
+def _gap(before: str) -> str:
+    """The line breaks between a text and a paragraph after it."""
+    if not before:
+        return ""
+    return "" if before.endswith("\n\n") else "\n" if before.endswith("\n") else "\n\n"
+
+
+def put_at(text: str, sections: Sequence[Section], place: Place, content: str) -> list[Edit]:
+    """Content at the start, the end, before a line, or at the end of a section. Raises
+    ParseError."""
+    if place.kind == "end":
+        return appended(text, content)
+    starts = line_starts(text)
+    if place.kind == "section":
+        section = section_named(sections, place.name)
+        last = lines_of(text, sections, section)[1]
+        end = starts[last] - 1 if last < len(starts) else len(text)
+        return [Edit(end, end, f"\n\n{content}")]
+    line = 1 if place.kind == "start" else place.line
+    if line > len(starts):
+        raise ParseError(
+            "NOT_FOUND", f"There is no line {line}; the text has {len(starts)}.", "use at:end"
+        )
+    at = starts[line - 1]
+    return [Edit(at, at, content if content.endswith("\n") else f"{content}\n")]
+
+
+def replaced_section(
+    text: str, sections: Sequence[Section], place: Place, content: str
+) -> list[Edit]:
+    """The body of a section replaced: what is below its heading. Raises ParseError."""
+    section = section_named(sections, place.name)
+    first, last = lines_of(text, sections, section)
+    starts = line_starts(text)
+    start = starts[first] - 1 if first < len(starts) else len(text)
+    end = starts[last] - 1 if last < len(starts) else len(text)
+    body = content.strip("\n")
+    return [Edit(start, max(start, end), f"\n\n{body}" if body else "")]
+
+
+def line_starts(text: str) -> list[int]:
+    """Where each line begins."""
+    starts = [0]
+    starts += [match.end() for match in re.finditer("\n", text)]
+    return starts
+
+
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    """The text after these edits, which do not overlap."""
+    pieces, at = [], 0
+    for edit in sorted(edits, key=lambda edit: edit.start):
+        pieces += [text[at : edit.start], edit.text]
+        at = edit.end
+    return "".join([*pieces, text[at:]])
+
+
+MOST_PIECES = 4000  # words between the common ends; with more, lines are compared
+MOST_CHARACTERS = 100_000  # between the common ends; the same
+MOST_MEETINGS = 1_000_000  # pairs of equal words; the same
+_PIECES = re.compile(r"\w+|\s+|.", re.DOTALL)
+
+
+def difference(before: str, after: str) -> list[Edit]:
+    """Edits that turn one text into another, few and short, so that they do not touch what others
+    type elsewhere in the meantime. Words are compared; where that would take long, lines."""
+    if before == after:
+        return []
+    head, tail = _common_ends(before, after)
+    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
+    if not old or not new:
+        return [Edit(head, head + len(old), new)]
+    if max(len(old), len(new)) > MOST_CHARACTERS:
+        return line_difference(before, after)
+    one, two = _PIECES.findall(old), _PIECES.findall(new)
+    if max(len(one), len(two)) > MOST_PIECES or _meetings(one, two) > MOST_MEETINGS:
+        return line_difference(before, after)
+    at, to = _places(one, head), _places(two, 0)
+    matcher = SequenceMatcher(None, one, two, autojunk=False)
+    return [
+        Edit(at[a], at[b], new[to[c] : to[d]])
+        for tag, a, b, c, d in matcher.get_opcodes()
+        if tag != "equal"
+    ]
+
+
+def line_difference(before: str, after: str) -> list[Edit]:
+    """Edits that turn one text into another: lines that differ, without what both have at their
+    ends. The time is nearly proportional to the length of the texts."""
+    head, tail = _common_ends(before, after)
+    old = before[head : len(before) - tail].splitlines(keepends=True)
+    new = after[head : len(after) - tail].splitlines(keepends=True)
+    at, to = _places(old, head), _places(new, head)
+    edits = []
+    for were, are in _gaps(stayed(old, new, few=0), len(old), len(new)):
+        start, end = at[were.start], at[were.stop]
+        was, is_ = before[start:end], after[to[are.start] : to[are.stop]]
+        first, last = _common_ends(was, is_)
+        edits.append(Edit(start + first, end - last, is_[first : len(is_) - last]))
+    return edits
+
+
+def _common_ends(one: str, two: str) -> tuple[int, int]:
+    """How many characters two texts have in common at their starts, and after them at their
+    ends."""
+    head = _common(one, two)
+    return head, _common(one[head:][::-1], two[head:][::-1])
+
+
+def _meetings(one: list[str], two: list[str]) -> int:
+    there = Counter(two)
+    return sum(times * there[piece] for piece, times in Counter(one).items())
+
+
+def _common(one: str, two: str) -> int:
+    low, high = 0, min(len(one), len(two))
+    while low < high:  # binary search: comparing slices is faster than characters
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == two[:middle] else (low, middle - 1)
+    return low
+
+
+def _places(pieces: list[str], start: int) -> list[int]:
+    places = [start]
+    for piece in pieces:
+        places.append(places[-1] + len(piece))
+    return places
+
+
+# -- lore: texts that are part of a request while one of their keys occurs near its end
+# (docs/model.md §6.2). An entry is a document whose front matter names keys:
+#
+#     ---
+#     keys: Thomas, "the old house"
+#     order: 20
+#     ---
+#     Thomas is Marie's brother.
+
+
+MOST_LORE_KEYS = 50
+LONGEST_KEY = 100
+USUAL_ORDER = 100
+MOST_ORDER = 10_000
+FENCE = "---"
+# Above this code point scripts put no blanks between words (Thai, Chinese, Japanese) or join
+# endings to them (Korean), except for the additional letters of Latin and Greek.
+_UNSPACED = 0x0E00
+_FURTHER = range(0x1E00, 0x2000)
+_ONE_KEY = re.compile(r'\s*"([^"]*)"|\s*\'([^\']*)\'|([^,]+)')
+_FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)")
+
+Counted = Callable[[str], int]
+
+
+@dataclass(frozen=True)
+class LoreEntry:
+    """A text with its keys. `uid` is its document's, `title` names it; lower `order`s come
+    first."""
+
+    uid: str
+    title: str
+    keys: tuple[str, ...]
+    text: str
+    order: int = USUAL_ORDER
+
+
+@dataclass(frozen=True)
+class FoundLore:
+    """The entries that are used, in order, and those that have a key there but are not; each with
+    the reason in words."""
+
+    entered: tuple[tuple[LoreEntry, str], ...] = ()
+    left: tuple[tuple[LoreEntry, str], ...] = ()
+
+    @property
+    def taken(self) -> tuple[LoreEntry, ...]:
+        """The entries that are used, without the reasons."""
+        return tuple(one for one, _ in self.entered)
+
+
+def divided(text: str) -> tuple[dict[str, str], str]:
+    """(the fields of a text's front matter, the text below it); ({}, text) where it has none.
+    Items of a list (`- Thomas`) are joined by commas."""
+    lines = text.split("\n")
+    if lines[0].rstrip() != FENCE:
+        return {}, text
+    end = next((at for at, line in enumerate(lines) if at and line.rstrip() == FENCE), 0)
+    if not end:
+        return {}, text
+    fields: dict[str, str] = {}
+    name = ""
+    for line in lines[1:end]:
+        found = _FIELD.fullmatch(line.rstrip())
+        item = line.strip()
+        if found:
+            name = found[1].lower()
+            fields[name] = found[2].strip()
+        elif name and item.startswith("- "):
+            fields[name] = ", ".join(one for one in (fields[name], item[2:].strip()) if one)
+    body = "\n".join(lines[end + 1 :])
+    return fields, body
+
+
+def keys_of(field: str) -> tuple[str, ...]:
+    """The keys that a field of front matter names: `a, "b, c"` or `[a, b]`; at most
+    MOST_LORE_KEYS."""
+    given = field.strip()
+    if given.startswith("[") and given.endswith("]"):
+        given = given[1:-1]
+    found = (next(filter(None, match.groups()), "") for match in _ONE_KEY.finditer(given))
+    named = (" ".join(one.split()).strip("\"'") for one in found)
+    kept = dict.fromkeys(one[:LONGEST_KEY] for one in named if one)
+    return tuple(kept)[:MOST_LORE_KEYS]
+
+
+def entry_of(uid: str, title: str, document: str) -> LoreEntry | None:
+    """The lore entry for a document; None if its front matter names no key, or there is no text
+    below."""
+    fields, body = divided(document)
+    keys = keys_of(fields.get("keys", ""))
+    text = body.strip("\n")
+    if not keys or not text.strip():
+        return None
+    return LoreEntry(uid, title, keys, text, _order(fields.get("order", "")))
+
+
+def _order(given: str) -> int:
+    digits = given.strip()
+    if not digits.isascii() or not digits.isdigit() or len(digits) > len(str(MOST_ORDER)):
+        return USUAL_ORDER
+    return min(int(digits), MOST_ORDER)
+
+
+def occurs(key: str, text: str) -> bool:
+    """Whether a key occurs in a text as a whole word, in any case. In scripts without blanks
+    between words it may be anywhere."""
+    wanted, within = _folded(key), _folded(text)
+    at = within.find(wanted) if wanted else -1
+    while at >= 0:
+        end = at + len(wanted)
+        if not _joined(within[at - 1 : at], wanted[0]) and not _joined(
+            wanted[-1], within[end : end + 1]
+        ):
+            return True
+        at = within.find(wanted, at + 1)
+    return False
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+
+
+def _joined(before: str, after: str) -> bool:
+    """Whether two characters belong to one word."""
+    return _in_a_word(before) and _in_a_word(after)
+
+
+def _in_a_word(char: str) -> bool:
+    if not char:
+        return False
+    is_letter = char.isalnum() or char == "_" or unicodedata.combining(char) > 0
+    return is_letter and (ord(char) < _UNSPACED or ord(char) in _FURTHER)
+
+
+def chosen_lore(entries: Iterable[LoreEntry], end: str, budget: int, counted: Counted) -> FoundLore:
+    """The entries with a key in `end`, the last characters of a text: by `order`, then by title,
+    while all of them together have at most `budget` tokens. An entry that is too long is left out,
+    and a shorter one after it may still be used."""
+    entered: list[tuple[LoreEntry, str]] = []
+    left: list[tuple[LoreEntry, str]] = []
+    room = budget
+    for one in sorted(entries, key=lambda one: (one.order, one.title.casefold(), one.uid)):
+        key = _first(one.keys, end)
+        if key is None:
+            continue
+        tokens = counted(one.text)
+        if tokens > room:
+            why = f"left out: {tokens:,} tokens, and {room:,} of {budget:,} are left for lore"
+            left.append((one, f"“{key}” occurs; {why}"))
+            continue
+        room -= tokens
+        entered.append((one, f"because “{key}” occurs near the end"))
+    return FoundLore(tuple(entered), tuple(left))
+
+
+def _first(keys: Sequence[str], text: str) -> str | None:
+    return next((key for key in keys if occurs(key, text)), None)

@@ -1,0 +1,189 @@
+"""Actions: commands without a line, with which pages and API change groves, members, models,
+trees and documents."""
+
+import contextlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar, get_type_hints
+
+from django.db import transaction
+from django.utils import timezone
+
+from loom.access import Actor, demand_role, get_actor
+from loom.engine import streams
+from loom.engine.arguments import Args, ArgsT
+from loom.engine.models import Step, Stream
+from loom.engine.steps import recorded, storable
+from loom.engine.streams import Writer
+from loom.errors import CommandError
+from loom.people.models import Grove, Participant
+from loom.permissions import Role
+from loom.platform.inserts import insert_row
+from loom.trees.models import Tree
+
+# Actions.
+
+Kind = Literal["grove", "tree"]
+
+R = TypeVar("R")
+
+
+@dataclass
+class Change:
+    """One action while it runs. `writer` is the locked stream of `item`; an action that makes its
+    item calls `open` first. The step names `author`: the actor, or the person whom the action made
+    a member. `inverse` is what undo does, and `message` says in words what was done."""
+
+    now: datetime
+    member: Actor | None
+    item: Grove | Tree | None
+    author: Participant | None = None
+    inverse: list[dict[str, Any]] = field(default_factory=list)
+    message: str = ""
+    _writer: Writer | None = None
+
+    @property
+    def actor(self) -> Actor:
+        """The actor. Only actions with a role have one."""
+        if self.member is None:
+            raise RuntimeError("this action is registered without a role, so nobody acts in it")
+        return self.member
+
+    @property
+    def grove(self) -> Grove:
+        """The grove that is changed."""
+        assert isinstance(self.item, Grove)
+        return self.item
+
+    @property
+    def tree(self) -> Tree:
+        """The tree that is changed."""
+        assert isinstance(self.item, Tree)
+        return self.item
+
+    @property
+    def writer(self) -> Writer:
+        """The locked stream of the item."""
+        if self._writer is None:
+            raise RuntimeError("this action has to open the stream of what it makes")
+        return self._writer
+
+    def lock(self, item: Grove | Tree) -> Writer:
+        """Locks the item's stream, which the action writes."""
+        self.item = item
+        self._writer = streams.lock(item, actor=self.author.uid if self.author else "")
+        return self._writer
+
+    def open(self, item: Grove | Tree, author: Participant) -> Writer:
+        """Creates and locks the stream of an item that the action has made for `author`."""
+        self.author = author
+        streams.open_stream(item)
+        return self.lock(item)
+
+
+@dataclass(frozen=True)
+class Action(Generic[ArgsT, R]):
+    """A command without a line. `stream` is the kind of stream that it writes; `role` is the role
+    that a member needs, None for actions by which somebody becomes a member."""
+
+    name: str
+    stream: Kind
+    role: Role | None
+    args: type[ArgsT]
+    run: Callable[[Change, ArgsT], R]
+    summary: str
+
+
+_actions: dict[str, Action[Any, Any]] = {}
+
+
+def action(
+    name: str, *, stream: Kind, role: Role | None
+) -> Callable[[Callable[[Change, ArgsT], R]], Action[ArgsT, R]]:
+    """Registers a function as an action; the type of its second parameter is its Args. The name
+    then refers to the action, so that the function cannot be called without its lock and step."""
+
+    def register(run: Callable[[Change, ArgsT], R]) -> Action[ArgsT, R]:
+        if name in _actions:
+            raise ValueError(f"there are two actions {name!r}")
+        args: type[ArgsT] = get_type_hints(run)["args"]
+        made = Action(name, stream, role, args, run, inspect.getdoc(run) or "")
+        _actions[name] = made
+        return made
+
+    return register
+
+
+def actions() -> Mapping[str, Action[Any, Any]]:
+    """Every imported action, by name."""
+    return dict(_actions)
+
+
+def run_action(
+    actor: Actor | None, item: Grove | Tree | None, what: Action[ArgsT, R], args: ArgsT
+) -> R:
+    """Runs an action for `loom.engine.execute.execute`: rows, events and the step in one
+    transaction. The role is checked under the lock, so that two owners cannot take it from each
+    other at once.
+    """
+    try:
+        with transaction.atomic():
+            change = Change(timezone.now(), actor, item, actor.participant if actor else None)
+            if item is not None:
+                change.lock(item)
+            change.member = _allowed(actor, what)
+            value = what.run(change, args)
+            done = {"message": change.message, "inverse": change.inverse or None}
+            _write_step(change, what, args, outcome="ok", **done)
+            change.writer.flush()
+            return value
+    except CommandError as refused:
+        if actor is not None and item is not None:
+            _refused(actor, item, what, args, refused)
+        raise
+
+
+def _allowed(actor: Actor | None, what: Action[Any, Any]) -> Actor | None:
+    if what.role is None or actor is None:
+        if what.role is not None:
+            raise RuntimeError(f"{what.name} is for members")
+        return actor
+    now = get_actor(actor.user, actor.grove)
+    demand_role(now, what.role)
+    return now
+
+
+def _refused(
+    actor: Actor, item: Grove | Tree, what: Action[Any, Any], args: Args, refused: CommandError
+) -> None:
+    """Writes the step of a refused action, after its transaction was rolled back. No step is
+    written for outsiders, nor if the item is being erased together with its log."""
+    with transaction.atomic(), contextlib.suppress(CommandError):
+        get_actor(actor.user, actor.grove)
+        if not Stream.objects.filter(name=streams.name_of(item), erasing=False).exists():
+            return
+        change = Change(timezone.now(), actor, item, actor.participant)
+        change.lock(item)
+        message, hint = storable(refused.message), storable(refused.hint)
+        _write_step(change, what, args, outcome=refused.code, message=message, hint=hint)
+        change.writer.flush()
+
+
+def _write_step(change: Change, what: Action[Any, Any], args: Args, **fields: Any) -> None:
+    """Writes a step of the stream itself: it has no workspace, and the stream numbers it."""
+    writer, author = change.writer, change.author
+    assert author is not None
+    own = Step.objects.filter(workspace=None, stream=writer.stream.name).order_by("-seq")
+    step = Step(
+        stream=writer.stream.name,
+        seq=(own.values_list("seq", flat=True).first() or 0) + 1,
+        actor=author,
+        canonical=what.name,
+        arguments=recorded(args),
+        events=writer.seqs,
+        at=change.now,
+        **fields,
+    )
+    insert_row(step)

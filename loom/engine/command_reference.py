@@ -1,0 +1,151 @@
+"""The registry as plain data, as the page docs/commands.md, and as the command `help`."""
+
+from functools import cache
+from typing import Annotated, Any
+
+from loom.access import Actor
+from loom.engine import registry
+from loom.engine.arguments import Args, Written
+from loom.engine.context import Context, Reply
+from loom.engine.registry import Command, command
+from loom.errors import CommandError
+from loom.language.forms import Form
+from loom.permissions import LOOM, in_order, lacking
+from loom.web_search.commands import unusable
+
+# Defaults of optional parts whose form has no value to show: (verb, part).
+_OTHERWISE = {
+    ("view", "length"): "the first 30 words (full shows all of it)",
+    ("view", "form"): "as:nodes",
+    ("compare", "form"): "as:words; as:side where the texts are too long or too different",
+    ("list", "type"): "how many links of each type",
+    ("tree", "ref"): "from root",
+    ("continue", "ref"): "from here",
+    ("continue", "tokens"): "the tokens set for the agent",
+    ("continue", "temperature"): "the temperature set for the agent",
+    ("continue", "using"): "the agent you used last in this tree, else the first of the grove",
+    ("respond", "ref"): "here",
+    ("respond", "sources"): "no sources",
+    ("edit", "way"): "as:version in a buffer, as:fork in a dialogue",
+    ("resolve", "reason"): "no reason (an objection needs one)",
+    ("unlink", "type"): "the one link between the two",
+    ("bookmark", "ref"): "here",
+    ("unbookmark", "ref"): "here",
+    ("help", "verb"): "all commands",
+}
+
+
+def defaults_of(form: Form) -> list[str]:
+    """The defaults of optional parts, such as `as:note`; nothing for flags and for parts that
+    simply do nothing when they are left out."""
+    found = []
+    for part in form.parts:
+        said = _OTHERWISE.get((form.verb, part.name), "")
+        if not said and part.kind == "option" and part.optional and part.default not in (None, ""):
+            said = f"{part.key}:{part.default}"
+        if said:
+            found.append(said)
+    return found
+
+
+def catalogue(actor: Actor | None = None) -> list[dict[str, Any]]:
+    """One entry for each form: verb, syntax, help, group, class, permissions, aliases, the JSON
+    schema of its arguments, and, if an actor is given, whether they may use it."""
+    return [
+        {
+            "verb": one.verb,
+            "syntax": one.syntax,
+            "help": one.summary,
+            "group": one.group,
+            "class": one.klass,
+            "permissions": in_order(one.permissions),
+            "aliases": list(one.aliases),
+            "arguments": _schema(one.args),
+            "allowed": actor is None or one.permissions <= actor.permissions,
+        }
+        for one in registry.listed()
+    ]
+
+
+@cache
+def _schema(args: type[Args]) -> dict[str, Any]:
+    """The JSON schema of these arguments, made once (20 ms for all commands). Not to be changed."""
+    return args.model_json_schema()
+
+
+def reference() -> str:
+    """The commands as Markdown, by group: docs/commands.md is exactly this."""
+    lines = [
+        "# Commands",
+        "",
+        "Made from the registry by `manage.py reference`; a test fails when it is stale.",
+        "People type these lines after `→` in the command bar; models write them at the start",
+        "of a line. CAPITALS are arguments, `[x]` may be left out, `a|b` is a choice,",
+        "`n:1≤10` has the default 1 and the maximum 10.",
+    ]
+    group = ""
+    for one in registry.listed():
+        if one.group != group:
+            group = one.group
+            lines += ["", f"## {group}"]
+        also = f" Also: {', '.join(f'`{word}`' for word in one.aliases)}." if one.aliases else ""
+        needs = ", ".join(f"`{name}`" for name in in_order(one.permissions))
+        lines += ["", f"### `→ {one.syntax}`", "", f"{one.summary} Needs {needs}.{also}"]
+    return "\n".join(lines) + "\n"
+
+
+# `help`: the registry as text.
+
+
+class Help(Args):
+    """The verb to explain; without one all are listed."""
+
+    verb: Annotated[str, Written("word")] = ""
+
+
+@command("help", group="Meta", klass="look", permissions={LOOM})
+def help_(context: Context, args: Help) -> Reply:
+    """Lists the commands by group, with `*` on what you may not use; or explains one."""
+    verb = registry.aliases().get(args.verb.lower(), args.verb.lower())
+    if verb:
+        return _explained(context, verb)
+    lines: list[str] = []
+    without = unusable(context.actor)
+    listed = [one for one in registry.listed() if one.verb not in without]
+    for group in dict.fromkeys(one.group for one in listed):
+        lines.append(group)
+        lines += [f"  {_listed(context, one)}" for one in listed if one.group == group]
+    if any(lacking(one.permissions, context.actor.permissions) for one in listed):
+        lines.append("* you may not use it here")
+    return Reply("\n".join(lines))
+
+
+def _listed(context: Context, one: Command) -> str:
+    """`→ view REF [full|summary]`, and `→ continue* [from REF]` where it is not permitted."""
+    star = "*" if lacking(one.permissions, context.actor.permissions) else ""
+    return f"→ {one.verb}{star}{one.syntax.removeprefix(one.verb)}"
+
+
+def _explained(context: Context, verb: str) -> Reply:
+    if verb not in registry.verbs():
+        raise CommandError(
+            "NOT_FOUND", f"There is no command {verb!r}.", hint="→ help lists them all"
+        )
+    lines = []
+    for one in (one for one in registry.listed() if one.verb == verb):
+        lines += [
+            _listed(context, one),
+            f"  {one.summary}",
+            f"  needs {', '.join(in_order(one.permissions))}",
+        ]
+        defaults = defaults_of(one.form)
+        if defaults:
+            lines.append(f"  if left out: {' · '.join(defaults)}")
+        missing = lacking(one.permissions, context.actor.permissions)
+        if missing:
+            lines.append(f"  * you may not use it here: {', '.join(missing)} is missing")
+        if verb in unusable(context.actor):
+            lines.append("  the grove has no service for it: an owner can add one in its settings")
+        if one.aliases:
+            lines.append(f"  also: {', '.join(one.aliases)}")
+    return Reply("\n".join(lines))

@@ -1,0 +1,165 @@
+"""A line while it runs: the request, the context of its command, the reply and the answer."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from loom.access import Actor, may_reach
+from loom.engine import streams
+from loom.engine.models import Step
+from loom.engine.streams import Writer
+from loom.errors import not_found
+from loom.language import ids
+from loom.people.models import Participant
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.trees.queries.lookup import NodeRow
+from loom.workspace.models import Task, Window, Workspace
+
+Op = dict[str, Any]  # one operation of an inverse, see loom.engine.undo
+
+
+# A line while it runs.
+
+
+@dataclass(frozen=True)
+class Request:
+    """One line and how it was sent (docs/model.md §14.3): `at` is what `here` means, `key` makes a
+    repeat harmless, `dry_run` writes nothing. `turn` (its id) and `place` say which line of which
+    turn it is: only one step is ever written for a place, and everything that the line does is
+    written with it. `loop` says what it repeats: exact, structural, semantic, or "" for nothing."""
+
+    line: str
+    key: str = ""
+    at: str = ""
+    dry_run: bool = False
+    origin: str = ""
+    turn: str = ""
+    place: str = ""
+    loop: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer of a line that ran; `body` is the JSON of docs/model.md §14.3, `step` its step,
+    None in a dry run."""
+
+    body: dict[str, Any]
+    running: bool = False
+    step: Step | None = None
+
+    @property
+    def reply(self) -> str:
+        """The text a person or model reads."""
+        return str(self.body["reply"])
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a command returns: `refs` are local ids in order, `inverse` is what undo would do,
+    `items` the ids of the items touched, `generations` the uids of what is still running, `quotes`
+    the nodes whose texts `text` may show; the step names them."""
+
+    text: str
+    refs: tuple[str, ...] = ()
+    generations: tuple[str, ...] = ()
+    inverse: tuple[Op, ...] = ()
+    items: tuple[int, ...] = ()
+    link_type: str = ""
+    running: bool = False
+    quotes: tuple[Node | NodeRow, ...] = ()
+
+
+@dataclass
+class Context:
+    """One line while it runs. `writer` is the locked tree (None if the command only looks); `at`
+    is the local id that `here` means, "" for the position of the workspace."""
+
+    actor: Actor
+    tree: Tree
+    workspace: Workspace
+    at: str
+    now: datetime
+    origin: str
+    turn: str = ""  # the id of the turn whose line it is
+    writer: Writer | None = None
+    moved_to: Node | None = None
+    chosen: dict[int, Node] = field(default_factory=dict)  # slot id → version
+    outline: dict[str, Any] | None = None  # the outline as this line leaves it
+    augments: dict[str, list[str]] | None = None  # what is loaded after this line
+    agent: Participant | None = None  # whose turn is undone: its work does not block it
+    steps: list[Step] = field(default_factory=list)  # steps a command wrote itself
+    windows: list[Window] = field(default_factory=list)  # that the line opened or changed
+    shown: list[Window] | None = None  # the visible windows; None: not read yet
+    asides: list[tuple[str, str]] = field(default_factory=list)  # windows it hid, and why
+    seen: dict[int, int] = field(default_factory=dict)  # document id → revision that it shows
+    tasks: list[Task] = field(default_factory=list)  # that the line added or changed
+    # Items of other trees that the line read: its step names them, so that what it quotes can be
+    # withheld from those who may no longer see it, and cleared when it is erased.
+    far: dict[int, None] = field(default_factory=dict)
+
+    def note_read(self, *items: int) -> None:
+        """Notes those of the items that belong to other trees."""
+        for item in items:
+            if ids.home_of(item) not in (0, self.tree.pk):
+                self.far[item] = None
+
+    @cached_property
+    def here(self) -> Node:
+        """What `here` means: `at`, otherwise the current version at the position of the workspace,
+        or at the nearest visible node above; the root if the workspace is in a tree that the actor
+        may no longer read."""
+        if not self.at:
+            position = lookup.by_id(self.workspace.position_id)
+            if not may_reach(self.actor, position.tree_id, here=self.tree):
+                return lookup.root_of(self.tree)
+            visible = lookup.visible_at_or_above(position, self.workspace)
+            return lookup.selected_version(visible.slot_id, self.workspace) or visible
+        node = lookup.find_node(self.tree, self.at.lower())
+        if node is None:
+            raise not_found(f"[{self.at}], where the line was given,")
+        return node
+
+    @property
+    def own(self) -> list[Participant]:
+        """Whose later work does not prevent an undo."""
+        return [self.actor.participant, *([self.agent] if self.agent is not None else [])]
+
+    @property
+    def world(self) -> Writer:
+        """The locked tree. A command that writes it is registered with stream="tree"."""
+        if self.writer is None:
+            raise RuntimeError("this command is not registered as one that writes the tree")
+        return self.writer
+
+    def append(self, item: int, kind: str, payload: dict[str, Any]) -> None:
+        """Writes an event to the stream that an item belongs to. For a document that is the stream
+        of the grove, which is locked for it if the line writes the tree."""
+        is_here = ids.document_id(item) is None or self.world.stream.name[:6] == "grove:"
+        if is_here:
+            self.world.append(kind, payload)
+        elif not self.world.is_dry:
+            with self.grove_stream() as writer:
+                writer.append(kind, payload)
+
+    @contextmanager
+    def grove_stream(self) -> Iterator[Writer]:
+        """The locked stream of the grove, for a line that writes it in addition to its tree."""
+        if self.world.stream.name[:6] == "grove:":
+            yield self.world
+            return
+        actor, origin = self.actor.participant.uid, self.world.origin
+        writer = streams.lock(self.tree.grove, actor=actor, origin=origin)
+        yield writer
+        writer.flush()
+
+    def move(self, node: Node) -> None:
+        """The workspace will have its position at `node`."""
+        self.moved_to = node
+
+    def choose(self, node: Node) -> None:
+        """The workspace will have `node` as the current version of its slot."""
+        self.chosen[node.slot_id] = node

@@ -1,0 +1,504 @@
+"""The one entry point: every command is parsed, checked, run and logged here, whoever sends it."""
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, overload
+
+from django.db import transaction
+from django.utils import timezone
+
+from loom import access
+from loom.access import Actor
+from loom.documents.models import DocumentView
+from loom.engine import busy, receipts, registry, steps, streams
+from loom.engine.actions import Action, R, run_action
+from loom.engine.arguments import Args, ArgsT
+from loom.engine.attempt import Attempt
+from loom.engine.context import Answer, Context, Reply, Request
+from loom.engine.dry_runs import ReadsItsWritesError, reading_only, writes_withheld
+from loom.engine.models import Step
+from loom.engine.registry import Command
+from loom.engine.steps import locked, numbered_step, write_view_event
+from loom.errors import CommandError, not_found
+from loom.language.arguments import demand_values
+from loom.language.forms import write
+from loom.language.lines import Line, makes_window, read
+from loom.language.refs import ParseError, quote, refuse_controls
+from loom.people.models import Grove
+from loom.platform.inserts import update_row
+from loom.platform.prepared_queries import Given, Prepared
+from loom.text.quotations import take_out_quotations
+from loom.text.shortening import block_of
+from loom.trees.commands import node_writer
+from loom.trees.commands.node_writer import make_items
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.workspace.models import VersionChoice, Window, Workspace
+from loom.workspace.queries import workspace_bodies
+from loom.workspace.queries.shown_windows import window_brief
+from loom.workspace.queries.windows import opened_by
+
+BARE = Request("")
+
+
+def execute_line(
+    actor: Actor,
+    tree: Tree,
+    request: Request,
+    workspace: Workspace | None = None,
+    *,
+    refusal: CommandError | None = None,
+) -> Answer:
+    """Runs one line in a tree. Rows, events and the step are written in one transaction. If a
+    `refusal` was already decided, it is recorded instead.
+
+    Raises CommandError, with `canonical` (if the line could be parsed) and `step` (its number,
+    None for a dry run) set on it; a refusal changes nothing but the log of steps.
+    """
+    own = node_writer.stored(workspace or access.workspace_of(actor.participant, tree))
+    return busy.retry_while_busy(lambda: _logged(Attempt(actor, tree, own, request), refusal))
+
+
+@overload
+def execute(
+    actor: Actor,
+    stream: Tree,
+    command: Callable[[Context, ArgsT], Reply],
+    args: ArgsT,
+    *,
+    workspace: Workspace | None = None,
+    request: Request = BARE,
+) -> Answer: ...
+
+
+@overload
+def execute(
+    actor: Actor | None, stream: Tree | Grove | None, command: Action[ArgsT, R], args: ArgsT
+) -> R: ...
+
+
+def execute(
+    actor: Actor | None,
+    stream: Tree | Grove | None,
+    command: Callable[[Context, ArgsT], Reply] | Action[ArgsT, R],
+    args: ArgsT,
+    *,
+    workspace: Workspace | None = None,
+    request: Request = BARE,
+) -> Answer | R:
+    """Runs a registered command or action with its arguments. Rows, events and the step are
+    written in one transaction. `execute_line` does the same for a typed line.
+
+    A command runs in a tree and writes the stream that it declares (of the tree, its grove, or the
+    workspace); its step stores the canonical line of the arguments. An action runs on the tree or
+    grove whose stream it writes (None: it creates it), and returns what its function returns.
+
+    Raises CommandError, also for arguments that no line could have; a refusal changes nothing but
+    the log of steps.
+    """
+    if isinstance(command, Action):
+        return run_action(actor, stream, command, args)
+    assert actor is not None and isinstance(stream, Tree)
+    line = line_of(registry.command_of(command), args)
+    own = node_writer.stored(workspace or access.workspace_of(actor.participant, stream))
+    said = replace(request, line=line.canonical)
+    return busy.retry_while_busy(lambda: _logged(Attempt(actor, stream, own, said, line), None))
+
+
+def line_of(command: Command, args: Args) -> Line:
+    """The line for these arguments. Raises CommandError if its form does not allow them."""
+    values = {part.name: getattr(args, part.name) for part in command.form.parts}
+    try:
+        demand_values(command.form, values)
+        canonical = write(command.verb, command.form, values)
+        refuse_controls(canonical)
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+    number = registry.forms()[command.verb].index(command.form)
+    return Line(command.verb, number, values, canonical=canonical)
+
+
+def _logged(attempt: Attempt, refusal: CommandError | None) -> Answer:
+    """Runs the command, and writes the step if it is refused."""
+    request, own = attempt.request, attempt.workspace
+    attempt.position = request.at or own.position.local_id
+    try:
+        return _run(attempt, refusal)
+    except CommandError as refused:
+        step = None if request.dry_run else _write_refused(attempt, refused)
+        refused.canonical = attempt.canonical  # type: ignore[attr-defined]
+        refused.step = step  # type: ignore[attr-defined]
+        raise
+
+
+def _run(attempt: Attempt, refusal: CommandError | None) -> Answer:
+    if refusal is not None:
+        with contextlib.suppress(CommandError):
+            attempt.line = _read(attempt.request.line)
+        raise refusal
+    attempt.line = attempt.line or _read(attempt.request.line)
+    command = registry.find(attempt.line.verb, attempt.line.form)
+    attempt.command = command
+    try:
+        access.demand(attempt.actor, command.permissions, command.verb)
+    except CommandError as refused:
+        if command.verb == "search":  # the web, which many take for the tree
+            query = quote(str(attempt.line.values.get("query", "")))
+            refused.hint = f"→ find {query} searches what is here. {refused.hint}"
+        raise
+    _demand_scope(attempt.actor, command)
+    if command.world:  # documents can't be changed from an archived tree either
+        access.demand_writable(attempt.tree)
+    if attempt.request.dry_run:
+        return _dry(attempt, command)
+    if command.stream or attempt.request.key:
+        with _ahead(attempt, command), transaction.atomic():
+            return _under_lock(attempt, command)
+    context = _context(attempt, None)
+    reply = command.run(context, _args(command, attempt.line))
+    with transaction.atomic():
+        attempt.workspace = steps.locked(attempt.workspace)
+        return done(attempt, context, reply)
+
+
+def _ahead(attempt: Attempt, command: Command) -> contextlib.AbstractContextManager[None]:
+    """What the command does before its stream is locked."""
+    if command.ahead is None or attempt.line is None:
+        return contextlib.nullcontext()
+    return command.ahead(attempt.actor, attempt.tree, _args(command, attempt.line))
+
+
+def _demand_scope(actor: Actor, command: Command) -> None:
+    """Refuses everything but look commands if the scope of the API key is read."""
+    changes = bool(command.stream) or command.klass == "silent"
+    if changes and actor.user.scope == "read":
+        raise CommandError(
+            "PERMISSION_DENIED",
+            f"{command.verb} changes something, and this API key is read-only.",
+            hint="use a key with the scope write",
+        )
+
+
+def _read(text: str) -> Line:
+    try:
+        return read(text, registry.forms(), registry.aliases())
+    except ParseError as bad:
+        raise CommandError(
+            bad.code, bad.message, hint=bad.hint, status=413 if _is_size(bad) else None
+        ) from None
+
+
+def _is_size(bad: ParseError) -> bool:
+    return bad.code == "LIMIT_EXCEEDED" and "KiB" in bad.message
+
+
+def _args(command: Command, line: Line) -> Any:
+    values: dict[str, Any] = dict(line.values)
+    return command.args.model_construct(**values)
+
+
+def _under_lock(attempt: Attempt, command: Command) -> Answer:
+    """Locks, looks for a stored answer to the same key, runs and writes; all or nothing.
+
+    Every command locks the workspace, after the stream of the tree or grove if it writes one. A
+    participant has one workspace in a tree, so its lock also orders requests with the same key.
+    """
+    request = attempt.request
+    writer = _world_locked(attempt, command) if command.world else None
+    attempt.workspace = steps.locked(attempt.workspace)
+    kept = receipts.find(attempt.actor, attempt.tree, request)
+    if kept is not None:
+        return Answer({**kept, "repeated": True}, running=bool(kept.get("running")))
+    if writer is not None:
+        writer.origin = writer.origin or steps.next_step(attempt.workspace)
+    context = _context(attempt, writer)
+    assert attempt.line is not None
+    reply = command.run(context, _args(command, attempt.line))
+    if command.stream == "tree":
+        Tree.objects.filter(pk=attempt.tree.pk).update(touched_at=context.now)
+    if writer is not None:
+        attempt.seqs = list(writer.seqs)
+        writer.flush()
+    answer = done(attempt, context, reply)
+    receipts.keep(attempt.actor, attempt.tree, request, answer)
+    return answer
+
+
+def _world_locked(attempt: Attempt, command: Command) -> streams.Writer:
+    """The locked stream of the tree or grove that the command writes."""
+    origin = attempt.request.key or attempt.request.origin
+    writer = streams.lock(attempt.written, actor=attempt.actor.participant.uid, origin=origin)
+    # Decide under the lock: while it was waited for, the role or permissions may have been changed
+    # and the tree archived, from which no document is changed either.
+    attempt.actor = access.get_actor_now(attempt.actor)
+    access.demand(attempt.actor, command.permissions, command.verb)
+    _refresh_tree(attempt.tree)
+    access.demand_writable(attempt.tree)
+    return writer
+
+
+def _dry(attempt: Attempt, command: Command) -> Answer:
+    """What the line would answer. Nothing is locked or written. A line that has to read its own
+    writes (an undo of several steps) runs under the lock and is rolled back."""
+    try:
+        return _without_lock(attempt, command)
+    except ReadsItsWritesError:
+        with transaction.atomic():
+            answer = _under_lock(attempt, command)
+            transaction.set_rollback(True)
+        return Answer({**answer.body, "step": None, "events": [], "generations": []})
+
+
+def _without_lock(attempt: Attempt, command: Command) -> Answer:
+    with reading_only():
+        writer = streams.lock(attempt.written, actor=attempt.actor.participant.uid, is_dry=True)
+        writer.origin = steps.next_step(attempt.workspace)
+        context = _context(attempt, writer)
+        assert attempt.line is not None
+        with writes_withheld():
+            reply = command.run(context, _args(command, attempt.line))
+        return would_answer(attempt, context, reply)
+
+
+_STATE = Prepared(
+    lambda: (
+        Tree.objects.filter(pk=Given("pk"), erasing_at__isnull=True)
+        .order_by()
+        .values_list("archived_at", "title", "mode")
+    )
+)
+
+
+def _refresh_tree(tree: Tree) -> None:
+    found = _STATE.first(pk=tree.pk)
+    if found is None:
+        raise not_found("This tree")
+    tree.archived_at, tree.title, tree.mode = found
+
+
+def _context(attempt: Attempt, writer: streams.Writer | None) -> Context:
+    return Context(
+        actor=attempt.actor,
+        tree=attempt.tree,
+        workspace=attempt.workspace,
+        at=attempt.request.at,
+        now=timezone.now(),
+        origin=attempt.request.origin,
+        turn=attempt.request.turn,
+        writer=writer,
+        far=attempt.far,
+    )
+
+
+# The step of a line, and what it changes in the view.
+
+
+def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
+    """Writes the step and the moves of a line that ran; returns its answer. Needs a transaction."""
+    workspace = attempt.workspace
+    attempt.is_held = _is_held(attempt, context)
+    position = _move(attempt, workspace, context, hides=_hides(reply))
+    message, quoted = take_out_quotations(reply.text, [(one.id, one.text) for one in reply.quotes])
+    if context.steps:
+        last = context.steps[-1]
+        last.message, last.quoted = message, quoted or None
+        last.turn_place = attempt.request.place
+        update_row(last, "message", "quoted", "turn_place")
+    else:
+        last = _step(
+            attempt,
+            workspace,
+            outcome="ok",
+            message=message,
+            quoted=quoted or None,
+            items=tuple(dict.fromkeys((*reply.items, *context.far))),
+            link_type=reply.link_type,
+            inverse=list(reply.inverse) or None,
+        )
+    _keep_windows(attempt, workspace, context, last)
+    for document, revision in context.seen.items():
+        DocumentView.objects.update_or_create(
+            workspace=workspace, document_id=document, defaults={"revision": revision}
+        )
+    _keep_tasks(attempt, workspace, context)
+    _write_line_event(attempt, workspace, last.seq)
+    return replace(_answer(attempt, reply, position, step=last.seq), step=last)
+
+
+def _keep_windows(attempt: Attempt, workspace: Workspace, context: Context, step: Step) -> None:
+    """Stores the windows that a line opened or changed, and writes their events. In a turn the
+    result of a look command becomes a window too; the event of its line names it."""
+    if attempt.request.turn and makes_window(attempt.line):
+        Window.objects.create(
+            workspace=workspace,
+            number=step.seq,
+            kind="result",
+            step=step,
+            turn_uid=attempt.request.turn,
+            opened_at=context.now,
+        )
+    # A stash can only take over a label once the one it replaces is closed.
+    for window in sorted(context.windows, key=lambda one: (one.pk is None, one.number)):
+        is_new = window.pk is None
+        make_items([window.item_id] if window.item_id is not None else [])
+        if is_new:
+            is_first = window.number == step.seq
+            window.step = step if is_first else _step_of(attempt, workspace, context, window)
+        window.save()
+        kind = "opened" if is_new else "closed" if window.is_closed else "changed"
+        _write_window_event(attempt, workspace, kind, window)
+    for canonical, because in context.asides:
+        fields = {"canonical": canonical, "line": canonical, "because": because}
+        _aside(attempt, workspace, **fields, message="✓", evicts=True)
+
+
+def _step_of(attempt: Attempt, workspace: Workspace, context: Context, window: Window) -> Step:
+    """The step of one of several windows that a line opened, as if it had been opened on its
+    own."""
+    canonical = f"→ open {opened_by(window, context.tree)}"
+    items = [window.item_id] if window.item_id is not None else []
+    said = f"✓ opened #{window.number}"
+    return _aside(
+        attempt, workspace, canonical=canonical, line=canonical, message=said, items=items
+    )
+
+
+def _aside(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
+    """A step that follows from that of a line. It does not count as a line of the turn."""
+    return numbered_step(
+        workspace,
+        by=attempt.actor,
+        turn_uid=attempt.request.turn,
+        position=attempt.position[:8],
+        outcome="ok",
+        **fields,
+    )
+
+
+def _write_window_event(attempt: Attempt, workspace: Workspace, kind: str, window: Window) -> None:
+    write_view_event(attempt, workspace, f"window.{kind}", {"windows": [window_brief(window)]})
+
+
+def _keep_tasks(attempt: Attempt, workspace: Workspace, context: Context) -> None:
+    """Stores the tasks that a line added or changed, and writes an event for each kind."""
+    added = [one for one in context.tasks if one.pk is None]
+    changed = [one for one in context.tasks if one.pk is not None]
+    for task in context.tasks:
+        task.save()
+    for kind, rows in (("added", added), ("changed", changed)):
+        if rows:
+            bodies = [workspace_bodies.task_brief(one) for one in rows]
+            write_view_event(attempt, workspace, f"task.{kind}", {"tasks": bodies})
+
+
+def would_answer(attempt: Attempt, context: Context, reply: Reply) -> Answer:
+    """The answer of a line in a dry run: like `done`, but nothing is written."""
+    workspace = attempt.workspace
+    position = _position_after(workspace, context)
+    if _hides(reply) or (workspace.position_id == position.pk and not context.chosen):
+        position = lookup.visible_at_or_above(position, workspace, _would_be_pruned(context))
+    attempt.seqs = []
+    return _answer(attempt, replace(reply, generations=()), position, step=None)
+
+
+def _would_be_pruned(context: Context) -> dict[int, bool]:
+    """The slots that a line would prune or restore."""
+    flags = [one.payload for one in context.world.pending if one.kind == "node.flagged"]
+    slots = [(lookup.find_node(context.tree, one["slot"]), one) for one in flags]
+    return {
+        slot.pk: one["value"] for slot, one in slots if slot is not None and one["flag"] == "pruned"
+    }
+
+
+def _answer(attempt: Attempt, reply: Reply, position: Node, *, step: int | None) -> Answer:
+    body = {
+        "ok": True,
+        "reply": reply.text,
+        "canonical": attempt.canonical,
+        "step": step,
+        "stream": attempt.stream,
+        "events": attempt.seqs,
+        "refs": list(reply.refs),
+        "generations": list(reply.generations),
+        "position": lookup.node_ref(position, attempt.tree.pk),
+    }
+    return Answer(body, running=reply.running)
+
+
+def _is_held(attempt: Attempt, context: Context) -> bool:
+    """Whether a node made by the line stores its content: then the log only names it. Content that
+    is stored nowhere else, such as a thought or a refused text, stays in the step."""
+    if attempt.line is None or context.writer is None:
+        return False
+    block = block_of(attempt.line.canonical)
+    texts = [node.text for node in context.writer.nodes]
+    return any(block in text for text in (*texts, *context.writer.texts))
+
+
+def _write_refused(attempt: Attempt, why: CommandError) -> int:
+    """Writes the step of a refused line, after its transaction was rolled back; returns its
+    number."""
+    with transaction.atomic():
+        workspace = locked(attempt.workspace)
+        fields = {"message": why.message, "hint": why.hint, "items": tuple(attempt.far)}
+        step = _step(attempt, workspace, outcome=why.code, **fields)
+        _write_line_event(attempt, workspace, step.seq)
+        return step.seq
+
+
+def _step(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
+    return numbered_step(
+        workspace,
+        by=attempt.actor,
+        turn_uid=attempt.request.turn,
+        position=attempt.position[:8],
+        turn_place=attempt.request.place,
+        loop=attempt.request.loop or None,
+        line=attempt.as_given,
+        canonical=attempt.canonical,
+        because=attempt.line.because if attempt.line else "",
+        stream=attempt.stream if attempt.seqs else "",
+        events=attempt.seqs,
+        **fields,
+    )
+
+
+def _position_after(workspace: Workspace, context: Context) -> Node:
+    """The position of the workspace after a line."""
+    return context.moved_to or (context.here if context.at else workspace.position)
+
+
+def _hides(reply: Reply) -> bool:
+    """Whether a line has pruned something, maybe where the workspace is."""
+    return any(op["op"] == "flag" and op["flag"] == "pruned" for op in reply.inverse)
+
+
+def _move(attempt: Attempt, workspace: Workspace, context: Context, *, hides: bool) -> Node:
+    """Moves the workspace to where the line led, selects versions and writes the event of the
+    workspace; returns the position."""
+    position = _position_after(workspace, context)
+    for slot_id, node in context.chosen.items():
+        VersionChoice.objects.update_or_create(
+            workspace=workspace, slot_id=slot_id, defaults={"node": node}
+        )
+    moves = workspace.position_id != position.pk or bool(context.chosen)
+    changed: dict[str, Any] = {"outline": context.outline} if context.outline is not None else {}
+    if context.augments is not None and context.augments != workspace.augments:
+        changed["augments"] = context.augments
+    if moves:
+        workspace.position = position
+        changed |= {
+            "position": lookup.node_ref(position, attempt.tree.pk),
+            "versions": {str(n.slot.local_id): n.local_id for n in context.chosen.values()},
+        }
+    if changed:
+        write_view_event(attempt, workspace, "view.changed", changed)
+    return position if moves and not hides else lookup.visible_at_or_above(position, workspace)
+
+
+def _write_line_event(attempt: Attempt, workspace: Workspace, seq: int) -> None:
+    """Writes the event that a line of a turn was answered; a step changes no tree."""
+    if attempt.request.turn:
+        said = {"step": seq, "turn": attempt.request.turn}
+        write_view_event(attempt, workspace, "view.changed", said)

@@ -1,0 +1,27 @@
+"""Tasks for the worker, sent by name after commit, so that a rollback sends none."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+
+from config.celery import app
+
+# Tasks for the worker, sent by name after commit, so that a rollback sends none.
+
+
+jobs_log = logging.getLogger("heddle.jobs")
+
+
+def enqueue(task: str, args: Sequence[Any], *, queue: str) -> None:
+    """Sends the task after commit. If the broker is down nothing is lost: the row's status is
+    queued, and the sweeper sends it again."""
+    transaction.on_commit(lambda: _send(task, args, queue))
+
+
+def _send(task: str, args: Sequence[Any], queue: str) -> None:
+    try:
+        app.send_task(task, args=list(args), queue=queue, retry=False, ignore_result=True)
+    except Exception as error:
+        jobs_log.warning("could not enqueue %s, the sweeper will: %s", task, error)

@@ -1,0 +1,154 @@
+"""Steps: the locked workspace, and the numbered record of each line that was tried."""
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from django.db import models
+from django.utils import timezone
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from loom.access import Actor
+from loom.engine import streams
+from loom.engine.arguments import Secret
+from loom.engine.context import Context
+from loom.engine.models import Step, StepItem
+from loom.errors import not_found
+from loom.platform.inserts import insert_row, update_row
+from loom.platform.prepared_queries import lock_rows
+from loom.workspace.models import Workspace
+
+if TYPE_CHECKING:
+    from loom.engine.attempt import Attempt
+from loom.trees.commands.node_writer import _NOW, make_items
+
+
+def locked(workspace: Workspace) -> Workspace:
+    """The current state of the workspace, locked so that its steps can be numbered."""
+    lock_rows(Workspace, pk=workspace.pk)
+    found = _NOW.first(pk=workspace.pk)
+    if found is None:  # its tree was erased in the meantime
+        raise not_found("This workspace")
+    return found
+
+
+def next_step(workspace: Workspace) -> str:
+    """The reference of the next step of a locked workspace."""
+    return f"step:{workspace.steps_made + 1}"
+
+
+def write_step(context: Context, **fields: Any) -> Step:
+    """A step that a command writes itself (undo: one for each inverse)."""
+    is_own_origin = context.world.origin == next_step(context.workspace)
+    step = numbered_step(
+        context.workspace,
+        by=context.actor,
+        turn_uid=context.turn,
+        **fields,
+    )
+    context.steps.append(step)
+    if is_own_origin:
+        context.world.origin = next_step(context.workspace)
+    return step
+
+
+def numbered_step(
+    workspace: Workspace, *, by: Actor, items: Sequence[int] = (), **fields: Any
+) -> Step:
+    """Writes the next step of a locked workspace, as a person's or as an agent's on their
+    behalf."""
+    workspace.steps_made += 1
+    update_row(workspace, "steps_made")
+    step = Step(
+        workspace=workspace,
+        seq=workspace.steps_made,
+        at=timezone.now(),
+        actor=by.participant,
+        on_behalf_of=None if by.person == by.participant else by.person,
+        **fields,
+    )
+    insert_row(step)
+    touch(step, items)
+    return step
+
+
+def touch(step: Step, items: Sequence[int]) -> None:
+    """Stores which items a step touched; two queries, none if there are no items."""
+    if items:
+        make_items(items)
+        StepItem.objects.bulk_create(
+            StepItem(step=step, item_id=one, place=place) for place, one in enumerate(items)
+        )
+
+
+def write_view_event(
+    attempt: "Attempt", workspace: Workspace, kind: str, changed: dict[str, Any]
+) -> None:
+    """Stores what changed in the view and writes its event."""
+    workspace.outline = changed.get("outline", workspace.outline)
+    workspace.augments = changed.get("augments", workspace.augments)
+    workspace.revision += 1
+    update_row(workspace, "position", "outline", "augments", "revision")
+    writer = streams.lock(workspace, actor=attempt.actor.participant.uid)
+    writer.append(kind, {**changed, "revision": workspace.revision})
+    writer.flush()
+
+
+# Changes of a workspace outside of a line: a turn begins, moves back or ends; a late answer.
+
+
+def answered(workspace: Workspace, seq: int, *, turn: str) -> None:
+    """Writes the event that the answer of a step arrived later, in a turn (its uid) or outside of
+    one (""). Needs a transaction in which the workspace is locked."""
+    workspace.revision += 1
+    update_row(workspace, "revision")
+    writer = streams.lock(workspace, actor=workspace.participant.uid)
+    said = {"step": seq, **({"turn": turn} if turn else {})}
+    writer.append("view.changed", {**said, "revision": workspace.revision})
+    writer.flush()
+
+
+# Arguments of actions as steps store them.
+
+
+SHORT = 200  # characters; a step stores only the start of a longer text
+
+
+def recorded(value: Any) -> Any:
+    """Arguments as a step stores them: no secrets, no long texts, rows by their public id."""
+    if isinstance(value, BaseModel):
+        return {
+            name: recorded(getattr(value, name))
+            for name, one in type(value).model_fields.items()
+            if name in value.model_fields_set and not _is_secret(one)
+        }
+    if isinstance(value, models.Model):
+        return str(getattr(value, "uid", value))
+    if isinstance(value, Mapping):
+        return {str(name): recorded(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [recorded(one) for one in value]
+    if isinstance(value, str):
+        return _short(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no infinity or NaN
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def _is_secret(one: FieldInfo) -> bool:
+    return any(isinstance(mark, Secret) for mark in one.metadata)
+
+
+def _short(text: str) -> Any:
+    kept = storable(text)
+    if len(text) <= SHORT:
+        return kept
+    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()
+    return {"start": kept[:SHORT], "length": len(text), "sha256": digest}
+
+
+def storable(text: str) -> str:
+    """The text without what PostgreSQL and UTF-8 cannot store."""
+    return text.replace("\0", "�").encode(errors="replace").decode()

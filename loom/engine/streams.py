@@ -1,0 +1,141 @@
+"""Streams: the lock, the numbering of events under it, and their heads."""
+
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from loom.engine.announcements import announce
+from loom.engine.event_kinds import KINDS
+from loom.engine.models import Event, Stream
+from loom.people.models import Grove
+from loom.platform.inserts import insert_row, insert_rows, update_row
+from loom.platform.prepared_queries import Given, Prepared
+from loom.trees.models import Node, Tree
+from loom.workspace.models import Workspace
+
+T = TypeVar("T")
+PATIENCE_S = 30.0  # seconds; each attempt already waits 20 s for the database
+RETRY_S = 0.1
+
+
+def name_of(item: Tree | Grove | Workspace) -> str:
+    """The stream's name: `tree:UID`, `grove:UID` or `workspace:UID`."""
+    return f"{type(item).__name__.lower()}:{item.uid}"
+
+
+@dataclass
+class Writer:
+    """A locked stream. Events appended here are numbered immediately and written by `flush`; in a
+    dry run the stream is not locked, and payloads are not needed. `nodes` are those added under
+    this lock, and `texts` those of documents, so that a step can name what they store.
+    """
+
+    stream: Stream
+    actor: str = ""
+    origin: str = ""
+    _pending: list[Event] = field(default_factory=list)
+    seqs: list[int] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    is_dry: bool = False
+
+    def append(self, kind: str, payload: dict[str, Any]) -> int:
+        """Numbers an event of a known kind; returns its seq."""
+        allowed = KINDS[self.stream.name.split(":", 1)[0]]
+        if kind not in allowed:
+            raise ValueError(f"{kind!r} is no event of {self.stream.name}")
+        self.stream.head += 1
+        self._pending.append(
+            Event(
+                stream=self.stream,
+                seq=self.stream.head,
+                kind=kind,
+                actor=self.actor,
+                origin=self.origin,
+                payload=payload,
+                at=timezone.now(),
+            )
+        )
+        self.seqs.append(self.stream.head)
+        return self.stream.head
+
+    def ordinals(self, count: int) -> range:
+        """`count` new ordinals of nodes of this tree, in order. The size of the tree is then
+        unknown until the code that stores the nodes sets it."""
+        self.stream.leaves = None
+        first = self.stream.items + 1
+        self.stream.items += count
+        return range(first, first + count)
+
+    @property
+    def pending(self) -> list[Event]:
+        """The events that `flush` will write."""
+        return list(self._pending)
+
+    @property
+    def size(self) -> tuple[int, int] | None:
+        """The stored branches and depth of the tree; None if they are not stored."""
+        leaves, deepest = self.stream.leaves, self.stream.deepest
+        return None if leaves is None or deepest is None else (leaves, deepest)
+
+    def sized(self, size: tuple[int, int]) -> None:
+        """Stores the branches and the depth of the tree if they have changed."""
+        self.stream.leaves, self.stream.deepest = size
+
+    def rewind(self, seq: int) -> None:
+        """Drops the events after `seq`, whose rows were rolled back with a savepoint."""
+        self._pending = [event for event in self._pending if event.seq <= seq]
+        self.seqs = [one for one in self.seqs if one <= seq]
+        self.stream.head = seq
+
+    def flush(self, *, many: bool = False) -> None:
+        """Writes the events and the new head; announces after commit. `many` is for hundreds of
+        events, outside of dry runs."""
+        if many:
+            insert_rows(Event, [vars(one) for one in self._pending])
+        elif len(self._pending) == 1:
+            insert_row(self._pending[0])
+        elif self._pending:
+            Event.objects.bulk_create(self._pending, batch_size=500)
+        self._pending = []
+        update_row(self.stream, "head", "items", "leaves", "deepest", "unmeasured")
+        if self.seqs:
+            announce(self.stream.name, self.stream.head)
+
+
+def open_stream(item: Tree | Grove | Workspace) -> Stream:
+    """Makes the stream of a new item."""
+    return insert_row(Stream(name=name_of(item)))
+
+
+_LOCKED = Prepared(lambda: Stream.objects.select_for_update().filter(name=Given("name")))
+
+
+def lock(
+    item: Tree | Grove | Workspace, *, actor: str = "", origin: str = "", is_dry: bool = False
+) -> Writer:
+    """Locks the item's stream until the end of the transaction, unless it is a dry run.
+    PostgreSQL: SELECT … FOR UPDATE; SQLite: the transaction is immediate already.
+    """
+    if not connection.in_atomic_block:
+        raise transaction.TransactionManagementError("lock() needs a transaction")
+    name = name_of(item)
+    if is_dry:
+        return Writer(Stream.objects.get(name=name), actor=actor, origin=origin, is_dry=True)
+    stream = _LOCKED.first(name=name)
+    if stream is None:
+        stream = Stream.objects.get_or_create(name=name)[0]
+        stream = Stream.objects.select_for_update().get(pk=stream.pk)
+    return Writer(stream, actor=actor, origin=origin)
+
+
+def stream_id(name: str) -> int | None:
+    """The row id of a stream; None if nothing happened in it yet."""
+    return Stream.objects.filter(name=name).values_list("id", flat=True).first()
+
+
+def head(name: str) -> int:
+    """The last seq of a stream; 0 if nothing happened yet."""
+    return Stream.objects.filter(name=name).values_list("head", flat=True).first() or 0

@@ -1,1 +1,0 @@
-"""Numbers, stores and announces events; decides nothing."""

@@ -1,0 +1,269 @@
+"""Arguments of a line that a mark identifies: options with their values, texts, tags."""
+
+import math
+import re
+from collections.abc import Mapping
+
+from loom.language.forms import ArgBinding, Form, Part, Plan, RefBinding, syntax
+from loom.language.refs import (
+    PREFIXES,
+    SLICES,
+    ParseError,
+    Place,
+    Ref,
+    Token,
+    demand_ref,
+    elements,
+    is_type,
+    misread,
+    plain,
+    read_ref,
+    short,
+    unread,
+)
+from loom.language.slices import slice_of
+
+_INT = re.compile(r"-?[0-9]{1,15}")
+_FLOAT = re.compile(r"-?[0-9]{1,16}(?:\.[0-9]{1,25})?(?:e[+-]?[0-9]{1,3})?")
+WORD = re.compile(r"(?!['‘‚“„«‹])[^\s,:§#\[\]]+")  # no quote of another kind
+_WINDOW = re.compile(r"#[0-9]+")
+
+
+class MarkedArguments:
+    """The arguments of a line other than the words and refs in fixed places of its form: options,
+    texts, tags and slices, and what follows a word such as `from`."""
+
+    form: Form
+    plan: Plan
+    tokens: list[Token]
+    at: int
+    because: str | None
+    wants_block: bool
+    _parts: ArgBinding
+    _refs: RefBinding
+    _collecting: Part | None
+    _list: Part | None
+
+    def _take_ref(self, token: Token) -> None:
+        raise NotImplementedError
+
+    # options
+
+    def _take_keyed(self, token: Token, key: str) -> None:
+        part = self.plan.options.get(key)
+        if part is not None:
+            self._take_option(part, token.after(len(key) + 1))
+        elif key == "because":
+            self._take_because(token.after(len(key) + 1))
+        elif key in PREFIXES:
+            self._take_ref(token)
+        elif key in SLICES:
+            self._take_slice(token)
+        else:
+            known = ", ".join(f"{one}:" for one in (*self.plan.options, "because"))
+            raise unread(f"{self.form.verb} has no option {short(key)}:.", f"it takes {known}")
+
+    def _take_option(self, part: Part, value: Token) -> None:
+        if not value.raw:
+            raise unread(f"{part.key}: has no value.", "write it without a space after the colon")
+        self._parts.claim(part, f"{part.key}:")
+        if part.value == "refs":
+            self._take_elements(part, value)
+        elif part.value == "ref" and value.raw not in part.choices:
+            ref, used = read_ref([value, *self.tokens[self.at + 1 : self.at + 2]], 0)
+            self._refs.add(part, ref)
+            self.at += used
+        else:
+            self._parts.values[part.name] = read_value(part, value)
+            self.at += 1
+
+    def _take_elements(self, part: Part, value: Token) -> None:
+        for element in elements(value.raw):
+            self._refs.add(part, demand_ref(element))
+        self.at += 1
+        self._list = part
+
+    def _list_goes_on(self, part: Part, token: Token) -> bool:
+        """Whether the token still belongs to a list: `from:a7x2 lines:3-9,b3k9` is two refs."""
+        self._list = None
+        comma = "," in token.raw
+        first = elements(token.raw)[0] if comma else token
+        if not self._refs.goes_on(first):
+            return False
+        if first is not token and len(first.raw) < len(token.raw):
+            rest = token.raw[len(first.raw) + 1 :]
+            self._take_elements(part, Token(rest, rest, None, mixed=True))
+        else:
+            self.at += 1
+            self._list = part
+        return True
+
+    def _take_because(self, value: Token) -> None:
+        if self.because is not None:
+            raise unread("because: is given twice.", "give one reason")
+        if value.quoted is None or value.head:
+            raise unread("because: takes a quoted text.", 'write because:"…"')
+        self.because = value.quoted
+        self.at += 1
+
+    # after a word
+
+    def _take_led(self, part: Part) -> None:
+        if part is not self._collecting:
+            self._parts.claim(part, part.lead)
+        self.at += 1
+        after = self.tokens[self.at] if self.at < len(self.tokens) else None
+        if part.kind == "content" and (after is None or after.head or after.quoted is None):
+            self.wants_block = True
+        elif after is None:
+            raise self._parts.missing(part)
+        elif part.kind in ("ref", "range"):
+            self._collecting = part if part.many else None
+            ref, self.at = read_ref(self.tokens, self.at)
+            self._refs.add(part, ref)
+        else:
+            self._parts.values[part.name] = self._led_value(part, after)
+            self.at += 1
+
+    def _led_value(self, part: Part, after: Token) -> str:
+        if part.kind in ("quoted", "content"):
+            if after.quoted is None or after.head:
+                raise self._parts.missing(part)
+            return after.quoted
+        if not is_type(after.raw) if part.kind == "type" else not WORD.fullmatch(after.raw):
+            raise self._parts.unexpected(after)
+        return after.raw
+
+    # texts, tags, slices
+
+    def _take_text(self, token: Token) -> None:
+        if token.quoted is None or not self._parts.place(("quoted", "content"), token.quoted):
+            raise self._parts.unexpected(token)
+        self.at += 1
+
+    def _take_hash(self, token: Token) -> None:
+        if _WINDOW.fullmatch(token.raw):
+            self._take_ref(token)
+            return
+        quoted = token.quoted
+        name = token.head[1:] if quoted is None else quoted
+        is_wrong = token.mixed or (quoted is not None and token.head != "#")
+        if is_wrong or not _has_letter(name) or (quoted is None and name[-1] in ".,;:!?"):
+            raise misread(f"{short(token.raw)} is not a tag.", 'write #name or #"two words"')
+        if not self._parts.place(("tags",), name):
+            raise self._parts.unexpected(token)
+        self.at += 1
+
+    def _take_slice(self, token: Token) -> None:
+        part = slice_of(token)
+        if part is not None:
+            self._refs.attach(part)
+        self.at += 1
+
+
+def _has_letter(name: str) -> bool:
+    return any(letter.isalpha() for letter in name)
+
+
+# What follows the colon of an option.
+
+
+def read_value(part: Part, token: Token) -> object:
+    """The value of an option without its refs: number, text, words or place. Raises ParseError."""
+    if part.value in ("int", "float", "number"):
+        return _number(part, token)
+    if part.value == "quoted":
+        if token.quoted is None or token.head:
+            raise unread(f"{part.key}: takes a quoted text.", f'write {part.key}:"…"')
+        return token.quoted
+    if part.value == "words":
+        return tuple(_word(part, element) for element in elements(token.raw))
+    if part.value == "place":
+        return _place(part, token)
+    word = _word(part, token)
+    if part.value == "choice" and word not in part.choices:
+        raise _no_choice(part, word)
+    return word
+
+
+def _no_choice(part: Part, word: str) -> ParseError:
+    return unread(
+        f"{part.key} cannot be {short(word)}.", f"use {part.key}:" + " or ".join(part.choices)
+    )
+
+
+def _word(part: Part, token: Token) -> str:
+    if token.quoted is not None or token.mixed or not WORD.fullmatch(token.head):
+        raise unread(f"{part.key}: takes a word, not {short(token.raw)}.", f"write {part.key}:word")
+    return token.head
+
+
+def _number(part: Part, token: Token) -> int | float:
+    written = token.raw.lower()
+    if _INT.fullmatch(written):
+        number: int | float = int(written)
+    elif part.value != "int" and _FLOAT.fullmatch(written):
+        number = float(written)
+    else:
+        kind = "a whole number" if part.value == "int" else "a number"
+        raise unread(f"{part.key} is {kind}, not {short(token.raw)}.", _sample(part))
+    if part.value == "float":
+        number = float(number)
+    _demand_bounds(part, number)
+    return number
+
+
+def _sample(part: Part) -> str:
+    sample = 1 if part.minimum is None else part.minimum
+    return f"write {part.key}:{plain(sample)}"
+
+
+def _demand_bounds(part: Part, number: int | float) -> None:
+    low, high = part.minimum, part.maximum
+    if low is not None and (number < low or (part.exclusive and number == low)):
+        bound = "more than" if part.exclusive else "at least"
+        raise unread(
+            f"{part.key} must be {bound} {plain(low)}.", f"use {part.key}:{plain(low)} or more"
+        )
+    if high is not None and (number > high or (part.exclusive and number == high)):
+        bound = "less than" if part.exclusive else "at most"
+        raise ParseError(
+            "LIMIT_EXCEEDED",
+            f"{part.key} must be {bound} {plain(high)}.",
+            f"use {part.key}:{plain(high)} or less",
+        )
+    if not math.isfinite(number):
+        raise ParseError("LIMIT_EXCEEDED", f"{part.key} is too large.", "use a smaller number")
+
+
+def _place(part: Part, token: Token) -> Place:
+    section = slice_of(token) if token.head[:1] == "§" else None
+    if section is not None:
+        return Place("section", name=section.name)
+    word = token.raw.lower()
+    if word == "start":
+        return Place("start")
+    if word == "end":
+        return Place("end")
+    number = word.removeprefix("line:")
+    if number != word and _INT.fullmatch(number) and int(number) >= 1:
+        return Place("line", line=int(number))
+    raise unread(
+        f"{short(token.raw)} is not a place.", f"write {part.key}:line:12, {part.key}:§word or so"
+    )
+
+
+def demand_values(form: Form, values: Mapping[str, object]) -> None:
+    """Raises ParseError for typed values that no line of this form can have: a number out of
+    bounds, a ref of another kind, a part without the one that it needs."""
+    for part in form.parts:
+        value = values.get(part.name, part.absent)
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, int | float) and part.kind == "option":
+                _demand_bounds(part, one)
+            if isinstance(one, Ref) and not part.takes(one.kind):
+                raise unread(f"{form.verb} takes no {one.kind} here.", f"write → {syntax(form)}")
+        needed = next((one for one in form.parts if one.name == part.needs), None)
+        is_given = value != part.absent
+        if needed is not None and is_given and values.get(needed.name) == needed.absent:
+            raise unread(f"{part.key}: must follow what it applies to.", f"write → {syntax(form)}")

@@ -1,0 +1,489 @@
+"""How commands are written: verbs, their forms, the parts of a form that a line has filled, and
+the canonical line."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple, cast
+
+from loom.language.refs import (
+    BLANK,
+    MAX_BLANKS,
+    SHOWN_REFS,
+    ParseError,
+    Place,
+    Ref,
+    Slice,
+    Token,
+    continues_tree,
+    demand_ref,
+    first_word,
+    in_tree,
+    misread,
+    plain,
+    print_place,
+    print_ref,
+    print_slice,
+    quote,
+    short,
+    unread,
+    without_arrow,
+)
+from loom.language.slices import slice_of, with_slice
+from loom.language.synonyms import candidates
+
+PartKind = Literal[
+    "word", "ref", "range", "type", "content", "quoted", "tags", "option", "flag", "choice"
+]
+ValueKind = Literal[
+    "int", "float", "word", "words", "choice", "quoted", "ref", "refs", "number", "place"
+]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One argument: `name` is its key in the values read.
+
+    * `lead`: the literal word before it (`from`, `to`); of a `word` the literal itself
+      (empty: any word); of a `flag` its spelling, where it differs from the name.
+    * `key` and `value`: of an option. `refs`: the kinds a ref may have, all if empty, except
+      those in `but`, which another form of the verb takes.
+    * `needs`: the name of a part without which this one is not allowed.
+    * `shown`: what help writes for the value, where the kind does not say.
+    """
+
+    name: str
+    kind: PartKind
+    optional: bool = False
+    lead: str = ""
+    key: str = ""
+    value: ValueKind = "word"
+    default: object = None
+    minimum: float | None = None
+    maximum: float | None = None
+    exclusive: bool = False
+    choices: tuple[str, ...] = ()
+    many: bool = False
+    refs: tuple[str, ...] = ()
+    but: tuple[str, ...] = ()
+    needs: str = ""
+    shown: str = ""
+
+    def takes(self, kind: str) -> bool:
+        """Whether a ref of this kind is allowed in the part."""
+        return kind not in self.but and (not self.refs or kind in self.refs)
+
+    @property
+    def word(self) -> str:
+        """The spelling of a flag or literal word."""
+        return self.lead or self.name.replace("_", "-")
+
+    @property
+    def absent(self) -> object:
+        """The value if the part is left out; it is not printed."""
+        return False if self.kind == "flag" and self.default is None else self.default
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The parts of a form, sorted by how they are found on a line."""
+
+    options: dict[str, Part]
+    words: dict[str, Part]
+    leads: dict[str, Part]
+    order: tuple[Part, ...]
+    required: tuple[Part, ...]
+    absent: dict[str, object]
+    block: Part | None
+    many: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to write a verb. Parts are in the order in which they are printed."""
+
+    verb: str
+    parts: tuple[Part, ...]
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The parts, sorted once."""
+        options = {part.key: part for part in self.parts if part.kind == "option"}
+        words = {word: part for part in self.parts for word in _words(part)}
+        free = [part for part in self.parts if part.kind not in ("option", "flag", "choice")]
+        free = [part for part in free if part.kind != "word" or not part.lead]
+        return Plan(
+            options=options,
+            words=words,
+            leads={part.lead: part for part in free if part.lead},
+            order=tuple(part for part in free if not part.lead),
+            required=tuple(p for p in self.parts if not p.optional and p.kind != "flag"),
+            absent={part.name: part.absent for part in self.parts},
+            block=next((part for part in self.parts if part.kind == "content"), None),
+            many=frozenset(p.name for p in self.parts if is_many(p)),
+        )
+
+
+def is_many(part: Part) -> bool:
+    """Whether the value is a tuple."""
+    return part.many or part.kind == "tags" or part.value in ("refs", "words")
+
+
+def _words(part: Part) -> tuple[str, ...]:
+    if part.kind == "choice":
+        return part.choices
+    if part.kind == "flag" or (part.kind == "word" and part.lead):
+        return (part.word,)
+    return ()
+
+
+# How help prints a form.
+
+_VALUES: dict[ValueKind, str] = {
+    "int": "n",
+    "float": "x",
+    "number": "x",
+    "word": "TYPE",
+    "words": "a,b",
+    "quoted": '"…"',
+    "ref": "REF",
+    "refs": "a,b",
+    "place": "LOC",
+}
+
+
+def syntax(form: Form) -> str:
+    """The form as help prints it: `continue [from REF] [n:1≤10] [using agent:"name"…]`."""
+    inner = {part.needs: part for part in form.parts if part.needs}
+    shown = [form.verb]
+    for part in form.parts:
+        if part.needs:
+            continue
+        text = _part(part)
+        if part.name in inner:
+            text += f" [{_part(inner[part.name])}]"
+        shown.append(f"[{text}]" if part.optional or part.kind == "flag" else text)
+    return " ".join(shown)
+
+
+def _part(part: Part) -> str:
+    if part.kind == "option":
+        return f"{part.key}:{_value(part)}"
+    if part.kind in ("flag", "choice"):
+        return "|".join(_words(part))
+    text = part.shown or _argument(part)
+    if part.kind != "word" and part.lead:
+        text = f"{part.lead} {text}"
+    return f"{text}…" if is_many(part) else text
+
+
+def _argument(part: Part) -> str:
+    if part.kind == "ref":
+        return "|".join(SHOWN_REFS.get(kind, "REF") for kind in part.refs) or "REF"
+    if part.kind == "type":
+        return "|".join((*part.choices, "TYPE"))
+    if part.kind == "word":
+        return part.lead or part.name
+    return {"range": "RANGE", "content": "CONTENT", "tags": "#name"}.get(
+        part.kind, f'"{part.name}"'
+    )
+
+
+def _value(part: Part) -> str:
+    if part.value == "choice":
+        return "|".join(part.choices)
+    if part.value in ("int", "float", "number") and part.default is not None:
+        limit = "" if part.maximum is None else f"≤{repr(part.maximum).removesuffix('.0')}"
+        return f"{part.default}{limit}"
+    text = part.shown or "|".join((*part.choices, _VALUES[part.value]))
+    return f"{text}={part.default}" if part.value == "word" and part.default else text
+
+
+# The known verbs, and how a line begins with one.
+
+
+class Verbs(NamedTuple):
+    """The known verbs, each with its forms, and their aliases."""
+
+    forms: Mapping[str, Sequence[Form]]
+    aliases: Mapping[str, str]
+
+    def verb_of(self, word: str) -> str | None:
+        """The verb for a word, which may be an alias; else None."""
+        low = word.lower()
+        verb = low if low in self.forms else self.aliases.get(low)
+        return verb if verb in self.forms else None
+
+    def body(self, line: str) -> str:
+        """A line without the blanks and the arrow before it. Raises ParseError."""
+        body = line.rstrip(" \t\r")
+        blanks = len(body) - len(body.lstrip(BLANK))
+        body = without_arrow(body[blanks:])
+        if not body:
+            raise unread("The command is missing.", "write one, such as → view here")
+        if blanks > MAX_BLANKS:
+            raise unread(
+                "At most two spaces may come before a command.", "write it at the start of the line"
+            )
+        return body
+
+    def split(self, body: str) -> tuple[str, str]:
+        """The verb, and what follows it on its line. Raises ParseError."""
+        word = first_word(body)
+        verb = self.verb_of(word)
+        if verb is None:
+            raise self._unknown(word)
+        return verb, body[len(word) :]
+
+    def _unknown(self, word: str) -> ParseError:
+        near = candidates(word, self.forms, self.aliases)
+        hint = f"did you mean: {', '.join(near)}" if near else "→ help lists the commands"
+        return ParseError("INVALID_SYNTAX", f"There is no command {short(word)}.", hint, near)
+
+
+# The parts of a form that a line has given so far.
+
+
+class ArgBinding:
+    """The values of a form's parts so far; `given` names those that the line has."""
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+        self.plan = form.plan
+        self.values: dict[str, object] = dict(form.plan.absent)
+        self.given: set[str] = set()
+        self._several: dict[str, list[str]] = {}
+        self._next = 0  # the first part in order that may still be filled
+
+    def reach(self, fits: Callable[[Part], bool]) -> Part | None:
+        """The next part in order that fits; required parts before it are not skipped."""
+        for part in self.plan.order[self._next :]:
+            if fits(part):
+                return part
+            if not part.optional and part.name not in self.given:
+                return None
+        return None
+
+    def place(self, kinds: tuple[str, ...], value: str) -> bool:
+        """Gives a text to the next part of one of these kinds; False if there is none."""
+        part = self.reach(lambda part: part.kind in kinds)
+        if part is None:
+            return False
+        if part.name in self.plan.many:
+            self._several.setdefault(part.name, []).append(value)
+        else:
+            self.values[part.name] = value
+        self.fill(part)
+        return True
+
+    def fill(self, part: Part) -> None:
+        """Marks a part in order as given; one that takes several values may be given again."""
+        self.given.add(part.name)
+        self._next = self.plan.order.index(part) + (part.name not in self.plan.many)
+
+    def claim(self, part: Part, written: str) -> None:
+        """Marks an option, word or led part as given. Raises ParseError if it already was."""
+        if part.name in self.given:
+            also = f" of {'|'.join(part.choices)}" if part.kind == "choice" else ""
+            raise unread(f"{short(written)} is given twice.", f"give one{also}")
+        self.given.add(part.name)
+
+    def settle(self) -> bool:
+        """At the end of the line: whether the content is still missing and must be a block. Raises
+        ParseError if anything else is missing.
+        """
+        self.values.update({name: tuple(texts) for name, texts in self._several.items()})
+        wants_block = False
+        for part in self.plan.required:
+            if part.name not in self.given:
+                if part.kind != "content" or part.lead:
+                    raise self.missing(part)
+                wants_block = True
+        for part in self.form.parts:
+            if part.needs and part.name in self.given and part.needs not in self.given:
+                raise unread(
+                    f"{part.key}: must follow what it applies to.",
+                    f"write → {syntax(self.form)}",
+                )
+        return wants_block
+
+    def missing(self, part: Part) -> ParseError:
+        """The refusal of a line that lacks a part."""
+        hint = f"write → {syntax(self.form)}"
+        if part.kind == "ref" and not part.refs:
+            hint += "; REF is an id such as a7x2, or here"
+        return unread(f"{self.form.verb} needs {_described(part)}.", hint)
+
+    def unexpected(self, token: Token) -> ParseError:
+        """The refusal of a token that fits no part."""
+        return misread(
+            f"{short(token.raw)} is not an argument of {self.form.verb}.",
+            f"write → {syntax(self.form)}",
+        )
+
+
+def _described(part: Part) -> str:
+    if part.kind == "option":
+        return f"{part.key}:"
+    if part.kind == "choice":
+        return " or ".join(part.choices)
+    if part.kind == "word":
+        return part.lead or "a word"
+    named = {"ref": "a reference", "range": "a range", "type": "a type", "tags": "a tag"}
+    article = named.get(part.kind, "a text")
+    return f"{article} after {part.lead}" if part.lead else article
+
+
+# The refs of one line, each with its part, and the slices and trees that belong to them.
+
+
+class RefBinding:
+    """Refs in the order of the line. Every method raises ParseError."""
+
+    def __init__(self) -> None:
+        self._refs: list[tuple[Part, Ref]] = []
+        self._pending: list[Slice | Ref] = []  # slices and trees that come before any ref
+
+    def add(self, part: Part, ref: Ref) -> None:
+        """Adds a ref to the value of a part."""
+        if not allows(part, ref):
+            said = print_ref(ref).removeprefix("node:")
+            raise misread(f"{short(said)} can't be used here.", f"this takes {wanted(part)}")
+        self._refs.append((part, ref))
+
+    def attach(self, extra: Slice | Ref) -> None:
+        """Attaches a slice or a tree to the last ref; before any ref, to the only one."""
+        if not self._refs:
+            self._pending.append(extra)
+            return
+        part, ref = self._refs[-1]
+        joined = with_slice(ref, extra) if isinstance(extra, Slice) else in_tree(ref, extra)
+        self._refs[-1] = (part, joined)
+
+    def goes_on(self, token: Token) -> bool:
+        """Whether a token belonged to the last ref, and was added to it: a slice, or the node of a
+        tree."""
+        last = self._refs[-1][1]
+        if last.kind == "tree" and continues_tree(token):
+            self._refs[-1] = (self._refs[-1][0], in_tree(demand_ref(token), last))
+            return True
+        extra = slice_of(token)
+        if extra is not None:
+            self.attach(extra)
+        return extra is not None
+
+    def settle(self) -> None:
+        """At the end of the line: attaches a slice that came before the only ref."""
+        if self._pending and len(self._refs) != 1:
+            first = self._pending[0]
+            shown = print_slice(first) if isinstance(first, Slice) else f"in {print_ref(first)}"
+            raise unread(
+                f"It is not clear what {short(shown)} belongs to.",
+                f"write it after its reference, such as here {short(shown)}",
+            )
+        for extra in self._pending:
+            self.attach(extra)
+
+    def into(self, values: dict[str, object], many: frozenset[str]) -> None:
+        """Writes the refs into the values of a line; of parts that take several, as tuples."""
+        several: dict[str, list[Ref]] = {}
+        for part, ref in self._refs:
+            if part.name in many:
+                several.setdefault(part.name, []).append(ref)
+            else:
+                values[part.name] = ref
+        values.update({name: tuple(refs) for name, refs in several.items()})
+
+
+def allows(part: Part, ref: Ref) -> bool:
+    """Whether a ref of this kind may be in a part."""
+    if part.kind == "range":
+        return ref.kind == "range"
+    return part.takes(ref.kind)
+
+
+def wanted(part: Part) -> str:
+    """What a part takes, for a hint."""
+    if part.kind == "range":
+        return "a range, such as r2d4-a7x2"
+    if part.refs == ("window",):
+        return "windows by number, such as #4; → memory windows lists them"
+    if part.refs == ("task",):
+        return "tasks by number, such as t1; → todo lists them"
+    return " or ".join(part.refs) or "another item"
+
+
+# The canonical form of a line, which is stored and can be parsed again.
+
+CLOSER = re.compile(r"^←[ \t\r]*+$", re.MULTILINE)
+LONG = 120  # characters of content that still fit in a quote
+_PLAIN_TAG = re.compile(r"[\w-]+")
+
+
+def write(verb: str, form: Form, values: Mapping[str, object], because: str = "") -> str:
+    """The canonical line of a form's values, with its arrow, and its block if it has one."""
+    assert form.verb == verb
+    return write_line(form, values, because=because)
+
+
+def write_line(form: Form, values: Mapping[str, object], *, because: str) -> str:
+    """The canonical line with its arrow; defaults left out, long content as a block."""
+    pieces = ["→ " + form.verb]
+    block: str | None = None
+    for part in form.parts:
+        value = values.get(part.name, part.absent)
+        if part.kind == "content" and isinstance(value, str) and _is_block(value):
+            block = value
+            pieces.append(part.lead)
+        elif _is_written(part, value):
+            pieces += _written(part, value)
+    if because:
+        pieces.append(f"because:{quote(because)}")
+    line = " ".join(piece for piece in pieces if piece)
+    return line if block is None else f"{line}\n{block}\n←"
+
+
+def _is_block(content: str) -> bool:
+    return ("\n" in content or len(content) > LONG) and not CLOSER.search(content)
+
+
+def _is_written(part: Part, value: object) -> bool:
+    if part.optional or part.kind == "flag":
+        return value is not None and value != part.absent
+    return value is not None
+
+
+def _written(part: Part, value: object) -> list[str]:
+    if part.kind == "option":
+        return [f"{part.key}:{print_value(part, value)}"]
+    if part.kind == "flag":
+        return [part.word]
+    lead = [part.lead] if part.lead and part.kind != "word" else []
+    if isinstance(value, tuple):
+        return [*lead, *(_one(part, one) for one in cast("Sequence[object]", value))]
+    return [*lead, _one(part, value)]
+
+
+def _one(part: Part, value: object) -> str:
+    if isinstance(value, Ref):
+        return print_ref(value)
+    text = str(value)
+    if part.kind == "tags":
+        return f"#{text if _PLAIN_TAG.fullmatch(text) else quote(text)}"
+    return quote(text) if part.kind in ("quoted", "content") else text
+
+
+def print_value(part: Part, value: object) -> str:
+    """The value as it is written after the colon."""
+    if isinstance(value, tuple):
+        return ",".join(print_value(part, one) for one in value)
+    if isinstance(value, Ref):
+        return print_ref(value)
+    if isinstance(value, Place):
+        return print_place(value)
+    if isinstance(value, float):
+        return plain(value)
+    if part.value == "quoted":
+        return quote(cast("str", value))
+    return str(value)

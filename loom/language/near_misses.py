@@ -1,0 +1,371 @@
+"""Lines that look like commands but are not, or cannot be parsed; and the line to write instead."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from loom.language.form_matching import is_ref
+from loom.language.forms import Verbs, syntax
+from loom.language.hints import BELOW, ELSE, MOST, lines_meant
+from loom.language.lines import (
+    LIKE,
+    MAY_BE_LIKE,
+    NODE,
+    PUNCTUATION,
+    Command,
+    Like,
+    Line,
+    LineReader,
+    canonical_line,
+    makes_window,
+    names_something,
+    read,
+)
+from loom.language.refs import (
+    BLANK,
+    AmbiguousError,
+    MisreadError,
+    ParseError,
+    first_word,
+    quote,
+    short,
+    tokens_of,
+    unread,
+    without_arrow,
+)
+from loom.language.synonyms import ENDS
+from loom.language.wording import plain_quotes, suggestions
+
+_FEW_WORDS = 6
+_AGAIN = "if it is text, send it again as it is"
+AS_TEXT = f"{_AGAIN}, or write \\→ there"
+_RESULT = re.compile(r"[ \t]{0,2}[✓✗✔✘](?:[ \t]|$)")
+_DETAIL = re.compile(r"(?:  |\t)[ \t]*\S")
+_CALL_MARK = re.compile(r"[ \t]*(?:[-*][ \t])?`{0,3}[ \t]*(?:[\[{]|<(?:tool|function)[a-z_]*\b)")
+_TOOL = re.compile(r"<(?:tool|function)[a-z_]*(?:=([\w.-]+))?[^>]*>")
+_NAMES = ("command", "tool", "tool_name", "name", "function", "action", "cmd", "verb", "method")
+_ARGUMENTS = ("arguments", "args", "parameters", "params", "input", "kwargs")
+_WHOLE = ("line", "command_line", "text_command")
+MOST_OF_CALL = 4000  # characters of a call in JSON that are read
+Awaits = Literal["quote", "closer"]
+
+
+class MissReader(LineReader):
+    """A reader of lines that also finds near misses."""
+
+    def may_become_command(self, line: str) -> bool:
+        """Whether a line that is still arriving, and is no command yet, may become one or
+        something that looks like one."""
+        body = line.lstrip(BLANK)
+        return (
+            body in ("-", "=")
+            or LIKE.match(line) is not None
+            or MAY_BE_LIKE.fullmatch(line) is not None
+        )
+
+    def wants_block(self, line: str) -> bool:
+        """Whether a line that is not a command on its own is one with the lines below it."""
+        return self.read(line + "\n").line is not None
+
+    def awaited(self, line: str) -> Awaits | None:
+        """The line that ends the text of a command that cannot be parsed, so that what may have
+        been its block or the rest of its quote does not run. None if the line is complete."""
+        body = without_arrow(line.strip(" \t\r"))
+        verb = self.verbs.verb_of(first_word(body))
+        try:
+            tokens = tokens_of(body)
+        except ParseError:
+            return "quote"
+        if any(token.quoted is not None and not token.head for token in tokens):
+            return None
+        if body.endswith(":"):
+            return "closer"
+        if verb and not any(form.plan.block for form in self.verbs.forms[verb]):
+            return None
+        return "closer"
+
+    def examined(self, like: Like, line: str, number: int) -> Command | None:
+        """A line that may look like a command: a look that runs, a near miss, or None if it is
+        only text."""
+        said = self.read(like.text, number)
+        is_read = said.line is not None and not names_nobody(said.line, like.text)
+        if is_read and makes_window(said.line) and not like.indented:
+            return said
+        if not is_read and not self._is_meant(like.text):
+            return None
+        return self.near_miss(line, number, said)
+
+    def _is_meant(self, text: str) -> bool:
+        """Whether text that cannot be parsed was meant as a command."""
+        words = without_arrow(text).split()
+        word = words[0].strip("*_`" + PUNCTUATION)
+        names = names_something(words[1:12])
+        if self.verbs.verb_of(word) is not None:
+            return names or len(words) <= _FEW_WORDS
+        return names
+
+    def near_miss(self, line: str, number: int, said: Command, *, in_text: bool = False) -> Command:
+        """The answer to what looks like a command: the line to write, or why it is none. One that
+        stands `in_text` and does more than look is probably only mentioned: no line is proposed
+        for it."""
+        is_look = said.line is not None and makes_window(said.line)
+        if in_text and not is_look:
+            hint = "if it was meant to run, write it alone on its line"
+        elif said.line is not None:
+            first, block, _ = said.line.canonical.partition("\n")
+            below = ", its text below it, closed by ←" if block else ""
+            hint = f"write {first} alone on its line{below}"
+        elif self.wants_block(said.text):
+            hint = f"write {said.text} alone on its line, its text below it, closed by ←"
+        else:
+            assert said.bad is not None
+            hint = f"{said.bad.hint}, alone on its line"
+        message = f'line {number}: "{short(line)}" looks like a command.'
+        return Command(line, bad=unread(message, f"{hint}; {AS_TEXT}"), number=number, near=True)
+
+    def inner_command(self, text: str, number: int) -> Command:
+        """The longest command that a text inside a sentence begins with."""
+        words = text.split()
+        for count in range(len(words), 0, -1):
+            said = self.read("→ " + " ".join(words[:count]).rstrip(PUNCTUATION + '"|)'), number)
+            if said.line is not None and not names_nobody(said.line, text):
+                return said
+        return said
+
+    def tool_call(self, text: str, number: int) -> Command | None:
+        """The near miss that a call in JSON or in a tag is, as other programs take them; `text`
+        begins with its line. None for any other text."""
+        if _CALL_MARK.match(text) is None:
+            return None
+        line = text.partition("\n")[0]
+        tag = _TOOL.search(line)
+        start = text.find("{")
+        value = _json_at(text, start) if start >= 0 else None
+        said = _words_of_call(value, tag[1] or "" if tag else "")
+        verb = self.verbs.verb_of(first_word(said))
+        if verb is None and tag is None:
+            return None
+        read_as = self.read(f"→ {said}") if verb is not None else None
+        if read_as is None:
+            hint = "write a command alone on its line, such as → view here; → help lists them"
+        elif read_as.line is not None and not names_nobody(read_as.line, said):
+            hint = f"write {read_as.line.canonical.partition(chr(10))[0]} alone on its line"
+        else:
+            assert verb is not None
+            hint = f"write → {syntax(self.verbs.forms[verb][-1])} alone on its line"
+        message = f'line {number}: "{short(line)}" is no command: commands are lines after →.'
+        return Command(line, bad=unread(message, f"{hint}; {_AGAIN}"), number=number, near=True)
+
+    def fenced(self, line: str) -> str | None:
+        """The command that a line of code may be; None if it does not begin like one."""
+        body = line.strip(" \t\r")
+        if not body.startswith(("→", "->")):
+            like = self.like(line)
+            if like is None:
+                return None
+            body = like.text
+        return body if self.verbs.verb_of(first_word(without_arrow(body))) is not None else None
+
+    def in_fence(self, body: str, line: str, number: int) -> Command | None:
+        """The near miss that a line of code is: only one that can be read counts."""
+        said = self.read(body, number)
+        is_read = said.line is not None and not names_nobody(said.line, body)
+        return self.near_miss(line, number, said, in_text=True) if is_read else None
+
+
+def _json_at(text: str, start: int) -> object:
+    """The JSON value that begins there; None if there is none."""
+    try:
+        return json.JSONDecoder().raw_decode(text[start : start + MOST_OF_CALL])[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _words_of_call(value: object, name: str) -> str:
+    """A call in JSON as the words of a command: its name and its arguments, ids before texts."""
+    if not isinstance(value, dict):
+        return name
+    inner = value.get("function")
+    if isinstance(inner, dict):
+        value = inner
+    key = next((one for one in _NAMES if isinstance(value.get(one), str)), "")
+    name = name or str(value.get(key, ""))
+    given = next((value[one] for one in _ARGUMENTS if one in value), None)
+    if isinstance(given, str) and given.startswith("{"):
+        given = _json_at(given, 0)
+    if given is None:
+        given = {one: each for one, each in value.items() if one not in (key, "id", "type")}
+    for whole in _WHOLE:
+        if isinstance(given, dict) and isinstance(given.get(whole), str):
+            return without_arrow(str(given[whole]).strip())
+    values = list(given.items()) if isinstance(given, dict) else [("", given)]
+    words = [_argument(one, each) for one, each in values]
+    return without_arrow(" ".join([name, *sorted(words, key=_is_text)]).strip())
+
+
+def _argument(key: str, value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(_argument(key, one) for one in value)
+    text = str(value)
+    bare = is_ref(text) or (isinstance(value, str) and text.startswith(("#", "→")))
+    if bare or isinstance(value, bool):
+        return key if value is True else "" if value is False else text
+    if isinstance(value, int | float):
+        return f"{key}:{text}"
+    is_option = key in ("as", "in", "replace", "with", "label", "note", "at", "from")
+    shown = text if is_option and text.isalpha() and len(text) < 16 else quote(text)
+    return f"{key}:{shown}" if is_option else shown
+
+
+def _is_text(word: str) -> bool:
+    return word[:1] == '"'
+
+
+def names_nobody(line: Line, text: str) -> bool:
+    """Whether a line was parsed with a common word as an id."""
+    return NODE in line.canonical.partition("\n")[0] and NODE not in text.lower()
+
+
+def is_result(line: str) -> bool:
+    """Whether a line looks like the answer to a command, which only Heddle gives."""
+    return _RESULT.match(line) is not None
+
+
+def is_detail(line: str) -> bool:
+    """Whether a line may be a detail below such an answer."""
+    return _DETAIL.match(line) is not None
+
+
+# The line to write instead of one that cannot be parsed.
+
+# Suggestions parse a line again for each of its words, so long ones get none: without this bound
+# a line of 64 KiB took more than five minutes.
+MOST_SUGGESTED = 1000
+
+
+def with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
+    """The same refusal with the exact line to write, if one can be found."""
+    if bad.code != "INVALID_SYNTAX" or isinstance(bad, AmbiguousError):
+        return bad
+    if len(body) > MOST_SUGGESTED:
+        return bad
+    if first_word(body).lower().strip(".!") in ENDS:
+        return unread(bad.message, "a turn ends with a reply without commands: write your answer")
+    head = body.rstrip().removesuffix("←").rstrip()
+    if head != body.rstrip() and _takes_block(head, verbs):
+        return unread(
+            bad.message, f"write → {head}, the text in the lines below it, and ← alone on the last"
+        )
+    said = _in_words_meant(body, below, verbs)
+    if said:
+        return unread(bad.message, f"write {said}")
+    several = each_of(body, verbs)
+    if several:
+        return unread("A line names one item.", f"write {_each_on_its_line(several)}")
+    if isinstance(bad, MisreadError) or verbs.verb_of(first_word(body)) is None:
+        return _suggesting(bad, body, below, verbs)
+    return bad
+
+
+def _in_words_meant(body: str, below: str | None, verbs: Verbs) -> str:
+    """The line, or the two of which one was meant, for a body in words of other programs."""
+    found: list[str] = []
+    for line in lines_meant(plain_quotes(body), below):
+        if line.startswith(ELSE) and found:
+            continue
+        bare = line.removeprefix(ELSE)
+        if bare.endswith(BELOW):
+            found += [f"→ {bare}"] if _takes_block(bare.removesuffix(BELOW), verbs) else []
+            continue
+        said = [_suggested(one.strip(), None, verbs) for one in bare.split(" and → ")]
+        if all(said):
+            found.append(_each_on_its_line(said))
+    return ", or ".join(found[:MOST])
+
+
+def _takes_block(head: str, verbs: Verbs) -> bool:
+    try:
+        canonical_line(head, "a text\n←", verbs)
+    except ParseError:
+        return False
+    return True
+
+
+def _suggesting(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
+    try:
+        return _first_readable(bad, body, below, verbs)
+    except ParseError:  # a quote is not closed
+        return bad
+
+
+def _first_readable(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
+    for texts in suggestions(body, verbs):
+        lines = [_suggested(text, below, verbs) for text in texts]
+        if all(lines):
+            return ParseError(
+                bad.code, bad.message, f"write {_each_on_its_line(lines)}", bad.candidates
+            )
+    return bad
+
+
+def _each_on_its_line(lines: Sequence[str]) -> str:
+    shown = " and ".join(line.partition("\n")[0] for line in lines)
+    return f"{shown}, each on its line" if len(lines) > 1 else shown
+
+
+def _suggested(text: str, below: str | None, verbs: Verbs) -> str:
+    """The canonical line of a text; "" if there is none, or it takes a common word as an id."""
+    try:
+        line = read(f"→ {text}" if below is None else f"→ {text}\n{below}", *verbs, is_whole=False)
+    except ParseError:
+        return ""
+    return "" if NODE in line.canonical and NODE not in text.lower() else line.canonical
+
+
+# Several items on one line.
+
+_ITEM = r"\[?(?:node:)?[a-z][0-9][a-z][0-9][a-z0-9]{0,4}\]?(?![A-Za-z0-9:\"])"
+_AND = r"(?:[ \t]*,[ \t]*(?:and[ \t]+)?|[ \t]+(?:and|&)[ \t]+)"
+_ITEMS = re.compile(rf"(?:both[ \t]+)?(?<![A-Za-z0-9:\"])({_ITEM}(?:{_AND}{_ITEM}){{1,9}})", re.I)
+
+
+def each_of(text: str, verbs: Verbs) -> tuple[str, ...]:
+    """The canonical lines for a line that names several items; none if its verb cannot be parsed
+    with each of them alone. `view a7x2 and b3k9` is two lines."""
+    line = text.partition("\n")[0].partition('"')[0]
+    match = _ITEMS.search(line)
+    if match is None:
+        return ()
+    found: list[str] = []
+    for item in re.findall(_ITEM, match[1], re.I):
+        try:
+            one = read(line[: match.start()] + item + text[match.end() :], *verbs, is_whole=False)
+        except ParseError:
+            return ()
+        found.append(one.canonical)
+    return tuple(found)
+
+
+# Fences: their content is code, and a command in it is a near miss.
+
+_CLOSING = re.compile(r"([ \t]*+)(`{3,}+|~{3,}+)[ \t\r]*+")
+_INDENT = 3
+
+
+@dataclass(frozen=True)
+class Fence:
+    """An open fence: its mark and how deep it is."""
+
+    mark: str
+    depth: int
+
+    def closed_by(self, line: str) -> bool:
+        """Whether a line ends it: the same mark, at least as long, nothing else beside."""
+        match = _CLOSING.fullmatch(line)
+        return (
+            match is not None
+            and match[2].startswith(self.mark)
+            and len(match[1]) <= self.depth + _INDENT
+        )

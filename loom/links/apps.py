@@ -1,0 +1,19 @@
+"""Links between items."""
+
+from importlib import import_module
+
+from django.apps import AppConfig
+
+# The modules that register commands and actions, in the order in which help lists them.
+COMMANDS = ("loom.links.commands",)
+
+
+class LinksConfig(AppConfig):
+    """Links between items."""
+
+    name = "loom.links"
+    label = "links"
+
+    def ready(self) -> None:
+        for module in COMMANDS:
+            import_module(module)

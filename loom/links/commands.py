@@ -1,0 +1,322 @@
+"""Links between items: stored once, in the tree of their source; the reverse is computed."""
+
+from typing import Annotated
+
+from django.db.models import Q
+
+from loom.documents.models import Document
+from loom.engine.arguments import Args, RefField, Written
+from loom.engine.context import Context, Op, Reply
+from loom.engine.named_items import get_document, get_node, touched, tree_of
+from loom.engine.registry import command
+from loom.errors import CommandError
+from loom.language import ids
+from loom.links import link_types
+from loom.links.models import Link
+from loom.links.queries import MOST_REACHED, graph_of, sureness, written
+from loom.people.names import tree_named
+from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
+from loom.text.shortening import excerpt
+from loom.trees.commands.node_writer import make_items
+from loom.trees.models import Tree
+from loom.trees.queries import lookup
+from loom.workspace.commands.windows import link_type
+from loom.workspace.window_rules import MOST_DEEP
+
+MAX_NOTE = 2000
+EVIDENCE = "evidence"  # append-only: such a link is answered, never removed
+
+
+class LinkArgs(Args):
+    """The source, the target and the type."""
+
+    source: Annotated[RefField, Written("ref", but=("document",))]
+    target: Annotated[RefField, Written("ref", lead="to", but=("document",))]
+    type: Annotated[str, Written("option", key="as", value="word")] = "related"
+    note: Annotated[str, Written("option", key="note", value="quoted")] = ""
+    confidence: Annotated[
+        float | None, Written("option", key="confidence", value="float", minimum=0, maximum=1)
+    ] = None
+
+
+class LinkFromDocument(LinkArgs):
+    """The same, with a document as the source."""
+
+    source: Annotated[RefField, Written("ref", refs=("document",))]
+    target: Annotated[RefField, Written("ref", lead="to")]
+
+
+class LinkToDocument(LinkArgs):
+    """The same, with a document as the target."""
+
+    target: Annotated[RefField, Written("ref", lead="to", refs=("document",))]
+
+
+class UnlinkArgs(Args):
+    """The source and the target, and the type if there are several links."""
+
+    source: Annotated[RefField, Written("ref", but=("document",))]
+    target: Annotated[RefField, Written("ref", lead="to", but=("document",))]
+    type: Annotated[str, Written("option", key="as", value="word")] = ""
+
+
+class UnlinkDocument(UnlinkArgs):
+    """The same, with a document as the source."""
+
+    source: Annotated[RefField, Written("ref", refs=("document",))]
+    target: Annotated[RefField, Written("ref", lead="to")]
+
+
+class UnlinkFromDocument(UnlinkArgs):
+    """The same, with a document as the target."""
+
+    target: Annotated[RefField, Written("ref", lead="to", refs=("document",))]
+
+
+def _item(context: Context, ref: RefField) -> tuple[int, str, str, Tree]:
+    """(id, as shown, as in events, its tree) of a node, tree or document that the caller may see.
+    The tree of a document is that of the line."""
+    if ref.kind == "document":
+        document = get_document(context, ref)
+        own = ids.of_document(document.pk)
+        return own, f'doc:"{document.title}"', f"doc:{document.uid}", context.tree
+    if ref.kind == "tree":
+        tree = tree_of(context, ref)
+        return ids.of_tree(tree.pk), tree_named(tree.title), f"tree:{tree.uid}", tree
+    node = get_node(context, ref)
+    outside = node.tree_id != context.tree.pk
+    item = f"tree:{node.tree.uid} node:{node.local_id}" if outside else node.local_id
+    return ids.of_node(node.pk), f"[{node.local_id}]", item, node.tree
+
+
+def link_body(link: Link, source: str, target: str) -> dict[str, object]:
+    """A link as its events carry it."""
+    return {
+        "id": link.uid,
+        "type": link.type,
+        "source": source,
+        "target": target,
+        "note": link.note,
+        "confidence": link.confidence,
+        "source_version": link.source_version,
+        "target_version": link.target_version,
+        "by": link.by.uid,
+    }
+
+
+def _demand_type(name: str) -> str:
+    name = name.lower()
+    if name not in link_types.STORED:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"There is no link type {name!r}.",
+            hint="there are " + ", ".join(sorted(link_types.STORED)),
+        )
+    return name
+
+
+def _between(source: int, target: int, kinds: tuple[str, ...] = ()) -> list[Link]:
+    """The links from source to target, and symmetric ones the other way round."""
+    there = Q(source=source, target=target)
+    back = Q(source=target, target=source, type__in=link_types.SYMMETRIC)
+    found = Link.objects.filter(there | back, removed_at__isnull=True).select_related("by")
+    return list(found.filter(type__in=kinds) if kinds else found)
+
+
+def _demand_new(source: int, target: int, kind: str, *, shown: tuple[str, str], note: str) -> None:
+    if source == target:
+        raise CommandError(
+            "REJECTED", f"{shown[0]} can't be linked to itself.", hint="name two items"
+        )
+    if _between(source, target, (kind,)):
+        raise CommandError(
+            "REJECTED",
+            f"{shown[0]} and {shown[1]} already have this link.",
+            hint=f"→ list {shown[0].strip('[]')} links shows them",
+        )
+    if len(note) > MAX_NOTE:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"A note has at most {MAX_NOTE} characters.",
+            hint="write it as an annotation",
+        )
+
+
+_WITH_DOCUMENTS = {LOOM, WRITE, READ_DOCUMENTS}
+
+
+@command("link", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
+def link_from_document(context: Context, args: LinkFromDocument) -> Reply:
+    """Links a document to another item."""
+    return _link(context, args)
+
+
+@command("link", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="tree")
+def link_to_document(context: Context, args: LinkToDocument) -> Reply:
+    """Links an item to a document."""
+    return _link(context, args)
+
+
+@command("link", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def link(context: Context, args: LinkArgs) -> Reply:
+    """Links two items, with a type, a note and a confidence from 0 to 1."""
+    return _link(context, args)
+
+
+def _link(context: Context, args: LinkArgs) -> Reply:
+    kind = _demand_type(args.type)
+    source, shown, item, tree = _item(context, args.source)
+    target, shown_to, item_to, _ = _item(context, args.target)
+    if tree.pk != context.tree.pk:
+        raise CommandError(
+            "CROSS_TREE",
+            "A link belongs to the tree of its source, which is another tree.",
+            hint="start the link here, or run the command in that tree",
+        )
+    _demand_new(source, target, kind, shown=(shown, shown_to), note=args.note)
+    made = join(context, source, target, kind, note=args.note, confidence=args.confidence)
+    context.append(source, "link.added", {"link": link_body(made, item, item_to)})
+    undone: Op = {"op": "link", "link": made.pk, "removed": True, "ends": [item, item_to]}
+    return Reply(
+        f"✓ linked {shown} {link_types.arrow(kind)} {shown_to}",
+        refs=(item, item_to),
+        items=(source, target),
+        link_type=kind,
+        inverse=() if kind == EVIDENCE else (undone,),
+    )
+
+
+def join(
+    context: Context,
+    source: int,
+    target: int,
+    kind: str,
+    *,
+    note: str = "",
+    confidence: float | None = None,
+) -> Link:
+    """Stores a link between two items, with the revisions of those that are documents."""
+    make_items([source, target])
+    documents = [key for one in (source, target) if (key := ids.document_id(one)) is not None]
+    rows = (
+        Document.objects.filter(pk__in=documents).values_list("pk", "revision") if documents else ()
+    )
+    versions = {ids.of_document(key): str(revision) for key, revision in rows}
+    return Link.objects.create(
+        tree=context.tree,
+        type=kind,
+        source_id=source,
+        target_id=target,
+        source_version=versions.get(source, ""),
+        target_version=versions.get(target, ""),
+        note=note,
+        confidence=confidence,
+        by=context.actor.participant,
+        at=context.now,
+    )
+
+
+def set_removed(context: Context, found: Link, ends: list[str], removed: bool) -> Op:
+    """Removes or restores a link; returns the inverse. `ends` as in events."""
+    found.removed_at = context.now if removed else None
+    found.save(update_fields=["removed_at"])
+    kind = "link.removed" if removed else "link.added"
+    context.append(found.source_id, kind, {"link": link_body(found, ends[0], ends[1])})
+    return {"op": "link", "link": found.pk, "removed": not removed, "ends": ends}
+
+
+@command("unlink", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
+def unlink_document(context: Context, args: UnlinkDocument) -> Reply:
+    """Removes the link from a document to another item."""
+    return _unlink(context, args)
+
+
+@command("unlink", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="tree")
+def unlink_from_document(context: Context, args: UnlinkFromDocument) -> Reply:
+    """Removes the link from an item to a document."""
+    return _unlink(context, args)
+
+
+@command("unlink", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def unlink(context: Context, args: UnlinkArgs) -> Reply:
+    """Removes the link between two items; if there are several, name its type with `as:`."""
+    return _unlink(context, args)
+
+
+def _unlink(context: Context, args: UnlinkArgs) -> Reply:
+    kinds = (_demand_type(args.type),) if args.type else ()
+    source, shown, item, _ = _item(context, args.source)
+    target, shown_to, item_to, _ = _item(context, args.target)
+    found = [
+        one
+        for one in _between(source, target, kinds)
+        if one.tree_id == context.tree.pk or min(one.source_id, one.target_id) < 0  # a document
+    ]
+    if not found:
+        raise CommandError(
+            "NOT_FOUND",
+            f"No link from {shown} to {shown_to} was found.",
+            hint=f"→ list {shown.strip('[]')} links shows those there are",
+        )
+    if len(found) > 1:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"There are {len(found)} links between {shown} and {shown_to}.",
+            hint=" or ".join(f"as:{one.type}" for one in found),
+        )
+    if found[0].type == EVIDENCE:
+        raise CommandError(
+            "REJECTED",
+            "Evidence is never removed, only answered.",
+            hint=f"→ link REF to {shown_to} as:refutes answers it",
+        )
+    ends = [item, item_to] if found[0].source_id == source else [item_to, item]
+    inverse = set_removed(context, found[0], ends, True)
+    return Reply(
+        f"✓ unlinked {shown} {link_types.arrow(found[0].type)} {shown_to}",
+        refs=(item, item_to),
+        items=(source, target),
+        link_type=found[0].type,
+        inverse=(inverse,),
+    )
+
+
+# Following links: the answer is data, never windows on the items.
+
+
+class GraphArgs(Args):
+    """Where to start, which link types to follow, and how far."""
+
+    ref: Annotated[RefField, Written("ref")]
+    types: Annotated[tuple[str, ...], Written("option", key="types", value="words")]
+    depth: Annotated[
+        int, Written("option", key="depth", value="int", minimum=1, maximum=MOST_DEEP)
+    ] = 3
+
+
+@command("graph", group="Look", klass="look", permissions={LOOM})
+def graph(context: Context, args: GraphArgs) -> Reply:
+    """Lists what can be reached from a node over links of some types, with their confidence."""
+    node = get_node(context, args.ref)
+    types = [link_type(one) for one in args.types]
+    found = graph_of(context.actor, node, types, args.depth)
+    names = written(found.items, context.tree.pk)
+    keys = {key: one for one in found.items if (key := ids.node_id(one)) is not None}
+    gone = lookup.withheld(context.actor, list(keys))
+    texts = lookup.rows().filter(pk__in=set(keys) - gone).values_list("pk", "text")
+    words = {keys[key]: f" {excerpt(text)}" for key, text in texts if text}
+    many = len(found.items) - 1
+    items, links = f"{many} item{'' if many == 1 else 's'}", len(found.links)
+    said = f"{', '.join(types)}: {items}, {links} link{'' if links == 1 else 's'}"
+    context.note_read(*found.items)
+    lines = [f"[{names[ids.of_node(node.pk)]}] {said}"]
+    for one in found.links:
+        sure = f" {sureness(one.confidence)}".rstrip()
+        figure = f" {one.confidence:.2f}" if one.confidence is not None else ""
+        arrow = f"──[{one.type}{sure}{figure}]──→"
+        end = f"[{names[one.target]}]{words.get(one.target, '')}"
+        lines.append(f"  [{names[one.source]}] {arrow} {end}")
+    if found.is_cut:
+        lines.append(f"  … more than {MOST_REACHED} items; name fewer types or a smaller depth")
+    refs = tuple(names[one] for one in found.items)
+    return Reply("\n".join(lines), refs=refs, items=touched(node))

@@ -1,0 +1,247 @@
+"""Links for readers who may see both ends; portals, grouped by type; and what can be reached over
+links. The links of one item from its own side are in `node_context`."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.db.models import Q, QuerySet
+
+from loom.access import Actor, trees_for
+from loom.documents.models import Document
+from loom.language import ids
+from loom.language.ids import home_of
+from loom.links import link_types
+from loom.links.models import Link
+from loom.people.models import Grove
+from loom.permissions import CROSS_TREE
+from loom.text.hashes import instant
+from loom.trees.models import Node, Tree
+from loom.trees.queries.lookup import fetch, listed
+from loom.trees.queries.node_context import ERASED, documents_seen, erased_among
+
+
+def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
+    """Each item as a reference for a reader of the tree with that row id; two queries.
+
+    A reader who may not see another tree gets its id, never its content.
+    """
+    every = set(stored)
+    nodes = {one for one in every if ids.node_id(one) is not None}
+    trees = {key: one for one in every if (key := ids.tree_id(one)) is not None}
+    shown = dict.fromkeys(every, ERASED)
+    if documents := [key for one in every if (key := ids.document_id(one)) is not None]:
+        rows = Document.objects.filter(pk__in=documents).values_list("pk", "uid")
+        shown.update({ids.of_document(key): f"doc:{uid}" for key, uid in rows})
+    if nodes:
+        sql = f"""SELECT n.id, n.local_id, n.tree_id, t.uid FROM trees_node n
+            JOIN trees_tree t ON t.id = n.tree_id AND t.erasing_at IS NULL
+            WHERE n.id IN ({listed(nodes)})"""
+        for key, local_id, home, uid in fetch(sql):
+            here = home == tree_id
+            shown[key] = local_id if here else f"tree:{uid} node:{local_id}"
+    if trees:
+        sql = f"""SELECT id, uid FROM trees_tree WHERE erasing_at IS NULL
+            AND id IN ({listed(trees)})"""
+        shown.update({trees[key]: f"tree:{uid}" for key, uid in fetch(sql)})
+    return shown
+
+
+# The links of a tree or of one node, as they are stored, for readers who may see both ends.
+
+
+def links_in(actor: Actor, tree: Tree, node: Node | None = None) -> list[Link]:
+    """The links that start in a tree, or all that start or end at a node; oldest first. Links with
+    an end in a tree that the actor may not see are left out; an erased end is returned as
+    `erased`."""
+    rows = Link.objects.filter(removed_at__isnull=True).select_related("by", "tree")
+    if node is None:
+        return _seen(actor, tree, rows.filter(tree=tree))
+    own = ids.of_node(node.pk)
+    rows = rows.filter(Q(source=own) | Q(target=own), tree__in=trees_for(actor))
+    return _seen(actor, tree, rows)
+
+
+def _seen(actor: Actor, tree: Tree, rows: "QuerySet[Link]") -> list[Link]:
+    found = list(rows.order_by("id"))
+    ends = {link: {link.source_id, link.target_id} for link in found}
+    asked = {home_of(one) for both in ends.values() for one in both}
+    seen = set(trees_for(actor).filter(pk__in=asked).values_list("pk", flat=True))
+    seen |= erased_among(asked)
+    documents = documents_seen(actor, tree, set().union(*ends.values()))
+    return [
+        link
+        for link, both in ends.items()
+        if all(one in documents if one < 0 else home_of(one) in seen for one in both)
+    ]
+
+
+def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
+    """The links as the API shows them; ends as a reader of `tree` names them."""
+    named = written((end for link in links for end in (link.source_id, link.target_id)), tree.pk)
+    return [
+        {
+            "id": link.uid,
+            "tree": link.tree.uid,
+            "type": link.type,
+            "source": named[link.source_id],
+            "target": named[link.target_id],
+            "note": link.note,
+            "confidence": link.confidence,
+            "source_version": link.source_version,
+            "target_version": link.target_version,
+            "by": link.by.uid,
+            "at": instant(link.at),
+        }
+        for link in links
+    ]
+
+
+# Portals: the links of nodes, grouped by type as they are read from each node's side.
+
+
+@dataclass(frozen=True)
+class Portal:
+    """Some links of one type, without those to items that the reader may not see."""
+
+    type: str
+    many: int
+    only: str = ""
+    """The local id of the target where there is one and it is a node."""
+    home: int = 0
+    """The row id of the tree of that node."""
+
+    @property
+    def shown(self) -> str:
+        """The type as shown to readers."""
+        return self.type.replace("_", " ")
+
+
+def portals_of(
+    actor: Actor, nodes: Sequence[int], *, outside: Grove | None = None
+) -> dict[int, tuple[Portal, ...]]:
+    """The portals at the foot of each node, by row id; if a grove is given, only those that lead
+    out of it. Four queries for all nodes."""
+    found: list[tuple[int, str, int]] = []
+    for end, other in (("source", "target"), ("target", "source")):
+        links = Link.objects.filter(**{f"{end}__in": nodes}, removed_at__isnull=True)
+        for kind, own, far in links.order_by("id").values_list("type", end, other):
+            shown = kind if end == "source" else link_types.reverse_of(kind)
+            found.append((own, shown, far))
+    trees = _visible_portals(actor, {home_of(far) for _, _, far in found}, outside)
+    documents = documents_seen(actor, None, (far for _, _, far in found)) if not outside else set()
+    ends: dict[int, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for row_id, shown, far in found:
+        if home_of(far) in trees or far in documents:
+            ends[row_id][shown].append(far)
+    names = _names([fars[0] for kinds in ends.values() for fars in kinds.values() if not fars[1:]])
+    return {
+        row_id: tuple(
+            Portal(kind, len(fars), "" if fars[1:] else names.get(fars[0], ""), home_of(fars[0]))
+            for kind, fars in kinds.items()
+        )
+        for row_id, kinds in ends.items()
+    }
+
+
+def _names(far: Sequence[int]) -> dict[int, str]:
+    """The local ids of those items that are nodes."""
+    return dict(Node.objects.filter(pk__in=far).values_list("pk", "local_id"))
+
+
+def _visible_portals(actor: Actor, trees: set[int], outside: Grove | None) -> set[int]:
+    if not trees:
+        return set()
+    seen = trees_for(actor).filter(pk__in=trees)
+    if outside is not None:
+        seen = seen.exclude(grove=outside)
+    return set(seen.values_list("pk", flat=True))
+
+
+# Following links.
+
+
+MOST_REACHED = 200  # items
+SURE = ((0.8, "high"), (0.5, "medium"), (0.2, "low"))
+
+
+class Edge(NamedTuple):
+    """A link that was followed, as it is stored."""
+
+    source: int
+    target: int
+    type: str
+    confidence: float | None
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The items that were reached, each with its distance in links, and the links between them.
+    `is_cut`: there are more than MOST_REACHED."""
+
+    items: dict[int, int]
+    links: tuple[Edge, ...]
+    is_cut: bool = False
+
+
+def sureness(confidence: float | None) -> str:
+    """`high`, `medium` or `low`; "" if no confidence was given, or a very low one."""
+    if confidence is None:
+        return ""
+    return next((word for least, word in SURE if confidence >= least), "")
+
+
+def graph_of(actor: Actor, node: Node, types: Iterable[str], depth: int) -> Graph:
+    """What can be reached from a node over links of these types, in either direction, at most
+    `depth` links away, if the actor may see it. At most five queries for each step."""
+    wanted = set(types)
+    inward = {one for one in link_types.STORED if link_types.reverse_of(one) in wanted}
+    start = ids.of_node(node.pk)
+    items, links, last = {start: 0}, dict[int, Edge](), {start}
+    for away in range(1, depth + 1):
+        out = Q(source__in=last, type__in=wanted & set(link_types.STORED))
+        found = Link.objects.filter(out | Q(target__in=last, type__in=inward))
+        found = found.filter(removed_at__isnull=True, tree__in=trees_for(actor)).order_by("id")
+        rows = found.values_list("id", "source_id", "target_id", "type", "confidence")
+        edges = {key: Edge(a, b, kind, x) for key, a, b, kind, x in rows[: MOST_REACHED * 2]}
+        seen = _seen_of(actor, node.tree, {end for one in edges.values() for end in one[:2]})
+        links |= {key: one for key, one in edges.items() if {one.source, one.target} <= seen}
+        ends = {end for key in edges if key in links for end in links[key][:2]}
+        last = ends - items.keys()
+        items |= dict.fromkeys(sorted(last), away)
+        if not last or len(items) > MOST_REACHED:
+            break
+    is_cut = len(items) > MOST_REACHED
+    kept = dict(list(items.items())[:MOST_REACHED])
+    shown = (one for one in links.values() if one.source in kept and one.target in kept)
+    return Graph(kept, tuple(shown), is_cut)
+
+
+def _seen_of(actor: Actor, here: Tree, items: set[int]) -> set[int]:
+    """Those of the items that the actor may see from a tree."""
+    homes = {home_of(one) for one in items} - {0}
+    trees = set(trees_for(actor).filter(pk__in=homes).values_list("pk", flat=True))
+    if CROSS_TREE not in actor.permissions:
+        trees &= {here.pk}
+    documents = documents_seen(actor, here, items)
+    return {one for one in items if home_of(one) in trees or one in documents}
+
+
+def graph_body(graph: Graph, tree: Tree) -> dict[str, Any]:
+    """A graph as the API returns it; items by how they are named in the tree."""
+    names = written(graph.items, tree.pk)
+    return {
+        "nodes": [{"item": names[one], "depth": away} for one, away in graph.items.items()],
+        "links": [
+            {
+                "source": names[one.source],
+                "target": names[one.target],
+                "type": one.type,
+                "confidence": one.confidence,
+                "level": sureness(one.confidence) or None,
+            }
+            for one in graph.links
+        ],
+        "cut": graph.is_cut,
+    }

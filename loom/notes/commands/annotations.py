@@ -1,0 +1,474 @@
+"""Annotations: notes below the item that they are about, replies, and resolving them; and
+suggestions: new wordings of a text, which its writers accept (with a merge) or reject
+(docs/model.md §2.1, §5.1)."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal
+
+from django.utils import timezone
+
+from loom import access
+from loom.access import Actor, documents_for
+from loom.documents import log as document_log
+from loom.documents import queries as document_queries
+from loom.documents import rules as documents
+from loom.documents.commands import named
+from loom.documents.models import Document, Revision
+from loom.documents.rules import Edit
+from loom.engine.arguments import Args, RefField, Written
+from loom.engine.context import Context, Op, Reply
+from loom.engine.named_items import get_document, get_own_node, item_of, touched, tree_of
+from loom.engine.registry import command
+from loom.errors import CommandError, not_found
+from loom.language import ids
+from loom.language.refs import ParseError
+from loom.notes.commands.marks import add_mark
+from loom.notes.models import Mark
+from loom.people.models import Participant
+from loom.people.names import tree_named
+from loom.permissions import LOOM, READ_DOCUMENTS, WRITE, WRITE_DOCUMENTS
+from loom.text.changes import merged
+from loom.trees.commands import node_writer
+from loom.trees.commands.node_writer import NewNode, demand_text
+from loom.trees.commands.nodes import edited_version, made_nodes
+from loom.trees.models import Node, NodeSource
+from loom.trees.queries import lookup, places
+from loom.workspace.commands import drafts as draft_commands
+from loom.workspace.commands import lenses
+from loom.workspace.commands.drafts import settle_draft
+from loom.workspace.commands.lenses import aimed
+from loom.workspace.models import Mention
+
+ANNOTATION_FORMS = ("note", "question", "suggestion", "warning", "objection")
+
+
+class Annotate(Args):
+    """A note on a node; on an annotation it is a reply."""
+
+    ref: Annotated[RefField, Written("ref")]
+    content: Annotated[str, Written("content")]
+    form: Annotated[
+        Literal["note", "question", "suggestion", "warning", "objection"],
+        Written("option", key="as", value="choice", choices=ANNOTATION_FORMS),
+    ] = "note"
+
+
+@command("annotate", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def annotate(context: Context, args: Annotate) -> Reply:
+    """Adds a note to a node, visible to people and loom-aware models, never to subjects."""
+    demand_text(args.content)
+    if args.ref.kind == "tree":
+        return _about_tree(context, args)
+    target = get_own_node(context, args.ref)
+    made, inverse = _add(context, target, args.content, args.form)
+    settle_draft(context, target, "note", args.content)
+    return Reply(
+        f"✓ annotation [{made.local_id}] added to [{target.local_id}]",
+        refs=(made.local_id,),
+        items=touched(made, target),
+        inverse=inverse,
+    )
+
+
+def _about_tree(context: Context, args: Annotate) -> Reply:
+    """Adds a note about a tree below the root of this tree; its sources name the tree."""
+    about = tree_of(context, args.ref)
+    source = (ids.of_tree(about.pk), "primary", "")
+    new = NewNode(
+        args.content,
+        kind="annotation",
+        form=args.form,
+        parent=lookup.root_of(context.tree),
+        sources=(source,),
+    )
+    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    note_mentions(context.actor, made)
+    return Reply(
+        f"✓ annotation [{made.local_id}] added to {tree_named(about.title)}",
+        refs=(made.local_id,),
+        items=touched(made),
+        inverse=made_nodes(made),
+    )
+
+
+def _add(context: Context, target: Node, text: str, form: str) -> tuple[Node, tuple[Op, ...]]:
+    new = NewNode(text, kind="annotation", form=form, parent=target)
+    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    note_mentions(context.actor, made)
+    inverse = made_nodes(made)
+    if target.kind == "annotation" and target.slot.resolved_at is not None:
+        inverse = (*inverse, set_resolved(context, target, False))
+    return made, inverse
+
+
+def note_mentions(actor: Actor, note: Node) -> None:
+    """Stores which members an annotation mentions with an @, such as `@Ada`. One query if the text
+    has an @, two if it mentions somebody."""
+    if "@" not in note.text:
+        return
+    members = Participant.objects.filter(
+        grove=actor.grove, kind="human", archived_at__isnull=True
+    ).exclude(pk=actor.participant.pk)
+    named = names_in(note.text, [one.name for one in members])
+    Mention.objects.bulk_create(
+        Mention(participant=one, tree=note.tree, node=note, at=note.created_at)
+        for one in members
+        if one.name in named
+    )
+
+
+def names_in(text: str, names: Iterable[str]) -> set[str]:
+    """Those of the names that follow an @ in the text, as whole words and in any case. Where one
+    name is the beginning of another, the longer one counts."""
+    found = set()
+    rest = text.casefold()
+    for name in sorted(names, key=len, reverse=True):
+        pattern = rf"(?<![\w@])@{re.escape(name.casefold())}(?!\w)"
+        if re.search(pattern, rest):
+            found.add(name)
+            rest = re.sub(pattern, " ", rest)
+    return found
+
+
+def set_resolved(context: Context, node: Node, resolved: bool) -> Op:
+    """Resolves or reopens an annotation; returns the inverse."""
+    at = timezone.now() if resolved else None
+    Node.objects.filter(pk=node.slot_id).update(resolved_at=at)
+    kind = "annotation.resolved" if resolved else "annotation.reopened"
+    context.world.append(kind, {"node": node.slot.local_id, "resolved": resolved})
+    return {"op": "resolve", "node": node.slot_id, "value": not resolved}
+
+
+class Resolve(Args):
+    """The annotation, and why it is resolved."""
+
+    ref: Annotated[RefField, Written("ref")]
+    reason: Annotated[str, Written("quoted")] = ""
+
+
+@command("resolve", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def resolve(context: Context, args: Resolve) -> Reply:
+    """Marks an annotation as settled; a reason is kept as a reply to it. An objection needs one."""
+    node = get_own_node(context, args.ref)
+    if node.kind != "annotation":
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is not an annotation.",
+            hint=f"→ list {node.local_id} annotations shows them",
+        )
+    if node.slot.resolved_at is not None:
+        raise CommandError(
+            "REJECTED", f"[{node.local_id}] is already resolved.", hint="a reply reopens it"
+        )
+    if node.form == "objection" and not args.reason.strip():
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is an objection: resolving it needs a reason.",
+            hint=f'write → resolve {node.local_id} "why it is settled"',
+        )
+    refs: tuple[str, ...] = (node.local_id,)
+    inverse: tuple[Op, ...] = ()
+    if args.reason:
+        demand_text(args.reason)
+        reply, inverse = _add(context, node, args.reason, "note")
+        refs = (node.local_id, reply.local_id)
+    return Reply(
+        f"✓ resolved [{node.local_id}]",
+        refs=refs,
+        items=touched(node),
+        inverse=(*inverse, set_resolved(context, node, True)),
+    )
+
+
+# -- suggestions
+
+
+SUGGESTION_FORM = "diff"
+
+
+class Suggest(Args):
+    """The text (or slice) and its whole new wording."""
+
+    ref: Annotated[RefField, Written("ref", but=("document",))]
+    content: Annotated[str, Written("content")]
+
+
+@command("suggest", group="Make", klass="write", permissions={LOOM}, stream="tree")
+def suggest(context: Context, args: Suggest) -> Reply:
+    """Suggests another wording of a text, or of the lines that a window shows (`suggest #4 …`);
+    its writers accept it as a version, or reject it."""
+    ref = aimed(context, args.ref, writes=True).ref
+    target = get_own_node(context, ref, slices=True)
+    if target.kind != "text" or target.parent_slot_id is None:
+        raise CommandError("REJECTED", "Only a text can be reworded.", hint="→ annotate here")
+    node_writer.demand_visible(target)
+    text = lenses.with_slice(target.text, ref.slice, args.content)
+    demand_text(text)
+    if text == target.text:
+        raise CommandError(
+            "REJECTED", "The suggestion is the same as the text.", hint="change the text"
+        )
+    new = NewNode(text, kind="annotation", form=SUGGESTION_FORM, parent=target)
+    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    note_mentions(context.actor, made)
+    return Reply(
+        f"✓ suggestion [{made.local_id}] on [{target.local_id}]",
+        refs=(made.local_id,),
+        items=touched(made, target),
+        inverse=made_nodes(made),
+    )
+
+
+class SuggestDocument(Args):
+    """The document (or part of one) and its whole new wording."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+    content: Annotated[str, Written("content")]
+
+
+@command(
+    "suggest",
+    group="Make",
+    klass="write",
+    permissions={LOOM, READ_DOCUMENTS},
+    stream="tree",
+    is_first=True,
+)
+def suggest_document(context: Context, args: SuggestDocument) -> Reply:
+    """Suggests another wording of a document, or of a part of it (`suggest doc:"name" §heading …`);
+    its writers accept it as a revision, or reject it."""
+    document = get_document(context, args.ref)
+    revision = document_queries.newest(document)
+    whole = revision.text
+    text = args.content
+    if args.ref.slice is not None:
+        try:
+            part = document_queries.text_of(document, args.ref.slice)
+        except ParseError as bad:
+            raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+        lines = whole.split("\n")
+        text = "\n".join([*lines[: part.first - 1], args.content, *lines[part.last :]])
+    demand_text(text)
+    if text == whole:
+        raise CommandError(
+            "REJECTED", "The suggestion is the same as the text.", hint="change the text"
+        )
+    source = (item_of(document), "primary", str(revision.number))
+    root = lookup.root_of(context.tree)
+    new = NewNode(text, kind="annotation", form=SUGGESTION_FORM, parent=root, sources=(source,))
+    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    return Reply(
+        f"✓ suggestion [{made.local_id}] on {named(document)}, revision {revision.number}",
+        refs=(made.local_id,),
+        items=touched(made, document),
+        inverse=made_nodes(made),
+    )
+
+
+class Accept(Args):
+    """A suggestion; or a text that was written after an older wording of the text above it."""
+
+    ref: Annotated[RefField, Written("ref")]
+
+
+class AcceptEdited(Args):
+    """A suggestion, and the wording to use instead."""
+
+    ref: Annotated[RefField, Written("ref")]
+    edited: Annotated[str, Written("word", lead="edited")]
+    content: Annotated[str, Written("content")]
+
+
+class Reject(Args):
+    """A suggestion, and the reason."""
+
+    ref: Annotated[RefField, Written("ref")]
+    reason: Annotated[str, Written("quoted")] = ""
+
+
+@command("accept", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def accept(context: Context, args: Accept) -> Reply:
+    """Makes a suggestion a version; of a text, marks the older wording above it as read."""
+    node = get_own_node(context, args.ref)
+    if node.kind == "text":
+        return _read(context, node)
+    if (about := _about_document(context, node)) is not None:
+        return _document_taken(context, node, about, None)
+    base, newest = _open_suggestion(context, node)
+    text = merged(base.text, newest.text, node.text)
+    if text is None:
+        raise CommandError(
+            "CONFLICT",
+            f"[{newest.local_id}] by {newest.author.name} changed the same passage since.",
+            hint=f"→ accept {node.local_id} edited, with the text that both lead to",
+        )
+    return _taken(context, node, newest, text, decision="accepted")
+
+
+@command("accept", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def accept_edited(context: Context, args: AcceptEdited) -> Reply:
+    """Decides a suggestion with a text of your own in its place."""
+    node = get_own_node(context, args.ref)
+    demand_text(args.content)
+    if (about := _about_document(context, node)) is not None:
+        return _document_taken(context, node, about, args.content)
+    _, newest = _open_suggestion(context, node)
+    return _taken(context, node, newest, args.content, decision="edited")
+
+
+@command("reject", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def reject(context: Context, args: Reject) -> Reply:
+    """Rejects a suggestion; a reason is kept as a reply to it."""
+    node = get_own_node(context, args.ref)
+    _demand_open(node)
+    inverse: tuple[Op, ...] = ()
+    refs = [node.local_id]
+    if args.reason:
+        demand_text(args.reason)
+        new = NewNode(args.reason, kind="annotation", form="note", parent=node)
+        reply = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+        inverse, refs = made_nodes(reply), [node.local_id, reply.local_id]
+    resolved = _decided(context, node, "rejected", "")
+    return Reply(
+        f"✓ rejected [{node.local_id}]",
+        refs=tuple(refs),
+        items=touched(node),
+        inverse=(*inverse, resolved),
+    )
+
+
+def _demand_open(node: Node) -> None:
+    if node.kind != "annotation" or node.form != SUGGESTION_FORM:
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is not a suggestion.",
+            hint=f"→ resolve {node.local_id} settles a note",
+        )
+    if node.slot.resolved_at is not None:
+        raise CommandError(
+            "REJECTED", f"[{node.local_id}] is decided already.", hint="make another suggestion"
+        )
+
+
+def _open_suggestion(context: Context, node: Node) -> tuple[Node, Node]:
+    """(the version that a suggestion is about, the newest one there). Refuses one that is decided,
+    and CONFLICT if a model would take a person's unsaved edit away."""
+    _demand_open(node)
+    newest = places.newest_version(lookup.rows().get(pk=node.parent_slot_id or 0))
+    node_writer.demand_visible(newest)
+    draft_commands.demand_free(context.actor, newest)
+    versions = lookup.rows().filter(slot=newest.slot_id, hash=node.parent_hash)
+    return versions.first() or newest, newest
+
+
+def _taken(context: Context, node: Node, newest: Node, text: str, *, decision: str) -> Reply:
+    """Makes the text a version, unless the slot already has this text, and closes the
+    suggestion."""
+    if text == newest.text:
+        resolved = _decided(context, node, decision, newest.local_id)
+        return Reply(
+            f"✓ accepted [{node.local_id}]; [{newest.local_id}] reads so already",
+            refs=(newest.local_id,),
+            items=touched(node, newest),
+            inverse=(resolved,),
+        )
+    made = edited_version(context, newest, text)
+    resolved = _decided(context, node, decision, made.local_id)
+    return Reply(
+        f"✓ accepted [{node.local_id}] as version [{made.local_id}]",
+        refs=(made.local_id,),
+        items=touched(made, node, newest),
+        inverse=(resolved, *made_nodes(made)),
+    )
+
+
+# Of documents.
+
+
+def _about_document(context: Context, node: Node) -> tuple[Document, int] | None:
+    """The document that a suggestion is about, and the revision it was made from; None if it is
+    about a node. NOT_FOUND if the caller may not read the document here."""
+    _demand_open(node)
+    rows = NodeSource.objects.filter(node=node.slot_id, role="primary", item__kind="document")
+    found = rows.values_list("item", "version_seen").first()
+    if found is None:
+        return None
+    key = ids.document_id(found[0]) or 0
+    readable = documents_for(context.actor, context.tree).filter(pk=key)
+    document = readable.select_related("grove").first()
+    if document is None:
+        raise not_found("The document of this suggestion")
+    return document, int(found[1])
+
+
+def _document_taken(
+    context: Context, node: Node, about: tuple[Document, int], own: str | None
+) -> Reply:
+    """Makes the suggestion, or the caller's `own` text, a revision and closes the suggestion. What
+    was written since is merged; CONFLICT if both changed the same passage."""
+    document, seen = about
+    access.demand(context.actor, {READ_DOCUMENTS, WRITE_DOCUMENTS}, "deciding about a document")
+    base = document_queries.revision_of(document, seen).text
+
+    def change(text: str, newest: Revision) -> Sequence[Edit]:
+        taken = own if own is not None else merged(base, text, node.text)
+        if taken is None:
+            raise CommandError(
+                "CONFLICT",
+                f"{newest.by.name} changed the same passage of {named(document)} since.",
+                hint=f"→ accept {node.local_id} edited, with the text that both lead to",
+            )
+        return documents.difference(text, taken)
+
+    decision = "accepted" if own is None else "edited"
+    if context.world.is_dry:
+        change(document_queries.current(document), document_queries.newest(document))
+        return Reply(f"✓ {decision} [{node.local_id}] as a revision of {named(document)}")
+    with context.grove_stream() as writer:
+        by = context.actor.participant
+        made = document_log.write(writer, document, change, by=by, at=context.now)
+        number = made.revision.number
+        body = {"document": document.uid, "node": node.slot.local_id, "decision": decision}
+        writer.append("suggestion.decided", {**body, "version": number})
+    op: Op = {"op": "document", "document": document.pk, "at": number, "to": number - 1}
+    context.seen[document.pk] = number
+    return Reply(
+        f"✓ accepted [{node.local_id}] as revision {number} of {named(document)}",
+        refs=(f"doc:{document.uid}",),
+        items=touched(node, document),
+        inverse=(set_resolved(context, node, True), op),
+    )
+
+
+def _decided(context: Context, node: Node, decision: str, version: str) -> Op:
+    """Closes a suggestion; returns the inverse."""
+    inverse = set_resolved(context, node, True)
+    body = {"node": node.slot.local_id, "decision": decision, "version": version or None}
+    context.world.append("suggestion.decided", body)
+    return inverse
+
+
+def _read(context: Context, node: Node) -> Reply:
+    """Stores that the current wording above a text was read, so that the text is no longer marked
+    as written after an older one."""
+    above = places.version_above(node, context.workspace)
+    item = ids.of_node(node.pk)
+    known = Mark.objects.filter(item=item, kind="read", removed_at__isnull=True)
+    if not node.parent_hash or above is None or above.hash == node.parent_hash:
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] was written after what is above it now.",
+            hint="nothing to do",
+        )
+    if known.filter(label=above.hash).exists():
+        raise CommandError(
+            "REJECTED", f"[{node.local_id}] was read here already.", hint="nothing to do"
+        )
+    inverse = add_mark(context, item, node.local_id, "read", above.hash)
+    return Reply(
+        f"✓ [{node.local_id}] marked as read below [{above.local_id}]",
+        refs=(node.local_id,),
+        items=touched(node),
+        inverse=(inverse,),
+    )

@@ -1,0 +1,423 @@
+"""Bookmarks and tags: marks that members put on a node, tree or document; and renaming, colouring
+or removing a tag in a whole grove."""
+
+from typing import Annotated
+
+from django.db.models import QuerySet
+
+from loom.access import Actor
+from loom.documents.models import Document
+from loom.engine import streams
+from loom.engine.actions import Change, action
+from loom.engine.arguments import Args, RefField, Written
+from loom.engine.context import Context, Op, Reply
+from loom.engine.execute import execute
+from loom.engine.named_items import get_document, get_own_node, tree_of
+from loom.engine.registry import command
+from loom.errors import CommandError
+from loom.language import ids
+from loom.notes.models import Mark
+from loom.people.models import Grove
+from loom.people.names import TAG_COLOURS, tree_named
+from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
+from loom.search.queries import is_tag
+from loom.text.shortening import plain
+from loom.trees.commands.node_writer import make_items
+from loom.trees.models import Item, Tree
+
+MAX_LABEL = 200
+MAX_TAGS = 100  # per line: each is looked up among all tags of the grove, under the lock
+
+
+class Bookmark(Args):
+    """The item to bookmark, and a label."""
+
+    ref: Annotated[RefField | None, Written("ref", but=("document",))] = None
+    label: Annotated[str, Written("quoted")] = ""
+
+
+class Unbookmark(Args):
+    """The item whose bookmark is removed."""
+
+    ref: Annotated[RefField | None, Written("ref", but=("document",))] = None
+
+
+class Tag(Args):
+    """The item to tag, and the tags."""
+
+    ref: Annotated[RefField, Written("ref", but=("document",))]
+    names: Annotated[tuple[str, ...], Written("tags", many=True)]
+
+
+class BookmarkDocument(Bookmark):
+    """The document to bookmark, and a label."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+
+
+class UnbookmarkDocument(Args):
+    """The document whose bookmark is removed."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+
+
+class TagDocument(Tag):
+    """The document to tag, and the tags."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+
+
+def _item(context: Context, ref: RefField | None) -> tuple[int, str, str]:
+    """(id, as shown, local id or tree:ID or doc:ID) of a node here, this tree, or a document."""
+    if ref is not None and ref.kind == "document":
+        document = get_document(context, ref)
+        item = ids.of_document(document.pk)
+        return item, f'doc:"{document.title}"', f"doc:{document.uid}"
+    if ref is not None and ref.kind == "tree":
+        tree = tree_of(context, ref)
+        if tree.pk != context.tree.pk:
+            raise CommandError(
+                "CROSS_TREE",
+                "This would mark something in another tree.",
+                hint="run the command in that tree",
+            )
+        return ids.of_tree(tree.pk), tree_named(tree.title), f"tree:{tree.uid}"
+    node = get_own_node(context, ref)
+    return ids.of_node(node.pk), f"[{node.local_id}]", node.local_id
+
+
+def mark_body(mark: Mark, item: str) -> dict[str, object]:
+    """A mark as its events carry it; `item` a local id or tree:ID."""
+    return {
+        "id": mark.uid,
+        "kind": mark.kind,
+        "label": mark.label,
+        "item": item,
+        "participant": mark.participant.uid,
+    }
+
+
+def add_mark(context: Context, item_id: int, item: str, kind: str, label: str) -> Op:
+    """Puts a mark on an item; returns the inverse."""
+    make_items([item_id])
+    mark = Mark.objects.create(
+        tree=context.tree,
+        kind=kind,
+        label=label,
+        item_id=item_id,
+        participant=context.actor.participant,
+        at=context.now,
+    )
+    context.append(item_id, "mark.added", {"mark": mark_body(mark, item)})
+    return {"op": "mark", "mark": mark.pk, "removed": True, "item": item}
+
+
+def set_removed(context: Context, mark: Mark, item: str, removed: bool) -> Op:
+    """Removes or restores a mark; returns the inverse."""
+    mark.removed_at = context.now if removed else None
+    mark.save(update_fields=["removed_at"])
+    kind = "mark.removed" if removed else "mark.added"
+    context.append(mark.item_id, kind, {"mark": mark_body(mark, item)})
+    return {"op": "mark", "mark": mark.pk, "removed": not removed, "item": item}
+
+
+def _own_bookmark(context: Context, item_id: int) -> Mark | None:
+    return Mark.objects.filter(
+        item=item_id,
+        kind="bookmark",
+        participant=context.actor.participant,
+        removed_at__isnull=True,
+    ).first()
+
+
+_WITH_DOCUMENTS = {LOOM, WRITE, READ_DOCUMENTS}
+
+
+@command("bookmark", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
+def bookmark_document(context: Context, args: BookmarkDocument) -> Reply:
+    """Bookmarks a document; others can see it."""
+    return _bookmark(context, args)
+
+
+@command("bookmark", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def bookmark(context: Context, args: Bookmark) -> Reply:
+    """Bookmarks a node; others can see it. A new label replaces the old one."""
+    return _bookmark(context, args)
+
+
+def _bookmark(context: Context, args: Bookmark) -> Reply:
+    if len(args.label) > MAX_LABEL:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"A label has at most {MAX_LABEL} characters.",
+            hint="write the rest as an annotation",
+        )
+    item_id, shown, item = _item(context, args.ref)
+    old = _own_bookmark(context, item_id)
+    inverse: tuple[Op, ...] = ()
+    if old is not None:
+        if old.label == args.label:
+            raise CommandError(
+                "REJECTED", f"{shown} is already bookmarked.", hint="use another label"
+            )
+        inverse = (set_removed(context, old, item, True),)
+    inverse = (add_mark(context, item_id, item, "bookmark", args.label), *inverse)
+    label = f' as "{plain(args.label)}"' if args.label else ""
+    return Reply(f"✓ bookmarked {shown}{label}", refs=(item,), items=(item_id,), inverse=inverse)
+
+
+@command("unbookmark", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
+def unbookmark_document(context: Context, args: UnbookmarkDocument) -> Reply:
+    """Removes your bookmark from a document."""
+    return _unbookmark(context, args)
+
+
+@command("unbookmark", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def unbookmark(context: Context, args: Unbookmark) -> Reply:
+    """Removes your bookmark from a node."""
+    return _unbookmark(context, args)
+
+
+def _unbookmark(context: Context, args: Unbookmark | UnbookmarkDocument) -> Reply:
+    item_id, shown, item = _item(context, args.ref)
+    old = _own_bookmark(context, item_id)
+    if old is None:
+        raise CommandError("REJECTED", f"You have no bookmark on {shown}.", hint="nothing to do")
+    inverse = set_removed(context, old, item, True)
+    return Reply(f"✓ unbookmarked {shown}", refs=(item,), items=(item_id,), inverse=(inverse,))
+
+
+def _spelling(context: Context, name: str) -> str:
+    """A tag as the grove already spells it: names are unique case-insensitively."""
+    known = Mark.objects.filter(tree__grove=context.tree.grove_id, kind="tag", removed_at=None)
+    if name.isascii():  # SQLite folds only ASCII letters
+        known = known.filter(label__iexact=name)
+    labels = known.order_by().values_list("label", flat=True).distinct()
+    return next((label for label in labels.iterator() if is_tag(label, name)), name)
+
+
+def _tags_on(item_id: int) -> dict[str, Mark]:
+    marks = Mark.objects.filter(item=item_id, kind="tag", removed_at__isnull=True)
+    return {mark.label.casefold(): mark for mark in marks.select_related("participant")}
+
+
+def _written(names: list[str]) -> str:
+    """Tags on one line: a name may have line breaks."""
+    lines = (plain(name) for name in names)
+    return " ".join(f"#{name}" if " " not in name else f'#"{name}"' for name in lines)
+
+
+@command("tag", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
+def tag_document(context: Context, args: TagDocument) -> Reply:
+    """Adds tags to a document."""
+    return _tag(context, args)
+
+
+@command("tag", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def tag(context: Context, args: Tag) -> Reply:
+    """Adds tags to a node or tree. A tag exists while something has it, spelled as first typed."""
+    return _tag(context, args)
+
+
+def _tag(context: Context, args: Tag) -> Reply:
+    if len(args.names) > MAX_TAGS:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"A command takes at most {MAX_TAGS} tags.",
+            hint="add the others with further commands",
+        )
+    item_id, shown, item = _item(context, args.ref)
+    on = _tags_on(item_id)
+    fresh = {name.casefold(): name for name in args.names if name.casefold() not in on}
+    if not fresh:
+        raise CommandError("REJECTED", f"{shown} already has these tags.", hint="nothing to do")
+    names = [_spelling(context, name) for name in fresh.values()]
+    inverse = tuple(add_mark(context, item_id, item, "tag", name) for name in names)
+    return Reply(
+        f"✓ tagged {shown} {_written(names)}",
+        refs=(item,),
+        items=(item_id,),
+        inverse=tuple(reversed(inverse)),
+    )
+
+
+@command("untag", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
+def untag_document(context: Context, args: TagDocument) -> Reply:
+    """Removes tags from a document, whoever added them."""
+    return _untag(context, args)
+
+
+@command("untag", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def untag(context: Context, args: Tag) -> Reply:
+    """Removes tags from a node or tree, whoever added them."""
+    return _untag(context, args)
+
+
+def _untag(context: Context, args: Tag) -> Reply:
+    item_id, shown, item = _item(context, args.ref)
+    on = _tags_on(item_id)
+    missing = [name for name in args.names if name.casefold() not in on]
+    if missing:
+        raise CommandError("NOT_FOUND", f"{shown} has no tag {_written(missing)}.", hint=_has(on))
+    marks = {name.casefold(): on[name.casefold()] for name in args.names}
+    inverse = tuple(set_removed(context, mark, item, True) for mark in marks.values())
+    names = _written([mark.label for mark in marks.values()])
+    return Reply(f"✓ untagged {shown} {names}", refs=(item,), items=(item_id,), inverse=inverse)
+
+
+def _has(on: dict[str, Mark]) -> str:
+    return "it has " + _written([mark.label for mark in on.values()]) if on else "it has none"
+
+
+# -- changing a tag everywhere
+
+
+MAX_TAG_NAME = 100
+
+
+class TagChange(Args):
+    """The changes to a tag: its name (empty: unchanged), its colour (None: unchanged, empty:
+    none)."""
+
+    tag: str
+    name: str = ""
+    colour: str | None = None
+
+
+class TagNamed(Args):
+    """A tag by name."""
+
+    tag: str
+
+
+def change_tag(actor: Actor, tag: str, *, name: str = "", colour: str | None = None) -> str:
+    """Renames a tag or sets its colour, in all trees of the grove; returns its name. For writers.
+    If another tag already has the new name, the two become one."""
+    return execute(actor, actor.grove, _change_tag, TagChange(tag=tag, name=name, colour=colour))
+
+
+def remove_tag(actor: Actor, tag: str) -> int:
+    """Removes a tag everywhere in the grove; returns from how many items. The items stay. For
+    owners."""
+    return execute(actor, actor.grove, _remove_tag, TagNamed(tag=tag))
+
+
+@action("change_tag", stream="grove", role="writer")
+def _change_tag(change: Change, args: TagChange) -> str:
+    """Renames a tag or sets its colour, in all trees of the grove."""
+    labels = _labels(change.actor.grove)
+    known = _spelled(args.tag, labels)
+    if args.colour and args.colour not in TAG_COLOURS:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"{args.colour[:40]!r} is not a colour of tags.",
+            hint=" or ".join(TAG_COLOURS),
+        )
+    name = _checked(args.name) if args.name.strip() else known[0]
+    if args.name.strip():
+        others = [one for one in labels if is_tag(one, name) and one not in known]
+        name = others[0] if others else name
+        _rename(change, known, name)
+    _recolour(change, known, name, args.colour)
+    return name
+
+
+@action("remove_tag", stream="grove", role="owner")
+def _remove_tag(change: Change, args: TagNamed) -> int:
+    """Removes a tag everywhere in the grove. The items stay."""
+    known = _spelled(args.tag, _labels(change.actor.grove))
+    removed = 0
+    for tree, marks in _by_tree(change.actor.grove, known):
+        writer = streams.lock(tree, actor=change.actor.participant.uid)
+        items = list(marks.values_list("item_id", flat=True))
+        removed += marks.update(removed_at=change.now)
+        writer.append("tag.removed", {"tags": known, "items": _shown(items)})
+        writer.flush()
+    _recolour(change, known, "", "")
+    return removed
+
+
+def _labels(grove: Grove) -> list[str]:
+    """The tags in use in a grove, and those with a colour."""
+    rows = Mark.objects.filter(tree__grove=grove, kind="tag", removed_at__isnull=True)
+    used = rows.order_by().values_list("label", flat=True).distinct()
+    return [*dict.fromkeys([*used, *grove.settings.get("tag_colours", {})])]
+
+
+def _spelled(tag: str, labels: list[str]) -> list[str]:
+    """The spellings of a tag that are in use. NOT_FOUND if there are none."""
+    known = [one for one in labels if is_tag(one, tag.removeprefix("#"))]
+    if not known:
+        raise CommandError(
+            "NOT_FOUND", f"There is no tag #{tag[:MAX_TAG_NAME]}.", hint="see the list of tags"
+        )
+    return known
+
+
+def _checked(name: str) -> str:
+    """The name, if a tag may have it."""
+    kept = " ".join(name.split()).removeprefix("#").strip()
+    if not kept or len(kept) > MAX_TAG_NAME or any(one in '"\0' for one in kept):
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"A tag has 1 to {MAX_TAG_NAME} characters and no quotation marks.",
+            hint="#river or #two words",
+        )
+    return kept
+
+
+def _by_tree(grove: Grove, labels: list[str]) -> list[tuple[Tree, "QuerySet[Mark]"]]:
+    """The trees with the tag, and its marks in each, in the order in which trees are locked."""
+    marks = Mark.objects.filter(kind="tag", label__in=labels, removed_at__isnull=True)
+    tagged = marks.filter(tree__grove=grove).values("tree_id")
+    trees = Tree.objects.filter(grove=grove, erasing_at__isnull=True, pk__in=tagged)
+    return [(tree, marks.filter(tree=tree)) for tree in trees.order_by("pk")]
+
+
+def _rename(change: Change, known: list[str], name: str) -> None:
+    """Renames the tag on all marks; an item with both tags keeps one mark."""
+    for tree, marks in _by_tree(change.actor.grove, known):
+        writer = streams.lock(tree, actor=change.actor.participant.uid)
+        for mark in _twice(tree, marks, name):
+            mark.removed_at = change.now
+            mark.save(update_fields=["removed_at"])
+            writer.append("mark.removed", {"mark": mark_body(mark, _shown([mark.item_id])[0])})
+        items = list(marks.exclude(label=name).values_list("item_id", flat=True))
+        # Undo restores a removed mark with the current name of the tag.
+        Mark.objects.filter(tree=tree, kind="tag", label__in=known).update(label=name)
+        if items:
+            writer.append("tag.renamed", {"tags": known, "name": name, "items": _shown(items)})
+        writer.flush()
+
+
+def _twice(tree: Tree, marks: "QuerySet[Mark]", name: str) -> list[Mark]:
+    """The marks whose items have the other tag already."""
+    others = Mark.objects.filter(tree=tree, kind="tag", label=name, removed_at__isnull=True)
+    rows = marks.exclude(label=name).filter(item_id__in=others.values("item_id"))
+    return list(rows.select_related("participant"))
+
+
+def _shown(items: list[int]) -> list[str]:
+    """Items as events name them: local ids, and tree:ID."""
+    rows = Item.objects.filter(pk__in=items).select_related("tree", "node")
+    names = {row.pk: row.node.local_id if row.node else f"tree:{row.tree.uid}" for row in rows}
+    documents = Document.objects.filter(pk__in=[-one for one in items if one < 0])
+    names |= {ids.of_document(one.pk): f"doc:{one.uid}" for one in documents}
+    return [names[one] for one in items if one in names]
+
+
+def _recolour(change: Change, known: list[str], name: str, colour: str | None) -> None:
+    """Stores the colour of a tag under its name; `name` empty: removes it."""
+    grove = Grove.objects.get(pk=change.actor.grove.pk)
+    before = dict(grove.settings.get("tag_colours", {}))
+    had = next((before[one] for one in known if one in before), "")
+    colours = {one: value for one, value in before.items() if one not in known}
+    wanted = had if colour is None else colour
+    if name and wanted and (colour is not None or name not in colours):
+        colours[name] = wanted
+    if colours == before:
+        return
+    grove.settings = {**grove.settings, "tag_colours": colours}
+    grove.save(update_fields=["settings"])
+    body = {"grove": grove.uid, "name": grove.name, "settings": grove.settings}
+    change.writer.append("grove.changed", body)

@@ -1,0 +1,26 @@
+"""Marks on items: bookmarks and tags."""
+
+from django.db import models
+
+from loom.engine.fields import PublicIdentity
+from loom.people.models import Participant
+from loom.trees.models import Item, Tree
+
+
+class Mark(PublicIdentity):
+    """A bookmark, tag or read mark on an item. A removed mark stays as a row."""
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="marks")
+    kind = models.CharField(max_length=8)
+    label = models.CharField(max_length=200, blank=True)
+    item = models.ForeignKey(Item, models.PROTECT, related_name="+", db_index=False)
+    participant = models.ForeignKey(Participant, models.PROTECT)
+    at = models.DateTimeField()
+    removed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [models.Index(fields=["item", "kind"], name="mark_item")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.label}"

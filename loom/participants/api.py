@@ -1,0 +1,402 @@
+"""Participants in the API (who writes in a grove, and the settings of its models), and usage:
+tokens and money spent, and estimates."""
+
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from pydantic import BaseModel, Field
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from loom import access
+from loom.access import Actor
+from loom.errors import CommandError
+from loom.money import queries as usage
+from loom.money.days import today
+from loom.participants import commands as verbs
+from loom.participants.provider_kinds import DEFAULT_CONTEXT
+from loom.participants.templates import TEMPLATES
+from loom.people import models
+from loom.people.models import User
+from loom.site import responses
+from loom.site.api_requests import MAX_TEXT, Part, Word, read, user_of
+from loom.site.schema import PAGES, a_truth, an_id, operation, paged, truth, word
+from loom.trees.api.nodes import get_node
+from loom.trees.models import Node, Tree
+from loom.workspace.models import Workspace
+
+# Request bodies.
+
+
+class ParticipantChanged(Part):
+    """Changes to a model participant, named as in docs/model.md; `api_key` is never shown again,
+    and an empty one removes the stored key."""
+
+    name: str = Field("", min_length=1, max_length=verbs.MAX_NAME)
+    model_ref: str = Field("", min_length=3, max_length=200)
+    base_url: str = Field("", max_length=500)
+    allow_private: bool = False
+    auth: Literal["bearer", "basic", "none"] = "bearer"
+    endpoint: Literal["chat", "completion"] = "chat"
+    capabilities: list[Word] = Field([], max_length=32)
+    persona: str = Field("", max_length=MAX_TEXT)
+    temperature: float | None = Field(None, ge=0, le=2)
+    max_tokens: int | None = Field(None, ge=1, le=1_000_000)
+    stop: list[Annotated[str, Field(min_length=1, max_length=1000)]] = Field([], max_length=16)
+    context_limit: int = Field(DEFAULT_CONTEXT, ge=256, le=10_000_000)
+    archetype: Literal["reader", "writer", "editor", "auditor"] = "writer"
+    authority: int = Field(0, ge=0, le=3)
+    budget: Literal["quick", "standard", "thorough"] = "standard"
+    tool_filter: list[Word] = Field([], max_length=256)
+    parallel: int = Field(12, ge=1, le=256)
+    prices: dict[str, float] = Field({}, max_length=5)
+    permissions: list[str] = Field([], max_length=32)
+    loom_aware: bool = False
+    archived: bool = False
+    api_key: str | None = Field(None, max_length=2000)
+
+
+class ParticipantSent(ParticipantChanged):
+    """A new model participant; without `grove`, in the caller's first. `template`: the name of a
+    template, or a model of the grove whose model, address and key it takes; then `model_ref` is
+    optional."""
+
+    grove: str = Field("", json_schema_extra={"pattern": "^[A-Za-z0-9]*$"})
+    kind: Literal["model"] = "model"
+    template: str = Field("", max_length=64)
+    name: str = Field(min_length=1, max_length=verbs.MAX_NAME)
+
+
+# Responses.
+
+
+class Participant(BaseModel):
+    """A person or model that writes. `user` for people, `model_ref` for models."""
+
+    id: str
+    grove: str
+    kind: Literal["human", "model"]
+    user: str | None
+    name: str
+    model_ref: str
+    base_url: str
+    allow_private: bool
+    auth: Literal["bearer", "basic", "none"]
+    endpoint: Literal["chat", "completion"]
+    capabilities: list[str]
+    persona: str
+    temperature: float | None
+    max_tokens: int | None
+    stop: list[str]
+    context_limit: int
+    archetype: Literal["reader", "writer", "editor", "auditor"]
+    authority: int
+    budget: Literal["quick", "standard", "thorough"]
+    tool_filter: list[str]
+    parallel: int
+    prices: dict[str, float]
+    loom_aware: bool
+    permissions: list[str]
+    has_key: bool
+    probe: dict[str, Any]
+    created_at: str
+    archived_at: str | None
+
+
+def _body(one: models.Participant) -> dict[str, Any]:
+    members = one.membership_set.all() if one.kind == "human" else []
+    role = next((member.role for member in members), None)
+    return verbs.participant_body(one, role)  # type: ignore[arg-type]
+
+
+def _changes(sent: dict[str, Any]) -> verbs.Changes:
+    key = sent.get("api_key")
+    return verbs.Changes(
+        fields={name: sent[name] for name in verbs.PLAIN if name in sent},
+        api_key=(key or "") if "api_key" in sent else None,
+        permissions=sent.get("permissions"),
+        loom_aware=sent.get("loom_aware"),
+        archived=sent.get("archived"),
+        template=sent.get("template", ""),
+    )
+
+
+def _actor(user: User, grove: str) -> Actor:
+    """The user in the grove of that id, else in their first."""
+    if grove:
+        return access.get_grove(user, grove)[0]
+    return access.get_actor(user, access.first_grove(user))
+
+
+@operation(
+    "GET",
+    "participants list",
+    "Who takes part in a grove",
+    answers=responses.Page[Participant],
+    asks=(
+        an_id("grove", "Without it the caller's first."),
+        a_truth("archived", "Those that take part no more, instead."),
+        *PAGES,
+    ),
+)
+@operation(
+    "POST",
+    "participants make",
+    "Add a model, for owners",
+    body=ParticipantSent,
+    answers=Participant,
+    status=201,
+)
+@api_view(["GET", "POST"])
+def participants(request: Request) -> Response:
+    """People and models of a grove; owners add models."""
+    user = user_of(request)
+    if request.method == "POST":
+        sent = read(request, ParticipantSent).sent
+        actor = _actor(user, sent.get("grove", "") or word(request, "grove"))
+        access.demand_role(actor, "owner")
+        return Response(_body(verbs.make_participant(actor, _changes(sent))), status=201)
+    grove = _actor(user, word(request, "grove")).grove
+    rows = grove.participants.select_related("grove", "user").prefetch_related("membership_set")
+    rows = rows.filter(archived_at__isnull=not truth(request, "archived"))
+    return paged(request, rows.order_by("id"), _body)
+
+
+@operation(
+    "POST",
+    "participants probe",
+    "Find out what a model's endpoint can do, for owners",
+    answers=Participant,
+    status=202,
+)
+@api_view(["POST"])
+def probe(request: Request, uid: str) -> Response:
+    """A worker sends small test requests to the endpoint; the participant's `probe` has the
+    result."""
+    actor, one = access.get_participant(user_of(request), uid, role="owner")
+    return Response(_body(verbs.ask_probe(actor, one)), status=202)
+
+
+class TemplateBody(BaseModel):
+    """A template for a new model: the `fields` and `permissions` that it sets."""
+
+    name: str
+    says: str
+    permissions: list[str]
+    fields: dict[str, Any]
+
+
+class TemplatesBody(BaseModel):
+    """All templates."""
+
+    count: int
+    results: list[TemplateBody]
+
+
+@operation("GET", "participants templates", "What a new model may begin as", answers=TemplatesBody)
+@api_view(["GET"])
+def templates(request: Request) -> Response:
+    """The templates; a model of the grove can be used like one."""
+    user_of(request)
+    found = [one.body() for one in TEMPLATES.values()]
+    return Response({"count": len(found), "results": found})
+
+
+@operation("GET", "participants one", "A participant", answers=Participant)
+@operation(
+    "PATCH",
+    "participants change",
+    "Change a model, for owners",
+    body=ParticipantChanged,
+    answers=Participant,
+)
+@operation("DELETE", "participants archive", "Archive a model, for owners", answers=Participant)
+@api_view(["GET", "PATCH", "DELETE"])
+def participant(request: Request, uid: str) -> Response:
+    """A participant; owners change models, and DELETE archives one."""
+    actor, one = access.get_participant(user_of(request), uid)
+    if request.method == "GET":
+        return Response(_body(one))
+    access.demand_role(actor, "owner")
+    if request.method == "DELETE":
+        return Response(_body(verbs.archive_participant(actor, one)))
+    sent = read(request, ParticipantChanged).sent
+    return Response(_body(verbs.change_participant(actor, one, _changes(sent))))
+
+
+class Sums(BaseModel):
+    """Tokens of ended candidates as counted by providers; `usd` null if no price was known."""
+
+    generations: int
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int
+    usd: float | None
+
+
+class OfParticipant(Sums):
+    """The sums of a model, or of the member who asked."""
+
+    participant: str
+    name: str
+
+
+class TreeUsage(BaseModel):
+    """A tree's sums; `node` and `path` if a node was named."""
+
+    tree: Sums
+    node: Sums | None
+    path: Sums | None
+    participants: list[OfParticipant]
+    people: list[OfParticipant]
+
+
+class Money(BaseModel):
+    """A member's money for today (UTC); `left_usd` null if there is no limit."""
+
+    limit_usd: float
+    spent_usd: float
+    reserved_usd: float
+    left_usd: float | None
+
+
+class Shared(Sums):
+    """What a member asked of a model."""
+
+    person: str
+    person_name: str
+    participant: str
+    participant_name: str
+
+
+class OfDay(Sums):
+    """The sums of a day."""
+
+    day: str
+
+
+class OfTree(Sums):
+    """The sums of a tree."""
+
+    tree: str
+    title: str
+
+
+class OfPerson(BaseModel):
+    """What a member spent, erased trees included, and has left today."""
+
+    participant: str
+    name: str
+    usd: float
+    today: Money
+
+
+class GroveUsage(BaseModel):
+    """A grove's sums from a day to a day."""
+
+    from_: str = Field(alias="from")
+    to: str
+    limit_usd: float
+    total: Sums
+    shares: list[Shared]
+    days: list[OfDay]
+    trees: list[OfTree]
+    people: list[OfPerson]
+
+
+class ToRead(BaseModel):
+    """What one candidate of a model reads, and what that costs: `tokens` of the `whole` path and
+    persona, at most `limit`; `prices` in USD per million tokens, null if unknown; `length` is
+    reserved for the answer."""
+
+    participant: str
+    name: str
+    tokens: int
+    whole: int
+    limit: int
+    how: Literal["counted", "estimated"]
+    length: int
+    prices: dict[str, float] | None
+    caches_from: int | None
+
+
+class Estimate(BaseModel):
+    """What continuing from a node would cost."""
+
+    money: Money
+    participants: list[ToRead]
+
+
+# Usage: tokens and money spent, and estimates.
+
+
+def _a_day(name: str, says: str) -> OpenApiParameter:
+    return OpenApiParameter(name, OpenApiTypes.DATE, description=says)
+
+
+@operation(
+    "GET",
+    "trees usage",
+    "Tokens and money of a tree",
+    answers=TreeUsage,
+    asks=(an_id("node", "Its own sums, and those of its path, too."),),
+)
+@api_view(["GET"])
+def usage_of_tree(request: Request, uid: str) -> Response:
+    """Tokens read and written, and money spent, in a tree, by model and by member."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    named = word(request, "node")
+    node = get_node(tree, named) if named else None
+    return Response(usage.of_tree(actor, tree, _view(actor, tree), node))
+
+
+@operation(
+    "GET",
+    "trees estimate",
+    "What continuing would cost",
+    answers=Estimate,
+    asks=(an_id("node", "From where; without it the caller's position."),),
+)
+@api_view(["GET"])
+def estimate(request: Request, uid: str) -> Response:
+    """What a candidate below a node would read, by model, and the caller's money for today."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    workspace = access.workspace_of(actor.participant, tree)
+    named = word(request, "node")
+    node: Node = get_node(tree, named) if named else workspace.position
+    return Response(usage.estimate(actor, tree, workspace, node))
+
+
+@operation(
+    "GET",
+    "groves usage",
+    "Tokens and money of a grove",
+    answers=GroveUsage,
+    asks=(
+        _a_day("day", "One day (UTC), such as 2026-11-21; without it today."),
+        _a_day("to", "The last day, where there are several."),
+    ),
+)
+@api_view(["GET"])
+def usage_of_grove(request: Request, uid: str) -> Response:
+    """The money spent, by participant and tree, between two days."""
+    actor, _ = access.get_grove(user_of(request), uid)
+    first = _day(request, "day", today())
+    return Response(usage.of_grove(actor, first, _day(request, "to", first)))
+
+
+def _view(actor: Actor, tree: Tree) -> Workspace | None:
+    return Workspace.objects.filter(participant=actor.participant, tree=tree).first()
+
+
+def _day(request: Request, name: str, default: date) -> date:
+    asked = request.query_params.get(name, "")
+    try:
+        return date.fromisoformat(asked) if asked else default
+    except ValueError:
+        raise CommandError(
+            "INVALID_SYNTAX", f"{name}: {asked[:20]!r} is not a date.", hint="such as 2026-11-21"
+        ) from None

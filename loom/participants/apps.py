@@ -1,0 +1,19 @@
+"""Model participants: their settings, templates, keys and addresses."""
+
+from importlib import import_module
+
+from django.apps import AppConfig
+
+# The modules that register commands and actions, in the order in which help lists them.
+COMMANDS = ("loom.participants.commands",)
+
+
+class ParticipantsConfig(AppConfig):
+    """Model participants: their settings, templates, keys and addresses."""
+
+    name = "loom.participants"
+    label = "participants"
+
+    def ready(self) -> None:
+        for module in COMMANDS:
+            import_module(module)

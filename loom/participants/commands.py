@@ -1,0 +1,496 @@
+"""Model participants: who can be asked to write, their settings, and the list of their models."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from django.conf import settings
+from django.core.cache import cache
+from django.db import transaction
+from django.utils import timezone
+
+from loom.access import Actor
+from loom.engine.actions import Change, action
+from loom.engine.arguments import Args, Secret
+from loom.engine.execute import execute
+from loom.engine.jobs import enqueue
+from loom.errors import CommandError, not_found
+from loom.participants import provider_keys
+from loom.participants.addresses import private_entry, why_refused
+from loom.participants.provider_keys import allowed_addresses, key_of, mark_of, open_sealed, seal
+from loom.participants.provider_kinds import (
+    REMEMBERED,
+    Kind,
+    broken_prices,
+    kind_of,
+    why_not_litellm,
+)
+from loom.participants.templates import begun
+from loom.people.commands.groves import demand_name, names_taken
+from loom.people.models import Participant
+from loom.people.names import look_alike
+from loom.permissions import LOOM, NEEDS, OF_ROLE, Role, broken_rule, in_order
+from loom.text.hashes import digest, instant
+from loom.turns import budgets
+
+DAY_S = 24 * 3600
+Listing = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where to send requests: a kind of provider, an address ("": the kind's own), a key ("":
+    none, or that of the `participant` whose address it is) and how it is sent; and whether an
+    owner allows the address if it is private."""
+
+    kind: str
+    base_url: str = ""
+    api_key: str = ""
+    allow_private: bool = False
+    participant: str = ""
+    auth: str = "bearer"
+
+    @property
+    def url(self) -> str:
+        """The address of the requests."""
+        return self.base_url or kind_of(self.kind).url
+
+
+def ask_models(actor: Actor, source: Source, *, again: bool = False) -> Listing:
+    """The known models of an address; if none are known, a worker asks for them. `again`: asks in
+    any case. For owners."""
+    _demand_askable(actor, kind_of(source.kind), source)
+    key = source.api_key or source.participant
+    marks = (actor.grove.uid, source.kind, source.url, mark_of(key, source.url))
+    uid = digest("\n".join(marks))[:32]
+    known = _read(uid)
+    if known is not None and known["status"] == "done" and not again:
+        return known
+    listing: Listing = {
+        "id": uid,
+        "grove": actor.grove.uid,
+        "kind": source.kind,
+        "base_url": source.url,
+        "sealed": seal(source.api_key, source.url) if source.api_key else "",
+        "participant": source.participant,
+        "allow_private": source.allow_private,
+        "auth": source.auth,
+        "status": "queued",
+        "models": [],
+        "contexts": {},
+        "error": None,
+        "at": instant(timezone.now()),
+    }
+    _write(uid, listing)
+    enqueue("agents.tasks.list_models", [uid], queue="continue")
+    return listing
+
+
+def listing_of(actor: Actor, uid: str) -> Listing:
+    """A listing of the actor's grove. NOT_FOUND if there is none, or it has expired."""
+    found = _read(uid)
+    if found is None or found["grove"] != actor.grove.uid:
+        raise not_found("This list of models")
+    return found
+
+
+def asked(uid: str) -> tuple[Source, Listing] | None:
+    """What a worker should ask for; None if nobody waits for it."""
+    found = _read(uid)
+    if found is None or found["status"] != "queued":
+        return None
+    url = found["base_url"]
+    key = open_sealed(found["sealed"], url) if found["sealed"] else _kept_key(found)
+    auth = found.get("auth", "bearer")
+    return Source(found["kind"], url, key, found["allow_private"], auth=auth), found
+
+
+def _kept_key(listing: Listing) -> str:
+    """The key of the participant that a list is for, if the list is of the participant's
+    address."""
+    one = Participant.objects.filter(
+        uid=listing["participant"], grove__uid=listing["grove"]
+    ).first()
+    if one is None or one.model_ref.partition(":")[0] != listing["kind"]:
+        return ""
+    own = (one.base_url or kind_of(listing["kind"]).url).rstrip("/")
+    return key_of(one) if own == listing["base_url"].rstrip("/") else ""
+
+
+def note_models(listing: Listing, models: Mapping[str, int], error: dict[str, Any] | None) -> None:
+    """Stores the result, without the key: the models by name with their context in tokens, 0 if
+    the provider does not report it."""
+    changed = {
+        "sealed": "",
+        "status": "failed" if error else "done",
+        "models": list(models),
+        "contexts": {name: tokens for name, tokens in models.items() if tokens},
+        "error": error,
+    }
+    _write(listing["id"], {**listing, **changed, "at": instant(timezone.now())})
+
+
+def why_not_allowed_by(actor: Actor) -> str:
+    """Why this owner may not allow a private address, as a sentence; "" if they may."""
+    if settings.PRIVATE_ADDRESSES == "nobody":
+        return "This Heddle does not allow private addresses in its pages."
+    if settings.PRIVATE_ADDRESSES == "operator" and not actor.user.is_operator:
+        return "Only the operator of this Heddle can allow private addresses."
+    return ""
+
+
+def _demand_askable(actor: Actor, kind: Kind, source: Source) -> None:
+    url = source.url
+    if not kind.lists:
+        raise CommandError(
+            "REJECTED", f"{kind.title} does not list models.", hint="Enter the model's name."
+        )
+    if not url:
+        raise CommandError(
+            "INVALID_SYNTAX", "The base URL is missing.", hint="Enter the base URL first."
+        )
+    demand_callable(actor, url, allow_private=source.allow_private)
+
+
+def _read(uid: str) -> Listing | None:
+    try:
+        found: Listing | None = cache.get(f"models:{uid}")
+    except Exception as error:
+        raise _away() from error
+    return found
+
+
+def _write(uid: str, listing: Listing) -> None:
+    try:
+        cache.set(f"models:{uid}", listing, DAY_S)
+    except Exception as error:
+        raise _away() from error
+
+
+def _away() -> CommandError:
+    return CommandError(
+        "UNAVAILABLE", "Models can't be listed at the moment.", hint="Enter its name."
+    )
+
+
+MAX_NAME = 80
+# Fields that can be set, named as in docs/model.md §2.1; the rest of a participant is derived.
+PLAIN = (
+    "name",
+    "model_ref",
+    "base_url",
+    "allow_private",
+    "auth",
+    "endpoint",
+    "capabilities",
+    "persona",
+    "temperature",
+    "max_tokens",
+    "stop",
+    "context_limit",
+    "archetype",
+    "authority",
+    "budget",
+    "tool_filter",
+    "parallel",
+    "prices",
+)
+CHOICES = {
+    "auth": provider_keys.WAYS_OF_AUTH,
+    "endpoint": ("chat", "completion"),
+    "archetype": ("reader", "writer", "editor", "auditor"),
+    "budget": tuple(budgets.BUDGETS),
+}
+RANGES = {
+    "temperature": (0, 2),
+    "max_tokens": (1, 1_000_000),
+    "context_limit": (256, 10_000_000),
+    "authority": (0, 3),
+    "parallel": (1, 256),
+}
+_MODEL_REF = re.compile(r"[A-Za-z0-9_.-]+:[^\s\x00-\x1f\x7f]+\Z")
+
+
+class Changes(Args):
+    """The values that a caller sent: `fields` of `PLAIN`; a new key ("" removes it, None keeps
+    it); permissions, loom_aware and archived, None if they were not sent; for a new participant
+    the `template` that it begins with."""
+
+    fields: dict[str, Any] = {}
+    api_key: Annotated[str | None, Secret()] = None
+    permissions: list[str] | None = None
+    loom_aware: bool | None = None
+    archived: bool | None = None
+    template: str = ""
+
+
+def participant_body(one: Participant, role: Role | None = None) -> dict[str, Any]:
+    """A participant as the API and events show it; `role` is a person's, None if they are not a
+    member. A key is shown as `has_key` only."""
+    permissions = list(one.permissions)
+    if one.kind == "human":
+        permissions = in_order(OF_ROLE[role]) if role else []
+    return {
+        "id": one.uid,
+        "grove": one.grove.uid,
+        "kind": one.kind,
+        "user": one.user.username if one.user else None,
+        **{name: getattr(one, name) for name in PLAIN},
+        "loom_aware": LOOM in permissions,
+        "permissions": permissions,
+        "has_key": bool(one.sealed_key),
+        "probe": one.probe,
+        "created_at": instant(one.created_at),
+        "archived_at": instant(one.archived_at) if one.archived_at else None,
+    }
+
+
+def make_participant(actor: Actor, changes: Changes) -> Participant:
+    """A new model participant of the actor's grove."""
+    return execute(actor, actor.grove, _make_participant, changes)
+
+
+@action("make_participant", stream="grove", role="owner")
+def _make_participant(change: Change, args: Changes) -> Participant:
+    """Adds a model to a grove."""
+    one = begun(change.grove, args.template, args.fields)
+    for name in ("name", "model_ref"):
+        if not (args.fields.get(name) or getattr(one, name)):
+            raise CommandError(
+                "INVALID_SYNTAX", f"A participant needs a {name}.", hint=f"send {name}"
+            )
+    return _store(change, one, args)
+
+
+class ParticipantChanges(Args):
+    """A participant, and the changes to it."""
+
+    participant: Participant
+    changes: Changes
+
+
+def change_participant(actor: Actor, one: Participant, changes: Changes) -> Participant:
+    """Changes a participant, even to another model: what it wrote before keeps the hash of the
+    configuration that wrote it. Another provider or base_url removes the key, which was for the
+    old one."""
+    args = ParticipantChanges(participant=one, changes=changes)
+    return execute(actor, actor.grove, _change_participant, args)
+
+
+@action("change_participant", stream="grove", role="owner")
+def _change_participant(change: Change, args: ParticipantChanges) -> Participant:
+    """Changes the settings, key or permissions of a model."""
+    if args.participant.kind == "human":
+        raise CommandError(
+            "REJECTED", "People are changed on the members page.", hint="PATCH the grove's members"
+        )
+    return _store(change, args.participant, args.changes)
+
+
+class ParticipantNamed(Args):
+    """A participant."""
+
+    participant: Participant
+
+
+def archive_participant(actor: Actor, one: Participant) -> Participant:
+    """Removes a model from the grove; what it wrote remains attributed to it."""
+    args = ParticipantNamed(participant=one)
+    return execute(actor, actor.grove, _archive_participant, args)
+
+
+@action("archive_participant", stream="grove", role="owner")
+def _archive_participant(change: Change, args: ParticipantNamed) -> Participant:
+    """Removes a model from the grove; what it wrote remains attributed to it."""
+    if args.participant.kind == "human":
+        raise CommandError(
+            "REJECTED", "People are removed on the members page.", hint="DELETE the grove's member"
+        )
+    return _store(change, args.participant, Changes(archived=True))
+
+
+def _store(change: Change, one: Participant, changes: Changes) -> Participant:
+    """Applies the changes to the current row, under the grove's lock."""
+    row = one if one.pk is None else Participant.objects.select_related("grove").get(pk=one.pk)
+    before = None if row.pk is None else participant_body(row)
+    _apply(change.actor, row, changes)
+    _demand_free_name(row)
+    row.save()
+    body = participant_body(row)
+    if body != before or changes.api_key is not None:
+        kind = "participant.changed" if before else "participant.added"
+        change.writer.append(kind, {"participant": body})
+    return row
+
+
+def _apply(actor: Actor, one: Participant, changes: Changes) -> None:
+    model, recipient, base_url = one.model_ref, _recipient(one), one.base_url
+    was_allowed = one.allow_private
+    _demand_capabilities(changes.fields.get("capabilities", []), one.capabilities)
+    for name, value in changes.fields.items():
+        _demand_value(name, value)
+        setattr(one, name, value)
+    one.name = demand_name(one.name, most=MAX_NAME)
+    if "model_ref" in changes.fields and not _MODEL_REF.match(one.model_ref):
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "A model_ref must have the form provider:identifier.",
+            hint="such as openai:gpt-5",
+        )
+    if one.base_url != base_url and "allow_private" not in changes.fields:
+        one.allow_private = False
+    if (one.base_url, one.allow_private) != (base_url, was_allowed):
+        demand_callable(actor, one.base_url, allow_private=one.allow_private)
+    if one.model_ref != model or one.base_url != base_url:
+        one.probe = {}
+    if (_recipient(one), one.base_url) != (recipient, base_url):
+        one.sealed_key = one.lane = ""
+    if model and one.model_ref != model:
+        _forget_model(one, changes.fields)
+    if changes.api_key is not None:
+        one.sealed_key = seal(changes.api_key, one.base_url) if changes.api_key else ""
+        one.lane = mark_of(changes.api_key, one.base_url) if changes.api_key else ""
+    provider_keys.demand_auth(one, changes.api_key)
+    if one.model_ref != model:
+        _demand_checked_provider(one)
+    one.permissions = _permissions(one, changes)
+    if changes.archived is not None:
+        one.archived_at = (one.archived_at or timezone.now()) if changes.archived else None
+
+
+def _demand_checked_provider(one: Participant) -> None:
+    """Refuses a `litellm:` model whose provider is not on the checked list, or that has no key.
+    One that was stored before is refused when it is called."""
+    provider, _, model = one.model_ref.partition(":")
+    if provider != "litellm":
+        return
+    if why := why_not_litellm(model, has_key=bool(one.sealed_key)):
+        raise CommandError(
+            "REJECTED", why, hint="send model_ref litellm:provider/model and its api_key"
+        )
+
+
+def _recipient(one: Participant) -> str:
+    """The recipient of the key if no base_url is set: the provider of the model."""
+    provider, _, model = one.model_ref.partition(":")
+    return f"{provider}:{model.partition('/')[0]}" if provider == "litellm" else provider
+
+
+def _forget_model(one: Participant, fields: dict[str, Any]) -> None:
+    """Clears what was known about the previous model: the result of its probe, and its prices."""
+    if "capabilities" not in fields:
+        one.capabilities = [name for name in one.capabilities if name not in REMEMBERED]
+    if "prices" not in fields:
+        one.prices = {}
+
+
+def _demand_capabilities(names: list[str], kept: list[str]) -> None:
+    """Refuses a new capability that nothing here uses: it would be stored without effect."""
+    unknown = [name for name in names if name not in (*REMEMBERED, *kept)]
+    if unknown:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"There is no capability {unknown[0][:40]!r}.",
+            hint=f"there are {', '.join(REMEMBERED)}",
+        )
+
+
+def _demand_value(name: str, value: Any) -> None:
+    if name in CHOICES and value not in CHOICES[name]:
+        raise CommandError(
+            "INVALID_SYNTAX", f"There is no {name} {value[:40]!r}.", hint=" or ".join(CHOICES[name])
+        )
+    sentence = broken_prices(value) if name == "prices" else ""
+    if sentence:
+        raise CommandError("INVALID_SYNTAX", sentence, hint="USD per million tokens, {} for none")
+    low, high = RANGES.get(name, (0, 0))
+    if name in RANGES and value is not None and not low <= value <= high:
+        raise CommandError(
+            "LIMIT_EXCEEDED" if value > high else "INVALID_SYNTAX",
+            f"{name} must be between {low} and {high}.",
+            hint=f"{name}: {low}",
+        )
+
+
+def _permissions(one: Participant, changes: Changes) -> list[str]:
+    """The permission list. `loom_aware: true` without a list means a list of that one permission;
+    `false` without a list removes it along with the permissions that require it."""
+    names = changes.permissions
+    if names is None:
+        names = list(one.permissions)
+        if changes.loom_aware is True and LOOM not in names:
+            names = [LOOM.value]
+        if changes.loom_aware is False:
+            gone = {LOOM, *(one for one, base in NEEDS.items() if base == LOOM)}
+            names = [name for name in names if name not in gone]
+    sentence = broken_rule(names)
+    if not sentence and changes.loom_aware not in (None, LOOM in names):
+        sentence = "loom_aware and the list of permissions contradict each other."
+    if sentence:
+        raise CommandError("INVALID_SYNTAX", sentence, hint="send the list of permissions only")
+    return in_order(names)
+
+
+def demand_callable(actor: Actor, base_url: str, *, allow_private: bool) -> None:
+    """Refuses an address that may not be called, or that the actor may not allow."""
+    if not base_url or not why_refused(base_url, settings.PROVIDER_ALLOW):
+        return
+    why_not = why_not_allowed_by(actor) if allow_private else ""
+    if why_not:
+        raise CommandError("PERMISSION_DENIED", why_not, hint="Use a public https address.")
+    allow = allowed_addresses(base_url, allow_private=allow_private)
+    sentence = why_refused(base_url, allow)
+    if not sentence:
+        return
+    hint = "such as https://…/v1"
+    if "HEDDLE_PROVIDER_ALLOW" in sentence:
+        is_open = private_entry(base_url) and not why_not_allowed_by(actor)
+        hint = "allow it here" if is_open else "add the line and restart Heddle"
+    raise CommandError("REJECTED", sentence, hint=hint)
+
+
+def _demand_free_name(one: Participant) -> None:
+    if one.archived_at is not None:
+        return
+    others = names_taken(one.grove).exclude(pk=one.pk)
+    taken = look_alike(one.name, others.values_list("name", flat=True))
+    if taken:
+        why = "" if taken.casefold() == one.name.casefold() else ", which looks the same"
+        raise CommandError(
+            "CONFLICT",
+            f"The grove already has a participant called {taken}{why}.",
+            hint="use another name",
+        )
+
+
+def ask_probe(actor: Actor, one: Participant) -> Participant:
+    """Queues a probe of what a participant's endpoint can do. For owners."""
+    args = ParticipantNamed(participant=one)
+    return execute(actor, actor.grove, _ask_probe, args)
+
+
+@action("probe_participant", stream="grove", role="owner")
+def _ask_probe(change: Change, args: ParticipantNamed) -> Participant:
+    """Queues a probe of what a participant's endpoint can do."""
+    one = args.participant
+    if one.kind == "human":
+        raise CommandError("REJECTED", "A person can't have an endpoint.", hint="choose a model")
+    one.probe = {"status": "queued", "found": {}, "error": None}
+    Participant.objects.filter(pk=one.pk).update(probe=one.probe)
+    enqueue("agents.tasks.probe", [one.uid], queue="continue")
+    return one
+
+
+def note_probe(one: Participant, body: dict[str, Any]) -> None:
+    """Stores the progress of a probe; once it has ended, its result sets the capabilities."""
+    with transaction.atomic():
+        row = Participant.objects.select_for_update(of=("self",)).get(pk=one.pk)
+        row.probe = body
+        if body.get("context"):  # the provider refuses more than the model can read
+            row.context_limit = min(row.context_limit, max(256, body["context"]))
+        if body["status"] == "done":
+            found = {name for name in REMEMBERED if body["found"].get(name)}
+            kept = [name for name in row.capabilities if name not in REMEMBERED]
+            row.capabilities = [*kept, *sorted(found)]
+        row.save(update_fields=["probe", "capabilities", "context_limit"])

@@ -1,0 +1,529 @@
+"""Groves in the API: their members and invitations, and search in their trees."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Literal, get_args
+
+from django.db.models import F
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from pydantic import BaseModel, Field, create_model
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from loom import access
+from loom.access import Actor
+from loom.engine import put_aside as aside
+from loom.engine import streams
+from loom.errors import CommandError
+from loom.notes.commands import marks as tag_commands
+from loom.participants.provider_kinds import SEARCH_SERVICES
+from loom.people.commands import accounts as people
+from loom.people.commands import groves as verbs
+from loom.people.grove_settings import SETTINGS, settings_schema, values_of
+from loom.permissions import Role
+from loom.search.queries import Filters, Hit, Kind, Sort, find_in_grove, parse_since
+from loom.site import responses
+from loom.site.api_requests import Body, Instant, LinkNamed, Part, demand_scope, read, user_of
+from loom.site.schema import (
+    PAGES,
+    a_number,
+    a_truth,
+    number,
+    one_of,
+    operation,
+    paged,
+    paged_at_once,
+    truth,
+)
+from loom.text.hashes import instant
+from loom.trees.api.nodes import events_of
+from loom.trees.queries.event_log import MAX_EVENTS
+from loom.trees.queries.trees import grove_bodies, grove_body, tags_in
+from loom.web_search import commands as searching
+from loom.web_search.models import SearchService
+
+CURSOR = (
+    a_number("since", "The last seq that is known."),
+    a_number("limit", f"At most {MAX_EVENTS}.", least=1, most=MAX_EVENTS),
+)
+
+
+MOST_PUT_ASIDE = 200  # units that a list names
+
+
+class GroveSent(Body):
+    """A new grove."""
+
+    name: str = Field(min_length=1, max_length=200)
+
+
+class GroveChanged(Part):
+    """The changes to a grove; only the named `settings` change."""
+
+    name: str = Field("", min_length=1, max_length=200)
+    settings: dict[str, Any] = {}
+
+
+_KINDS: dict[str, Any] = {
+    "integer": int | None,
+    "number": float | None,
+    "string": str | None,
+    "boolean": bool | None,
+    "object": dict[str, str] | None,
+}
+_SETTINGS: dict[str, Any] = {name: (_KINDS[one.kind], None) for name, one in SETTINGS.items()}
+GroveSettings: type[Part] = create_model(
+    "GroveSettings",
+    __base__=Part,
+    __doc__="Settings of a grove to change; null: back to the default.",
+    **_SETTINGS,
+)
+
+
+@operation(
+    "GET", "groves list", "The caller's groves", answers=responses.Page[responses.Grove], asks=PAGES
+)
+@operation(
+    "POST",
+    "groves make",
+    "Make a grove, owned by its maker",
+    body=GroveSent,
+    answers=responses.Grove,
+    status=201,
+)
+@api_view(["GET", "POST"])
+def groves(request: Request) -> Response:
+    """Lists the caller's groves; or makes one."""
+    user = user_of(request)
+    if request.method == "POST":
+        demand_scope(request, "owner")
+        made = verbs.make_grove(user, read(request, GroveSent).name)
+        return Response(grove_body(access.get_actor(user, made)), status=201)
+    rows = access.visible_groves(user)
+    return paged_at_once(request, rows, lambda page: grove_bodies(access.get_actors(user, page)))
+
+
+@operation("GET", "groves one", "A grove", answers=responses.Grove)
+@operation(
+    "PATCH",
+    "groves change",
+    "Rename a grove or change its settings",
+    body=GroveChanged,
+    answers=responses.Grove,
+)
+@api_view(["GET", "PATCH"])
+def grove(request: Request, uid: str) -> Response:
+    """A grove; changing it is for owners."""
+    actor, _ = access.get_grove(user_of(request), uid)
+    if request.method == "PATCH":
+        access.demand_role(actor, "owner")
+        sent = read(request, GroveChanged).sent
+        actor = replace(actor, grove=verbs.change_grove(actor, **sent))
+    return Response(grove_body(actor))
+
+
+class SettingsBody(BaseModel):
+    """All settings of a grove with their values, and their JSON schema."""
+
+    values: dict[str, Any]
+    schema_: dict[str, Any] = Field(alias="schema")
+
+
+@operation("GET", "groves settings", "The settings of a grove", answers=SettingsBody)
+@operation(
+    "PATCH",
+    "groves settings_change",
+    "Change settings of a grove, for owners",
+    body=GroveSettings,
+    answers=SettingsBody,
+)
+@api_view(["GET", "PATCH"])
+def settings(request: Request, uid: str) -> Response:
+    """All settings with their values, defaults, bounds and descriptions; PATCH takes those to
+    change, null for the default."""
+    actor, found = access.get_grove(user_of(request), uid)
+    if request.method == "PATCH":
+        access.demand_role(actor, "owner")
+        sent = read(request, GroveSettings).sent
+        found = verbs.change_grove(actor, settings=sent)
+    return Response({"values": values_of(found.settings), "schema": settings_schema()})
+
+
+class SearchServiceSent(Body):
+    """The service with which a grove searches the web. `base_url`: empty for the default of the
+    kind; `api_key`: null keeps the stored one for this address; `price_usd`: of one search."""
+
+    kind: str = Field(min_length=1, max_length=12)
+    base_url: str = Field("", max_length=500)
+    api_key: str | None = Field(None, max_length=500)
+    allow_private: bool = False
+    price_usd: float = Field(0, ge=0, le=10)
+
+
+class SearchServiceBody(BaseModel):
+    """The service with which a grove searches the web, without its key; `kind` is null if there is
+    none. `services` are the available kinds."""
+
+    kind: str | None
+    base_url: str
+    has_key: bool
+    allow_private: bool
+    price_usd: float
+    services: list[str]
+
+
+@operation("GET", "groves web_search", "How a grove searches the web", answers=SearchServiceBody)
+@operation(
+    "PUT",
+    "groves web_search_set",
+    "Set the service that searches the web, for owners",
+    body=SearchServiceSent,
+    answers=SearchServiceBody,
+)
+@operation(
+    "DELETE",
+    "groves web_search_removed",
+    "Remove the service that searches the web, for owners",
+    answers=SearchServiceBody,
+)
+@api_view(["GET", "PUT", "DELETE"])
+def web_search(request: Request, uid: str) -> Response:
+    """The service of `→ search`, and setting or removing it."""
+    actor, grove = access.get_grove(user_of(request), uid)
+    if request.method != "GET":
+        access.demand_role(actor, "owner")
+    if request.method == "PUT":
+        sent = read(request, SearchServiceSent)
+        searching.set_service(actor, searching.NewService(**sent.model_dump()))
+    elif request.method == "DELETE":
+        searching.remove_service(actor)
+    found = SearchService.objects.filter(grove=grove).first()
+    return Response(_search_service_body(found).model_dump())
+
+
+def _search_service_body(service: SearchService | None) -> SearchServiceBody:
+    none = {"kind": None, "base_url": "", "has_key": False, "allow_private": False, "price_usd": 0}
+    body = searching.service_body(service) if service else none
+    return SearchServiceBody(**body, services=[one.name for one in SEARCH_SERVICES])
+
+
+class PutAsideOf(BaseModel):
+    """A unit of work that failed again and again, or did not come to an end, and is left alone:
+    its kind and id, the reason and time of the last of its tries."""
+
+    kind: Literal["document", "generation"]
+    id: str
+    reason: str
+    tries: int
+    at: str
+
+
+class PutAsideList(BaseModel):
+    """What is put aside in a grove."""
+
+    count: int
+    results: list[PutAsideOf]
+
+
+class RetrySent(Body):
+    """What to take up again."""
+
+    kind: Literal["document", "generation"]
+    id: str
+
+
+@operation(
+    "GET",
+    "groves put_aside",
+    "Work that failed and is left alone, for owners",
+    answers=PutAsideList,
+)
+@operation(
+    "POST",
+    "groves retry",
+    "Take up again what was put aside, for owners",
+    body=RetrySent,
+    answers=PutAsideList,
+)
+@api_view(["GET", "POST"])
+def put_aside(request: Request, uid: str) -> Response:
+    """Documents that do not settle and generations that do not end; a POST has one tried again."""
+    actor, grove = access.get_grove(user_of(request), uid, role="owner")
+    if request.method == "POST":
+        sent = read(request, RetrySent)
+        aside.take_up_again(actor, sent.kind, sent.id)
+    rows = list(aside.of_grove(grove)[:MOST_PUT_ASIDE])
+    results = [
+        PutAsideOf(
+            kind=row.kind, id=row.uid, reason=row.reason, tries=row.tries, at=instant(row.at)
+        )
+        for row in rows
+    ]
+    return Response(PutAsideList(count=len(results), results=results).model_dump())
+
+
+@operation(
+    "GET",
+    "groves events",
+    "What happened in a grove",
+    answers=responses.Events,
+    asks=CURSOR,
+)
+@api_view(["GET"])
+def events(request: Request, uid: str) -> Response:
+    """The events of a grove in order, after the last one known."""
+    actor, found = access.get_grove(user_of(request), uid)
+    return Response(events_of(request, actor, streams.name_of(found)))
+
+
+# Members and invitations of a grove.
+
+
+DAY = timedelta(days=1)
+
+
+class MemberNamed(Body):
+    """A user by name."""
+
+    user: str = Field(min_length=1, max_length=people.MAX_NAME)
+
+
+class MemberSent(MemberNamed):
+    """A user by name, and a role."""
+
+    role: Role
+
+
+@operation("GET", "members list", "Members", answers=responses.Page[responses.Member], asks=PAGES)
+@operation(
+    "POST",
+    "members add",
+    "Make an existing user a member",
+    body=MemberSent,
+    answers=responses.Member,
+    status=201,
+)
+@operation(
+    "PATCH",
+    "members change",
+    "Give a member another role",
+    body=MemberSent,
+    answers=responses.Member,
+)
+@operation("DELETE", "members remove", "Remove a member", body=MemberNamed, answers=responses.Gone)
+@api_view(["GET", "POST", "PATCH", "DELETE"])
+def members(request: Request, uid: str) -> Response:
+    """The members; changing them is for owners, and the last owner stays."""
+    actor, found = access.get_grove(user_of(request), uid)
+    if request.method == "GET":
+        rows = found.memberships.select_related("user", "participant").order_by("id")
+        return paged(request, rows, verbs.member_body)
+    access.demand_role(actor, "owner")
+    if request.method == "DELETE":
+        verbs.remove_member(actor, read(request, MemberNamed).user)
+        return Response({"ok": True})
+    body = read(request, MemberSent)
+    if request.method == "PATCH":
+        return Response(verbs.member_body(verbs.change_role(actor, body.user, body.role)))
+    return Response(verbs.member_body(verbs.add_member(actor, body.user, body.role)), status=201)
+
+
+class InvitationSent(Body):
+    """The role, the number of uses, and when it expires (or after how many days)."""
+
+    role: Role
+    uses: int = Field(1, ge=1, le=verbs.MAX_USES)
+    days: float = Field(7, gt=0, le=verbs.MAX_DAYS)
+    expires_at: Instant | None = None
+
+
+@operation(
+    "GET",
+    "invitations list",
+    "Invitations, for owners",
+    answers=responses.Page[responses.Invitation],
+    asks=PAGES,
+)
+@operation(
+    "POST",
+    "invitations make",
+    "Invite somebody with a link that is shown only once",
+    body=InvitationSent,
+    answers=responses.NewInvitation,
+    status=201,
+)
+@operation(
+    "DELETE",
+    "invitations revoke",
+    "Revoke an invitation",
+    body=LinkNamed,
+    answers=responses.Gone,
+)
+@api_view(["GET", "POST", "DELETE"])
+def invitations(request: Request, uid: str) -> Response:
+    """Invitations of a grove, for its owners."""
+    actor, found = access.get_grove(user_of(request), uid, role="owner")
+    if request.method == "GET":
+        return paged(request, found.invitations.order_by("id"), verbs.invitation_body)
+    if request.method == "DELETE":
+        verbs.revoke_invitation(actor, read(request, LinkNamed).id)
+        return Response({"ok": True})
+    body = read(request, InvitationSent)
+    days = (body.expires_at - timezone.now()) / DAY if body.expires_at else body.days
+    made, secret = verbs.make_invitation(actor, role=body.role, days=days, uses=body.uses)
+    link = request.build_absolute_uri(f"/invitations/{secret}")
+    return Response({**verbs.invitation_body(made), "link": link}, status=201)
+
+
+# Tags of a grove.
+
+
+class TagNamed(Body):
+    """A tag by name."""
+
+    tag: str = Field(min_length=1, max_length=200)
+
+
+class TagChanged(TagNamed):
+    """A tag, and its new name or colour (empty: no colour); fields that are left out stay."""
+
+    name: str = Field("", max_length=tag_commands.MAX_TAG_NAME)
+    colour: str | None = Field(None, max_length=40)
+
+
+class TagOf(BaseModel):
+    """A tag of a grove; `colour` is empty if it has none."""
+
+    name: str
+    colour: str
+    items: int
+
+
+@operation("GET", "tags list", "The tags of a grove", answers=responses.Page[TagOf], asks=PAGES)
+@operation(
+    "PATCH",
+    "tags change",
+    "Rename or colour a tag in all trees",
+    body=TagChanged,
+    answers=TagOf,
+)
+@operation(
+    "DELETE",
+    "tags remove",
+    "Remove a tag from everything that has it",
+    body=TagNamed,
+    answers=responses.Gone,
+)
+@api_view(["GET", "PATCH", "DELETE"])
+def tags(request: Request, uid: str) -> Response:
+    """The tags with their colours; renaming and colouring are for writers, removing for owners."""
+    actor, _ = access.get_grove(user_of(request), uid)
+    if request.method == "GET":
+        return paged_at_once(request, tags_in(actor), list)
+    if request.method == "DELETE":
+        access.demand_role(actor, "owner")
+        tag_commands.remove_tag(actor, read(request, TagNamed).tag)
+        return Response({"ok": True})
+    access.demand_role(actor, "writer")
+    sent = read(request, TagChanged)
+    name = tag_commands.change_tag(actor, sent.tag, name=sent.name, colour=sent.colour)
+    return Response(next(one for one in tags_in(actor) if one["name"] == name))
+
+
+# Search in all trees of a grove, with filters.
+
+
+MOST = 100
+BEFORE, EXCERPT = 40, 200
+
+
+class Found(BaseModel):
+    """One hit: a node, or (node null) a tree with a matching title."""
+
+    tree: str
+    title: str
+    node: str | None
+    kind: str
+    author: str
+    text: str
+    score: float
+    at: str
+
+
+def _text(name: str, says: str) -> OpenApiParameter:
+    return OpenApiParameter(name, OpenApiTypes.STR, description=says)
+
+
+ASKS = (
+    _text("q", "What to search for, also parts of words. Without it: all that have the tag."),
+    OpenApiParameter("type", OpenApiTypes.STR, enum=["text", "annotation", "tree"]),
+    _text("tag", "Only what has this tag."),
+    _text("author", "Only what this participant wrote: an id or a name."),
+    _text("since", "Only from this day or instant on."),
+    a_truth("archived", "true: only the archive; false: without it; left out: both."),
+    OpenApiParameter("sort", OpenApiTypes.STR, enum=list(get_args(Sort)), default="best"),
+    a_number("limit", f"At most {MOST}.", least=1, most=MOST),
+    a_number("offset", "How many hits to leave out."),
+)
+
+
+@operation(
+    "GET", "groves search", "Search all trees of a grove", answers=responses.Page[Found], asks=ASKS
+)
+@api_view(["GET"])
+def search(request: Request, uid: str) -> Response:
+    """Texts, annotations, titles and tags that contain `q` and pass the filters."""
+    actor, _ = access.get_grove(user_of(request), uid)
+    given = request.query_params
+    only = Filters(
+        type=one_of(request, "type", get_args(Kind)),
+        tag=given.get("tag", "").removeprefix("#"),
+        author=_author(actor, given.get("author", "")),
+        since=_since(given.get("since", "")),
+        archived=truth(request, "archived") if "archived" in given else None,
+        sort=one_of(request, "sort", get_args(Sort), "best"),
+    )
+    limit = number(request, "limit", default=20, least=1, most=MOST)
+    if "\0" in only.tag:
+        raise CommandError("INVALID_SYNTAX", "tag contains U+0000.", hint="tag=NAME")
+    offset = number(request, "offset", default=0)
+    found = find_in_grove(actor, given.get("q", ""), limit=limit, offset=offset, only=only)
+    return Response({"count": found.total, "results": [_body(hit) for hit in found.hits]})
+
+
+def _author(actor: Actor, given: str) -> str:
+    """The id of the participant; a value that is nobody's name is used as an id."""
+    if "\0" in given:
+        raise CommandError("INVALID_SYNTAX", "author contains U+0000.", hint="author=ID")
+    if not given:
+        return ""
+    named = actor.grove.participants.filter(name__iexact=given)
+    one = named.order_by(F("archived_at").desc(nulls_first=True)).first()
+    return one.uid if one else given
+
+
+def _since(value: str) -> datetime | None:
+    at = parse_since(value)
+    if value and at is None:
+        raise CommandError(
+            "INVALID_SYNTAX", "since is not a date or time.", hint="since=2026-11-21"
+        )
+    return at
+
+
+def _body(hit: Hit) -> dict[str, object]:
+    row, tree = hit.node, hit.tree
+    start = max(0, hit.at - BEFORE)
+    return {
+        "tree": tree.uid,
+        "title": tree.title,
+        "node": row.local_id if row else None,
+        "kind": row.kind if row else "tree",
+        "author": row.author_uid if row else tree.maker.uid,
+        "text": row.text[start : start + EXCERPT] if row else tree.title,
+        "score": hit.score,
+        "at": row.at if row else instant(tree.created_at),
+    }

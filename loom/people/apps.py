@@ -1,0 +1,19 @@
+"""Accounts, groves and their members, invitations, preferences."""
+
+from importlib import import_module
+
+from django.apps import AppConfig
+
+# The modules that register commands and actions, in the order in which help lists them.
+COMMANDS = ("loom.people.commands.groves",)
+
+
+class PeopleConfig(AppConfig):
+    """Accounts, groves and their members, invitations, preferences."""
+
+    name = "loom.people"
+    label = "people"
+
+    def ready(self) -> None:
+        for module in COMMANDS:
+            import_module(module)

@@ -1,0 +1,371 @@
+"""Signing in and out (password, one-time link, invitation), and a person's own settings: name,
+preferences, keys and browsers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings as conf
+from django.contrib import messages
+from django.contrib.auth import authenticate
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext, gettext_noop
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from loom.access import visible_groves
+from loom.errors import CommandError, not_found
+from loom.people import shortcuts
+from loom.people.commands import accounts as people
+from loom.people.commands import groves
+from loom.people.models import User
+from loom.people.preferences import CHOICES
+from loom.site import display
+from loom.site.page_requests import (
+    PersonRequest,
+    anybody,
+    as_shown,
+    in_one_line,
+    number_of,
+    person,
+    text_of,
+    word_of,
+)
+from loom.trees.models import Tree
+
+
+def _next(request: HttpRequest) -> str:
+    """The address to continue to, if it is an address of this site."""
+    wanted = request.POST.get("next") or request.GET.get("next") or "/"
+    safe = url_has_allowed_host_and_scheme(wanted, allowed_hosts={request.get_host()})
+    return wanted if safe else "/"
+
+
+@never_cache
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "POST"])
+@anybody
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """The form for name and password; a correct one redirects to where the sender wanted to go."""
+    context: dict[str, object] = {"next": _next(request)}
+    status = 200
+    if request.method == "POST":
+        try:
+            people.sign_in(request, _known(request))
+            return HttpResponseRedirect(_next(request))
+        except CommandError as refused:
+            context |= {"refused": as_shown(refused), "name": word_of(request, "username")}
+            status = 429 if refused.code == "LIMIT_EXCEEDED" else 400
+    elif request.user.is_authenticated:
+        return HttpResponseRedirect(_next(request))
+    return render(request, "pages/signin.html", context, status=status)
+
+
+def _known(request: HttpRequest) -> User:
+    """The user whose name and password the form contains."""
+    name = word_of(request, "username")
+    attempt = people.Attempt(request, name)
+    user = authenticate(request, username=name, password=text_of(request, "password"))
+    if not isinstance(user, User):
+        raise CommandError(
+            "UNAUTHENTICATED",
+            "The name or password is wrong.",
+            hint="Try again, or ask for a one-time link.",
+        )
+    attempt.succeeded()
+    return user
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@anybody
+def by_link(request: HttpRequest, secret: str) -> HttpResponse:
+    """A one-time link: its button signs the user in and uses up the link. A user without a name is
+    asked for one."""
+    link = people.find_signin_link(secret)
+    if link is None:
+        raise not_found("This sign-in link", "Ask for another one; each works once, for a day.")
+    context: dict[str, object] = {"name": str(link.user), "is_new": not link.user.display_name}
+    if request.method == "POST":
+        try:
+            if context["is_new"] and (name := word_of(request, "display_name")):
+                groves.show_as(link.user, name=name)
+            people.sign_in(request, people.redeem_signin(secret))
+            return HttpResponseRedirect("/")
+        except CommandError as refused:
+            context |= {"refused": as_shown(refused), "given": word_of(request, "display_name")}
+    status = 400 if "refused" in context else 200
+    return render(request, "pages/signin_link.html", context, status=status)
+
+
+@never_cache
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "POST"])
+@anybody
+def by_invitation(request: HttpRequest, secret: str) -> HttpResponse:
+    """An invitation: a new person chooses a name and password; a signed-in person only confirms."""
+    found = groves.find_invitation(secret)
+    if found is None:
+        raise not_found("This invitation", "It was used, revoked or is over; ask for a new one.")
+    trees = Tree.objects.filter(grove=found.grove, erasing_at__isnull=True)
+    tree = trees.filter(uid=word_of(request, "tree") or request.GET.get("tree", "")).first()
+    context: dict[str, object] = {
+        "grove": found.grove.name,
+        "role": found.role,
+        "by": found.made_by.name,
+        "tree": tree,
+    }
+    if request.method == "POST":
+        try:
+            _accept(request, secret)
+            home = f"/trees/{tree.uid}" if tree else f"/groves/{found.grove.uid}"
+            return HttpResponseRedirect(home)
+        except CommandError as refused:
+            context |= {"refused": as_shown(refused), "name": word_of(request, "username")}
+    status = 400 if "refused" in context else 200
+    return render(request, "pages/invitation.html", context, status=status)
+
+
+def _accept(request: HttpRequest, secret: str) -> None:
+    if isinstance(request.user, User):
+        groves.accept(secret, user=request.user)
+        return
+    password = text_of(request, "password")
+    if not password:
+        raise CommandError("INVALID_SYNTAX", "Enter a password.", hint="Choose one.")
+    member = groves.accept(secret, username=word_of(request, "username"), password=password)
+    people.sign_in(request, member.user)
+
+
+@require_POST
+@anybody
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """Signs this browser out."""
+    people.sign_out(request)
+    return HttpResponseRedirect("/signin")
+
+
+LOOK = ("prose", "size", "width", "leading", "align", "nodes")
+LABELS = {
+    "serif": gettext_noop("Serif"),
+    "sans": gettext_noop("Sans serif"),
+    "mono": gettext_noop("Monospaced"),
+    "tight": gettext_noop("Tight"),
+    "loose": gettext_noop("Loose"),
+    "start": gettext_noop("Ragged"),
+    "justified": gettext_noop("Justified"),
+    "plain text": gettext_noop("Plain text"),
+    "markdown": gettext_noop("Markdown"),
+    "small": gettext_noop("Small"),
+    "medium": gettext_noop("Medium"),
+    "large": gettext_noop("Large"),
+    "larger": gettext_noop("Larger"),
+    "narrow": gettext_noop("Narrow"),
+    "wide": gettext_noop("Wide"),
+    "full": gettext_noop("With id, age and marks"),
+    "quiet": gettext_noop("Id and age on hover"),
+    "plain": gettext_noop("Text only"),
+    "ask": gettext_noop("My last choice"),
+    "version": gettext_noop("A version: what follows stays"),
+    "fork": gettext_noop("A fork: a new branch beside it"),
+}
+
+
+def choices() -> dict[str, list[tuple[str, str]]]:
+    """The values of each preference with their labels, in order."""
+    return {
+        name: [(value, gettext(LABELS[_label(name, value)])) for value in values]
+        for name, values in CHOICES.items()
+    }
+
+
+def _label(name: str, value: str) -> str:
+    """The label of a value; "plain" has a different meaning for pasting than for nodes."""
+    return "plain text" if (name, value) == ("paste", "plain") else value
+
+
+def look(request: PersonRequest) -> str:
+    """Fonts, sizes and nodes."""
+    given = {name: value for name in LOOK if (value := word_of(request, name))}
+    people.prefer(request.user, given)
+    return gettext("Saved.")
+
+
+def writing(request: PersonRequest) -> str:
+    """How edits are saved, the temperature, pasting, Markdown, and the details of errors."""
+    given: dict[str, Any] = {
+        "edits": word_of(request, "edits"),
+        "temperature": number_of(request, "temperature"),
+        "verbose": word_of(request, "verbose") == "1",
+        "styled": word_of(request, "styled") == "1",
+        "paste": word_of(request, "paste") or "plain",
+    }
+    people.prefer(request.user, given)
+    return gettext("Saved.")
+
+
+def rebind(request: PersonRequest) -> str:
+    """Changes keyboard shortcuts; `reset` restores the defaults."""
+    if word_of(request, "reset"):
+        people.prefer(request.user, {"keys": {}})
+        return gettext("All keys are reset.")
+    given = {action.id: word_of(request, action.id) for action in shortcuts.ACTIONS}
+    people.prefer(request.user, {"keys": given})
+    return gettext("The keys have been saved.")
+
+
+# A person's own settings: name, preferences, keys and browsers.
+
+
+THEMES = {
+    "system": gettext_noop("System"),
+    "light": gettext_noop("Light"),
+    "dark": gettext_noop("Dark"),
+}
+
+SCOPES = {
+    "write": gettext_noop("read and write"),
+    "read": gettext_noop("read-only"),
+    "owner": gettext_noop("everything that you may do"),
+}
+KEY_DAYS = (30, 90, 365)
+
+
+def _you(request: PersonRequest) -> dict[str, object]:
+    return {
+        "themes": [(value, gettext(words)) for value, words in THEMES.items()],
+        "languages": conf.LANGUAGES,
+        "has_password": request.user.has_usable_password(),
+        "groves": visible_groves(request.user),
+    }
+
+
+def _look(request: PersonRequest) -> dict[str, object]:
+    return {"likes": request.user.likes, "choices": choices()}
+
+
+def _keys(request: PersonRequest) -> dict[str, object]:
+    return {"groups": display.key_groups_for(request.user)}
+
+
+def _access(request: PersonRequest) -> dict[str, object]:
+    return {
+        "keys": request.user.api_keys.filter(revoked_at__isnull=True),
+        "scopes": [(value, gettext(words)) for value, words in SCOPES.items()],
+        "key_days": KEY_DAYS,
+        "browsers": request.user.browsers.all(),
+        "this_browser": request.session.session_key,
+    }
+
+
+_PAGES: dict[str, Callable[[PersonRequest], dict[str, object]]] = {
+    "you": _you,
+    "look": _look,
+    "keys": _keys,
+    "access": _access,
+}
+
+
+def _shown(request: PersonRequest, name: str, **more: object) -> HttpResponse:
+    if name not in _PAGES:
+        raise not_found("This page of the settings")
+    context = {"user": request.user, "current": name, **_PAGES[name](request), **more}
+    return render(request, f"pages/settings/{name}.html", context)
+
+
+@never_cache
+@require_GET
+@person
+def settings_page(request: PersonRequest) -> HttpResponse:
+    """The account page."""
+    return _shown(request, "you")
+
+
+def _profile(request: PersonRequest) -> str:
+    theme, language = word_of(request, "theme") or "system", word_of(request, "language")
+    if language and language not in dict(conf.LANGUAGES):
+        raise CommandError(
+            "NOT_FOUND", gettext("This language is not available."), hint=gettext("Choose.")
+        )
+    people.prefer(request.user, {"language": language})
+    groves.show_as(request.user, name=word_of(request, "display_name"), theme=theme)
+    return gettext("Saved.")
+
+
+def _password(request: PersonRequest) -> str:
+    old, new = text_of(request, "old"), text_of(request, "new")
+    people.change_password(request, request.user, old=old, new=new)
+    return gettext("Your password has been changed, and your other browsers have been signed out.")
+
+
+def _end_session(request: PersonRequest) -> str:
+    people.end_session(request.user, word_of(request, "session"))
+    return gettext("The browser has been signed out.")
+
+
+def _revoke(request: PersonRequest) -> str:
+    people.revoke_key(request.user, word_of(request, "key"))
+    return gettext("The key has been revoked.")
+
+
+def _make_grove(request: PersonRequest) -> str:
+    made = groves.make_grove(request.user, text_of(request, "name"))
+    return gettext("The grove %(name)s has been created.") % {"name": made.name}
+
+
+@dataclass(frozen=True)
+class Action:
+    """A form: its function, and the page it belongs to."""
+
+    run: Callable[[PersonRequest], str]
+    page: str = "/settings"
+
+
+_ACTIONS = {
+    "profile": Action(_profile),
+    "password": Action(_password),
+    "grove": Action(_make_grove),
+    "look": Action(look, "/settings/look"),
+    "writing": Action(writing, "/settings/look"),
+    "keys": Action(rebind, "/settings/keys"),
+    "end-session": Action(_end_session, "/settings/access"),
+    "revoke-key": Action(_revoke, "/settings/access"),
+}
+
+
+@never_cache
+@sensitive_post_parameters("old", "new")
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def change_settings(request: PersonRequest, action: str) -> HttpResponse:
+    """One page of the settings; a POST handles one of its forms and shows the page again."""
+    if request.method != "POST":
+        return _shown(request, action)
+    if action == "key":
+        return _page_with_new_key(request)
+    if action not in _ACTIONS:
+        raise not_found("This form")
+    try:
+        messages.success(request, _ACTIONS[action].run(request))
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+    return HttpResponseRedirect(_ACTIONS[action].page)
+
+
+def _page_with_new_key(request: PersonRequest) -> HttpResponse:
+    """The page with a new key, shown only once: it is neither stored nor part of a redirect."""
+    try:
+        scope, days = word_of(request, "scope") or "owner", word_of(request, "days")
+        key, secret = people.make_key(
+            request.user,
+            word_of(request, "name"),
+            scope=scope,  # type: ignore[arg-type]
+            days=int(days) if days.isdecimal() and len(days) < 6 else None,
+        )
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+        return HttpResponseRedirect("/settings/access")
+    return _shown(request, "access", fresh_key=key, fresh_secret=secret)

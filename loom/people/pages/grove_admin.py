@@ -1,0 +1,373 @@
+"""A grove's settings, members, invitations and money."""
+
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from loom import access
+from loom.access import Actor
+from loom.engine import put_aside
+from loom.errors import CommandError
+from loom.money import queries as usage
+from loom.money.days import today
+from loom.money.prices import NANO, dollars
+from loom.notes.commands import marks
+from loom.notes.models import Mark
+from loom.participants import commands as participants
+from loom.participants.provider_kinds import SEARCH_SERVICES, search_service
+from loom.people.commands import groves
+from loom.people.grove_settings import SETTINGS, daily_limit
+from loom.people.models import Grove, Invitation, Membership, Participant
+from loom.people.names import TAG_COLOURS
+from loom.people.pages.groves import frame
+from loom.permissions import ROLES, WRITE
+from loom.site.display import cast_of
+from loom.site.page_requests import (
+    PersonRequest,
+    as_shown,
+    in_one_line,
+    number_of,
+    person,
+    text_of,
+    whole_of,
+    word_of,
+)
+from loom.trees.queries.trees import tags_in
+from loom.web_search import commands as web_search
+from loom.web_search.models import SearchService
+
+MAX_TAGS = 60
+MOST_PUT_ASIDE = 50  # units of work that the settings list
+# Numbers without a field in the form; an empty value means the default.
+NUMBERS = [
+    one
+    for one in SETTINGS.values()
+    if one.kind == "integer" and one.name not in ("result_threshold",)
+]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The settings; a POST by an owner changes them."""
+    actor, grove = access.get_grove(request.user, uid)
+    if request.method == "POST":
+        access.demand_role(actor, "owner")
+        if "web-search" in request.POST:
+            return _set_search_service(request, actor)
+        if "put-aside" in request.POST:
+            return _take_up_again(request, actor)
+        try:
+            groves.change_grove(actor, name=text_of(request, "name"), settings=_given(request))
+            messages.success(request, gettext("Saved."))
+        except CommandError as refused:
+            messages.error(request, in_one_line(refused))
+        return HttpResponseRedirect(f"/groves/{grove.uid}/settings")
+    return _settings(request, actor)
+
+
+def _take_up_again(request: PersonRequest, actor: Actor) -> HttpResponse:
+    """Has a unit of work that was put aside tried again."""
+    kind, _, unit = word_of(request, "put-aside").partition(" ")
+    try:
+        put_aside.take_up_again(actor, kind, unit)
+        messages.success(request, gettext("It is tried again within half a minute."))
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+    return HttpResponseRedirect(f"/groves/{actor.grove.uid}/settings")
+
+
+def _settings(
+    request: PersonRequest, actor: Actor, refused: CommandError | None = None
+) -> HttpResponse:
+    """The page; with the reason if the web search service was `refused`, and what was entered."""
+    grove = actor.grove
+    chosen = grove.settings.get("tag_colours", {})
+    limit = daily_limit(grove.settings)
+    context = {
+        **frame(request, actor, "settings"),
+        "limit": f"{limit / NANO:.12g}" if limit else "",
+        "tags": [(tag, chosen.get(tag, "")) for tag in _tags(grove)],
+        "colours": [(name, gettext(name)) for name in TAG_COLOURS],
+        "models": Participant.objects.filter(grove=grove, kind="model", archived_at__isnull=True),
+        "summary_model": grove.settings.get("summary_model", ""),
+        "result_threshold": grove.settings.get("result_threshold", 0) or "",
+        "evict": grove.settings.get("evict", ""),
+        "auto_open": grove.settings.get("auto_open", False),
+        "numbers": [(one, grove.settings.get(one.name, "")) for one in NUMBERS],
+        "put_aside": put_aside.of_grove(grove)[:MOST_PUT_ASIDE],
+        **_search_service(request, actor, is_typed=refused is not None),
+        "search_refused": refused and as_shown(refused),
+    }
+    status = refused.status if refused else 200
+    return render(request, "pages/grove_settings.html", context, status=status)
+
+
+def _search_service(request: PersonRequest, actor: Actor, *, is_typed: bool) -> dict[str, Any]:
+    """The values of the web search form, as entered or as stored; its key is never shown."""
+    found = SearchService.objects.filter(grove=actor.grove).first()
+    kind = search_service(found.kind) if found else None
+    shown: dict[str, Any] = {"allow_private": False}
+    if is_typed:
+        shown = {name: word_of(request, name) for name in ("kind", "base_url", "price")}
+        shown["allow_private"] = "allow_private" in request.POST
+    elif found:
+        shown = {name: getattr(found, name) for name in ("kind", "base_url", "allow_private")}
+        shown["price"] = found.price / NANO if found.price else ""
+    return {
+        "services": SEARCH_SERVICES,
+        "service": found,
+        "service_title": kind.title if kind else "",
+        "shown": shown,
+        "private_why": participants.why_not_allowed_by(actor),
+    }
+
+
+def _set_search_service(request: PersonRequest, actor: Actor) -> HttpResponse:
+    """Sets or removes the web search service, and shows the settings again."""
+    try:
+        if request.POST.get("remove"):
+            web_search.remove_service(actor)
+            messages.success(request, gettext("Web search is off."))
+        else:
+            given = web_search.NewService(
+                kind=word_of(request, "kind"),
+                base_url=_search_address(request, actor.grove),
+                api_key=word_of(request, "api_key") or None,
+                allow_private="allow_private" in request.POST,
+                price_usd=number_of(request, "price") if word_of(request, "price") else 0,
+            )
+            web_search.set_service(actor, given)
+            messages.success(request, gettext('Saved. → search "words" searches the web now.'))
+    except CommandError as refused:
+        return _settings(request, actor, refused)
+    return HttpResponseRedirect(f"/groves/{actor.grove.uid}/settings")
+
+
+def _search_address(request: PersonRequest, grove: Grove) -> str:
+    """The address in the form, unless it is that of the previous service and the kind has
+    changed."""
+    given, kind = word_of(request, "base_url"), word_of(request, "kind")
+    before = SearchService.objects.filter(grove=grove).exclude(kind=kind).first()
+    return "" if before is not None and given == before.base_url else given
+
+
+def _tags(grove: Grove) -> list[str]:
+    """The tags that are used in the grove, and those with a colour."""
+    rows = Mark.objects.filter(tree__grove=grove, kind="tag", removed_at__isnull=True)
+    used = rows.values_list("label", flat=True).distinct().order_by("label")[:MAX_TAGS]
+    return sorted({*used, *grove.settings.get("tag_colours", {})})
+
+
+def _given(request: PersonRequest) -> dict[str, Any]:
+    """The settings sent by the form."""
+    names = request.POST.getlist("tag")
+    chosen = request.POST.getlist("colour")
+    colours = {tag: colour for tag, colour in zip(names, chosen, strict=False) if colour}
+    if any(colour not in TAG_COLOURS for colour in colours.values()):
+        raise CommandError(
+            "INVALID_SYNTAX", "This colour is not available.", hint=" or ".join(TAG_COLOURS)
+        )
+    limit = number_of(request, "limit") if word_of(request, "limit") else 0
+    model = word_of(request, "summary_model")
+    windows = {"evict": word_of(request, "evict"), "auto_open": "auto_open" in request.POST}
+    return {
+        "tag_colours": colours,
+        "daily_budget_usd": limit,
+        "summary_model": model,
+        "result_threshold": whole_of(request, "result_threshold") or 0,
+        **(windows if "evict" in request.POST else {}),
+        **{one.name: whole_of(request, one.name) for one in NUMBERS if one.name in request.POST},
+    }
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def tags_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The tags of the grove; a POST renames or colours one, or removes it everywhere."""
+    actor, grove = access.get_grove(request.user, uid)
+    if request.method == "POST":
+        try:
+            messages.success(request, _tag_changed(request, actor))
+        except CommandError as refused:
+            messages.error(request, in_one_line(refused))
+        return HttpResponseRedirect(f"/groves/{grove.uid}/tags")
+    context = {
+        **frame(request, actor, "trees"),
+        "tags": tags_in(actor),
+        "may_write": WRITE in actor.permissions,
+        "colours": [(name, gettext(name)) for name in TAG_COLOURS],
+    }
+    return render(request, "pages/tags.html", context)
+
+
+def _tag_changed(request: PersonRequest, actor: Actor) -> str:
+    tag, name = text_of(request, "tag"), word_of(request, "name")
+    if request.POST.get("remove"):
+        marks.remove_tag(actor, tag)
+        return gettext("The tag #%(tag)s has been removed everywhere.") % {"tag": tag}
+    marks.change_tag(
+        actor, tag, name="" if name == tag else name, colour=word_of(request, "colour")
+    )
+    return gettext("Saved.")
+
+
+# Members of a grove: roles and invitations.
+
+
+@never_cache
+@require_GET
+@person
+def members_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """Members and, for owners, invitations."""
+    actor, _ = access.get_grove(request.user, uid)
+    return render(request, "pages/people.html", _context(request, actor))
+
+
+def _context(request: PersonRequest, actor: Actor) -> dict[str, object]:
+    cast = cast_of(actor)
+    members = Membership.objects.filter(grove=actor.grove).select_related("user", "participant")
+    open_ones = Invitation.objects.filter(
+        grove=actor.grove,
+        revoked_at__isnull=True,
+        expires_at__gt=timezone.now(),
+        uses_left__gt=0,
+    )
+    return {
+        **frame(request, actor, "people"),
+        "members": [(one, cast[one.participant.uid]) for one in members],
+        "invitations": open_ones if actor.is_owner else [],
+        "roles": ROLES,
+    }
+
+
+def _role(request: PersonRequest, actor: Actor) -> str:
+    member = groves.change_role(actor, word_of(request, "user"), request.POST.get("role", ""))
+    words = {"name": member.participant.name, "role": gettext(member.role)}
+    return gettext("%(name)s is now %(role)s.") % words
+
+
+def _remove(request: PersonRequest, actor: Actor) -> str:
+    name = word_of(request, "user")
+    groves.remove_member(actor, name)
+    return gettext("%(name)s is no longer a member. Their texts stay.") % {"name": name}
+
+
+def _revoke(request: PersonRequest, actor: Actor) -> str:
+    groves.revoke_invitation(actor, word_of(request, "invitation"))
+    return gettext("The invitation has been revoked.")
+
+
+_ACTIONS: dict[str, Callable[[PersonRequest, Actor], str]] = {
+    "role": _role,
+    "remove": _remove,
+    "revoke": _revoke,
+}
+
+
+@never_cache
+@require_POST
+@person
+def change_members(request: PersonRequest, uid: str, action: str) -> HttpResponse:
+    """Handles one of the forms of the page, and shows the page again."""
+    actor, grove = access.get_grove(request.user, uid, role="owner")
+    if action == "invite":
+        return _invite(request, actor)
+    run = _ACTIONS.get(action)
+    if run is None:
+        raise CommandError("NOT_FOUND", "This form does not exist.", hint="Reload the page.")
+    try:
+        messages.success(request, run(request, actor))
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+    return HttpResponseRedirect(f"/groves/{grove.uid}/people")
+
+
+def _invite(request: PersonRequest, actor: Actor) -> HttpResponse:
+    """The page with a new invitation's link, shown only this once."""
+    try:
+        made, secret = groves.make_invitation(
+            actor,
+            role=request.POST.get("role", ""),
+            days=number_of(request, "days") or 7,
+            uses=whole_of(request, "uses") or 1,
+        )
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+        return HttpResponseRedirect(f"/groves/{actor.grove.uid}/people")
+    link = request.build_absolute_uri(f"/invitations/{secret}")
+    context = {**_context(request, actor), "fresh": made, "fresh_link": link}
+    return render(request, "pages/people.html", context)
+
+
+# A grove's money: spending by member and model. The limit is one of the grove's settings.
+
+
+SPANS = {
+    "day": (0, gettext_noop("Today")),
+    "week": (6, gettext_noop("7 days")),
+    "month": (29, gettext_noop("30 days")),
+}
+
+
+@never_cache
+@require_GET
+@person
+def money_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The spending of today, or with `?span=week` or `?span=month` of that period."""
+    actor, _ = access.get_grove(request.user, uid)
+    span = request.GET.get("span", "day")
+    back, _ = SPANS.get(span, SPANS["day"])
+    first, last = _days(back)
+    spent = usage.of_grove(actor, first, last)
+    cast = cast_of(actor)
+    context: dict[str, object] = {
+        **frame(request, actor, "money"),
+        "span": span if span in SPANS else "day",
+        "spans": [(name, gettext(said)) for name, (_, said) in SPANS.items()],
+        "limit": _shown(spent["limit_usd"]) if spent["limit_usd"] else "",
+        "total": _row(spent["total"]),
+        "shares": [
+            {**_row(one), "who": cast[one["person"]], "model": cast[one["participant"]]}
+            for one in spent["shares"]
+        ],
+        "people": [{**_left(one), "who": cast[one["participant"]]} for one in spent["people"]],
+        "trees": [{**_row(one), "uid": one["tree"]} for one in spent["trees"][:20]],
+        "days": [_row(one) for one in sorted(spent["days"], key=_day, reverse=True)],
+    }
+    return render(request, "pages/money.html", context)
+
+
+def _days(back: int) -> tuple[date, date]:
+    return today() - timedelta(days=back), today()
+
+
+def _day(one: dict[str, Any]) -> str:
+    return str(one["day"])
+
+
+def _row(one: dict[str, Any]) -> dict[str, Any]:
+    """Sums with the money formatted; a dash where no price was known."""
+    counts = {name: f"{value:,}" for name, value in one.items() if isinstance(value, int)}
+    return {**one, **counts, "money": "–" if one["usd"] is None else _shown(one["usd"])}
+
+
+def _left(one: dict[str, Any]) -> dict[str, Any]:
+    left = one["today"]["left_usd"]
+    return {
+        "spent": _shown(one["usd"]),
+        "reserved": _shown(one["today"]["reserved_usd"]),
+        "left": gettext("no limit") if left is None else _shown(left),
+    }
+
+
+def _shown(usd: float) -> str:
+    return dollars(round(usd * NANO))

@@ -1,0 +1,441 @@
+"""A grove's page: its trees and the form for a new one; and search: in a grove, in a tree, and in
+the palette.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+from django.db.models.functions import Left
+from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.utils.translation import gettext, gettext_noop
+from django.views.decorators.http import require_GET, require_POST
+
+from loom import access
+from loom.access import Actor, visible_groves
+from loom.engine.models import Stream
+from loom.engine.presence import present
+from loom.errors import CommandError
+from loom.language.ids import ORDINAL_BITS, looks_like_id
+from loom.notes.models import Mark
+from loom.people.models import Participant
+from loom.permissions import WRITE
+from loom.search.queries import Filters, Hit, Kind, Sort, find_in_grove, find_in_tree, parse_since
+from loom.site.display import Who, cast_of
+from loom.site.page_requests import PersonRequest, in_one_line, person, text_of, word_of
+from loom.text.images import beginning
+from loom.trees.commands import trees as trees_module
+from loom.trees.models import Node, Tree
+from loom.trees.pages.node_parts import age_of
+from loom.trees.queries import trees as tag_queries
+from loom.trees.queries.event_log import counts_of
+from loom.trees.queries.lookup import rows_of
+from loom.trees.queries.provenance import pieces_of, writers_of
+from loom.trees.queries.trees import marks_of
+from loom.workspace.commands import saved
+from loom.workspace.models import Workspace
+
+WORDS = 200
+MAX_TAGS = 40
+
+
+@dataclass(frozen=True)
+class TreeShown:
+    """One row of the list. `words` is the description, else the first text."""
+
+    uid: str
+    title: str
+    mode: str
+    words: str
+    nodes: int
+    age: str
+    at: str
+    tags: tuple[str, ...]
+    here: tuple[Who, ...]
+    news: int
+
+
+def tags_of(actor: Actor) -> list[str]:
+    """The tags of trees in the grove, at most 40, by name."""
+    labels = _tags(actor).values_list("label", flat=True).distinct()
+    return sorted(labels[:MAX_TAGS], key=str.casefold)
+
+
+def trees_tagged(actor: Actor, tag: str) -> list[int]:
+    """The keys of the trees of the grove that have a tag."""
+    return list(_tags(actor).filter(label__iexact=tag).values_list("tree_id", flat=True))
+
+
+def _tags(actor: Actor) -> QuerySet[Mark]:
+    on_trees = Mark.objects.filter(tree__grove=actor.grove, kind="tag", removed_at__isnull=True)
+    return on_trees.filter(item__kind="tree").order_by("label")
+
+
+def rows_shown(actor: Actor, trees: Sequence[Tree]) -> list[TreeShown]:
+    """The rows; four more queries, whatever their number."""
+    names = {tree.pk: f"tree:{tree.uid}" for tree in trees}
+    counts = dict(Stream.objects.filter(name__in=names.values()).values_list("name", "items"))
+    firsts = _openings(trees)
+    tags = tag_queries.tags_on(trees)
+    here = viewers_by_tree(actor, trees)
+    fresh = counts_of(actor, trees)
+    return [
+        TreeShown(
+            uid=tree.uid,
+            title=tree.title,
+            mode=tree.mode,
+            words=beginning(tree.description or firsts.get(tree.pk, ""), WORDS),
+            nodes=counts.get(names[tree.pk], 0),
+            age=age_of(tree.touched_at),
+            at=tree.touched_at.isoformat(),
+            tags=tags.get(tree.pk, ()),
+            here=here[tree.uid],
+            news=fresh.get(tree.pk, 0),
+        )
+        for tree in trees
+    ]
+
+
+def _openings(trees: Sequence[Tree]) -> dict[int, str]:
+    """The beginning of the first text of each tree in its newest version, by the tree's key."""
+    slots = [(tree.pk << ORDINAL_BITS) + 2 for tree in trees]
+    seen = Node.objects.filter(slot__in=slots, version_pruned=False, slot__pruned=False)
+    newest = seen.order_by().values("slot").annotate(newest=Max("id")).values("newest")
+    begun = Left("text", 2 * WORDS + 1200)  # as many characters as `beginning` reads
+    return dict(Node.objects.filter(pk__in=newest).values_list("tree_id", begun))
+
+
+def tags_on(actor: Actor, tree: Tree) -> tuple[str, ...]:
+    """The tags on the tree itself, by name."""
+    return tag_queries.tags_on([tree]).get(tree.pk, ())
+
+
+def viewers_by_tree(actor: Actor, trees: Sequence[Tree]) -> dict[str, tuple[Who, ...]]:
+    """Who has each tree open now, by the tree's uid, without the reader's own other tabs."""
+    names = {f"tree:{tree.uid}": tree.uid for tree in trees}
+    here = present(names)
+    cast = cast_of(actor)
+    return {
+        uid: tuple(cast[who] for who in here.get(name, ()) if who in cast and not cast[who].is_me)
+        for name, uid in names.items()
+    }
+
+
+# A grove's page: its trees, the form for a new one, and the search over all of them.
+
+
+PAGE = 50
+MAX_HITS = 30
+
+
+@require_GET
+@person
+def home(request: PersonRequest) -> HttpResponse:
+    """The page of the first grove; without a grove, what to do about it."""
+    grove = visible_groves(request.user).first()
+    if grove is None:
+        return render(request, "pages/no_grove.html")
+    return _page(request, access.get_actor(request.user, grove))
+
+
+@require_GET
+@person
+def grove_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """One grove's trees; `?q=` searches them, `?archived=1` shows the archive."""
+    actor, _ = access.get_grove(request.user, uid)
+    return _page(request, actor)
+
+
+@require_GET
+@person
+def rows(request: PersonRequest, uid: str) -> HttpResponse:
+    """The current rows of this part of the list, including who has the trees open."""
+    actor, _ = access.get_grove(request.user, uid)
+    listed = _listed(request, actor)
+    trees = list(listed.trees[listed.offset : listed.offset + PAGE])
+    context = {"grove": actor.grove, "trees": rows_shown(actor, trees)}
+    return render(request, "parts/tree_rows.html", context)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The part of the list of trees that a page shows."""
+
+    trees: QuerySet[Tree]
+    offset: int
+    archived: bool
+    tag: str
+
+
+def _listed(request: PersonRequest, actor: Actor) -> Listed:
+    """The part that the address requests: `?archived=1`, `?tag=`, `?offset=`."""
+    archived = request.GET.get("archived") == "1"
+    tag = request.GET.get("tag", "").strip().removeprefix("#").replace("\0", "")
+    asked = request.GET.get("offset", "")
+    trees = Tree.objects.filter(
+        grove=actor.grove, erasing_at__isnull=True, archived_at__isnull=not archived
+    )
+    if tag:
+        trees = trees.filter(pk__in=trees_tagged(actor, tag))
+    offset = int(asked) if asked.isdecimal() and len(asked) < 9 else 0
+    return Listed(trees, offset, archived, tag)
+
+
+def _page(request: PersonRequest, actor: Actor) -> HttpResponse:
+    listed = _listed(request, actor)
+    trees, offset = listed.trees, listed.offset
+    rows = rows_shown(actor, list(trees[offset : offset + PAGE]))
+    context = {
+        **frame(request, actor, "trees"),
+        "trees": rows,
+        "news_total": sum(row.news > 0 for row in rows),
+        "archived": listed.archived,
+        "tag": listed.tag,
+        "tags": tags_of(actor),
+        "has_archive": Tree.objects.filter(
+            grove=actor.grove, erasing_at__isnull=True, archived_at__isnull=False
+        ).exists(),
+        "offset": offset,
+        "next": offset + PAGE if trees.count() > offset + PAGE else 0,
+        "before": max(0, offset - PAGE) if offset else None,
+        "may_write": WRITE in actor.permissions,
+        "cast": list(cast_of(actor).values()),
+        "saved": saved.saved_by(actor, "search"),
+        **_found(request, actor),
+    }
+    return render(request, "pages/grove.html", context)
+
+
+def frame(request: PersonRequest, actor: Actor, current: str) -> dict[str, object]:
+    """The parts of every page of a grove around its own content."""
+    return {
+        "grove": actor.grove,
+        "groves": list(visible_groves(request.user)),
+        "current": current,
+        "is_owner": actor.is_owner,
+    }
+
+
+def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:
+    """The results of `?q=` in the trees of the grove."""
+    query, only = request.GET.get("q", ""), _only(request)
+    if not query.strip() and not (only.tag and "q" in request.GET):
+        return {}
+    asked = request.GET.get("from", "")
+    offset = int(asked) if asked.isdecimal() and len(asked) < 7 else 0
+    found = find_in_grove(actor, query, limit=MAX_HITS, offset=offset, only=only)
+    hits = [
+        {
+            "tree": hit.tree,
+            "node": hit.node.local_id if hit.node else "",
+            "by": hit.node.author_name if hit.node else "",
+            "text": around(hit) if hit.node else "",
+        }
+        for hit in found.hits
+    ]
+    given = {name: value for name in saved.SEARCH if (value := request.GET.get(name, ""))}
+    return {
+        "query": query,
+        "hits": hits,
+        "total": found.total,
+        "only": only,
+        "search": given,
+        "address": urlencode(given),
+        "next": offset + MAX_HITS if found.total > offset + MAX_HITS else 0,
+        "before": max(0, offset - MAX_HITS) if offset else None,
+    }
+
+
+def _only(request: PersonRequest) -> Filters:
+    """The filters of the search; a value that cannot be read is ignored."""
+    given = request.GET
+    day = parse_since(given.get("since", ""))
+    kind, sort = given.get("type", ""), given.get("sort", "best")
+    return Filters(
+        type=kind if kind in get_args(Kind) else "",  # type: ignore[arg-type]
+        tag=given.get("tag", "").strip().removeprefix("#").replace("\0", ""),
+        author=given.get("author", "").replace("\0", ""),
+        since=day,
+        archived={"yes": True, "no": False}.get(given.get("in", "")),
+        sort=sort if sort in get_args(Sort) else "best",  # type: ignore[arg-type]
+    )
+
+
+@require_POST
+@person
+def save_search(request: PersonRequest, uid: str) -> HttpResponse:
+    """Saves the search on the page under a name; or removes a saved one."""
+    actor, grove = access.get_grove(request.user, uid)
+    given = {name: value for name in saved.SEARCH if (value := text_of(request, name))}
+    try:
+        if request.POST.get("remove"):
+            saved.remove(actor, text_of(request, "remove"))
+            messages.success(request, gettext("The search has been removed."))
+        else:
+            saved.save_own(actor, "search", text_of(request, "name") or given.get("q", ""), given)
+            messages.success(request, gettext("The search has been saved."))
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+    return HttpResponseRedirect(f"/groves/{grove.uid}?{urlencode(given)}")
+
+
+@require_POST
+@person
+def make_tree(request: PersonRequest, uid: str) -> HttpResponse:
+    """Creates a tree and opens it."""
+    actor, grove = access.get_grove(request.user, uid, role="writer")
+    try:
+        title, mode = word_of(request, "title")[:300], request.POST.get("mode", "dialogue")
+        made = trees_module.make_tree(actor, trees_module.NewTree(title=title, mode=mode))
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+        return HttpResponseRedirect(f"/groves/{grove.uid}")
+    return HttpResponseRedirect(f"/trees/{made.uid}")
+
+
+# Search in a tree and excerpts, the palette, and marks, for the page's scripts.
+
+
+MAX_HITS_IN_TREE = 20
+MAX_LIT = 5000
+MAX_EXCERPTS = 100
+EXCERPT = 120
+AROUND = 40
+GROVE_PAGES = (
+    ("", gettext_noop("Trees")),
+    ("/documents", gettext_noop("Documents")),
+    ("/tags", gettext_noop("Tags")),
+    ("/participants", gettext_noop("Participants")),
+    ("/money", gettext_noop("Money")),
+    ("/people", gettext_noop("People and invitations")),
+    ("/settings", gettext_noop("Settings of the grove")),
+)
+OWN_PAGES = (
+    ("/settings", gettext_noop("Name, theme, language, password")),
+    ("/settings/look", gettext_noop("Appearance and writing: typeface, size, line width")),
+    ("/settings/look", gettext_noop("Default temperature")),
+    ("/settings/keys", gettext_noop("Keyboard shortcuts")),
+    ("/settings/access", gettext_noop("API keys and browsers")),
+    ("/guide", gettext_noop("Guide")),
+    ("/about", gettext_noop("About Heddle")),
+)
+
+
+@require_GET
+@person
+def search(request: PersonRequest, uid: str) -> HttpResponse:
+    """`{hits: [{id, text, by, colour}], lit: [id], total}`: the matches of `?q=`: the best 20,
+    best first, and at most 5,000 for the map to highlight."""
+    actor, tree = access.get_tree(request.user, uid)
+    query = request.GET.get("q", "")
+    if not query.strip():
+        return JsonResponse({"hits": [], "lit": [], "total": 0})
+    workspace = access.workspace_of(actor.participant, tree)
+    found = find_in_tree(actor, tree, workspace, query, limit=MAX_HITS_IN_TREE)
+    cast = cast_of(actor)
+    hits = [
+        {
+            "id": hit.node.local_id,
+            "text": around(hit),
+            "by": cast[hit.node.author_uid].shown,
+            "colour": cast[hit.node.author_uid].colour,
+        }
+        for hit in found.hits
+        if hit.node is not None
+    ]
+    lit = Node.objects.filter(pk__in=found.every[:MAX_LIT]).values_list("local_id", flat=True)
+    return JsonResponse({"hits": hits, "lit": list(lit), "total": found.total})
+
+
+def around(hit: Hit) -> str:
+    """The text around the first match, on one line."""
+    text = hit.node.text if hit.node is not None else ""
+    start = max(0, hit.at - AROUND)
+    words = " ".join(text[start : start + EXCERPT].split())
+    return f"…{words}" if start else words
+
+
+@require_GET
+@person
+def excerpts(request: PersonRequest, uid: str) -> HttpResponse:
+    """`{id: summary, else first words}` of the nodes `?ids=a,b`, at most 100; `by` has the main
+    author of those that were edited or split, as `{id: participant}`."""
+    _, tree = access.get_tree(request.user, uid)
+    ids = [
+        one for one in request.GET.get("ids", "").split(",")[:MAX_EXCERPTS] if looks_like_id(one)
+    ]
+    found = Node.objects.filter(tree=tree, local_id__in=ids).order_by()
+    words: dict[str, Any] = {
+        local_id: beginning(summary or text, EXCERPT)
+        for local_id, text, summary in found.values_list("local_id", "text", "summary")
+    }
+    edited = rows_of(list(found.filter(edited_from__isnull=False).values_list("id", flat=True)))
+    pieces = pieces_of(edited) if edited else {}
+    by = {row.local_id: writers_of(row, pieces[row.id])[0] for row in edited}
+    return JsonResponse({**words, **({"by": by} if by else {})})
+
+
+MAX_TREES = 8
+MAX_PEOPLE = 60
+
+
+@require_GET
+@person
+def palette(request: PersonRequest) -> HttpResponse:
+    """`{trees: [{words, soft, href, uid}], places: [{words, soft, href}]}`: what the command bar
+    leads to besides nodes. Trees of all groves of the person whose title or tags contain `?q=`,
+    those that they opened first; places only without `q`, because they are always the same."""
+    query = request.GET.get("q", "").strip().replace("\0", "")
+    trees = [
+        {
+            "uid": tree.uid,
+            "words": tree.title or gettext("Untitled tree"),
+            "soft": tree.grove.name,
+            "href": f"/trees/{tree.uid}",
+        }
+        for tree in _trees(request, query)
+    ]
+    return JsonResponse({"trees": trees, "places": [] if query else _places(request)})
+
+
+def _trees(request: PersonRequest, query: str) -> QuerySet[Tree]:
+    rows = access.visible_trees(request.user).filter(archived_at__isnull=True)
+    if query:
+        tagged = Mark.objects.filter(
+            kind="tag", removed_at__isnull=True, item__kind="tree", label__icontains=query
+        )
+        rows = rows.filter(Q(title__icontains=query) | Q(pk__in=tagged.values("tree_id")))
+    opened = Workspace.objects.filter(tree=OuterRef("pk"), participant__user=request.user)
+    rows = rows.annotate(is_opened=Exists(opened)).order_by("-is_opened", "-touched_at", "-id")
+    return rows.select_related("grove")[:MAX_TREES]
+
+
+def _places(request: PersonRequest) -> list[dict[str, str]]:
+    """Pages of the groves, their participants, and the person's settings."""
+    groves = list(access.visible_groves(request.user))
+    found = [
+        {"words": f"{gettext(words)}", "soft": grove.name, "href": f"/groves/{grove.uid}{path}"}
+        for grove in groves
+        for path, words in GROVE_PAGES
+    ]
+    people = Participant.objects.filter(grove__in=groves, archived_at__isnull=True)
+    for one in people.select_related("grove").order_by("id")[:MAX_PEOPLE]:
+        page = f"participants/{one.uid}" if one.kind == "model" else "people"
+        soft = one.model_ref if one.kind == "model" else one.grove.name
+        found.append({"words": one.name, "soft": soft, "href": f"/groves/{one.grove.uid}/{page}"})
+    own = gettext("Settings")
+    return found + [
+        {"words": gettext(words), "soft": own, "href": path} for path, words in OWN_PAGES
+    ]
+
+
+@require_GET
+@person
+def marks(request: PersonRequest, uid: str) -> HttpResponse:
+    """`{marks: [[id, kind, label, node]…]}`: the bookmarks and tags on nodes of the tree."""
+    actor, tree = access.get_tree(request.user, uid)
+    return JsonResponse({"marks": marks_of(actor, tree)})

@@ -1,0 +1,331 @@
+"""Finding things: the outline of a tree, and search."""
+
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+from loom.access import demand, documents_for, linked_to
+from loom.documents.queries import Shown, matching, text_of
+from loom.engine.arguments import Args, RefField, Written
+from loom.engine.context import Context, Reply
+from loom.engine.jobs import enqueue
+from loom.engine.named_items import get_document, get_node, touched, tree_of
+from loom.engine.registry import command
+from loom.language.refs import Ref
+from loom.language.slices import parse_ref
+from loom.people.names import tree_named
+from loom.permissions import CROSS_TREE, LOOM, READ_DOCUMENTS
+from loom.search import queries as search
+from loom.text.shortening import excerpt
+from loom.trees.commands.view import counted
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.trees.queries.lookup import NodeRow, withheld
+from loom.trees.queries.outline import drawn, outline, outline_of
+from loom.trees.queries.places import places_of
+from loom.turns.models import Turn
+from loom.workspace.commands.windows import place_window, title_of, token_change, within_limit
+from loom.workspace.models import Window
+from loom.workspace.queries.windows import Source, source_of
+from loom.workspace.window_rules import Lines, total_of
+
+MAX_DEPTH = 50
+MAX_LINES = 400
+
+
+class TreeArgs(Args):
+    """Where the outline starts, how deep it goes, and whether it shows summaries."""
+
+    ref: Annotated[RefField | None, Written("ref", lead="from")] = None
+    depth: Annotated[
+        int, Written("option", key="depth", value="int", minimum=0, maximum=MAX_DEPTH)
+    ] = 5
+    summary: Annotated[bool, Written("flag")] = False
+
+
+@command("tree", group="Look", klass="look", permissions={LOOM})
+def tree(context: Context, args: TreeArgs) -> Reply:
+    """Shows what is below a node as an outline; `*` is your position."""
+    start = _start(context, args.ref)
+    made = outline(
+        context.actor, start.tree, context.workspace, start, depth=args.depth, limit=MAX_LINES
+    )
+    gone = withheld(context.actor, [line.row.id for line in made.lines])
+
+    def words(row: NodeRow) -> str:
+        said = "" if row.id in gone else row.summary or row.text
+        return excerpt(said, 30 if args.summary else 8) if said else ""
+
+    lines = drawn(made.lines, context.here.slot_id, words)
+    if made.is_cut:
+        lines.append(f"… more than {MAX_LINES} lines; → tree from REF shows one part")
+    home = "" if start.tree == context.tree else f"tree:{start.tree.uid} node:"
+    if args.summary and context.writer is None:  # missing summaries are made for the next time
+        keys = [line.row.id for line in made.lines if line.row.id not in gone]
+        named = [start.tree.uid, context.actor.person.pk, keys, False]
+        enqueue("agents.tasks.summarise", named, queue="continue")
+    refs = tuple(f"{home}{line.row.local_id}" for line in made.lines)
+    return Reply("\n".join(lines), refs=refs, items=touched(start))
+
+
+def _start(context: Context, ref: Ref | None) -> Node:
+    if ref is None:  # of the tree of the position, which `switch` may have changed
+        here = context.here
+        return here if here.parent_slot_id is None else lookup.root_of(here.tree)
+    if ref.kind == "tree":
+        own = tree_of(context, ref)
+        return lookup.root_of(own)
+    return get_node(context, ref)
+
+
+MOST_BESIDE = 300  # characters on each side of a hit
+MOST_ANSWERED = 16_000  # characters of an answer
+
+
+class FindArgs(Args):
+    """What to look for, where, and how many hits."""
+
+    query: Annotated[str, Written("quoted")]
+    where: Annotated[str, Written("option", key="in", value="ref", choices=("tree", "grove"))] = (
+        "tree"
+    )
+    max: Annotated[int, Written("option", key="max", value="int", minimum=1, maximum=50)] = 5
+    context: Annotated[
+        int, Written("option", key="context", value="int", minimum=0, maximum=20)
+    ] = 3
+
+
+@command("find", group="Look", klass="look", permissions={LOOM})
+def find(context: Context, args: FindArgs) -> Reply:
+    """Searches for text, anywhere in a word and in every script; best matches first."""
+    if isinstance(args.where, Ref) and args.where.kind == "document":
+        return _in_document(context, args.where, args)
+    found = _without_request(context, _found(context, args))
+    _mark(context, args.query, found)
+    documents = _documents(context, args)
+    lines = [f"{counted(found.total + len(documents), 'hit')} for {excerpt(args.query)}"]
+    ids = [hit.node.id for hit in found.hits if hit.node is not None]
+    places = places_of(ids, context.workspace)
+    for hit in found.hits:
+        where = places[hit.node.id] if hit.node is not None else []
+        lines.append(" · ".join([_hit(context.tree, hit, args.context), *where]))
+    lines += [_document_hit(one, args.query, args.context) for one in documents]
+    lines = _bounded(lines)
+    elsewhere = dict.fromkeys(hit.tree for hit in found.hits if hit.tree != context.tree)
+    items = touched(*elsewhere, *(one.document for one in documents))
+    refs = [_ref(context.tree, hit) for hit in found.hits]
+    refs += [f"doc:{one.document.uid}" for one in documents]
+    return Reply("\n".join(lines), refs=tuple(refs), items=items)
+
+
+def _bounded(lines: list[str]) -> list[str]:
+    """The lines that fit into MOST_ANSWERED characters, and a line that says how many do not."""
+    room = MOST_ANSWERED
+    for at, line in enumerate(lines):
+        room -= len(line) + 1
+        if room < 0:
+            left = counted(len(lines) - at, "more hit")
+            return [*lines[:at], f"… {left} left out; ask with a smaller max: or context:"]
+    return lines
+
+
+def _documents(context: Context, args: FindArgs) -> list[Shown]:
+    """The documents that contain the words and that the actor may read, of the tree or the
+    grove."""
+    if args.where not in ("tree", "grove") or READ_DOCUMENTS not in context.actor.permissions:
+        return []
+    rows = documents_for(context.actor, context.tree)
+    if args.where == "tree":
+        rows = linked_to(context.tree, rows)
+    return matching(rows, args.query, limit=args.max)
+
+
+def _document_hit(shown: Shown, query: str, around: int) -> str:
+    """`● doc:"notes" §motive "…words around the hit…"`."""
+    at = shown.text.casefold().find(query.casefold().strip())
+    if at < 0 or len(shown.text.casefold()) != len(shown.text):
+        return f'● doc:"{shown.document.title}"'
+    line = shown.text.count("\n", 0, at)
+    above = [one for one in shown.sections if one.line <= line]
+    part = f"§{above[-1].id}" if above else f"lines:{line + 1}"
+    return f'● doc:"{shown.document.title}" {part} {_passage(shown.text, at, around)}'
+
+
+def _in_document(context: Context, ref: Ref, args: FindArgs) -> Reply:
+    """The lines of one document that have the words."""
+    demand(context.actor, {READ_DOCUMENTS}, "find in a document")
+    document = get_document(context, ref)
+    text = text_of(document).text
+    texts, found = text.split("\n"), _lines_with(text, args.query)
+    lines = [f"{counted(len(found), 'line')} with {excerpt(args.query)}"]
+    for number in found[: args.max]:
+        lines.append(f"● lines:{number} {excerpt(texts[number - 1])}")
+    ref_ = f"doc:{document.uid}"
+    return Reply("\n".join(lines), refs=(ref_,), items=touched(document))
+
+
+class FindOpen(FindArgs):
+    """What to look for, and how many lines to show around each hit."""
+
+    query: Annotated[str, Written("quoted")]
+    open: Annotated[str, Written("word", lead="open")]
+    keep: Annotated[bool, Written("flag")] = False
+
+
+class OpenQuery(FindArgs):
+    """What to look for and open; `keep`: until the windows are hidden."""
+
+    keep: Annotated[bool, Written("flag")] = False
+
+
+@command("find", group="Look", klass="look ✓", permissions={LOOM}, stream="workspace")
+def find_open(context: Context, args: FindOpen) -> Reply:
+    """Opens windows on the best matches, with lines around them."""
+    return _opened(context, args)
+
+
+@command("open", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def open_query(context: Context, args: OpenQuery) -> Reply:
+    """The same: `open "words"` opens windows on the best matches."""
+    return _opened(context, args)
+
+
+def _opened(context: Context, args: FindOpen | OpenQuery) -> Reply:
+    """Opens windows on the lines around the hits; one that already shows such a line is
+    enlarged."""
+    if isinstance(args.where, Ref) and args.where.kind == "document":
+        hits, total = _places_in(context, args.where, args)
+    else:
+        found = _without_request(context, _found(context, args))
+        _mark(context, args.query, found)
+        nodes = [hit for hit in found.hits if hit.node is not None]
+        others = _document_places(context, args)
+        hits = sorted([*_places(context, nodes), *others], key=lambda one: -one.score)[: args.max]
+        total = found.total + len(others)
+    opened: dict[int, tuple[Window, float]] = {}
+    for hit in hits:
+        first, last = hit.line - args.context, hit.line + args.context
+        lines = Lines(max(first, 1), min(last, total_of(hit.source.text)))
+        marked = (args.query, hit.score)
+        window = place_window(context, hit.source, lines, keep=args.keep, hit=marked)
+        opened.setdefault(window.number, (window, hit.score))
+        if hit.source.item < 0:
+            context.seen[-hit.source.item] = int(hit.source.version)
+    said = [f"✓ opened {len(hits)} of {counted(total, 'hit')} for {excerpt(args.query)}"]
+    said += [f"  {title_of(context, one)} · ● {score:.2f}" for one, score in opened.values()]
+    limited = within_limit(context, [one for one, _ in opened.values()])
+    items = tuple(dict.fromkeys(hit.source.item for hit in hits))
+    text = "\n".join(said) + limited + token_change(context)
+    return Reply(text, refs=tuple(hit.ref for hit in hits), items=items)
+
+
+class _Place(NamedTuple):
+    """A hit that can be opened: its text, line, score and name."""
+
+    source: Source
+    line: int
+    score: float
+    ref: str
+
+
+def _places(context: Context, hits: Sequence[search.Hit]) -> list[_Place]:
+    """The hits in nodes; one query."""
+    keys = [hit.node.id for hit in hits if hit.node is not None]
+    nodes = {one.pk: one for one in lookup.rows().filter(pk__in=keys)}
+    return [
+        _Place(
+            source_of(nodes[hit.node.id]),
+            hit.node.text.count("\n", 0, hit.at) + 1,
+            hit.score,
+            _ref(context.tree, hit),
+        )
+        for hit in hits
+        if hit.node is not None
+    ]
+
+
+def _document_places(context: Context, args: FindArgs) -> list[_Place]:
+    """The first hit in each document that has the words."""
+    return [
+        _Place(source_of(one.revision), line, 1.0, f"doc:{one.document.uid}")
+        for one in _documents(context, args)
+        for line in _lines_with(one.text, args.query)[:1]
+    ]
+
+
+def _places_in(context: Context, ref: Ref, args: FindArgs) -> tuple[list[_Place], int]:
+    """The lines of one document that have the words, and how many there are."""
+    demand(context.actor, {READ_DOCUMENTS}, "find in a document")
+    document = get_document(context, ref)
+    shown = text_of(document)
+    lines, source = _lines_with(shown.text, args.query), source_of(shown.revision)
+    hits = [_Place(source, one, 1.0, f"doc:{document.uid}") for one in lines[: args.max]]
+    return hits, len(lines)
+
+
+def _lines_with(text: str, query: str) -> list[int]:
+    """The numbers of the lines that have the words."""
+    wanted = query.casefold().strip()
+    return [at for at, line in enumerate(text.split("\n"), 1) if wanted in line.casefold()]
+
+
+def _without_request(context: Context, found: search.Found) -> search.Found:
+    """The hits of a turn, without the request that started it: the agent is sent that anyway, and
+    looks for something else."""
+    if not context.turn:
+        return found
+    asked = Turn.objects.filter(uid=context.turn).values_list("input_node_id", flat=True).first()
+    hits = [hit for hit in found.hits if hit.node is None or hit.node.id != asked]
+    return found._replace(hits=hits, total=found.total - (len(found.hits) - len(hits)))
+
+
+def _ref(here: Tree, hit: search.Hit) -> str:
+    if hit.node is None:
+        return f"tree:{hit.tree.uid}"
+    home = "" if hit.tree == here else f"tree:{hit.tree.uid} node:"
+    return f"{home}{hit.node.local_id}"
+
+
+def _mark(context: Context, query: str, found: search.Found) -> None:
+    """Marks the hits of this tree in the outline, in place of those marked before."""
+    hits = [hit.node.local_id for hit in found.hits if hit.node and hit.tree == context.tree]
+    scores = {hit.node.local_id: hit.score for hit in found.hits if hit.node}
+    marked = {"query": query, "hits": hits, "scores": {one: scores[one] for one in hits}}
+    context.outline = {**outline_of(context.workspace), **marked}
+
+
+def _found(context: Context, args: FindArgs) -> search.Found:
+    if args.where == "grove":
+        demand(context.actor, {CROSS_TREE}, "find in:grove")
+        return search.find_in_grove(context.actor, args.query, limit=args.max)
+    if args.where == "tree":
+        return search.find_in_tree(
+            context.actor, context.tree, context.workspace, args.query, limit=args.max
+        )
+    ref = parse_ref(args.where) if isinstance(args.where, str) else args.where
+    below = _start(context, ref)
+    return search.find_in_tree(
+        context.actor, below.tree, context.workspace, args.query, below=below, limit=args.max
+    )
+
+
+def _hit(here: Tree, hit: search.Hit, around: int) -> str:
+    """`● 0.81 [b3k9] "…words around the hit…"`."""
+    if hit.node is None:
+        return f"● {hit.score:.2f} {tree_named(hit.tree.title)}"
+    where = "" if hit.tree.pk == here.pk else f" in {tree_named(hit.tree.title)}"
+    return (
+        f"● {hit.score:.2f} [{hit.node.local_id}]{where} {_passage(hit.node.text, hit.at, around)}"
+    )
+
+
+def _passage(text: str, at: int, around: int) -> str:
+    """The words around a place in a text, `around` of them on each side, but at most MOST_BESIDE
+    characters: a word has no bound, such as in a text without blanks."""
+    start, end = max(at - MOST_BESIDE, 0), at + MOST_BESIDE
+    before, after = text[start:at].split(), text[at:end].split()
+    kept_before, kept_after = before[len(before) - around :] if around else [], after[: around + 1]
+    head = "…" if len(before) > len(kept_before) or text[:start].strip() else ""
+    tail = "…" if len(after) > len(kept_after) or text[end:].strip() else ""
+    joint = "" if at and not text[at - 1].isspace() else " "
+    words = " ".join(kept_before) + (joint if kept_before else "") + " ".join(kept_after)
+    return f'"{head}{words}{tail}"'

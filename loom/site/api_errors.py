@@ -1,0 +1,158 @@
+"""Every error becomes `{ok: false, code, message, hint, retryable}`."""
+
+import logging
+import math
+import re
+from typing import Any
+
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.db import DataError, IntegrityError, InterfaceError, OperationalError
+from django.http import Http404
+from django.http.multipartparser import MultiPartParserError
+from django.http.request import UnreadablePostError
+from drf_spectacular.utils import extend_schema
+from rest_framework import exceptions
+from rest_framework.decorators import api_view, permission_classes
+from rest_framework.permissions import AllowAny
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from loom.engine import busy
+from loom.errors import Code, CommandError, not_found
+from loom.platform.deadlines import OverTimeError
+
+log = logging.getLogger("heddle.api")
+_LINES = re.compile(r"/api/(trees|workspaces)/[^/]+/commands\Z")
+
+
+def answer(error: Exception, context: dict[str, Any]) -> Response | None:
+    """The response to an error in a view; None for an internal error, which becomes a 500."""
+    refused = refusal_of(error)
+    if refused is None:
+        return None
+    if isinstance(error, IntegrityError | OperationalError | InterfaceError):
+        log.error("the database refused", exc_info=error)
+    request, view = context["request"], context["view"]
+    view.headers["Allow"] = ", ".join(one for one in view.allowed_methods if one != "OPTIONS")
+    # Errors are JSON also at addresses that usually return pages and files.
+    request.accepted_renderer = JSONRenderer()
+    request.accepted_media_type = JSONRenderer.media_type
+    body = body_of(refused, request.path)
+    return Response(body, status=refused.status, headers=_headers(error))
+
+
+@extend_schema(exclude=True)
+@api_view(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+@permission_classes([AllowAny])
+def nowhere(request: Request, path: str = "") -> Response:
+    """Every other address under /api/: NOT_FOUND."""
+    raise not_found("This address", "GET /api/schema/ lists all addresses")
+
+
+def body_of(refused: CommandError, path: str) -> dict[str, object]:
+    """The error body; for a line also `reply`, `step`, and `canonical` if it could be parsed."""
+    if not _LINES.match(path):
+        return refused.body
+    step, canonical = getattr(refused, "step", None), getattr(refused, "canonical", "")
+    body = {**refused.body, "reply": refused.reply, "step": step}
+    return {**body, "canonical": canonical} if canonical else body
+
+
+def refusal_of(error: Exception) -> CommandError | None:
+    """The error that a caller gets for an exception; None for an internal error."""
+    if isinstance(error, CommandError):
+        return error
+    if isinstance(error, Http404 | exceptions.NotFound):
+        return not_found("This", "GET /api/schema/ lists all addresses")
+    if isinstance(error, OperationalError | InterfaceError):
+        return _down(error)
+    for kind in type(error).__mro__:
+        if kind in _MEANINGS:
+            code, message, hint, status = _MEANINGS[kind]
+            said = message or str(getattr(error, "detail", ""))
+            return CommandError(code, said, hint=hint, status=status)
+    if isinstance(error, exceptions.APIException):
+        code = "UNAVAILABLE" if error.status_code >= 500 else "INVALID_SYNTAX"
+        hint = "see GET /api/schema/ for the expected fields"
+        return CommandError(code, str(error.detail), hint=hint, status=error.status_code)
+    return None
+
+
+def _headers(error: Exception) -> dict[str, str]:
+    headers = {}
+    if getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = str(error.auth_header)  # type: ignore[attr-defined]
+    if getattr(error, "wait", None):
+        headers["Retry-After"] = str(math.ceil(error.wait))  # type: ignore[attr-defined]
+    return headers
+
+
+def _down(error: Exception) -> CommandError:
+    if busy.is_full(error):
+        hint = "ask the operator of this Heddle to free disk space"
+        return CommandError("UNAVAILABLE", "The disk is full; nothing was written.", hint=hint)
+    if busy.is_interrupted(error):
+        return OverTimeError()
+    if busy.is_busy(error):
+        return CommandError("UNAVAILABLE", "The database is busy.", hint="send it again")
+    return CommandError("UNAVAILABLE", "The database is not responding.", hint="try again")
+
+
+_Meaning = tuple[Code, str, str, int | None]  # code, message ("": the error's own), hint, status
+_KEY = "send Authorization: Bearer KEY"
+_UNREADABLE: _Meaning = ("INVALID_SYNTAX", "The request could not be read.", "send it again", None)
+_UNSTORABLE: _Meaning = (
+    "INVALID_SYNTAX",
+    "The request contains a value that can't be stored.",
+    "check for U+0000, lone surrogates and numbers out of range",
+    None,
+)
+# By kind, the most specific first; other APIExceptions come last (see refusal_of).
+_MEANINGS: dict[type, _Meaning] = {
+    exceptions.NotAuthenticated: (
+        "UNAUTHENTICATED",
+        "You are not signed in.",
+        f"{_KEY}; manage.py apikey USER NAME makes a key",
+        None,
+    ),
+    exceptions.AuthenticationFailed: ("UNAUTHENTICATED", "", _KEY, None),
+    exceptions.PermissionDenied: (
+        "PERMISSION_DENIED",
+        "You may not do this.",
+        "ask an owner of the grove",
+        None,
+    ),
+    exceptions.MethodNotAllowed: (
+        "INVALID_SYNTAX",
+        "",
+        "the header Allow lists the methods of this address",
+        405,
+    ),
+    exceptions.NotAcceptable: (
+        "INVALID_SYNTAX",
+        "The requested content type is not available.",
+        "send Accept: application/json",
+        406,
+    ),
+    exceptions.UnsupportedMediaType: (
+        "INVALID_SYNTAX",
+        "This content type is not supported.",
+        "send Content-Type: application/json",
+        415,
+    ),
+    exceptions.Throttled: (
+        "LIMIT_EXCEEDED",
+        "Too many requests in one minute.",
+        "wait as many seconds as Retry-After says",
+        None,
+    ),
+    RequestDataTooBig: ("LIMIT_EXCEEDED", "The body is too large.", "send less", 413),
+    SuspiciousOperation: _UNREADABLE,
+    MultiPartParserError: _UNREADABLE,
+    UnreadablePostError: _UNREADABLE,
+    DataError: _UNSTORABLE,
+    UnicodeError: _UNSTORABLE,
+    RecursionError: ("INVALID_SYNTAX", "The request is nested too deeply.", "flatten it", None),
+    IntegrityError: ("CONFLICT", "Somebody else changed this first.", "look again and retry", None),
+}

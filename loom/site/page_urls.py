@@ -1,0 +1,100 @@
+"""The addresses of the pages."""
+
+from django.urls import URLPattern, URLResolver, path, register_converter
+from django.urls.converters import StringConverter
+
+from loom.documents import pages as documents
+from loom.participants import pages as participants
+from loom.people.pages import accounts, grove_admin, groves
+from loom.trees.pages import history, live_parts, panels, public, trees
+from loom.turns.pages import candidates, turns
+
+
+class Uid(StringConverter):
+    """One of Heddle's opaque ids: nothing else reaches the database."""
+
+    regex = "[a-z0-9]{1,32}"
+
+
+class LocalId(StringConverter):
+    """The local id of a node."""
+
+    regex = "[A-Za-z0-9]{1,8}"
+
+
+register_converter(Uid, "uid")
+register_converter(LocalId, "local")
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", groves.home),
+    path("signin", accounts.sign_in),
+    path("signin/<str:secret>", accounts.by_link),
+    path("signout", accounts.sign_out),
+    path("invitations/<str:secret>", accounts.by_invitation),
+    path("palette", groves.palette),
+    path("mentions", history.mentions),
+    path("mentions/unseen", history.unseen_mentions),
+    path("about", public.about),
+    path("guide", public.guide),
+    path("offline", public.offline),
+    path("offline.js", public.worker),
+    path("settings", accounts.settings_page),
+    path("settings/<slug:action>", accounts.change_settings),
+    path("groves/<uid:uid>", groves.grove_page),
+    path("groves/<uid:uid>/rows", groves.rows),
+    path("groves/<uid:uid>/settings", grove_admin.settings_page),
+    path("groves/<uid:uid>/tags", grove_admin.tags_page),
+    path("groves/<uid:uid>/searches", groves.save_search),
+    path("groves/<uid:uid>/trees", groves.make_tree),
+    path("groves/<uid:uid>/people", grove_admin.members_page),
+    path("groves/<uid:uid>/people/<slug:action>", grove_admin.change_members),
+    path("groves/<uid:uid>/money", grove_admin.money_page),
+    path("groves/<uid:uid>/participants", participants.page),
+    path("groves/<uid:uid>/participants/new", participants.add),
+    path("groves/<uid:uid>/participants/models", participants.ask),
+    path("groves/<uid:uid>/participants/models/<slug:listing>", participants.listing_progress),
+    path("groves/<uid:uid>/participants/<uid:participant>", participants.change),
+    path("groves/<uid:uid>/participants/<uid:participant>/probe", participants.probe),
+    path("groves/<uid:uid>/participants/<uid:participant>/archive", participants.archive),
+    path("groves/<uid:uid>/documents", documents.documents_page),
+    path("documents/<uid:uid>", documents.document_page),
+    path("documents/<uid:uid>/drawn", documents.drawn_page),
+    path("documents/<uid:uid>/embed", documents.embedded),
+    path("documents/<uid:uid>/file", documents.download),
+    path("documents/<uid:uid>/history", documents.history_page),
+    path("documents/<uid:uid>/do/<slug:action>", documents.change),
+    path("trees/<uid:uid>", trees.tree_page),
+    path("trees/<uid:uid>/about", trees.about_page),
+    path("trees/<uid:uid>/about/<slug:action>", trees.change_tree),
+    path("trees/<uid:uid>/export", trees.export_page),
+    path("trees/<uid:uid>/share", public.share),
+    path("trees/<uid:uid>/share/<slug:action>", public.change),
+    path("public/<str:secret>", public.page),
+    path("public/<str:secret>/images/<local:local_id>/<slug:sha256>", public.image),
+    path("trees/<uid:uid>/past", history.moment),
+    path("trees/<uid:uid>/past/path", history.path),
+    path("trees/<uid:uid>/tags", trees.tags),
+    path("trees/<uid:uid>/seen", history.seen),
+    path("trees/<uid:uid>/path", trees.path),
+    path("trees/<uid:uid>/cast", trees.cast),
+    path("trees/<uid:uid>/above", trees.above),
+    path("trees/<uid:uid>/weave", trees.weave),
+    path("trees/<uid:uid>/buffer", live_parts.text),
+    path("trees/<uid:uid>/windows", panels.windows),
+    path("trees/<uid:uid>/turns", turns.at_node),
+    path("trees/<uid:uid>/turns/<uid:turn>/calls", panels.calls),
+    path("trees/<uid:uid>/line", candidates.run),
+    path("trees/<uid:uid>/search", groves.search),
+    path("trees/<uid:uid>/excerpts", groves.excerpts),
+    path("trees/<uid:uid>/marks", groves.marks),
+    path("trees/<uid:uid>/bookmarks", panels.bookmarks),
+    path("trees/<uid:uid>/history", history.history),
+    path("trees/<uid:uid>/nodes/<local:local_id>", panels.details),
+    path("trees/<uid:uid>/links/<local:local_id>", panels.links),
+    path("trees/<uid:uid>/nodes/<local:local_id>/provenance", panels.provenance_page),
+    path("trees/<uid:uid>/nodes/<local:local_id>/call", panels.call),
+    path("trees/<uid:uid>/nodes/<local:local_id>/drawn", live_parts.one_node),
+    path("trees/<uid:uid>/nodes/<local:local_id>/text", panels.whole),
+    path("trees/<uid:uid>/nodes/<local:local_id>/portal", panels.portal),
+    path("trees/<uid:uid>/nodes/<local:local_id>/portals", panels.out),
+]

@@ -1,0 +1,198 @@
+"""Schemas of responses that several addresses return; commands and queries build them. A schema
+that only one module returns is defined beside its views."""
+
+from typing import Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from loom.errors import Code
+from loom.permissions import Role
+
+T = TypeVar("T")
+
+
+def _describe_page(schema: dict[str, Any]) -> None:
+    schema.setdefault("description", "One page; `count` of all.")
+
+
+class Page(BaseModel, Generic[T]):
+    """One page; `count` of all."""
+
+    model_config = ConfigDict(json_schema_extra=_describe_page)
+
+    count: int
+    results: list[T]
+
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
+        """The name in the schema: Page[Tree] becomes TreePage."""
+        return f"{params[0].__name__}Page"
+
+
+class Problem(BaseModel):
+    """Every error. A refused line adds `reply`, `step`, and `canonical` if it could be parsed."""
+
+    ok: Literal[False]
+    code: Code
+    message: str
+    hint: str
+    retryable: bool
+    reply: str = ""
+    step: int | None = None
+    canonical: str = ""
+
+
+class Gone(BaseModel):
+    """Something was removed or ended."""
+
+    ok: Literal[True]
+
+
+class Grove(BaseModel):
+    """A grove, and the caller's role in it."""
+
+    id: str
+    name: str
+    settings: dict[str, Any]
+    role: Role
+    participant: str
+    members: int
+    seq: int
+    created_at: str
+
+
+class Member(BaseModel):
+    """A member's role in a grove, and their participant there."""
+
+    user: str
+    name: str
+    role: Role
+    participant: str
+
+
+class Invitation(BaseModel):
+    """A link with which somebody can become a member."""
+
+    id: str
+    role: Role
+    expires_at: str
+    uses_left: int
+    revoked_at: str | None
+
+
+class NewInvitation(Invitation):
+    """The same with its link, which is shown only once."""
+
+    link: str
+
+
+class Place(BaseModel):
+    """The caller's workspace in a tree, and their position."""
+
+    id: str
+    position: str
+
+
+class Tree(BaseModel):
+    """A tree with its size. `workspace` is the caller's own; null in lists if they have none."""
+
+    id: str
+    grove: str
+    title: str
+    mode: Literal["dialogue", "buffer"]
+    description: str
+    system_context: str
+    summary: str
+    truncation: Literal["truncateMiddle", "rollingWindow", "stopAtLimit"]
+    memory: str
+    author_note: str
+    note_depth: int
+    lore_scan: int
+    lore_budget: int
+    root: str
+    node_count: int
+    branch_count: int
+    depth: int
+    seq: int
+    created_at: str
+    archived_at: str | None
+    tags: list[str]
+    workspace: Place | None
+
+
+# Events, links, and problems.
+
+
+class Event(BaseModel):
+    """One change; for a hidden one only `seq` and `kind` are given."""
+
+    seq: int
+    kind: str
+    actor: str = ""
+    origin: str = ""
+    payload: dict[str, Any] = {}
+    at: str = ""
+
+
+class Events(BaseModel):
+    """Events after the cursor; `head` is the last seq."""
+
+    events: list[Event]
+    head: int
+
+
+class Broken(BaseModel):
+    """A node that does not verify, and why."""
+
+    node: str
+    reason: str
+
+
+class Verification(BaseModel):
+    """The outcome; `later_versions` are versions on a path that are newer than the ones built
+    upon. `imported` is the number of checked nodes whose hashes only a file vouches for."""
+
+    status: Literal["valid", "invalid", "incomplete"]
+    checked: int
+    imported: int
+    broken: list[Broken]
+    later_versions: list[str]
+
+
+class Violation(BaseModel):
+    """A broken rule of views, with the windows and items concerned."""
+
+    kind: Literal["OverlappingLenses", "StaleLens", "OrphanEvidence", "CircularThinking"]
+    says: str
+    windows: list[int]
+    items: list[str]
+
+
+class ViewReport(BaseModel):
+    """The problems of a view: its windows, and the evidence and requirements in its tree."""
+
+    status: Literal["valid", "invalid"]
+    violations: list[Violation]
+
+
+class Link(BaseModel):
+    """A link as it is stored. `tree` is its source's; an end is a local id, or `tree:ID` or
+    `tree:ID node:a7x2` of another tree, or `erased` if that is gone."""
+
+    id: str
+    tree: str
+    type: str
+    source: str
+    target: str
+    note: str
+    confidence: float | None
+    by: str
+    at: str
+
+
+class LinkType(BaseModel):
+    """A link type; `reverse` is its name as read from the target."""
+
+    name: str
+    reverse: str
+    symmetric: bool

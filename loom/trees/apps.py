@@ -1,0 +1,24 @@
+"""Trees, nodes, slots, versions and paths."""
+
+from importlib import import_module
+
+from django.apps import AppConfig
+
+# The modules that register commands and actions, in the order in which help lists them.
+COMMANDS = (
+    "loom.trees.commands.view",
+    "loom.trees.commands.nodes",
+    "loom.trees.commands.trees",
+    "loom.trees.commands.public_links",
+)
+
+
+class TreesConfig(AppConfig):
+    """Trees, nodes, slots, versions and paths."""
+
+    name = "loom.trees"
+    label = "trees"
+
+    def ready(self) -> None:
+        for module in COMMANDS:
+            import_module(module)

@@ -1,0 +1,389 @@
+"""Writing text and hiding it: respond, edit, split, prune, restore, exclude, include."""
+
+from typing import Annotated, Literal
+
+from loom.engine.arguments import Args, RefField, Written
+from loom.engine.context import Context, Op, Reply
+from loom.engine.named_items import get_node, get_own_node, touched
+from loom.engine.registry import command
+from loom.errors import CommandError
+from loom.language import ids
+from loom.people.names import shown_title
+from loom.permissions import LOOM, WRITE
+from loom.trees.commands import node_writer
+from loom.trees.commands.node_writer import (
+    NewNode,
+    Source,
+    demand_not_root,
+    demand_text,
+    demand_text_node,
+    demand_visible,
+    flag,
+)
+from loom.trees.commands.view import counted
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup, places
+from loom.trees.queries.outline import MOST_COUNTED
+from loom.workspace.commands import drafts as draft_commands
+from loom.workspace.commands.drafts import settle_draft
+from loom.workspace.commands.lenses import Target, common_prefix, follow, target_of
+from loom.workspace.window_rules import Span
+
+TITLE_LENGTH = 50
+
+
+class Respond(Args):
+    """A new text below a node, from one or several sources."""
+
+    ref: Annotated[RefField | None, Written("ref")] = None
+    content: Annotated[str, Written("content")]
+    sources: Annotated[tuple[RefField, ...], Written("option", key="from", value="refs")] = ()
+    role: Annotated[
+        Literal["context", "instruction"],
+        Written(
+            "option",
+            key="as",
+            value="choice",
+            choices=("context", "instruction"),
+            needs="sources",
+        ),
+    ] = "context"
+
+
+@command(
+    "respond",
+    group="Make",
+    klass="write",
+    permissions={LOOM, WRITE},
+    stream="tree",
+    aliases=("merge",),
+)
+def respond(context: Context, args: Respond) -> Reply:
+    """Writes a text below a node and moves there; `from:` names further sources."""
+    parent = get_own_node(context, args.ref)
+    demand_text_node(parent, "continued")
+    demand_visible(parent)
+    demand_text(args.content)
+    sources = tuple(_source(get_node(context, ref), args.role) for ref in args.sources)
+    new = NewNode(args.content, parent=parent, sources=sources)
+    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    title_from(context, made.text)
+    context.move(made)
+    settle_draft(context, parent, "buffer", args.content)
+    return Reply(
+        f"✓ created [{made.local_id}] as continuation from [{parent.local_id}]\n"
+        f"  switched to [{made.local_id}]",
+        refs=(made.local_id,),
+        items=touched(made, parent),
+        inverse=made_nodes(made),
+    )
+
+
+def _source(node: Node, role: str) -> Source:
+    return ids.of_node(node.pk), role, node.hash
+
+
+def made_nodes(*nodes: Node) -> tuple[Op, ...]:
+    """The inverse of making nodes: they are pruned, newest first."""
+    return tuple({"op": "made", "node": node.pk, "pruned": True} for node in reversed(nodes))
+
+
+def title_from(context: Context, text: str) -> None:
+    """Gives an untitled tree the first characters of the text as its title."""
+    words = " ".join(text[: TITLE_LENGTH * 4].split())
+    title = shown_title(words[:TITLE_LENGTH].rstrip())
+    if context.tree.title or not title:
+        return
+    context.tree.title = title
+    Tree.objects.filter(pk=context.tree.pk).update(title=context.tree.title)
+    context.world.append("tree.changed", {"tree": context.tree.uid, "title": context.tree.title})
+
+
+class EditText(Args):
+    """A new wording of a whole node, or of a slice of it."""
+
+    ref: Annotated[RefField, Written("ref")]
+    content: Annotated[str, Written("content")]
+    way: Annotated[
+        Literal["version", "fork"] | None,
+        Written("option", key="as", value="choice", choices=("version", "fork")),
+    ] = None
+
+
+class EditReplace(Args):
+    """A passage of a node, which must occur exactly once, and what replaces it."""
+
+    ref: Annotated[RefField, Written("ref")]
+    old: Annotated[str, Written("option", key="replace", value="quoted")]
+    new: Annotated[str, Written("option", key="with", value="quoted")]
+    way: Annotated[
+        Literal["version", "fork"] | None,
+        Written("option", key="as", value="choice", choices=("version", "fork")),
+    ] = None
+
+
+@command("edit", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def edit(context: Context, args: EditText) -> Reply:
+    """Changes a node, or the lines that a window shows (`edit #4 …`): as a new version in its
+    slot, or as a branch beside it."""
+    target = _editable(context, args.ref)
+    return _edited(context, target, *target.put(args.content), way=args.way)
+
+
+@command("edit", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def edit_replace(context: Context, args: EditReplace) -> Reply:
+    """Replaces one passage, quoted exactly, that occurs exactly once."""
+    target = _editable(context, args.ref)
+    return _edited(context, target, *target.replaced(args.old, args.new), way=args.way)
+
+
+def _editable(context: Context, ref: RefField) -> Target:
+    """The target of an edit: a node, or part of one."""
+    target = target_of(context, ref)
+    node = target.node
+    demand_not_root(node, "edited")
+    if node.kind not in ("text", "annotation"):
+        raise CommandError("REJECTED", f"A {node.kind} can't be edited.", hint="write a new one")
+    demand_visible(node)
+    return target
+
+
+def _edited(context: Context, target: Target, text: str, span: Span, *, way: str | None) -> Reply:
+    node = target.node
+    demand_text(text)
+    draft_commands.demand_free(context.actor, node)
+    if text == node.text:
+        raise CommandError(
+            "REJECTED", "The new text is the same as the old.", hint="change the text"
+        )
+    settle_draft(context, node, "edit", text)
+    if node.kind == "annotation":
+        if way == "fork":
+            raise CommandError(
+                "REJECTED",
+                "An annotation can only have versions, not forks.",
+                hint="use as:version",
+            )
+        way = "version"
+    if target.is_again and way is None:  # the node was made by an earlier line of the batch
+        way = "version"
+    way = way or ("version" if context.tree.mode == "buffer" else "fork")
+    made = _version if way == "version" else _fork
+    return made(context, target, text, span)
+
+
+def _version(context: Context, target: Target, text: str, span: Span) -> Reply:
+    node, window = target.node, target.window
+    newest = places.newest_version(node)
+    if newest.pk != node.pk:
+        look = f"→ refresh #{window.number}, then edit it" if window is not None else ""
+        raise CommandError(
+            "CONFLICT",
+            f"[{node.local_id}] has a newer version, [{newest.local_id}], by {newest.author.name}.",
+            hint=look or f"look at {newest.local_id}, then edit that",
+        )
+    made = edited_version(context, node, text)
+    now = follow(context, target, made, span, is_version=True)
+    return Reply(
+        f"✓ created version [{made.local_id}] from [{node.local_id}]{now}\n"
+        "  downstream nodes preserved via hyperedge",
+        refs=(made.local_id,),
+        items=touched(made, node),
+        inverse=_changed(made, span),
+    )
+
+
+def _changed(made: Node, span: Span) -> tuple[Op, ...]:
+    """The inverse of an edit, with the lines that it changed."""
+    return ({"op": "made", "node": made.pk, "pruned": True, "lines": list(span)},)
+
+
+def edited_version(context: Context, node: Node, text: str) -> Node:
+    """A new version of the node's slot, selected for the actor."""
+    above = places.version_above(node, context.workspace)
+    new = NewNode(text, kind=node.kind, form=node.form, parent=above, slot=node, edited_from=node)
+    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    context.choose(made)
+    if context.here.slot_id == node.slot_id:
+        context.move(made)
+    return made
+
+
+def _fork(context: Context, target: Target, text: str, span: Span) -> Reply:
+    node = target.node
+    above = places.version_above(node, context.workspace)
+    prefix = common_prefix(node.text, text) if context.tree.mode == "buffer" else ""
+    rest = text[len(prefix) :]
+    is_whole = False
+    if prefix and prefix == node.text:
+        made = [_beside(context, node, rest, node)]
+    elif prefix and rest:
+        head = _beside(context, node, prefix, above)
+        made = [head, _beside(context, node, rest, head)]
+    else:
+        made = [_beside(context, node, text, above)]
+        is_whole = True
+    now = follow(context, target, made[0], span, is_version=False) if is_whole else ""
+    context.move(made[-1])
+    return Reply(
+        f"✓ created branch [{made[-1].local_id}] from [{node.local_id}]{now}\n"
+        "  conversation continues from edit point",
+        refs=tuple(one.local_id for one in made),
+        items=touched(*made, node),
+        inverse=_changed(made[0], span) if is_whole else made_nodes(*made),
+    )
+
+
+def _beside(context: Context, node: Node, text: str, parent: Node | None) -> Node:
+    new = NewNode(text, kind=node.kind, parent=parent, edited_from=node)
+    return node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+
+
+class Split(Args):
+    """Where to cut a node in two, counted in characters (code points)."""
+
+    ref: Annotated[RefField, Written("ref")]
+    at: Annotated[int, Written("option", key="at", value="int", minimum=1)]
+
+
+@command("split", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def split(context: Context, args: Split) -> Reply:
+    """Splits a text into two nodes, the second below the first; the original stays as it is."""
+    node = get_own_node(context, args.ref)
+    demand_not_root(node, "split")
+    demand_text_node(node, "split")
+    demand_visible(node)
+    is_position = context.here.slot_id == node.slot_id  # before the leaf is pruned
+    if len(node.text) < 2:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"[{node.local_id}] has {len(node.text)} character, which cannot be split.",
+            hint=f"split takes a text of two characters or more; → view {node.local_id} full",
+        )
+    if not 0 < args.at < len(node.text):
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"[{node.local_id}] has {len(node.text)} characters; {args.at} is not inside.",
+            hint="use at:1" if len(node.text) == 2 else f"use at:1 to at:{len(node.text) - 1}",
+        )
+    head = _beside(
+        context, node, node.text[: args.at], places.version_above(node, context.workspace)
+    )
+    tail = _beside(context, node, node.text[args.at :], head)
+    inverse = made_nodes(head, tail)
+    if not lookup.slots_below(node.slot_id).exclude(pk=tail.pk).exists():
+        inverse = (*inverse, node_writer.flag(context, node, "pruned", True))
+    if is_position:
+        context.move(head)
+    return Reply(
+        f"✓ split [{node.local_id}] at {args.at}: [{head.local_id}] [{tail.local_id}]",
+        refs=(head.local_id, tail.local_id),
+        items=touched(head, tail, node),
+        inverse=inverse,
+    )
+
+
+# Hiding and leaving out: prune, restore, exclude, include. Each flags one row; what is below it
+# is hidden by computation.
+
+
+class Hide(Args):
+    """A slot, or with `version` only the named version."""
+
+    ref: Annotated[RefField, Written("ref")]
+    version: Annotated[bool, Written("flag")] = False
+
+
+class OfSlot(Args):
+    """A slot."""
+
+    ref: Annotated[RefField, Written("ref")]
+
+
+@command("prune", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def prune(context: Context, args: Hide) -> Reply:
+    """Hides a node and everything below it from views and requests; nothing is deleted."""
+    node = get_own_node(context, args.ref)
+    demand_not_root(node, "pruned")
+    if args.version:
+        return _prune_version(context, node)
+    if node.slot.pruned:
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is already pruned.",
+            hint=f"→ restore {node.local_id} restores it",
+        )
+    below = _below(node)
+    inverse = flag(context, node, "pruned", True)
+    return Reply(f"✓ pruned [{node.local_id}]{below}", items=touched(node), inverse=(inverse,))
+
+
+def _below(node: Node) -> str:
+    """How many descendants go with a node, in words; they are counted up to MOST_COUNTED."""
+    below = places.count_below(node.slot_id, most=MOST_COUNTED + 1)
+    if below > MOST_COUNTED:
+        return f" and more than {MOST_COUNTED:,} descendants"
+    return f" and {counted(below, 'descendant')}" if below else ""
+
+
+def _prune_version(context: Context, node: Node) -> Reply:
+    if node.version_pruned:
+        raise CommandError(
+            "REJECTED",
+            f"The version [{node.local_id}] is already pruned.",
+            hint=f"→ restore {node.local_id} version restores it",
+        )
+    others = Node.objects.filter(slot=node.slot_id, version_pruned=False).exclude(pk=node.pk)
+    if not others.exists():
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is the last version here.",
+            hint=f"prune {node.local_id}",
+        )
+    inverse = flag(context, node, "version_pruned", True)
+    return Reply(f"✓ pruned version [{node.local_id}]", items=touched(node), inverse=(inverse,))
+
+
+@command("restore", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def restore(context: Context, args: Hide) -> Reply:
+    """Restores a pruned node or version with everything below it."""
+    node = get_own_node(context, args.ref)
+    name = "version_pruned" if args.version else "pruned"
+    is_set = node.version_pruned if args.version else node.slot.pruned
+    if not is_set:
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is not pruned.",
+            hint="only pruned nodes can be restored",
+        )
+    what = "version " if args.version else ""
+    below = "" if args.version else _below(node)
+    inverse = flag(context, node, name, False)
+    return Reply(
+        f"✓ restored {what}[{node.local_id}]{below}", items=touched(node), inverse=(inverse,)
+    )
+
+
+@command("exclude", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def exclude(context: Context, args: OfSlot) -> Reply:
+    """Leaves this node's text out of everything that models are sent; what is below it stays."""
+    return _excluded(context, args, True)
+
+
+@command("include", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def include(context: Context, args: OfSlot) -> Reply:
+    """Includes an excluded node's text again."""
+    return _excluded(context, args, False)
+
+
+def _excluded(context: Context, args: OfSlot, value: bool) -> Reply:
+    node = get_own_node(context, args.ref)
+    demand_not_root(node, "excluded")
+    demand_text_node(node, "excluded")
+    word = "excluded" if value else "included"
+    if node.slot.excluded == value:
+        raise CommandError(
+            "REJECTED", f"[{node.local_id}] is already {word}.", hint="nothing to do"
+        )
+    inverse = flag(context, node, "excluded", value)
+    return Reply(f"✓ {word} [{node.local_id}]", items=touched(node), inverse=(inverse,))

@@ -1,0 +1,506 @@
+"""The commands view, list and compare, and the text of what they show. They change nothing."""
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Literal
+
+from loom.access import Actor
+from loom.engine.arguments import Args, RefField, Written
+from loom.engine.context import Context, Reply
+from loom.engine.jobs import enqueue
+from loom.engine.named_items import get_node, touched, tree_of
+from loom.engine.registry import command
+from loom.errors import CommandError
+from loom.language import ids
+from loom.language.refs import Ref, Slice, print_ref
+from loom.language.slices import parts_of
+from loom.links import link_types
+from loom.people.models import Participant
+from loom.people.names import as_sent, tree_named
+from loom.permissions import LOOM
+from loom.text.ages import age
+from loom.text.frames import escaped
+from loom.text.shortening import excerpt, without_name
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup, node_context, places
+from loom.trees.queries.lookup import NodeRow, path_of, withheld
+from loom.trees.queries.node_context import Seen, links_of, mentioning
+from loom.trees.queries.trees import tree_body
+from loom.workspace.commands.lenses import aimed, shown_part
+from loom.workspace.queries.windows import WITHHELD
+
+
+def named(who: Participant) -> str:
+    """`Ada (human)`."""
+    return f"{as_sent(who.name)} ({who.kind})"
+
+
+def counted(number: int, thing: str, things: str = "") -> str:
+    """`1 continuation`, `3 continuations`."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def in_one_line(canonical: str) -> str:
+    """A line without its block of content: `→ respond a7x2 …`."""
+    first, block, _ = without_name(canonical).partition("\n")
+    return f"{first} …" if block else first
+
+
+def header(node: Node, now: datetime) -> str:
+    """`[a7x2] Ada (human) · 3m ago · depth:7`; with ` · imported` for a node from a file."""
+    head = f"[{node.local_id}] {named(node.author)} · {age(now, node.created_at)}"
+    return f"{head} · depth:{node.depth}{mark_of(node)}"
+
+
+def mark_of(node: Node) -> str:
+    """The mark of an imported node: nobody here saw its author write it."""
+    return "" if node.imported is None else " · imported"
+
+
+def line_of(node: Node, now: datetime, *, withheld: Collection[int] = ()) -> str:
+    """One line of a list: id, author, age, first words; no words for nodes in `withheld`."""
+    words = WITHHELD if node.pk in withheld else excerpt(node.summary or node.text)
+    head = f"  [{node.local_id}] {named(node.author)} · {age(now, node.created_at)}"
+    return f"{head}{mark_of(node)} · {words}"
+
+
+def escaped_for(actor: Actor, text: str) -> str:
+    """A whole text in a reply; for a model, what looks like a frame or header is escaped."""
+    return escaped(text) if actor.participant.kind == "model" else text
+
+
+# Viewing more than one node: a branch, a range, a whole tree.
+
+
+MAX_SUMMARY = 50
+
+
+def is_range(ref: Ref) -> bool:
+    """Whether the ref names a branch or a range."""
+    return ref.kind in ("branch", "range")
+
+
+def view_tree(context: Context, ref: Ref) -> Reply:
+    """A tree's title, size and what it is about."""
+    tree = tree_of(context, ref)
+    body = tree_body(tree, None)
+    lines = [
+        f"{tree_named(tree.title)} ({tree.mode} mode)",
+        f"{counted(body['node_count'], 'node')} · "
+        f"{counted(body['branch_count'], 'branch', 'branches')} · depth: {body['depth']}",
+    ]
+    lines += [escaped_for(context.actor, one) for one in (tree.summary, tree.description) if one]
+    return Reply("\n".join(lines), refs=(f"tree:{tree.uid}",), items=touched(tree))
+
+
+def view_range(context: Context, ref: Ref, *, full: bool, form: str | None) -> Reply:
+    """Shows the nodes of a branch (from the root) or of a range, from the top."""
+    every = [row for row in range_of(context, ref) if row.text]
+    gone = withheld(context.actor, [row.id for row in every])
+    rows = [row for row in every if row.id not in gone]
+    seen = tuple(ids.of_node(row.id) for row in rows[-1:])
+    if form == "prose":
+        text = escaped_for(context.actor, "".join(row.text for row in rows))
+        return Reply(text, refs=_refs(rows), items=seen, quotes=tuple(rows))
+    shown = rows if full else rows[-MAX_SUMMARY:]
+    lines = (
+        [f"… {counted(len(rows) - len(shown), 'node')} before"] if len(shown) < len(rows) else []
+    )
+    for row in shown:
+        who = f"{as_sent(row.author_name)} ({row.author_kind})"
+        mark = " · imported" if row.imported else ""
+        lines.append(f"[{row.local_id}] {who} · {age(context.now, row.created_at)}{mark}")
+        lines.append(f'"{escaped_for(context.actor, row.text)}"' if full else excerpt(row.text))
+    text = "\n".join(lines) or "nothing written there yet"
+    return Reply(text, refs=_refs(shown), items=seen, quotes=tuple(shown))
+
+
+def _refs(rows: list[NodeRow]) -> tuple[str, ...]:
+    return tuple(row.local_id for row in rows)
+
+
+def range_of(context: Context, ref: Ref) -> list[NodeRow]:
+    """The nodes of a branch, from the root, or of a range."""
+    if ref.kind == "branch":
+        node = get_node(context, ref)
+        return path_of(context.actor, node.tree, context.workspace, node)
+    first, last = (get_node(context, Ref("node", id=one)) for one in (ref.id, ref.end))
+    if first.depth > last.depth:
+        first, last = last, first
+    rows = path_of(context.actor, last.tree, context.workspace, last)
+    slots = [row.slot_id for row in rows]
+    if first.slot_id not in slots:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"[{first.local_id}] is not above [{last.local_id}].",
+            hint="a range goes from a node down to one below it",
+        )
+    return rows[slots.index(first.slot_id) :]
+
+
+# View.
+
+
+MAX_LINES = 50
+
+
+class View(Args):
+    """What to view, and how much of it."""
+
+    ref: Annotated[RefField, Written("ref", but=("document",))]
+    length: Annotated[
+        Literal["full", "summary"] | None, Written("choice", choices=("full", "summary"))
+    ] = None
+    with_annotations: Annotated[bool, Written("flag", lead="with-annotations")] = False
+    form: Annotated[
+        Literal["prose", "nodes", "diff"] | None,
+        Written("option", key="as", value="choice", choices=("prose", "nodes", "diff")),
+    ] = None
+
+
+@command("view", group="Look", klass="look", permissions={LOOM}, aliases=("read",))
+def view(context: Context, args: View) -> Reply:
+    """Shows a node, a tree, a branch or a range: its summary, or with `full` all of it."""
+    args = args.model_copy(update={"ref": aimed(context, args.ref).ref})
+    part = args.ref.slice
+    if part is None or part.kind != "part":
+        return _viewed(context, args)
+    whole = args.model_copy(update={"ref": replace(args.ref, slice=None)})
+    return _part(_viewed(context, whole), part, print_ref(whole.ref), args.length)
+
+
+def _part(reply: Reply, part: Slice, name: str, length: str | None) -> Reply:
+    """One or several parts of a long reply, counted as in the notice that shortened it."""
+    parts = parts_of(reply.text)
+    if part.first > len(parts):
+        raise CommandError(
+            "NOT_FOUND",
+            f"There is no part {part.first}; this has {counted(len(parts), 'part')}.",
+            hint=f"→ view {name} part:{len(parts)}",
+        )
+    text = "".join(parts[part.first - 1 : part.last])
+    rest = ""
+    if part.last < len(parts):
+        rest = f" · → view {' '.join(filter(None, (name, length)))} part:{part.last + 1}"
+    return replace(reply, text=f"{text}\n(part {part.first} of {len(parts)}{rest})")
+
+
+def _viewed(context: Context, args: View) -> Reply:
+    if args.ref.kind == "tree":
+        return view_tree(context, args.ref)
+    if is_range(args.ref):
+        return view_range(context, args.ref, full=args.length == "full", form=args.form)
+    node = get_node(context, args.ref, slices=True)
+    lines = [header(node, context.now), _text(context, node, args)]
+    if args.with_annotations:
+        notes = list(node_context.annotations_of(node))
+        gone = withheld(context.actor, [one.pk for one in notes])
+        lines += [line_of(one, context.now, withheld=gone) for one in notes]
+    current = lookup.selected_version(node.slot_id, context.workspace)
+    if current is not None and current.pk != node.pk:
+        lines.append(f"[{node.local_id}] is now [{current.local_id}]")
+    lines.append(_foot(context, node))
+    refs = (lookup.node_ref(node, context.tree.pk),)
+    if context.writer is None and not (args.length or args.form or args.ref.slice):
+        _want_summary(context, node)
+    return Reply("\n".join(lines), refs=refs, items=touched(node), quotes=(node,))
+
+
+def _want_summary(context: Context, node: Node) -> None:
+    """Queues the summary that a node lacks, for the next time."""
+    if not node.summary and excerpt(node.text).endswith('…"'):
+        named_ = [node.tree.uid, context.actor.person.pk, [node.pk], False]
+        enqueue("agents.tasks.summarise", named_, queue="continue")
+
+
+def _text(context: Context, node: Node, args: View) -> str:
+    before = [node.edited_from_id] if args.form == "diff" and node.edited_from_id else []
+    if withheld(context.actor, [node.pk, *before]):
+        return WITHHELD
+    return escaped_for(context.actor, _whole(node, args))
+
+
+def _whole(node: Node, args: View) -> str:
+    if args.ref.slice is not None:
+        return shown_part(node, args.ref)
+    if args.form == "prose":
+        return node.text
+    if args.form == "diff":
+        return _diff(node)
+    return f'"{node.text}"' if args.length == "full" else excerpt(node.summary or node.text)
+
+
+def _diff(node: Node) -> str:
+    """The difference between the node and the one that it was edited from, line by line."""
+    before = node.edited_from
+    if before is None:
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] was not edited from anything.",
+            hint=f"→ view {node.local_id} full",
+        )
+    lines = difflib.unified_diff(
+        before.text.splitlines(),
+        node.text.splitlines(),
+        before.local_id,
+        node.local_id,
+        lineterm="",
+    )
+    return "\n".join(lines)
+
+
+def _foot(context: Context, node: Node) -> str:
+    counts = node_context.counts_of(context.actor, node, links_of(context.actor, node))
+    parts = [
+        *places.places_of([node.pk], context.workspace)[node.pk],
+        counted(counts.continuations, "continuation"),
+        counted(counts.annotations, "annotation"),
+        counted(counts.links, "link"),
+    ]
+    if counts.versions > 1:
+        parts.append(counted(counts.versions, "version"))
+    if counts.sources:
+        parts.append(counted(counts.sources, "source"))
+    if counts.merges:
+        parts.append(f"a source of {counted(counts.merges, 'node')}")
+    return " · ".join(parts)
+
+
+# Comparing two items.
+
+
+MOST_WORDS = 20_000  # of the longer text; above this both texts are shown side by side
+MOST_PAIRS = 400_000  # pairs of equal words in the two texts, which is what the comparison costs
+_PIECES = re.compile(r"[^\W_]+ ?|.", re.DOTALL)
+AROUND = 12  # words that are kept on each side of a difference
+
+
+class Compare(Args):
+    """The two items, and whether to show their difference or both texts."""
+
+    # Not a whole tree: `tree:"notes" node:a` is one reference.
+    ref: Annotated[RefField, Written("ref", but=("tree",))]
+    other: Annotated[RefField, Written("ref", but=("tree",))]
+    form: Annotated[
+        Literal["words", "side"] | None,
+        Written("option", key="as", value="choice", choices=("words", "side")),
+    ] = None
+
+
+@command("compare", group="Look", klass="look", permissions={LOOM}, aliases=("diff",))
+def compare(context: Context, args: Compare) -> Reply:
+    """Compares two nodes: what differs, word by word (`[-old-] {+new+}`), or with `as:side`
+    both texts. Texts too long for that, or with little in common, are shown side by side."""
+    refs = [aimed(context, ref).ref for ref in (args.ref, args.other)]
+    pair = [get_node(context, ref, slices=True) for ref in refs]
+    gone = withheld(context.actor, [node.pk for node in pair])
+    lines = [_placed(context, node) for node in pair]
+    texts = [
+        WITHHELD if node.pk in gone else escaped_for(context.actor, shown_part(node, ref))
+        for node, ref in zip(pair, refs, strict=True)
+    ]
+    words = None if gone or args.form == "side" else word_difference(*texts)
+    if words is not None:
+        lines.append(words)
+    else:
+        lines = [f'{head}\n"{text}"' for head, text in zip(lines, texts, strict=True)]
+        if not gone and args.form != "side":
+            lines.append("(too long or too different to compare word by word)")
+    named = tuple(lookup.node_ref(node, context.tree.pk) for node in pair)
+    return Reply("\n".join(lines), refs=named, items=touched(*pair), quotes=tuple(pair))
+
+
+def _placed(context: Context, node: Node) -> str:
+    """The header of a node, with its parent: ` · below [x2a3]`."""
+    above = places.version_above(node, context.workspace)
+    return f"{header(node, context.now)}{f' · below [{above.local_id}]' if above else ''}"
+
+
+def word_difference(old: str, new: str) -> str | None:
+    """The difference between two texts, word by word, with long runs of equal words cut short.
+    None if they are too long to compare (`MOST_WORDS`) or have too little in common for a readable
+    difference. Common words at both ends are not compared.
+    """
+    if old == new:
+        return "(the same text)"
+    one, two = _PIECES.findall(old), _PIECES.findall(new)
+    first = _common(one, two)
+    last = _common(one[first:][::-1], two[first:][::-1])
+    before, after = one[:first], one[len(one) - last :]
+    one, two = one[first : len(one) - last], two[first : len(two) - last]
+    counts = Counter(two)
+    pairs = sum(number * counts[word] for word, number in Counter(one).items())
+    if max(len(one), len(two)) > MOST_WORDS or pairs > MOST_PAIRS:
+        return None
+    matcher = difflib.SequenceMatcher(None, one, two, autojunk=True)
+    steps = matcher.get_opcodes()
+    same = len(before) + len(after) + sum(b - a for tag, a, b, _, _ in steps if tag == "equal")
+    if same * 4 < max(len(one), len(two)) and len(steps) > 1:
+        return None
+    parts = [_shortened(before, is_first=True)]
+    for tag, a, b, c, d in steps:
+        if tag == "equal":
+            parts.append(_shortened(one[a:b]))
+            continue
+        parts += [f"[-{''.join(one[a:b])}-]"] if b > a else []
+        parts += [f"{{+{''.join(two[c:d])}+}}"] if d > c else []
+    return "".join([*parts, _shortened(after, is_last=True)])
+
+
+def _common(one: list[str], two: list[str]) -> int:
+    """How many pieces are the same at the beginning of both."""
+    pairs = zip(one, two, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(two)))
+
+
+def _shortened(pieces: list[str], *, is_first: bool = False, is_last: bool = False) -> str:
+    """Equal words, with those far from a difference replaced by `…`."""
+    most = AROUND * 2  # a word and a blank each
+    head = [] if is_first else pieces[:most]
+    tail = [] if is_last else pieces[max(len(head), len(pieces) - most) :]
+    is_cut = len(head) + len(tail) < len(pieces)
+    return "".join([*head, *([" … "] if is_cut else []), *tail])
+
+
+LISTS = (
+    "continuations",
+    "annotations",
+    "links",
+    "versions",
+    "siblings",
+    "sources",
+    "merges",
+    "claims",
+)
+
+
+class List(Args):
+    """The item, and which of its lists or link types."""
+
+    ref: Annotated[RefField, Written("ref", but=("document",))]
+    type: Annotated[str, Written("type")] = ""
+
+
+@command("list", group="Look", klass="look", permissions={LOOM})
+def list_(context: Context, args: List) -> Reply:
+    """Lists what belongs to a node or tree, one line each; without a type, its links by type."""
+    kind = "continuations" if args.type.lower() == "continues" else args.type.lower()
+    if args.ref.kind == "tree":
+        return _of_tree(context, tree_of(context, args.ref), kind)
+    node = get_node(context, args.ref)
+    if not kind:
+        return _affordances(context, node)
+    if kind in ("claims",):
+        raise CommandError("UNAVAILABLE", "Claims are not supported yet.", hint="list another type")
+    if kind == "links" or kind in _link_words():
+        return _links(context, node, kind)
+    rows = {
+        "continuations": lambda: lookup.slots_below(node.slot_id),
+        "annotations": lambda: node_context.annotations_of(node),
+        "versions": lambda: places.versions_of(node),
+        "siblings": lambda: places.siblings_of(node),
+        "sources": lambda: node_context.sources_of(context.actor, node),
+        "merges": lambda: node_context.merges_of(context.actor, node),
+    }
+    if kind not in rows:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"There is no list {kind!r}.",
+            hint="there are " + ", ".join((*LISTS, *sorted(link_types.STORED))),
+        )
+    return _listed(context, node, kind, list(rows[kind]()[: MAX_LINES + 1]))
+
+
+def _link_words() -> set[str]:
+    stored = set(link_types.STORED) | {link_types.reverse_of(name) for name in link_types.STORED}
+    return stored | {"mentioned_by"}
+
+
+def _listed(context: Context, node: Node, kind: str, found: list[Node]) -> Reply:
+    thing = kind[:-1]
+    more = len(found) > MAX_LINES
+    found = found[:MAX_LINES]
+    refs = tuple(lookup.node_ref(one, context.tree.pk) for one in found)
+    number = f"{len(found)}+ {kind}" if more else counted(len(found), thing)
+    lines = [f"[{node.local_id}] → {number}:" if found else f"[{node.local_id}] → no {kind}"]
+    found = [_selected(context, one, kind) for one in found]
+    gone = withheld(context.actor, [one.pk for one in found])
+    lines += [line_of(one, context.now, withheld=gone) for one in found]
+    if more:
+        lines.append("  … (→ tree shows further)")
+    return Reply("\n".join(lines), refs=refs, items=touched(node))
+
+
+def _selected(context: Context, node: Node, kind: str) -> Node:
+    if kind not in ("continuations", "siblings"):
+        return node
+    return lookup.selected_version(node.slot_id, context.workspace) or node
+
+
+def _of_tree(context: Context, tree: Tree, kind: str) -> Reply:
+    if not kind:
+        types = Counter(one.type for one in links_of(context.actor, tree))
+        parts = [f"{name} {number}" for name, number in types.most_common()]
+        said = f"{_named(tree)} links: {' · '.join(parts) or 'none'}"
+        return Reply(said, refs=(f"tree:{tree.uid}",), items=touched(tree))
+    if kind != "links" and kind not in _link_words():
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"A tree has no list {kind!r}.",
+            hint="list its links, or → list root continuations",
+        )
+    return _links(context, tree, kind)
+
+
+def _named(item: Node | Tree) -> str:
+    return tree_named(item.title) if isinstance(item, Tree) else f"[{item.local_id}]"
+
+
+def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
+    seen = links_of(context.actor, item)
+    seen += mentioning(context.actor, item) if isinstance(item, Node) else []
+    if kind != "links":
+        seen = [one for one in seen if one.type == kind]
+    name = "links" if kind == "links" else f"[{kind}] links"
+    head = counted(len(seen), name.removesuffix("s")) if seen else f"no {name}"
+    lines = [f"{_named(item)} → {head}{':' if seen else ''}"]
+    refs = []
+    gone = withheld(context.actor, [one.node.pk for one in seen[:MAX_LINES] if one.node])
+    for one in seen[:MAX_LINES]:
+        lines.append(f"  {link_types.arrow(one.type)} {_end(context, one, gone)}")
+        if one.node:
+            refs.append(lookup.node_ref(one.node, context.tree.pk))
+            context.note_read(ids.of_node(one.node.pk))
+        elif not one.is_broken:
+            refs.append(one.whole[0])
+    return Reply("\n".join(lines), refs=tuple(refs), items=touched(item))
+
+
+def _end(context: Context, seen: Seen, gone: Collection[int]) -> str:
+    if seen.node is None:
+        return seen.tree_title if seen.is_broken else seen.whole[1]
+    home = seen.node.tree
+    where = "" if home == context.tree else f" in {tree_named(home.title or home.uid)}"
+    said = WITHHELD if seen.node.pk in gone else excerpt(seen.node.text)
+    return f"[{seen.node.local_id}]{where} {said}"
+
+
+def _affordances(context: Context, node: Node) -> Reply:
+    links = links_of(context.actor, node)
+    counts = node_context.counts_of(context.actor, node, links)
+    found = [*links, *mentioning(context.actor, node)]
+    types = Counter(one.type for one in found)
+    parts = [f"{name} {number}" for name, number in types.most_common()]
+    derived = (
+        ("continues", counts.continuations),
+        ("annotations", counts.annotations),
+        ("versions", counts.versions if counts.versions > 1 else 0),
+        ("sources", counts.sources),
+        ("merges", counts.merges),
+    )
+    parts += [f"{name} {number}" for name, number in derived if number]
+    return Reply(f"[{node.local_id}] links: {' · '.join(parts) or 'none'}", items=touched(node))

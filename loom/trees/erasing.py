@@ -1,0 +1,125 @@
+"""Erasing a tree: its rows are deleted in batches by a worker."""
+
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from loom.documents.models import DocumentView
+from loom.engine import streams
+from loom.engine.models import Event, Receipt, Step, StepItem, Stream
+from loom.language.ids import ORDINAL_BITS
+from loom.links.models import Link
+from loom.notes.models import Mark
+from loom.transfer.models import Import
+from loom.trees.erased_texts import clear_elsewhere
+from loom.trees.models import BranchSettings, Chain, Item, Node, NodeSource, Tree
+from loom.turns.models import Call, Generation, Turn
+from loom.web_search.models import WebSearch
+from loom.workspace.models import Draft, Mention, Task, VersionChoice, Window, Workspace
+
+BATCH = 1000
+NODES = 300  # each is removed from the trigram index, too
+
+
+def waiting() -> list[str]:
+    """The uids of trees that are marked as erased but still stored, to resume after a restart. A
+    tree that an import is still writing is hidden in the same way, but is not among them.
+    """
+    rows = Tree.objects.filter(erasing_at__isnull=False)
+    return list(rows.exclude(import__status="running").values_list("uid", flat=True))
+
+
+def erase_rows(tree_uid: str) -> None:
+    """Deletes all rows of an erased tree; does nothing if it is gone or not erased."""
+    tree = Tree.objects.filter(uid=tree_uid, erasing_at__isnull=False).first()
+    if tree is None:
+        return
+    clear_elsewhere(tree)
+    _release(tree)
+    views = list(Workspace.objects.filter(tree=tree).values_list("uid", flat=True))
+    names = [streams.name_of(tree), *(f"workspace:{uid}" for uid in views)]
+    Stream.objects.filter(name__in=names).update(erasing=True)
+    Turn.objects.filter(tree=tree).update(generation=None)  # the two tables reference each other
+    for rows in (
+        Event.objects.filter(stream__name__in=names),
+        StepItem.objects.filter(step__workspace__tree=tree),
+        StepItem.objects.filter(step__workspace=None, step__stream=streams.name_of(tree)),
+        Window.objects.filter(workspace__tree=tree),
+        Step.objects.filter(workspace__tree=tree),
+        Step.objects.filter(workspace=None, stream=streams.name_of(tree)),
+        Receipt.objects.filter(tree=tree),
+        VersionChoice.objects.filter(workspace__tree=tree),
+        Draft.objects.filter(workspace__tree=tree),
+        WebSearch.objects.filter(workspace__tree=tree),
+        DocumentView.objects.filter(workspace__tree=tree),
+        Task.objects.filter(workspace__tree=tree),
+        Workspace.objects.filter(tree=tree),
+        BranchSettings.objects.filter(tree=tree),
+        Mention.objects.filter(tree=tree),
+        Mark.objects.filter(tree=tree),
+        Link.objects.filter(tree=tree),
+        Generation.objects.filter(tree=tree),
+        Call.objects.filter(tree=tree),
+        Turn.objects.filter(tree=tree),
+    ):
+        _delete_in_batches(rows)
+    _delete_nodes(tree)
+    _delete_in_batches(_unreferenced(tree))
+    with transaction.atomic():
+        tree.delete()
+        Stream.objects.filter(name__in=names).delete()
+
+
+def _release(tree: Tree) -> None:
+    """Removes references from outside: workspaces of other trees with their position here move to
+    their own root."""
+    with transaction.atomic():
+        strangers = Workspace.objects.filter(position__tree=tree).exclude(tree=tree)
+        for view in strangers:
+            strangers.filter(pk=view.pk).update(position=(view.tree_id << ORDINAL_BITS) + 1)
+        VersionChoice.objects.filter(node__tree=tree).exclude(workspace__tree=tree).delete()
+        Import.objects.filter(tree=tree).update(tree=None)
+
+
+def _delete_in_batches(rows: Any) -> None:
+    # Newest first: rows of one table only point at older rows.
+    while ids := list(rows.order_by("-pk").values_list("pk", flat=True)[:BATCH]):
+        with transaction.atomic():
+            rows.model.objects.filter(pk__in=ids)._raw_delete(rows.db)
+
+
+def _unreferenced(tree: Tree) -> QuerySet[Item]:
+    """The items of the tree that nothing points at any more. The others stay, so that links from
+    other trees are shown as broken."""
+    first, last = tree.pk << ORDINAL_BITS, ((tree.pk + 1) << ORDINAL_BITS) - 1
+    own = OuterRef("pk")
+    return Item.objects.filter(pk__range=(first, last)).exclude(
+        Exists(Link.objects.filter(source=own))
+        | Exists(Link.objects.filter(target=own))
+        | Exists(Mark.objects.filter(item=own))
+        | Exists(NodeSource.objects.filter(item=own))
+        | Exists(StepItem.objects.filter(item=own))
+        | Exists(Window.objects.filter(item=own))
+    )
+
+
+def _delete_nodes(tree: Tree) -> None:
+    newest_first = Node.objects.filter(tree=tree).order_by("-id").values_list("id", flat=True)
+    while ids := list(newest_first[:NODES]):
+        with transaction.atomic(), connection.cursor() as cursor:
+            NodeSource.objects.filter(node__in=ids)._raw_delete(newest_first.db)
+            Chain.objects.filter(pk__range=(ids[-1], ids[0]))._raw_delete(newest_first.db)
+            # By hand: the trigger of the index must see each row, and Django would first
+            # load them all.
+            cursor.execute(
+                "DELETE FROM trees_node WHERE tree_id = %s AND id BETWEEN %s AND %s",
+                [tree.pk, ids[-1], ids[0]],
+            )
+
+
+# Public links: an owner lets anybody read a tree for some days, and can revoke the link.
+
+
+MAX_DAYS = 365
+MAX_OPEN = 50

@@ -1,0 +1,248 @@
+"""Trees with their nodes, images and settings of branches; and public links to trees."""
+
+from django.db import models
+
+from loom.engine.fields import PublicIdentity
+from loom.language.ids import ORDINAL_BITS, PLACE_BITS
+from loom.people.models import Grove, Participant
+
+# A node's id is its tree's id and its ordinal in one number (`loom.language.ids`), so
+# that a tree lies together on disk, order of id is order of creation, and a slot can name itself
+# before it is stored.
+
+
+class Tree(PublicIdentity):
+    """One tree. `mode` is fixed at creation; `archived_at` makes it read-only."""
+
+    grove = models.ForeignKey(Grove, models.CASCADE, related_name="trees")
+    title = models.CharField(max_length=300, blank=True)
+    description = models.TextField(blank=True)
+    mode = models.CharField(max_length=8)
+    system_context = models.TextField(blank=True)
+    summary = models.TextField(blank=True)
+    truncation = models.CharField(max_length=16, default="truncateMiddle")
+    memory = models.TextField(blank=True, default="")
+    author_note = models.TextField(blank=True, default="")
+    note_depth = models.IntegerField(default=3)  # paragraphs before the end
+    lore_scan = models.IntegerField(default=2000)  # characters before the end, for keys
+    lore_budget = models.IntegerField(default=1000)  # tokens
+    maker = models.ForeignKey(Participant, models.PROTECT)
+    created_at = models.DateTimeField(auto_now_add=True)
+    touched_at = models.DateTimeField(auto_now_add=True)
+    archived_at = models.DateTimeField(null=True)
+    erasing_at = models.DateTimeField(null=True)
+    imported = models.JSONField(null=True)
+
+    class Meta:
+        ordering = ["-touched_at", "-id"]
+
+    def __str__(self) -> str:
+        return self.title or self.uid
+
+
+# The order of siblings: `place`, else by the ordinal, as loom.language.ids.place_of. Written
+# without parameters, so that both databases find the index.
+ORDER = models.Func(
+    "place",
+    "id",
+    template=f"COALESCE(%(expressions)s & {(1 << ORDINAL_BITS) - 1} << {PLACE_BITS})",
+    output_field=models.BigIntegerField(),
+)
+
+
+class Node(models.Model):
+    """One version of one slot. Content, author, place and hash never change once written.
+    `slot_id` is the id of the slot's first version (its own for an original), `parent_slot_id` the
+    slot above (null for the root). Flags of a slot are stored on its first version: pruned,
+    excluded, sandbox; `version_pruned` belongs to each version.
+    """
+
+    id = models.BigIntegerField(primary_key=True)
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="nodes")
+    local_id = models.CharField(max_length=8)
+    kind = models.CharField(max_length=10, default="text")
+    form = models.CharField(max_length=10, blank=True)
+    text = models.TextField(blank=True)
+    blocks = models.JSONField(null=True)  # null: one text block holding `text`
+    length = models.IntegerField()  # of `text`, in code points
+    author = models.ForeignKey(Participant, models.PROTECT)
+    edited_from = models.ForeignKey("self", models.PROTECT, null=True, related_name="+")
+    slot = models.ForeignKey("self", models.PROTECT, related_name="versions")
+    parent_slot = models.ForeignKey("self", models.PROTECT, null=True, related_name="below")
+    depth = models.IntegerField()
+    # The chain of the slot above (see Chain); null for what is no text, and for the root.
+    parent_chain = models.BigIntegerField(null=True)
+    parent_hash = models.CharField(max_length=64, blank=True)
+    hash = models.CharField(max_length=64)
+    configuration = models.CharField(max_length=64, blank=True)
+    call_uid = models.CharField(max_length=32, blank=True)
+    generation_uid = models.CharField(max_length=32, blank=True)
+    finish = models.CharField(max_length=80, default="complete")
+    created_at = models.DateTimeField()
+    # Its place among its siblings if that is not its id (loom.language.ids.place_of).
+    place = models.BigIntegerField(null=True)
+    # An import of Heddle's own JSON keeps the original proof: its author and call ids.
+    proof_author = models.CharField(max_length=64, blank=True)
+    imported = models.JSONField(null=True)
+    # The only mutable fields.
+    pruned = models.BooleanField(default=False)
+    # The slot's own chain while it is pruned and a text is below it, which it hides.
+    pruned_chain = models.BigIntegerField(null=True)
+    version_pruned = models.BooleanField(default=False)
+    excluded = models.BooleanField(default=False)
+    sandbox = models.BooleanField(default=False)
+    summary = models.TextField(blank=True)
+    resolved_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["tree", "local_id"], name="local_id_once"),
+        ]
+        indexes = [
+            models.Index(fields=["parent_slot", "id"], name="node_below"),
+            models.Index(fields=["slot", "id"], name="node_versions"),
+            # Visible slots below a slot: counted without reading nodes.
+            models.Index(
+                "parent_slot",
+                "kind",
+                ORDER,
+                "id",
+                condition=models.Q(pruned=False, slot=models.F("id")),
+                name="node_seen_below",
+            ),
+            models.Index(fields=["tree"], condition=models.Q(pruned=True), name="node_pruned"),
+            # The pruned slots of a chain, the highest first: finds what hides a slot.
+            models.Index(
+                fields=["pruned_chain", "depth"],
+                condition=models.Q(pruned_chain__isnull=False),
+                name="node_hides",
+            ),
+            # Texts by depth: finds the deepest remaining one after a prune.
+            models.Index(
+                fields=["tree", "depth", "id"],
+                condition=models.Q(kind="text", pruned=False, slot=models.F("id")),
+                name="node_by_depth",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.local_id
+
+
+class Chain(models.Model):
+    """Text slots each directly below the one before: `id` is the highest, `tail` the depth of the
+    lowest. A slot belongs to a chain once a text is below it, and never changes it: the first of
+    the slots below one of a chain that gets a text below itself continues that chain, the others
+    begin new ones. What is above a slot is then a few chains, however deep it is
+    (docs/decisions/2026-11-23-chains.md).
+    """
+
+    id = models.BigIntegerField(primary_key=True)
+    tail = models.IntegerField()
+
+    def __str__(self) -> str:
+        return f"chain {self.id}"
+
+
+class Item(models.Model):
+    """What links, marks, sources and steps point at: a node, a tree or a document. Made when
+    something first points at it.
+
+    The id is computed in `loom.language.ids`. The item of something erased stays while
+    something still points at it, so `tree` and `node` may name deleted rows: it is then shown as
+    broken. A node is one version that never changes, so a reference to it identifies the version;
+    references to items that can change store the version seen.
+    """
+
+    id = models.BigIntegerField(primary_key=True)
+    kind = models.CharField(max_length=10)  # node, tree or document
+    tree = models.ForeignKey(  # 0: it is a document, whose row the id names
+        Tree, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False
+    )
+    node = models.ForeignKey(
+        Node, models.DO_NOTHING, null=True, related_name="+", db_constraint=False, db_index=False
+    )
+    anchor = models.CharField(max_length=80, blank=True)  # the part that is meant, "": all of it
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id}"
+
+
+class NodeSource(models.Model):
+    """A source of a node in addition to its parent: an item in the version that was seen, and its
+    role."""
+
+    node = models.ForeignKey(Node, models.CASCADE, related_name="sources")
+    item = models.ForeignKey(Item, models.PROTECT, related_name="+", db_index=False)
+    role = models.CharField(max_length=12)
+    version_seen = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [models.Index(fields=["item"], name="source_item")]
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.item_id}"
+
+
+class Image(models.Model):
+    """An image of a tree. Its bytes are a file named by their hash, stored once for all trees;
+    members of the tree's grove can read it. Texts name it by its hash."""
+
+    id = models.BigAutoField(primary_key=True)
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="images")
+    sha256 = models.CharField(max_length=64)
+    media_type = models.CharField(max_length=20)
+    width = models.IntegerField()
+    height = models.IntegerField()
+    size = models.IntegerField()  # bytes
+    by = models.ForeignKey(Participant, models.PROTECT)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["sha256", "tree"], name="image_of_a_tree_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.sha256
+
+
+class BranchSettings(models.Model):
+    """Settings for candidates at a slot and everywhere below it, unless something nearer or on the
+    line says otherwise; {}: removed."""
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="branch_settings")
+    slot = models.ForeignKey(Node, models.CASCADE, related_name="+")
+    settings = models.JSONField(default=dict)
+    by = models.ForeignKey(Participant, models.PROTECT)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["slot"], name="branch_settings_once")]
+
+    def __str__(self) -> str:
+        return f"settings at {self.slot_id}"
+
+
+# Public links.
+
+
+class PublicLink(PublicIdentity):
+    """A link with which anybody can read one tree. Only the secret's SHA-256 is stored."""
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="public_links")
+    digest = models.CharField(max_length=64, unique=True)
+    made_by = models.ForeignKey(Participant, models.PROTECT)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"public link to {self.tree_id}"

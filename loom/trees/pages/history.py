@@ -1,0 +1,450 @@
+"""What was done in a tree: the history panel and the time slider."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, gettext_noop, ngettext
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from loom import access
+from loom.access import Actor
+from loom.engine import streams
+from loom.engine.models import Event, Step
+from loom.errors import CommandError, not_found
+from loom.site import markdown
+from loom.site.display import Who, cast_of
+from loom.site.page_requests import PersonRequest, abilities, known_node, person
+from loom.text.hashes import instant
+from loom.trees.models import Tree
+from loom.trees.pages.node_parts import MAX_SHOWN, age_of
+from loom.trees.queries import event_log
+from loom.trees.queries.lookup import NodeRow
+from loom.turns.models import OPEN_TURN, Turn
+from loom.turns.pages.candidates import quoted
+from loom.turns.queries import turns
+from loom.workspace.commands import drafts
+from loom.workspace.models import Workspace
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One event in words. `node` is the local id that it links to; empty: none."""
+
+    seq: int
+    by: str
+    colour: int
+    words: str
+    node: str
+    text: str
+    age: str
+
+
+Words = tuple[str, str, str]  # words, node, text
+
+_FLAGS = {
+    ("pruned", True): gettext_noop("pruned"),
+    ("pruned", False): gettext_noop("restored"),
+    ("version_pruned", True): gettext_noop("pruned the version"),
+    ("version_pruned", False): gettext_noop("restored the version"),
+    ("excluded", True): gettext_noop("excluded from models"),
+    ("excluded", False): gettext_noop("included for models again"),
+}
+
+
+def _added(payload: dict[str, Any]) -> Words:
+    node = payload["node"]
+    text = node["begins"] if "begins" in node else node["text"]
+    if node["kind"] == "annotation":
+        return gettext("annotated:"), node["id"], text
+    if node["slot"] != node["id"]:
+        return gettext("wrote version"), node["id"], text
+    return gettext("wrote"), node["id"], text
+
+
+def _flagged(payload: dict[str, Any]) -> Words:
+    key = (payload["flag"], bool(payload["value"]))
+    words = gettext("changed %(flag)s of") % {"flag": payload["flag"]}
+    return gettext(_FLAGS[key]) if key in _FLAGS else words, payload["node"], ""
+
+
+def _marked(payload: dict[str, Any]) -> Words:
+    mark = payload["mark"]
+    verb = {"bookmark": gettext("bookmarked"), "tag": gettext("tagged")}.get(
+        mark["kind"], mark["kind"]
+    )
+    return verb, mark["item"], mark["label"]
+
+
+def _unmarked(payload: dict[str, Any]) -> Words:
+    mark = payload["mark"]
+    words = gettext("removed a tag") if mark["kind"] == "tag" else gettext("removed the bookmark")
+    return words, mark["item"], mark["label"]
+
+
+def _decided(payload: dict[str, Any]) -> Words:
+    if payload["decision"] == "rejected":
+        return gettext("rejected the suggestion"), payload["node"], ""
+    return gettext("accepted the suggestion"), payload["node"], str(payload["version"])
+
+
+_WORDS: dict[str, Callable[[dict[str, Any]], Words]] = {
+    "tree.created": lambda _: (gettext("created the tree"), "", ""),
+    "tree.changed": lambda _: (gettext("changed the tree's title or settings"), "", ""),
+    "node.added": _added,
+    "node.flagged": _flagged,
+    "mark.added": _marked,
+    "mark.removed": _unmarked,
+    "tag.renamed": lambda p: (gettext("renamed a tag"), "", f"#{p['tags'][0]} → #{p['name']}"),
+    "tag.removed": lambda p: (gettext("removed a tag everywhere"), "", f"#{p['tags'][0]}"),
+    "suggestion.decided": _decided,
+    "settings.pinned": lambda p: (gettext("pinned settings at"), p["node"], ""),
+    "annotation.resolved": lambda p: (gettext("resolved the annotation"), p["node"], ""),
+    "annotation.reopened": lambda p: (gettext("reopened the annotation"), p["node"], ""),
+    "link.added": lambda _: (gettext("linked two items"), "", ""),
+    "link.removed": lambda _: (gettext("removed a link"), "", ""),
+    "import.finished": lambda _: (gettext("imported the tree"), "", ""),
+}
+
+
+def sentence_of(event: Event, cast: dict[str, Who]) -> Sentence | None:
+    """The event as a sentence; None for events without interest for readers."""
+    words_of = _WORDS.get(event.kind)
+    if words_of is None:
+        return None
+    words, node, text = words_of(event.payload)
+    who = cast.get(event.actor)
+    return Sentence(
+        seq=event.seq,
+        by=who.shown if who else "Heddle",
+        colour=who.colour if who else 0,
+        words=words,
+        node="" if ":" in node else node,
+        text=text[:80],
+        age=age_of(event.at),
+    )
+
+
+# What others did in a tree since the reader last looked at it.
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What one participant did, in a few words."""
+
+    name: str
+    colour: int
+    said: str
+
+
+@dataclass(frozen=True)
+class NewsShown:
+    """What others did since the reader's last visit: who did it, and the last events as
+    sentences."""
+
+    age: str
+    people: tuple[Activity, ...]
+    sentences: tuple[Sentence, ...]
+    is_more: bool
+
+
+def news_shown(
+    actor: Actor, tree: Tree, workspace: Workspace | None, cast: dict[str, Who]
+) -> NewsShown | None:
+    """What others did since the reader's last visit; None if there is nothing."""
+    found = event_log.news_of(actor, tree, workspace)
+    if found is None:
+        return None
+    people: dict[str, list[str]] = {}
+    for who, kind, many in found.by:
+        people.setdefault(who, []).append(_counted(kind, many))
+    shown = found.events[:NEWEST]
+    return NewsShown(
+        age=age_of(found.since),
+        people=tuple(
+            Activity(
+                cast[who].name if who in cast else "Heddle", _colour(cast, who), ", ".join(said)
+            )
+            for who, said in people.items()
+        ),
+        sentences=tuple(one for event in shown if (one := sentence_of(event, cast))),
+        is_more=found.total >= event_log.MOST,
+    )
+
+
+def _colour(cast: dict[str, Who], who: str) -> int:
+    return cast[who].colour if who in cast else 0
+
+
+def _counted(kind: str, many: int) -> str:
+    words = {"n": many}
+    if kind == "node.added":
+        return ngettext("wrote %(n)d text", "wrote %(n)d texts", many) % words
+    if kind == "annotation.added":
+        return ngettext("wrote %(n)d note", "wrote %(n)d notes", many) % words
+    return ngettext("made %(n)d other change", "made %(n)d other changes", many) % words
+
+
+@require_POST
+@person
+def seen(request: PersonRequest, uid: str) -> HttpResponse:
+    """Stores up to which event the reader has looked: `{seq}`."""
+    actor, tree = access.get_tree(request.user, uid)
+    try:
+        seq = json.loads(request.body or b"{}").get("seq")
+    except (ValueError, AttributeError):
+        seq = None
+    if not isinstance(seq, int) or isinstance(seq, bool) or not 0 <= seq < 2**62:
+        raise CommandError("INVALID_SYNTAX", "seq is a whole number.", hint='{"seq": 12}')
+    drafts.mark_seen(actor, tree, seq)
+    return HttpResponse(status=204)
+
+
+@require_GET
+@person
+def mentions(request: PersonRequest) -> HttpResponse:
+    """The annotations that mention the reader, newest first."""
+    found = event_log.newest_mentions(request.user, most=MAX_MENTIONS)
+    unseen = sum(one.seen_at is None for one in found)
+    return render(request, "pages/mentions.html", {"mentions": found, "unseen": unseen})
+
+
+@require_GET
+@person
+def unseen_mentions(request: PersonRequest) -> HttpResponse:
+    """The number of mentions of the reader in trees that they have not looked at since."""
+    many = event_log.mentions_of(request.user, unseen=True).count()
+    return render(request, "parts/mentions.html", {"unseen": many, "is_drawn": True})
+
+
+# What was done in a tree, by whom, and what the reader may undo here.
+
+
+MAX_HISTORY = 40
+MAX_TURNS = 20
+MAX_WORDS = 90
+NEWEST = 12
+MAX_MENTIONS = 50
+MAX_EXCERPT = 60
+
+
+@dataclass(frozen=True)
+class Action:
+    """A step, or a whole turn, and the line that undoes it; empty: it is already undone. `line` is
+    the exact line, if `words` are plainer than it."""
+
+    who: Who
+    words: str
+    age: str
+    undo: str
+    text: str = ""
+    line: str = ""
+
+
+PLAIN_WORDS = {
+    "accept": gettext_noop("Accepted a suggestion"),
+    "annotate": gettext_noop("Added a note"),
+    "bookmark": gettext_noop("Added a bookmark"),
+    "continue": gettext_noop("Asked for continuations"),
+    "edit": gettext_noop("Saved a new version"),
+    "exclude": gettext_noop("Excluded a text from models"),
+    "include": gettext_noop("Included a text for models again"),
+    "link": gettext_noop("Added a link"),
+    "prune": gettext_noop("Pruned a text"),
+    "reject": gettext_noop("Rejected a suggestion"),
+    "replace": gettext_noop("Replaced words"),
+    "resolve": gettext_noop("Resolved a note"),
+    "respond": gettext_noop("Added a text"),
+    "restore": gettext_noop("Restored a text"),
+    "split": gettext_noop("Split a text in two"),
+    "suggest": gettext_noop("Suggested a change"),
+    "tag": gettext_noop("Added a tag"),
+    "unbookmark": gettext_noop("Removed a bookmark"),
+    "unlink": gettext_noop("Removed a link"),
+    "untag": gettext_noop("Removed a tag"),
+}
+
+
+# The text of a canonical line: the first quoted one, or the block below it.
+_TEXT = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*+)"|\n(?P<block>.*)', re.DOTALL)
+
+
+def _plain(step: Step) -> tuple[str, str]:
+    """What a step did in plain words, and the beginning of its text; the line itself if there are
+    no plainer words."""
+    line = step.canonical.removeprefix("→").strip()
+    verb = line.split(maxsplit=1)[0] if line else ""
+    if verb not in PLAIN_WORDS:
+        return step.canonical[:MAX_WORDS], ""
+    words = gettext(PLAIN_WORDS[verb])
+    if verb == "edit" and "created branch" in step.message:
+        words = gettext("Saved a new branch")
+    found = _TEXT.search(line)
+    text = (found["quoted"] or found["block"] or "") if found else ""
+    return words, " ".join(re.sub(r'\\(["\\])', r"\1", text).split())[:MAX_EXCERPT]
+
+
+@require_GET
+@person
+def history(request: PersonRequest, uid: str) -> HttpResponse:
+    """What the reader did here, what others and turns did that the reader may undo, and
+    everybody's changes."""
+    actor, tree = access.get_tree(request.user, uid)
+    cast = cast_of(actor)
+    rows = Event.objects.filter(stream=streams.stream_id(f"tree:{tree.uid}")).order_by("-seq")
+    events = list(rows[:MAX_HISTORY])
+    me = actor.participant.uid
+    context = {
+        "steps": _actions(_steps(tree).filter(workspace__participant__uid=me), cast),
+        "others": _others(actor, tree, cast),
+        "turns": _turns(actor, tree, cast),
+        "events": [one for event in events if (one := sentence_of(event, cast)) is not None],
+        "head": events[0].seq if events else 1,
+        "tree": tree,
+        "can": abilities(actor, tree),
+    }
+    return render(request, "parts/history.html", context)
+
+
+def _steps(tree: Tree) -> QuerySet[Step]:
+    """The steps that changed this tree, without those of turns, newest first."""
+    rows = Step.objects.filter(stream=f"tree:{tree.uid}", outcome="ok", inverse__isnull=False)
+    rows = rows.filter(undoes__isnull=True, turn_uid="")
+    return rows.select_related("actor").order_by("-id")
+
+
+def _actions(rows: QuerySet[Step], cast: dict[str, Who]) -> list[Action]:
+    plain = ((step, *_plain(step)) for step in rows[:MAX_HISTORY])
+    return [
+        Action(
+            who=cast[step.actor.uid],
+            words=words,
+            text=text,
+            line=step.canonical,
+            age=age_of(step.at),
+            undo="" if step.is_undone else _line(step, cast[step.actor.uid]),
+        )
+        for step, words, text in plain
+    ]
+
+
+def _line(step: Step, who: Who) -> str:
+    return f"undo step:{step.seq}" + ("" if who.is_me else f" by:{quoted(who.name)}")
+
+
+def _others(actor: Actor, tree: Tree, cast: dict[str, Who]) -> list[Action]:
+    """What others did; owners may undo it."""
+    if not actor.is_owner:
+        return []
+    return _actions(_steps(tree).exclude(workspace__participant=actor.participant), cast)
+
+
+def _turns(actor: Actor, tree: Tree, cast: dict[str, Who]) -> list[Action]:
+    """The ended turns that the reader may undo, as their inviter or an owner."""
+    rows = turns().filter(tree=tree).exclude(status__in=OPEN_TURN).order_by("-id")
+    if not actor.is_owner:
+        rows = rows.filter(invoked_by=actor.participant)
+    ended = list(rows[:MAX_TURNS])
+    left = _left(ended)
+    return [
+        Action(
+            who=cast[turn.participant.uid],
+            words=(turn.input_node.text if turn.input_node else turn.invoked_at.text)[:MAX_WORDS],
+            age=age_of(turn.created_at),
+            undo=f"undo turn:{turn.uid}" if turn.uid in left else "",
+        )
+        for turn in ended
+    ]
+
+
+def _left(ended: Sequence[Turn]) -> set[str]:
+    """The turns with something left to undo."""
+    steps = Step.objects.filter(turn_uid__in=[turn.uid for turn in ended], outcome="ok")
+    steps = steps.filter(inverse__isnull=False, undoes__isnull=True, is_undone=False)
+    nodes = {turn.uid for turn in ended if turn.node is not None and not turn.node.slot.pruned}
+    return nodes | set(steps.values_list("turn_uid", flat=True))
+
+
+# The time slider: the event at a seq, and the path at that time.
+
+
+@dataclass(frozen=True)
+class TextShown:
+    """A text as it was; without tools, because the past cannot be changed."""
+
+    id: str
+    who: Who
+    at: str
+    body: SafeString
+    is_cut: bool
+    is_pruned: bool
+
+
+@require_GET
+@person
+def moment(request: PersonRequest, uid: str) -> HttpResponse:
+    """`{seq, head, at, by, words, node, last, flags: [[node, flag, value]]}` at `?seq=`. `last` is
+    the newest node at that time; `flags` are those that were different from now.
+    """
+    actor, tree = access.get_tree(request.user, uid)
+    at = event_log.moment(actor, tree, _seq(request))
+    sentence = sentence_of(at.event, cast_of(actor))
+    return JsonResponse(
+        {
+            "seq": at.seq,
+            "head": at.head,
+            "at": instant(at.event.at),
+            "by": sentence.by if sentence else "",
+            "words": sentence.words if sentence else _("something you can't see"),
+            "node": sentence.node if sentence else "",
+            "last": at.last_id,
+            "flags": [[node, flag, value] for (node, flag), value in at.flags.items()],
+        }
+    )
+
+
+@require_GET
+@person
+def path(request: PersonRequest, uid: str) -> HttpResponse:
+    """The path to `?node=` as it was at `?seq=`, read-only."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = known_node(tree, request.GET.get("node", ""))
+    if node is None:
+        raise not_found(_("This node"))
+    at = event_log.moment(actor, tree, _seq(request))
+    workspace = access.workspace_of(actor.participant, tree)
+    seen = event_log.past_path(actor, tree, workspace, at=at, node=node)
+    cast = cast_of(actor)
+    context = {
+        "tree": tree,
+        "nodes": [_text(tree, row, cast, seen.pruned) for row in seen.rows],
+        "above": seen.rows[0].local_id if seen.has_above else "",
+        "below": [_text(tree, row, cast, set()) for row in seen.below],
+    }
+    return render(request, "parts/past.html", context)
+
+
+def _text(tree: Tree, row: NodeRow, cast: dict[str, Who], pruned: set[str]) -> TextShown:
+    draw = markdown.plain if tree.mode == "buffer" else markdown.rendered
+    return TextShown(
+        id=row.local_id,
+        who=cast[row.author_uid],
+        at=row.at,
+        body=draw(row.text[:MAX_SHOWN]),
+        is_cut=row.length > MAX_SHOWN,
+        is_pruned=row.local_id in pruned,
+    )
+
+
+def _seq(request: PersonRequest) -> int:
+    given = request.GET.get("seq", "")
+    if not (given.isascii() and given.isdecimal()) or len(given) > 15:
+        raise CommandError("INVALID_SYNTAX", _("seq is a whole number."), hint="?seq=1")
+    return int(given)

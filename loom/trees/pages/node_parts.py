@@ -1,0 +1,470 @@
+"""Nodes as pages show them: each rendered once for everybody, and cached until it changes.
+
+What differs between readers (own name, own bookmarks, own shortcuts, the version selected above,
+ages) is put around a rendered node, or into its placeholders, by `Drawn`.
+"""
+
+import json
+import logging
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import cache as once
+from inspect import getsource
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from django.core.cache import cache
+from django.template.loader import get_template, render_to_string
+from django.utils.html import escape, format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, gettext, gettext_noop
+
+from loom.access import Actor
+from loom.people import preferences, shortcuts
+from loom.site import markdown
+from loom.site.display import Who, combo, tag_colour
+from loom.text.changes import Pieces, difference
+from loom.text.hashes import digest
+from loom.trees.models import Tree
+from loom.trees.queries.lookup import NodeRow
+from loom.trees.queries.node_context import Around, Kept, Margin, Spot, margins_of
+from loom.trees.queries.provenance import pieces_of, with_origins, writers_of
+
+log = logging.getLogger("heddle.web")
+
+KEPT_S = 60 * 60 * 24
+# The length of a text that a page shows at first; the rest is loaded on request.
+MAX_SHOWN = 20_000
+
+REASONS = {
+    "money": gettext_noop("stopped: daily limit reached; the text so far is kept"),
+    "stopped": gettext_noop("stopped; the text so far is kept"),
+    "length": gettext_noop("stopped: max tokens reached"),
+    "worker lost": gettext_noop("interrupted: the worker stopped; the text so far is kept"),
+    "worker stopped": gettext_noop("interrupted: Heddle was stopped; the text so far is kept"),
+    "worker error": gettext_noop("interrupted: internal error; the text so far is kept"),
+    "too long": gettext_noop("stopped: maximum length of a node reached"),
+    "network": gettext_noop("interrupted: the connection was lost; the text so far is kept"),
+    "timeout": gettext_noop("interrupted: the provider timed out; the text so far is kept"),
+    "server": gettext_noop("interrupted: the provider failed; the text so far is kept"),
+    "rate": gettext_noop("interrupted: rate limited; the text so far is kept"),
+    "credit": gettext_noop("interrupted: no credit left at the provider; the text so far is kept"),
+    "filtered": gettext_noop("stopped by the provider's content filter; the text so far is kept"),
+}
+
+
+@dataclass(frozen=True)
+class NoteShown:
+    """An annotation in the margin, with its replies."""
+
+    id: str
+    who: Who
+    form: str
+    at: str
+    body: SafeString
+    is_resolved: bool
+    replies: tuple["NoteShown", ...] = ()
+
+
+@dataclass(frozen=True)
+class NodeShown:
+    """A node as its templates render it, the same for everybody. `older` and `newer` are the
+    neighbouring versions; empty: none."""
+
+    id: str
+    who: Who  # who wrote most of it
+    others: tuple[Who, ...]  # who wrote the rest
+    author: Who  # who made this node from it
+    at: str
+    body: SafeString
+    length: int
+    rest: str  # how many characters are not shown; empty: all are
+    margin: Margin
+    version: int
+    older: str
+    newer: str
+    notes: tuple[NoteShown, ...]
+    open_notes: int
+    is_pruned: bool
+    is_excluded: bool
+    is_imported: bool
+    is_undated: bool  # its file does not say when it was written
+    broken: str
+    summary: str
+
+
+def age_of(at: datetime, now: datetime | None = None) -> str:
+    """How long ago, in short: now, 3m ago, 2h ago, 5d ago, else the date."""
+    seconds = ((now or datetime.now(UTC)) - at).total_seconds()
+    if seconds < 60:
+        return gettext("now")
+    if seconds < 3600:
+        return gettext("%(n)sm ago") % {"n": int(seconds // 60)}
+    if seconds < 86400:
+        return gettext("%(n)sh ago") % {"n": int(seconds // 3600)}
+    if seconds < 86400 * 30:
+        return gettext("%(n)sd ago") % {"n": int(seconds // 86400)}
+    return f"{at:%-d %b %Y}"
+
+
+def _pieces(row: NodeRow, pieces: Pieces, cast: dict[str, Who]) -> SafeString:
+    """A text of a buffer, with the parts that others than its author wrote."""
+    if row.length > MAX_SHOWN or pieces == ((row.author_uid, row.length),):
+        return _body(row.text, "buffer")
+    return format_html('<span class="plain">{}</span>', painted(row.text, pieces, cast))
+
+
+def painted(text: str, pieces: Pieces, cast: Mapping[str, Who]) -> SafeString:
+    """A text, or its beginning, with each piece in a span of its author."""
+    edges = [0, *accumulate(length for _, length in pieces)]
+    parts = [
+        (_by(cast[author]), text[start:end])
+        for (author, _), start, end in zip(pieces, edges, edges[1:], strict=False)
+        if start < len(text)
+    ]
+    return format_html_join("", "{}{}</span>", parts)
+
+
+def _by(who: Who) -> SafeString:
+    """The opening tag around what somebody wrote."""
+    return format_html(
+        '<span data-who="{}" data-kind="{}" title="{}">', who.colour, who.kind, who.name
+    )
+
+
+def _body(text: str, mode: str) -> SafeString:
+    shown = text[:MAX_SHOWN]
+    if mode == "buffer" or len(text) > MAX_SHOWN:
+        return markdown.plain(shown)
+    return markdown.rendered(shown)
+
+
+def _suggested(about: str, row: NodeRow) -> SafeString:
+    found = None if row.resolved else difference(about, row.text)
+    if found is None:
+        return _body(row.text, "buffer")
+    parts = [
+        escape(old) if old == new else format_html("<del>{}</del><ins>{}</ins>", old, new)
+        for old, new in found
+    ]
+    return format_html('<span class="plain suggested">{}</span>', SafeString("".join(parts)))
+
+
+def _note(
+    row: NodeRow, cast: dict[str, Who], replies: Sequence[NodeRow] = (), about: str = ""
+) -> NoteShown:
+    """An annotation; for a suggestion the words that differ from the text that it is about."""
+    return NoteShown(
+        id=row.local_id,
+        who=cast[row.author_uid],
+        form=row.form or "note",
+        at=row.at,
+        body=_suggested(about, row) if row.form == "diff" else _body(row.text, "dialogue"),
+        is_resolved=row.resolved,
+        replies=tuple(_note(reply, cast) for reply in replies),
+    )
+
+
+def broken_reason(finish: str) -> str:
+    """Why a text ends where it does, in words; "" if it is complete."""
+    if not finish.startswith("interrupted"):
+        return ""
+    reason = finish.partition(":")[2]
+    if reason in REASONS:
+        return gettext(REASONS[reason])
+    return f"{gettext('interrupted')}: {reason}" if reason else gettext("interrupted")
+
+
+@dataclass(frozen=True)
+class Found:
+    """The data that nodes are rendered from, read for all of them at once: their rows, those of
+    their notes and of what they were edited from by row id, their margins, and the authors of the
+    pieces of their texts."""
+
+    tree: Tree
+    cast: Mapping[str, Who]
+    rows: Mapping[int, NodeRow]
+    margins: Mapping[int, Margin]
+    pieces: dict[int, Pieces] = field(default_factory=dict)
+
+    def find_pieces(self, keys: Iterable[int]) -> None:
+        """Finds the authors of the pieces of the texts, from what they were edited from."""
+        missing = [self.rows[key] for key in keys if key not in self.pieces]
+        if missing:
+            self.pieces.update(pieces_of(missing, self.rows))
+
+    def writers(self, key: int) -> list[str]:
+        """Who wrote the text of a node, most characters first."""
+        self.find_pieces([key])
+        return writers_of(self.rows[key], self.pieces[key])
+
+    def node(self, key: int) -> NodeShown:
+        """The node of that row id."""
+        row, margin = self.rows[key], self.margins[key]
+        cast = dict(self.cast)
+        notes = tuple(
+            _note(
+                self.rows[one.wording.id],
+                cast,
+                [self.rows[reply.id] for reply in one.replies],
+                about=row.text,
+            )
+            for one in margin.notes
+        )
+        known = row.local_id in margin.versions
+        at = margin.versions.index(row.local_id) if known else len(margin.versions)
+        who, *others = (cast[uid] for uid in self.writers(key))
+        return NodeShown(
+            id=row.local_id,
+            who=who,
+            others=tuple(others),
+            author=cast[row.author_uid],
+            at=row.at,
+            body=self._body(row, cast),
+            length=row.length,
+            rest=f"{row.length - MAX_SHOWN:,}" if row.length > MAX_SHOWN else "",
+            margin=margin,
+            version=at + 1,
+            older=margin.versions[at - 1] if at > 0 else "",
+            newer=margin.versions[at + 1] if at + 1 < len(margin.versions) else "",
+            notes=notes,
+            open_notes=sum(not note.is_resolved for note in notes),
+            is_pruned=bool(row.pruned or row.version_pruned),
+            is_excluded=bool(row.excluded),
+            is_imported=row.imported,
+            # A node without a date in its file gets the time of the import, as no other does.
+            is_undated=row.imported and row.created_at >= self.tree.created_at,
+            broken=broken_reason(row.finish),
+            summary=row.summary,
+        )
+
+    def _body(self, row: NodeRow, cast: dict[str, Who]) -> SafeString:
+        if self.tree.mode == "buffer":
+            self.find_pieces([row.id])
+            return _pieces(row, self.pieces[row.id], cast)
+        if row.length <= MAX_SHOWN and len(set(self.writers(row.id))) > 1:
+            spans = [(length, _by(cast[uid])) for uid, length in self.pieces[row.id]]
+            return markdown.rendered_by(row.text, spans)
+        return _body(row.text, self.tree.mode)
+
+    def revision(self, key: int) -> str:
+        """A digest of everything that the node is rendered from: it changes exactly when that
+        does. A text never changes, so its node's hash is enough for it.
+        """
+        margin = self.margins[key]
+        notes = [part.id for one in margin.notes for part in (one.wording, *one.replies)]
+        drawn = [self.rows[one] for one in (key, *notes)]
+        seen = {row.author_uid for row in drawn}
+        if self.rows[key].more.edited_from_id is not None:
+            seen |= self.cast.keys()  # any participant may have written a part of it
+        made_of: list[Any] = [
+            _drawn_by(),
+            get_language(),
+            [self.tree.uid, self.tree.mode],
+            [[*row._replace(text=""), row.length] for row in drawn],
+            asdict(margin),
+            [asdict(self.cast[uid]) | {"is_me": False} for uid in sorted(seen)],
+            [tag_colour(self.tree.grove, tag) for tag in margin.tags],
+        ]
+        return digest(json.dumps(made_of, ensure_ascii=False, default=str))
+
+
+@once
+def _drawn_by() -> str:
+    """A digest of the templates and the code, so that a newer version of Heddle renders nodes
+    again."""
+    names = ("node", "node_tools", "node_foot", "portals", "note")
+    templates: list[Any] = [get_template(f"parts/{name}.html") for name in names]
+    sources = [Path(str(one.origin)).read_text("utf-8") for one in templates]
+    return digest("".join([*sources, getsource(markdown)]))
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The reader of a page: the participant, and the user's own shortcuts."""
+
+    uid: str
+    keys: Mapping[str, str]
+
+
+def reader_of(actor: Actor) -> Reader:
+    """The actor as a reader."""
+    return Reader(actor.participant.uid, preferences.keys_of(actor.user.preferences))
+
+
+_PERSONAL = re.compile(
+    r'data-by="(?P<by>[^"]*)">[^<]*<|<time datetime="(?P<at>[^"]*)"></time>'
+    r'|<kbd data-key="(?P<key>[^"]*)"></kbd>|(?P<out>data-portals-out="[^"]*">)'
+)
+
+
+def personal(drawn: str, reader: Reader, portals: str = "") -> SafeString:
+    """Rendered markup for one reader: "You" for their own name, current ages, their own shortcuts,
+    and the portals that lead where others may not look."""
+
+    def fill(found: re.Match[str]) -> str:
+        if found["by"] is not None:
+            you = escape(gettext("You"))
+            return f'data-by="{found["by"]}">{you}<' if found["by"] == reader.uid else found[0]
+        if found["key"] is not None:
+            return combo(shortcuts.bound_keys(reader.keys)[found["key"]])
+        if found["out"] is not None:
+            return found["out"] + portals
+        age = age_of(datetime.fromisoformat(found["at"]))
+        return f'<time datetime="{found["at"]}">{escape(age)}</time>'
+
+    return mark_safe(_PERSONAL.sub(fill, drawn))  # noqa: S308  (texts in it are escaped)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One node of a path, rendered for everybody. `wordings` as in a Margin."""
+
+    id: str
+    by: str
+    name: str
+    colour: int
+    kind: str
+    is_run: bool
+    classes: str
+    bookmarked_by: tuple[str, ...]
+    wordings: tuple[str, ...] | None
+    is_linked_out: bool
+    key: int
+    inside: str
+
+    def element(
+        self, reader: Reader | None = None, *, above: str = "", portals: str = ""
+    ) -> SafeString:
+        """The node's element; for one reader, with the current version above it and the portals
+        that lead out of the grove, or for everybody: then a script adds these."""
+        classes, name, inside = self.classes, self.name, SafeString(self.inside)
+        if reader is not None:
+            name = gettext("You") if self.by == reader.uid else name
+            inside = personal(inside, reader, portals)
+            if reader.uid in self.bookmarked_by:
+                classes += " bookmarked"
+            if self.wordings is not None and above and above not in self.wordings:
+                classes += " reworded"
+        if self.is_run:
+            return format_html(
+                '<span class="{}" id="n-{}" data-id="{}" data-who="{}" data-kind="{}">{}</span>',
+                *(classes, self.id, self.id, self.colour, self.kind, inside),
+            )
+        return format_html(
+            '<article class="{}" id="n-{}" data-id="{}" data-who="{}" data-kind="{}"{}'
+            ' tabindex="-1" aria-label="{}, {}">\n{}</article>\n',
+            *(classes, self.id, self.id, self.colour, self.kind, self._facts()),
+            *(self.id, name, inside),
+        )
+
+    def _facts(self) -> SafeString:
+        """The attributes from which a script knows how this node looks to its reader."""
+        wordings = (
+            format_html(' data-wordings="{}"', " ".join(self.wordings))
+            if self.wordings is not None
+            else ""
+        )
+        by = " ".join(self.bookmarked_by)
+        bookmarked = format_html(' data-bookmarked-by="{}"', by) if by else ""
+        return format_html(' data-writer="{}"{}{}', self.by, bookmarked, wordings)
+
+
+def found_for(
+    tree: Tree,
+    spots: Sequence[Spot],
+    cast: Mapping[str, Who],
+    *,
+    around: Around | None = None,
+    kept: Kept | None = None,
+    also: Iterable[int] = (),
+) -> Found:
+    """The data of the nodes at these spots, and the rows of other nodes `also`. Three queries,
+    fewer if `around` or `kept` was already read."""
+    margins = margins_of(tree, spots, around, kept)
+    notes = [
+        part.id
+        for margin in margins.values()
+        for one in margin.notes
+        for part in (one.wording, *one.replies)
+    ]
+    rows = with_origins([*(spot.id for spot in spots), *notes, *also])
+    return Found(tree, cast, rows, margins)
+
+
+def drawn_of(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> list[Drawn]:
+    """The rendered nodes at these spots of a tree, in order. Three queries. A node that was
+    rendered before, in any process, is not rendered again until something in it changes.
+    """
+    return drawn_from(found_for(tree, spots, cast), spots)
+
+
+def drawn_from(found: Found, spots: Sequence[Spot]) -> list[Drawn]:
+    """The nodes at these spots, rendered in the current language. No queries."""
+    keys_of = {spot.id: f"node:{spot.id}:{found.revision(spot.id)}" for spot in spots}
+    kept = _kept(list(keys_of.values()))
+    new = {one: key for one, key in keys_of.items() if key not in kept}
+    found.find_pieces(new)
+    fresh = {key: _inside(found, one) for one, key in new.items()}
+    _keep(fresh)
+    inside = kept | fresh
+    return [_drawn(found, spot.id, inside[keys_of[spot.id]]) for spot in spots]
+
+
+def _inside(found: Found, key: int) -> str:
+    """The cached form of a rendered node: the uid of its main author, a blank, and the markup."""
+    node = found.node(key)
+    if found.tree.mode == "buffer":
+        return f"{node.who.uid} {node.body}"
+    return f"{node.who.uid} " + render_to_string(
+        "parts/node.html", {"node": node, "tree": found.tree, "grove": found.tree.grove}
+    )
+
+
+def _drawn(found: Found, key: int, inside: str) -> Drawn:
+    row, margin = found.rows[key], found.margins[key]
+    writer, _, markup = inside.partition(" ")
+    who = found.cast[writer]
+    is_run = found.tree.mode == "buffer"
+    flags = {
+        "excluded": row.excluded,
+        "pruned": row.pruned or row.version_pruned,
+        "fork": is_run and margin.of > 1,
+        "marked": is_run and bool(margin.notes),
+    }
+    return Drawn(
+        id=row.local_id,
+        by=who.uid,
+        name=who.name,
+        colour=who.colour,
+        kind=who.kind,
+        is_run=is_run,
+        classes=" ".join(["run" if is_run else "node", *(one for one in flags if flags[one])]),
+        bookmarked_by=tuple(dict.fromkeys(by for _, by in margin.bookmarks)),
+        wordings=margin.wordings,
+        is_linked_out=margin.is_linked_out,
+        key=key,
+        inside=markup,
+    )
+
+
+def _kept(names: list[str]) -> dict[str, str]:
+    """The values in the cache; nothing while the cache is down."""
+    try:
+        found: dict[str, str] = cache.get_many(names)
+    except Exception:
+        log.warning("cannot read drawn nodes", exc_info=True)
+        return {}
+    return found
+
+
+def _keep(fresh: dict[str, str]) -> None:
+    if not fresh:
+        return
+    try:
+        cache.set_many(fresh, KEPT_S)
+    except Exception:
+        log.warning("cannot keep drawn nodes", exc_info=True)

@@ -1,0 +1,433 @@
+"""Parts beside the path: portals, one node's details, bookmarks, provenance."""
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.views.decorators.http import require_GET
+
+from loom import access
+from loom.access import Actor
+from loom.errors import not_found
+from loom.links.queries import Portal, portals_of
+from loom.notes.models import Mark
+from loom.participants.provider_kinds import samplers_written
+from loom.people.pages.groves import frame
+from loom.site import markdown
+from loom.site.display import cast_of
+from loom.site.page_requests import PersonRequest, abilities, known_node, person
+from loom.text.hashes import instant
+from loom.trees.models import Node, Tree
+from loom.trees.pages.node_parts import MAX_SHOWN, age_of, found_for, personal, reader_of
+from loom.trees.queries import places
+from loom.trees.queries.lookup import selected_versions
+from loom.trees.queries.node_context import Margin, Seen, Spot, links_of, mentioning
+from loom.trees.queries.provenance import (
+    call_before,
+    call_of,
+    calls_of,
+    changed,
+    messages_in,
+    provenance_of,
+    request_text,
+    seen,
+)
+from loom.turns.models import Call, Generation, Turn
+from loom.turns.pages.candidates import again
+from loom.turns.queries import turns
+from loom.turns.summaries import last_failure
+from loom.workspace.models import Workspace
+from loom.workspace.queries.window_contents import Shown, window_body, windows_shown
+from loom.workspace.queries.windows import WITHHELD
+
+MOST = 50
+BEARER = '-H "Authorization: Bearer $HEDDLE_KEY"'
+LEFT_TO_CURL = ("host", "content-length", "connection", "accept-encoding")
+
+
+@dataclass(frozen=True)
+class EndShown:
+    """One linked item. `tree` and `tree_title` are empty for this tree; `id` for a whole one."""
+
+    id: str
+    by: str
+    body: SafeString
+    note: str
+    tree: str
+    tree_title: str
+    portals: tuple[Portal, ...]
+    is_cut: bool
+    is_pruned: bool
+    document: str = ""  # its id, where the other end is one
+
+
+@require_GET
+@person
+def portal(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """The items that links of type `?type=` lead to from a node, at most 50, oldest link first."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = known_node(tree, local_id)
+    if node is None:
+        raise not_found(f"[{local_id}]")
+    kind = request.GET.get("type", "")
+    ends = [one for one in links_of(actor, node) if one.type == kind and not one.is_broken]
+    context = {
+        "ends": _ends(actor, tree, ends[:MOST]),
+        "rest": max(0, len(ends) - MOST),
+    }
+    return render(request, "parts/portal.html", context)
+
+
+@require_GET
+@person
+def out(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """The portals of a node that lead out of its grove, for this reader only."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = known_node(tree, local_id)
+    if node is None:
+        raise not_found(f"[{local_id}]")
+    found = portals_of(actor, [node.pk], outside=tree.grove).get(node.pk, ())
+    return render(
+        request, "parts/portals.html", {"portals": found, "of": node.local_id, "in": tree.uid}
+    )
+
+
+def _ends(actor: Actor, tree: Tree, seen: Sequence[Seen]) -> list[EndShown]:
+    portals = portals_of(actor, [one.node.pk for one in seen if one.node])
+    return [_end(tree, one, portals) for one in seen]
+
+
+def _end(tree: Tree, seen: Seen, portals: Mapping[int, tuple[Portal, ...]]) -> EndShown:
+    if seen.node is None:
+        empty, of = markdown.plain(""), (seen.note, seen.tree_uid, seen.tree_title)
+        return EndShown("", "", empty, *of, (), False, False, seen.document_uid)
+    node: Node = seen.node
+    elsewhere = node.tree_id != tree.pk
+    return EndShown(
+        id=node.local_id,
+        by=node.author.name,
+        body=markdown.rendered(node.text[:MAX_SHOWN]),
+        note=seen.note,
+        tree=node.tree.uid,
+        tree_title=(node.tree.title or node.tree.uid) if elsewhere else "",
+        portals=portals.get(node.pk, ()),
+        is_cut=node.length > MAX_SHOWN,
+        is_pruned=node.slot.pruned or node.version_pruned,
+    )
+
+
+# Parts beside the path: one node's details, bookmarks, a whole text.
+
+
+MAX_BOOKMARKS = 500
+
+
+@dataclass(frozen=True)
+class VersionShown:
+    """One version of a slot."""
+
+    id: str
+    by: str
+    colour: int
+    age: str
+    text: str
+    is_current: bool
+    is_pruned: bool
+
+
+def _panel_node(tree: Tree, local_id: str) -> Node:
+    node = known_node(tree, local_id)
+    if node is None:
+        raise not_found(f"[{local_id}]")
+    return node
+
+
+@require_GET
+@person
+def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """One node: what may be done with it, its versions, links and provenance."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = _panel_node(tree, local_id)
+    workspace = access.workspace_of(actor.participant, tree)
+    cast = cast_of(actor)
+    selected = selected_versions([node.slot_id], workspace).get(node.slot_id, (0, ""))[0]
+    versions = [
+        VersionShown(
+            id=one.local_id,
+            by=cast[one.author.uid].shown,
+            colour=cast[one.author.uid].colour,
+            age=age_of(one.created_at),
+            text=one.text[:160],
+            is_current=one.pk == selected,
+            is_pruned=one.version_pruned,
+        )
+        for one in places.versions_of(node)
+    ]
+    found = found_for(tree, [Spot(node.pk, node.slot_id)], cast)
+    me = actor.participant.uid
+    generation = Generation.objects.filter(uid=node.generation_uid).first()
+    context = {
+        "node": found.node(node.pk),
+        **_asked_with(generation, node),
+        "margin": found.margins[node.pk],
+        "is_bookmarked": any(by == me for _, by in found.margins[node.pk].bookmarks),
+        "is_reworded": _is_reworded(found.margins[node.pk], node, workspace),
+        "row": node,
+        "is_root": node.parent_slot_id is None,
+        "versions": versions,
+        "generation": generation,
+        "call": call_of(node),
+        "failed": last_failure(node),
+        "tree": tree,
+        "can": abilities(actor, tree),
+    }
+    drawn = render_to_string("parts/details.html", context, request)
+    return HttpResponse(personal(drawn, reader_of(actor)))
+
+
+@require_GET
+@person
+def links(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """The links of one node, in both directions."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = _panel_node(tree, local_id)
+    context = {
+        "node": node,
+        "is_root": node.parent_slot_id is None,
+        "links": [*links_of(actor, node), *mentioning(actor, node)],
+        "can": abilities(actor, tree),
+    }
+    return render(request, "parts/links.html", context)
+
+
+def _asked_with(generation: Generation | None, node: Node) -> dict[str, str]:
+    """The settings of a candidate's request, and the line that asks below it with the same ones."""
+    if generation is None or generation.round or generation.participant.archived_at is not None:
+        return {}
+    own = {"temperature": generation.temperature, "tokens": generation.tokens}
+    said = {name: value for name, value in own.items() if value is not None}
+    return {
+        "settings_said": samplers_written({**said, **generation.settings})
+        or gettext("the model's own settings"),
+        "settings_line": again(generation, generation.participant.name, node.local_id),
+    }
+
+
+def _is_reworded(margin: Margin, node: Node, workspace: Workspace) -> bool:
+    """Whether this reader has another version selected above the node than the one it was written
+    after."""
+    if margin.wordings is None or node.parent_slot_id is None:
+        return False
+    above = selected_versions([node.parent_slot_id], workspace)[node.parent_slot_id][1]
+    return above not in margin.wordings
+
+
+@require_GET
+@person
+def whole(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """The whole text of a node, byte for byte."""
+    _, tree = access.get_tree(request.user, uid)
+    return HttpResponse(_panel_node(tree, local_id).text, content_type="text/plain; charset=utf-8")
+
+
+@dataclass(frozen=True)
+class BookmarkShown:
+    """A bookmark in the left pane."""
+
+    id: str
+    label: str
+    by: str
+    colour: int
+    text: str
+
+
+@require_GET
+@person
+def bookmarks(request: PersonRequest, uid: str) -> HttpResponse:
+    """The bookmarks of the tree, newest first."""
+    actor, tree = access.get_tree(request.user, uid)
+    cast = cast_of(actor)
+    marks = list(
+        Mark.objects.filter(tree=tree, kind="bookmark", removed_at__isnull=True)
+        .select_related("participant")
+        .order_by("-at", "-id")[:MAX_BOOKMARKS]
+    )
+    ids = {mark.item_id for mark in marks}
+    nodes = {node.pk: node for node in Node.objects.filter(pk__in=ids, tree=tree)}
+    shown = []
+    for mark in marks:
+        node = nodes.get(mark.item_id)
+        if node is not None:
+            who = cast[mark.participant.uid]
+            shown.append(
+                BookmarkShown(node.local_id, mark.label, who.shown, who.colour, node.text[:120])
+            )
+    return render(request, "parts/bookmarks.html", {"bookmarks": shown, "tree": tree})
+
+
+@require_GET
+@person
+def windows(request: PersonRequest, uid: str) -> HttpResponse:
+    """`{results, drawn}`: the windows of the workspace `?of=`, as the API returns them, and, by
+    number, the visible ones on lines of one text, rendered as on the path."""
+    _, tree = access.get_tree(request.user, uid)
+    actor, workspace = access.get_workspace(request.user, request.GET.get("of", ""))
+    if workspace.tree_id != tree.pk:
+        raise not_found("This workspace")
+    shown = windows_shown(actor, workspace)
+    return JsonResponse(
+        {
+            "results": [window_body(one) for one in shown],
+            "drawn": {
+                one.window.number: markdown.rendered_part(one.whole, one.lines.first, one.text)
+                for one in shown
+                if one.lines and one.window.is_visible and _is_markdown(one)
+            },
+        }
+    )
+
+
+def _is_markdown(shown: Shown) -> bool:
+    """Whether the path would render what a window shows as Markdown, all of it."""
+    is_prose = shown.node is not None and shown.node.tree.mode == "buffer"
+    is_seen = shown.is_open and bool(shown.text) and shown.text != WITHHELD
+    return is_seen and not is_prose and len(shown.text) <= MAX_SHOWN
+
+
+# The page of one node's provenance: its call, its hash, and what it depends on.
+
+
+@require_GET
+@person
+def provenance_page(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """Where a node came from, for people; the same as the API's `…/provenance`."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = known_node(tree, local_id)
+    if node is None:
+        raise not_found(f"[{local_id}]")
+    found = provenance_of(actor, tree, access.workspace_of(actor.participant, tree), node)
+    call = found.call.body() if found.call else None
+    context = {
+        **frame(request, actor, "trees"),
+        "tree": tree,
+        "origin": found,
+        "node": found.node,
+        "call": call,
+        "sent": _pretty(call["request"]) if call else "",
+        "curl": as_curl(call["request"]) if call else "",
+        "usage": _pretty(call["usage"]) if call else "",
+        "proof": _pretty(found.node["proof"]),
+    }
+    return render(request, "pages/provenance.html", context)
+
+
+@require_GET
+@person
+def call(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """The call that wrote a node: the request, message by message, and the answer; for readers who
+    may see everything in it."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = _panel_node(tree, local_id)
+    made = call_of(node)
+    if made is None:
+        raise not_found(f"A call of [{local_id}]")
+    rounds = _rounds(made.turn) if made.turn else ()
+    if made.turn and len(rounds) > 1:
+        context = {"tree": tree, "turn": made.turn.uid, "rounds": rounds}
+        return render(request, "parts/calls.html", context)
+    return _call(request, actor, made, node)
+
+
+@require_GET
+@person
+def calls(request: PersonRequest, uid: str, turn: str) -> HttpResponse:
+    """The calls of a turn, by round; with `?of=` one of them."""
+    actor, tree = access.get_tree(request.user, uid)
+    found = turns().filter(tree=tree, uid=turn).first()
+    if found is None:
+        raise not_found(f"A turn {turn}")
+    wanted = request.GET.get("of")
+    if wanted is None:
+        context = {"tree": tree, "turn": found.uid, "rounds": _rounds(found)}
+        return render(request, "parts/calls.html", context)
+    rows = Call.objects.select_related("tree", "participant", "turn")
+    made = rows.filter(turn=found, uid=wanted).first()
+    if made is None:
+        raise not_found(f"A call {wanted}")
+    return _call(request, actor, made)
+
+
+@dataclass(frozen=True)
+class RoundShown:
+    """A round of a turn whose call can be read: 0 if a line of the turn asked for candidates."""
+
+    number: int
+    call: str
+    at: str
+    tokens: int
+
+
+def _rounds(turn: Turn) -> list[RoundShown]:
+    return [
+        RoundShown(number, one.uid, instant(one.started_at), one.usage.get("total_tokens") or 0)
+        for one, number in calls_of(turn)
+    ]
+
+
+def _call(
+    request: PersonRequest, actor: Actor, made: Call, node: Node | None = None
+) -> HttpResponse:
+    is_open = access.may_read_call(actor, made)
+    body = seen(made, is_open=is_open).body()
+    sent = body["request"]  # nothing for who may not see it
+    before = call_before(made) if is_open else None
+    context = {
+        "call": body,
+        "thoughts": _thoughts_before(node, made, body["thoughts"]),
+        "said": [{"role": role, "text": text} for role, text in messages_in(sent)],
+        "difference": _difference(before.request, sent) if before else None,
+        "curl": as_curl(sent),
+    }
+    return render(request, "parts/call.html", context)
+
+
+def _difference(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    text = request_text(new)
+    found = changed(request_text(old), text)
+    return {"share": 100 * found.same // max(len(text), 1), "found": found}
+
+
+def _thoughts_before(node: Node | None, made: Call, thoughts: list[str]) -> str:
+    """The model's thoughts before this candidate; "" if there are none."""
+    if node is None or len(thoughts) < 2:
+        return "".join(thoughts)
+    asked = list(made.generations.order_by("index").values_list("uid", flat=True))
+    place = asked.index(node.generation_uid) if node.generation_uid in asked else 0
+    return thoughts[place] if place < len(thoughts) else ""
+
+
+def as_curl(request: dict[str, Any]) -> str:
+    """The shell command that repeats the request of a call. It takes the key from the variable
+    HEDDLE_KEY, because no call stores it; "" if the call has no address."""
+    if not request.get("url"):
+        return ""
+    lines = [f"curl {shlex.quote(str(request['url']))}"]
+    for name, value in dict(request.get("headers") or {}).items():
+        if name.lower() not in LEFT_TO_CURL:
+            lines.append(f"-H {shlex.quote(f'{name}: {value}')}")
+    is_anthropic = "anthropic-version" in dict(request.get("headers") or {})
+    lines.append('-H "x-api-key: $HEDDLE_KEY"' if is_anthropic else BEARER)
+    body = json.dumps(request.get("body"), ensure_ascii=False)
+    lines.append(f"--data-raw {shlex.quote(body)}")
+    return " \\\n  ".join(lines)
+
+
+def _pretty(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

@@ -1,0 +1,462 @@
+"""The page of a tree and its parts: path, settings, archive; and the export page: the formats, and
+what each leaves out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from loom import access
+from loom.access import Actor, Visit
+from loom.engine.execute import execute
+from loom.errors import CommandError
+from loom.language.ids import of_tree
+from loom.language.refs import Ref
+from loom.links.queries import portals_of
+from loom.notes.commands.marks import Tag, tag, untag
+from loom.participants.provider_kinds import SAMPLERS
+from loom.people.pages.groves import frame, tags_on
+from loom.site import display
+from loom.site.display import Who, cast_of
+from loom.site.page_requests import (
+    PersonRequest,
+    Stretch,
+    abilities,
+    in_one_line,
+    person,
+    place_at,
+    stretch_above,
+    stretch_of,
+    text_of,
+    visit_of,
+    word_of,
+)
+from loom.transfer import exporting
+from loom.transfer.exporting import FORMATS, Format, Loss
+from loom.transfer.selection import Wanted
+from loom.trees.commands import trees
+from loom.trees.models import Node, Tree
+from loom.trees.pages.history import news_shown
+from loom.trees.pages.node_parts import Drawn, Found, drawn_from, drawn_of, found_for, reader_of
+from loom.trees.queries.node_context import Kept, kept_of
+from loom.trees.queries.outline import size_of
+from loom.trees.queries.path_page import Way, way_of
+from loom.turns import summaries
+from loom.turns.budgets import BUDGETS
+from loom.turns.pages.candidates import agents_of, cards_of, weave_of
+
+PAGE_NODES = 60
+
+
+@dataclass(frozen=True)
+class _Page:
+    """The data of a path and its weave, read with five queries: see ARCHITECTURE.md, "Queries"."""
+
+    visit: Visit
+    cast: dict[str, Who]
+    way: Way
+    stretch: Stretch
+    kept: Kept
+    found: Found
+
+    @classmethod
+    def read(cls, request: PersonRequest, uid: str, *, after: str = "", nodes: int) -> "_Page":
+        """At most `nodes` nodes of the path to `?node=`, only those below `after`."""
+        visit, named = visit_of(request, uid)
+        tree = visit.tree
+        cast = cast_of(visit.actor)
+        way = way_of(visit, named, most=max(nodes, 1))
+        stretch = stretch_of(way, tree, after=after, limit=nodes)
+        spots, end = stretch.spots, way.path[-1].slot_id
+        items = [of_tree(tree.pk), *(one.id for one in spots)]
+        kept = kept_of(tree, items, workspace=visit.workspace, slot=end)
+        cards = cards_of(way, kept.chosen)
+        found = found_for(tree, spots, cast, around=way.around, kept=kept, also=cards)
+        found.find_pieces([*(one.id for one in spots), *cards])
+        return cls(visit, cast, way, stretch, kept, found)
+
+    @property
+    def tree_tags(self) -> set[str]:
+        """The tags on the tree itself."""
+        marks = self.kept.marks[of_tree(self.visit.tree.pk)]
+        return {label for kind, label, _ in marks if kind == "tag"}
+
+    def context(self) -> dict[str, Any]:
+        """The context of the weave's template. One more query, for the candidates."""
+        actor = self.visit.actor
+        cards = [self.found.rows[one] for one in cards_of(self.way, self.kept.chosen)]
+        return {
+            "weave": weave_of(actor, self.way, cards, self.found.pieces, self.cast),
+            "tree": self.visit.tree,
+            "can": abilities(actor, self.visit.tree),
+        }
+
+    def path_context(self) -> dict[str, Any]:
+        """The additional context of the path's template."""
+        drawn = drawn_from(self.found, self.stretch.spots)
+        above = self.way.around.by_id.get(self.stretch.above)
+        over = above.local_id if above else ""
+        return {
+            **self.context(),
+            "grove": self.visit.actor.grove,
+            "node": self.way.here.local_id,
+            "nodes": _elements(self.visit.actor, self.visit.tree, drawn, over),
+            "first": drawn[0].id if drawn else "",
+            "has_above": self.stretch.has_above,
+        }
+
+
+@require_GET
+@person
+def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """A tree at `?node=`, else at the reader's last position."""
+    page = _Page.read(request, uid, nodes=PAGE_NODES)
+    actor, cast = page.visit.actor, page.cast
+    context = {
+        **page.path_context(),
+        **_menus(actor, cast),
+        "me": cast[actor.participant.uid],
+        "budgets": tuple(BUDGETS),
+        "settings": {
+            **_settings(page),
+            "keys": display.keys_for_scripts(request.user, page.visit.tree.mode),
+            "edits": request.user.likes.edits,
+        },
+        "shares": actor.is_owner,
+        "samplers": SAMPLERS,
+        "news": news_shown(actor, page.visit.tree, page.visit.workspace, cast),
+        "tree_tags": tuple(sorted(page.tree_tags)),
+        "tail": page.kept.drafts.get("buffer", ""),
+    }
+    return render(request, "pages/tree.html", context)
+
+
+def _settings(page: _Page) -> dict[str, Any]:
+    """The initial data of the page's scripts."""
+    visit, here = page.visit, page.way.here
+    return {
+        "tree": visit.tree.uid,
+        "title": visit.tree.title,
+        "grove": visit.actor.grove.uid,
+        "mode": visit.tree.mode,
+        "truncation": visit.workspace.settings.get("truncation", ""),
+        # Read first: changes while the page is being made arrive again as events.
+        "seq": visit.seq,
+        "node": here.local_id,
+        "slot": here.slot_local_id,
+        "workspace": visit.workspace.uid,
+        "me": visit.actor.participant.uid,
+        "can": abilities(visit.actor, visit.tree),
+        "versions": page.kept.choices,
+        "cast": _cast_shown(page.cast),
+    }
+
+
+def _cast_shown(cast: dict[str, Who]) -> list[dict[str, Any]]:
+    """The participants, in the form that the page's scripts use."""
+    names = ("name", "kind", "colour", "initials", "is_agent", "is_archived")
+    return [
+        {"id": who.uid, **{name: getattr(who, name) for name in names}} for who in cast.values()
+    ]
+
+
+def _menus(actor: Actor, cast: dict[str, Who]) -> dict[str, Any]:
+    """The participants who can be asked to continue or to act, and all members."""
+    agents = agents_of(cast)
+    actors = [one for one in cast.values() if one.is_agent and not one.is_archived]
+    return {
+        "cast": list(cast.values()),
+        "agents": agents,
+        "only_toys": all(one["is_toy"] for one in agents),
+        "actors": actors,
+        "toy_actors": any(one.is_toy for one in actors),
+        "is_owner": actor.is_owner,
+    }
+
+
+@require_GET
+@person
+def cast(request: PersonRequest, uid: str) -> HttpResponse:
+    """The same, for a page that was opened before they changed."""
+    actor, _ = access.get_tree(request.user, uid)
+    everybody = cast_of(actor)
+    context = {
+        **_menus(actor, everybody),
+        "grove": actor.grove,
+        "settings": _cast_shown(everybody),
+    }
+    return render(request, "parts/cast.html", context)
+
+
+def _portals_out(actor: Actor, tree: Tree, nodes: Sequence[Drawn]) -> dict[str, str]:
+    """The portals of nodes that lead out of their grove, rendered for the actor, by local id."""
+    found = portals_of(actor, [one.key for one in nodes], outside=tree.grove) if nodes else {}
+    return {
+        one.id: render_to_string(
+            "parts/portals.html", {"portals": found[one.key], "of": one.id, "in": tree.uid}
+        )
+        for one in nodes
+        if one.key in found
+    }
+
+
+def _elements(actor: Actor, tree: Tree, drawn: Sequence[Drawn], above: str) -> list[SafeString]:
+    """The nodes for the reader, with their own name, marks, shortcuts and wordings. `above` is the
+    current version above the first."""
+    reader = reader_of(actor)
+    out = _portals_out(actor, tree, [one for one in drawn if one.is_linked_out])
+    return [
+        one.element(reader, above=before, portals=out.get(one.id, ""))
+        for one, before in zip(drawn, [above, *(one.id for one in drawn)], strict=False)
+    ]
+
+
+@require_GET
+@person
+def tags(request: PersonRequest, uid: str) -> HttpResponse:
+    """The tags of the tree itself, as its bar shows them."""
+    actor, tree = access.get_tree(request.user, uid)
+    context = {"tree": tree, "grove": actor.grove, "tree_tags": tags_on(actor, tree)}
+    return render(request, "parts/bar_tags.html", context)
+
+
+@require_GET
+@person
+def path(request: PersonRequest, uid: str) -> HttpResponse:
+    """The path to `?node=` with its weave; only below `?after=`, a node of that path."""
+    page = _Page.read(request, uid, after=request.GET.get("after", ""), nodes=PAGE_NODES)
+    return render(request, "parts/path.html", page.path_context())
+
+
+@require_GET
+@person
+def above(request: PersonRequest, uid: str) -> HttpResponse:
+    """The part of the path to `?node=` directly above `?before=`."""
+    place = place_at(request, uid)
+    stretch = stretch_above(place, before=request.GET.get("before", ""), limit=PAGE_NODES)
+    drawn = drawn_of(place.tree, stretch.spots, cast_of(place.actor))
+    over = Node.objects.filter(pk=stretch.above).values_list("local_id", flat=True).first()
+    context = {
+        "tree": place.tree,
+        "node": place.node.local_id,
+        "nodes": _elements(place.actor, place.tree, drawn, over or ""),
+        "first": drawn[0].id if drawn else "",
+        "has_above": stretch.has_above,
+    }
+    return render(request, "parts/stretch.html", context)
+
+
+@require_GET
+@person
+def weave(request: PersonRequest, uid: str) -> HttpResponse:
+    """The weave below `?node=`."""
+    return render(request, "parts/weave.html", _Page.read(request, uid, nodes=0).context())
+
+
+# A tree's own settings: title, description, system context, archive, erasing.
+
+
+@require_GET
+@person
+def about_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The settings of one tree."""
+    actor, tree = access.get_tree(request.user, uid)
+    context = {
+        **frame(request, actor, "trees"),
+        "tree": tree,
+        "size": size_of(actor, tree),
+        "can": abilities(actor, tree),
+        "tags": ", ".join(tags_on(actor, tree)),
+        "failed": summaries.failures(tree),
+    }
+    return render(request, "pages/about.html", context)
+
+
+@require_POST
+@person
+def change_tree(request: PersonRequest, uid: str, action: str) -> HttpResponse:
+    """Handles one of the forms of the page."""
+    actor, tree = access.get_tree(request.user, uid, role="writer")
+    try:
+        if action == "erase":
+            return _erase(request, actor, tree)
+        messages.success(request, _action(request, actor, tree, action))
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+    return HttpResponseRedirect(f"/trees/{tree.uid}/about")
+
+
+def _action(request: PersonRequest, actor: Actor, tree: Tree, action: str) -> str:
+    if action == "archive":
+        trees.change_tree(actor, tree, {"archived": True})
+        return gettext("The tree has been archived. It is read-only and no longer listed.")
+    if action == "tags":
+        return _retag(actor, tree, text_of(request, "tags"))
+    if action == "unarchive":
+        trees.change_tree(actor, tree, {"archived": False})
+        return gettext("The tree has been restored.")
+    if action != "head":
+        raise CommandError("NOT_FOUND", "This form does not exist.", hint="Reload the page.")
+    fields = {
+        "title": word_of(request, "title"),
+        "description": text_of(request, "description"),
+        "system_context": text_of(request, "system_context"),
+        "truncation": request.POST.get("truncation", "truncateMiddle"),
+    }
+    trees.change_tree(actor, tree, fields)
+    return gettext("Saved.")
+
+
+def _retag(actor: Actor, tree: Tree, given: str) -> str:
+    """Sets the tree's tags to the given ones, separated by commas, as command lines of the
+    person."""
+    names = {name.casefold(): name for part in given.split(",") if (name := _tag_of(part))}
+    before = {tag.casefold(): tag for tag in tags_on(actor, tree)}
+    for run, wanted, others in ((tag, names, before), (untag, before, names)):
+        fresh = tuple(name for key, name in wanted.items() if key not in others)
+        if fresh:
+            execute(actor, tree, run, Tag(ref=Ref("tree", tree_id=tree.uid), names=fresh))
+    return gettext("Saved.")
+
+
+def _tag_of(part: str) -> str:
+    return " ".join(part.split()).removeprefix("#").strip()
+
+
+def _erase(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
+    access.demand_role(actor, "owner")
+    trees.erase(actor, tree, text_of(request, "title"))
+    messages.success(request, gettext("The tree has been erased."))
+    return HttpResponseRedirect(f"/groves/{actor.grove.uid}")
+
+
+_USUAL = "html"
+
+
+def _groups() -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """The formats, grouped by purpose: (name, label, sentence) each."""
+    says = {
+        "html": _("one page to read and walk through, without a server"),
+        "markdown": _("text with the authors of a dialogue"),
+        "text": _("the texts and nothing else"),
+        "epub": _("a book of one path"),
+        "docx": _("a document of one path"),
+        "heddle": _("the whole tree with its proofs; importing it gives the same tree"),
+        "zip": _("the same, with texts, calls, thoughts and evidence as files"),
+        "pyloom": _("the program loom"),
+        "loomsidian": _("the plugin of Obsidian"),
+        "exoloom": _("with authors and pruned branches"),
+        "miniloom": _("each text as a patch"),
+        "sillytavern": _("one path as a chat, with the texts beside it as swipes"),
+        "jsonl": _("a line of messages for each path"),
+        "preferences": _("a line for each pair of a chosen and a rejected text"),
+    }
+    return [
+        (title, [(name, FORMATS[name].label, says[name]) for name in names.split()])
+        for title, names in (
+            (_("To read"), "html markdown text epub docx"),
+            (_("To keep"), "heddle zip"),
+            (_("For other looms and chats"), "pyloom loomsidian exoloom miniloom sillytavern"),
+            (_("For training"), "jsonl preferences"),
+        )
+    ]
+
+
+def _words() -> dict[str, Callable[[int], str]]:
+    """How many of what is left out, as a phrase."""
+    return {
+        "other": lambda n: ngettext("%d text on another branch", "%d texts on other branches", n),
+        "versions": lambda n: ngettext(
+            "%d other version of a text", "%d other versions of texts", n
+        ),
+        "pruned": lambda n: ngettext(
+            "%d pruned text, with what is below it", "%d pruned texts, with what is below them", n
+        ),
+        "sandbox": lambda n: ngettext("%d sandbox", "%d sandboxes", n),
+        "excluded": lambda n: ngettext(
+            "%d text that models are not sent", "%d texts that models are not sent", n
+        ),
+        "authors": lambda n: ngettext("the name of %d author", "the names of %d authors", n),
+        "times": lambda n: ngettext("when %d text was written", "when %d texts were written", n),
+        "notes": lambda n: ngettext("%d annotation", "%d annotations", n),
+        "bookmarks": lambda n: ngettext("%d bookmark", "%d bookmarks", n),
+        "tags": lambda n: ngettext("%d tag", "%d tags", n),
+        "links": lambda n: ngettext("%d link", "%d links", n),
+        "images": lambda n: ngettext(
+            "%d image; the text says what it shows", "%d images; the texts say what they show", n
+        ),
+        "calls": lambda n: ngettext(
+            "%d call: what a model was asked and answered",
+            "%d calls: what models were asked and answered",
+            n,
+        ),
+        "thoughts": lambda n: ngettext("%d thought of a model", "%d thoughts of models", n),
+        "description": lambda n: ngettext("%d description of the tree", "%d descriptions", n),
+        "context": lambda n: ngettext("%d system context", "%d system contexts", n),
+        "steering": lambda n: ngettext(
+            "%d text that models are also sent: the memory or the author's note",
+            "%d texts that models are also sent: the memory and the author's note",
+            n,
+        ),
+        "documents": lambda n: ngettext("%d linked document", "%d linked documents", n),
+        "proofs": lambda n: ngettext(
+            "%d hash that proves who wrote what", "%d hashes that prove who wrote what", n
+        ),
+    }
+
+
+def _told(loss: Loss) -> str:
+    return _words()[loss.what](loss.count) % loss.count
+
+
+@require_GET
+@person
+def export_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The formats, the options of the selected one, and what it leaves out."""
+    actor, tree = access.get_tree(request.user, uid)
+    name = request.GET.get("format", _USUAL)
+    if name not in FORMATS:
+        name = _USUAL
+    at = request.GET.get("node", "")
+    is_whole = FORMATS[name].scope == "both" and "whole" in request.GET
+    params = {"format": name, **({"whole": "1"} if is_whole or not at else {"node": at})}
+    if request.GET.get("of") == name:  # a box that is not ticked is not sent
+        params |= {"authors": "0", "calls": "none"}
+    params |= {one: request.GET[one] for one in FORMATS[name].options.split() if one in request.GET}
+    format, wanted = exporting.asked(actor, tree, params, of_page=True)
+    found = exporting.preview(wanted, format)
+    context = {
+        **frame(request, actor, "trees"),
+        "tree": tree,
+        "groups": _groups(),
+        "format": format,
+        "asks": format.options.split(),
+        "wanted": wanted,
+        "node": at,
+        "address": _address(format, wanted),
+        "found": found,
+        "losses": [_told(one) for one in found.losses],
+    }
+    return render(request, "pages/export.html", context)
+
+
+def _address(format: Format, wanted: Wanted) -> str:
+    """The API address of this file."""
+    asked = {"format": format.name}
+    if wanted.end is not None:
+        asked["node"] = wanted.end.local_id
+    elif format.scope == "both":
+        asked["whole"] = "1"
+    for option in format.options.split():
+        is_wanted = bool(getattr(wanted, option))
+        asked[option] = ("full" if is_wanted else "none") if option == "calls" else str(+is_wanted)
+    return f"/api/trees/{wanted.tree.uid}/export?{urlencode(asked)}"

@@ -1,0 +1,304 @@
+"""The event log as a reader may see it, a tree as it was at an event, what others have done in it
+since the reader last looked, and where the reader was mentioned."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import accumulate
+from typing import Any
+
+from django.db.models import F, IntegerField, QuerySet, TextField
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Coalesce, Length
+
+from loom import access
+from loom.access import Actor
+from loom.engine.models import Event, Stream
+from loom.errors import CommandError, not_found
+from loom.language.ids import ORDINAL_BITS
+from loom.people.models import User
+from loom.permissions import Role
+from loom.text.hashes import instant
+from loom.trees.models import ORDER, Node, Tree
+from loom.trees.queries import lookup
+from loom.trees.queries.lookup import NodeRow, fetch, rows_of
+from loom.trees.queries.node_bodies import with_texts
+from loom.trees.queries.places import path_ids
+from loom.workspace.models import Mention, VersionChoice, Workspace
+
+MAX_EVENTS = 1000
+MAX_CHARACTERS = 16_000_000  # characters of payloads in one response; a single event may have more
+Body = dict[str, Any]
+
+
+def events_since(actor: Actor, stream: str, *, since: int, limit: int = MAX_EVENTS) -> Body:
+    """`{events: [...], head}`: at most `limit` events after seq `since`, in order, without gaps.
+
+    Fewer where they are very long: only a reader that has reached the head has all. An event that
+    the actor may not see becomes `{seq, kind: "hidden"}`. The head is read first, so that it is
+    never ahead of what the next call returns. Four queries.
+    """
+    found = Stream.objects.filter(name=stream).values_list("id", "head").first()
+    if found is None:
+        return {"events": [], "head": 0}
+    key, head = found
+    rows = Event.objects.filter(stream=key, seq__gt=since).order_by("seq")
+    rows = rows[: _affordable(rows, limit)]
+    columns = rows.values_list("seq", "kind", "actor", "origin", "payload", "at")
+    events = hydrated([event_body(*row) for row in columns])
+    return {"events": [shown_to(actor, one) for one in events], "head": head}
+
+
+def _affordable(rows: QuerySet[Event], limit: int) -> int:
+    """How many of the rows to read at once: at least one, and MAX_CHARACTERS at most."""
+    # An event, as it is read, contains a text three times: as text, content, and in the proof.
+    text = Coalesce(Cast(KT("payload__node__length"), IntegerField()), 0)
+    size = Length(Cast("payload", TextField())) + 3 * text
+    sizes = rows.annotate(size=size).values_list("size", flat=True)[:limit]
+    read = accumulate(sizes)
+    return max(1, sum(1 for so_far in read if so_far <= MAX_CHARACTERS))
+
+
+def event_body(  # noqa: PLR0917 (the columns of one row, in their order)
+    seq: int, kind: str, actor: str, origin: str, payload: Any, at: Any
+) -> Body:
+    """One event as the API shows it."""
+    return {
+        "seq": seq,
+        "kind": kind,
+        "actor": actor,
+        "origin": origin,
+        "payload": payload,
+        "at": instant(at),
+    }
+
+
+def hydrated(events: list[Body]) -> list[Body]:
+    """The events with the texts of their nodes: each text is stored only once, in its node. One
+    query, none if no node was added."""
+    added = [one for one in events if one["kind"] == "node.added"]
+    bodies = with_texts([one["payload"]["node"] for one in added])
+    for event, body in zip(added, bodies, strict=True):
+        event["payload"] = {**event["payload"], "node": body}
+    return events
+
+
+def shown_to(actor: Actor, event: Body) -> Body:
+    """The event, or only its seq where the actor may not see it."""
+    if is_hidden(event["kind"], actor.role):
+        return hidden_body(event["seq"])
+    return event
+
+
+def hidden_body(seq: int) -> Body:
+    """What replaces an event that a reader may not see."""
+    return {"seq": seq, "kind": "hidden"}
+
+
+def is_hidden(kind: str, role: Role) -> bool:
+    """Whether events of this kind are hidden from members with this role.
+
+    Invitations are for owners. Every member of a grove may see what is in its trees.
+    """
+    return kind.startswith("invitation.") and role != "owner"
+
+
+# A tree as it was at a seq of its stream, computed from the event log.
+
+
+PAGE = 60
+MOST_BELOW = 30
+
+_LATER = """SELECT payload FROM engine_event
+    WHERE stream_id = %s AND seq > %s AND kind = 'node.flagged' ORDER BY seq"""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One seq: its event, the last node at that time, and the flags that later events changed, as
+    they were: (local id, flag) to value."""
+
+    seq: int
+    head: int
+    event: Event
+    last: int
+    last_id: str
+    flags: dict[tuple[str, str], bool]
+
+    def flag(self, local_id: str, name: str, now: bool) -> bool:
+        """The flag at that time; `now` is its current value."""
+        return self.flags.get((local_id, name), now)
+
+
+def moment(actor: Actor, tree: Tree, seq: int) -> Moment:
+    """The tree's stream at `seq`; INVALID_SYNTAX for a seq that does not exist. Four queries."""
+    stream, head = Stream.objects.values_list("id", "head").get(name=f"tree:{tree.uid}")
+    event = Event.objects.filter(stream=stream, seq=seq).first()
+    if event is None:
+        raise CommandError(
+            "INVALID_SYNTAX", f"There is no seq {seq} in this stream.", hint=f"1 to {head}"
+        )
+    last = lookup.root_of(tree)
+    added = Event.objects.filter(stream=stream, kind="node.added", seq__lte=seq)
+    newest = added.order_by("-seq").values_list("payload", flat=True).first()
+    if newest is not None:
+        last = lookup.find_node(tree, newest["node"]["id"]) or last
+    flags: dict[tuple[str, str], bool] = {}
+    for (payload,) in fetch(_LATER, [stream, seq]):
+        found = json.loads(payload) if isinstance(payload, str) else payload
+        # The first change after the moment has the value from before it.
+        flags.setdefault((found["node"], found["flag"]), not found["value"])
+    return Moment(seq, head, event, last.pk, last.local_id, flags)
+
+
+@dataclass(frozen=True)
+class PastPath:
+    """The end of a path at that time, without the root, and the texts that were below."""
+
+    rows: list[NodeRow]
+    has_above: bool
+    below: list[NodeRow]
+    pruned: set[str]
+
+
+def past_path(
+    actor: Actor, tree: Tree, workspace: Workspace | None, *, at: Moment, node: Node
+) -> PastPath:
+    """The path to `node` with the versions selected at that time; NOT_FOUND if it did not exist
+    yet."""
+    if node.pk > at.last or node.pk >> ORDINAL_BITS != tree.pk:
+        raise not_found(
+            f"[{node.local_id}] did not exist at seq {at.seq}; it", "Choose a later one."
+        )
+    slots = [slot for slot, _ in path_ids(actor, tree, None, node)][1:]
+    shown = slots[-PAGE:]
+    below = Node.objects.filter(parent_slot=node.slot_id, kind="text", slot_id=F("id"))
+    below = below.filter(pk__lte=at.last).order_by(ORDER, "id")
+    found = below.values_list("pk", "local_id", "pruned")
+    open_slots = [pk for pk, name, gone in found if not at.flag(name, "pruned", gone)]
+    selected = _selected([*shown, *open_slots[:MOST_BELOW]], workspace, at)
+    if node.slot_id in selected:
+        selected[node.slot_id] = node.pk
+    rows = rows_of([selected[slot] for slot in shown])
+    return PastPath(
+        rows=rows,
+        has_above=len(slots) > len(shown),
+        below=rows_of([selected[slot] for slot in open_slots[:MOST_BELOW]]),
+        pruned={row.local_id for row in rows if at.flag(row.local_id, "pruned", row.pruned)},
+    )
+
+
+def _selected(slots: list[int], workspace: Workspace | None, at: Moment) -> dict[int, int]:
+    """The version selected in each slot: the reader's choice, else the newest not pruned."""
+    chosen = dict(
+        VersionChoice.objects.filter(
+            workspace=workspace, slot__in=slots, node__lte=at.last
+        ).values_list("slot_id", "node_id")
+    )
+    selected: dict[int, int] = {}
+    versions = Node.objects.filter(slot__in=slots, pk__lte=at.last).order_by("id")
+    for pk, slot, name, gone in versions.values_list("pk", "slot_id", "local_id", "version_pruned"):
+        is_gone = at.flag(name, "version_pruned", gone)
+        if slot not in selected or (not is_gone and selected[slot] != chosen.get(slot)):
+            selected[slot] = pk
+    return selected
+
+
+# -- news
+
+
+MOST = 100  # the highest count of news for one tree
+REACH = 2000  # the number of last events that are considered
+KINDS = (
+    *("node.added", "node.flagged", "mark.added", "link.added", "tree.changed"),
+    *("annotation.resolved", "annotation.reopened", "tag.renamed", "tag.removed"),
+    *("settings.pinned", "suggestion.decided"),
+)
+
+
+@dataclass(frozen=True)
+class News:
+    """What others did in one tree. `total` is at most MOST; `by` counts by participant (uid) and
+    kind of event; `events` are the last ones, newest first."""
+
+    since: datetime
+    total: int
+    by: tuple[tuple[str, str, int], ...]
+    events: tuple[Event, ...] = ()
+
+
+def news_of(actor: Actor, tree: Tree, workspace: Workspace | None) -> News | None:
+    """What others did in the tree since the actor last looked at it; None if they never looked, or
+    nothing was done. Two queries."""
+    if workspace is None or workspace.seen_at is None:
+        return None
+    stream = Stream.objects.filter(name=f"tree:{tree.uid}").first()
+    if stream is None or stream.head <= workspace.seen_seq:
+        return None
+    rows = Event.objects.filter(stream=stream, kind__in=KINDS)
+    rows = rows.filter(seq__gt=max(workspace.seen_seq, stream.head - REACH))
+    found = tuple(rows.exclude(actor=actor.participant.uid).order_by("-seq")[:MOST])
+    if not found:
+        return None
+    counted = Counter((one.actor, _kind(one)) for one in found)
+    by = tuple((who, kind, many) for (who, kind), many in counted.most_common())
+    return News(workspace.seen_at, len(found), by, found)
+
+
+def _kind(event: Event) -> str:
+    """The kind of an event; for an annotation `annotation.added`."""
+    node = event.payload.get("node") if event.kind == "node.added" else None
+    is_note = isinstance(node, dict) and node.get("kind") == "annotation"
+    return "annotation.added" if is_note else event.kind
+
+
+_COUNT = """SELECT tree, COUNT(*) FROM ({parts}) AS every GROUP BY tree"""
+_PART = """SELECT * FROM (SELECT {tree} AS tree FROM engine_event
+    WHERE stream_id = %s AND seq > %s AND actor <> %s AND kind IN ({kinds})
+    ORDER BY seq DESC LIMIT {most}) AS one{tree}"""
+
+
+def counts_of(actor: Actor, trees: Iterable[Tree]) -> dict[int, int]:
+    """The number of changes by others in each tree since the actor last looked at it, at most
+    MOST, by the tree's row id; trees that they never looked at are left out. At most three
+    queries."""
+    own = Workspace.objects.filter(
+        participant=actor.participant, tree__in=list(trees), seen_at__isnull=False
+    ).select_related("tree")
+    seen = {f"tree:{one.tree.uid}": one for one in own}
+    heads = Stream.objects.filter(name__in=seen).values_list("name", "id", "head")
+    parts, params = [], []
+    for name, stream, head in heads:
+        one = seen[name]
+        if head > one.seen_seq:
+            kinds = ", ".join(["%s"] * len(KINDS))
+            parts.append(_PART.format(tree=one.tree_id, kinds=kinds, most=MOST))
+            params += [stream, max(one.seen_seq, head - REACH), actor.participant.uid, *KINDS]
+    if not parts:
+        return {}
+    return {int(key): int(many) for key, many in fetch(_count(parts), params)}
+
+
+def _count(parts: list[str]) -> str:
+    return _COUNT.format(parts=" UNION ALL ".join(parts))
+
+
+# Mentions.
+
+
+def mentions_of(user: User, *, unseen: bool = False) -> "QuerySet[Mention]":
+    """The annotations that mention the user, newest first, in trees that they may see."""
+    rows = Mention.objects.filter(
+        participant__user=user, tree__in=access.visible_trees(user), node__version_pruned=False
+    )
+    rows = rows.filter(seen_at__isnull=True) if unseen else rows
+    return rows.select_related("tree", "node__author", "node__parent_slot")
+
+
+def newest_mentions(user: User, *, most: int) -> list[Mention]:
+    """The newest of `mentions_of`. Two queries: texts are read of these alone."""
+    rows = mentions_of(user)
+    newest = list(rows.values_list("pk", flat=True)[:most])
+    return list(rows.filter(pk__in=newest))

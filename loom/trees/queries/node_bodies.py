@@ -1,0 +1,501 @@
+"""Nodes as the API shows them (docs/model.md §14.3, 8): many at once, or one for its event."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pydantic_core import to_json
+
+from loom.access import Actor, trees_for
+from loom.engine.models import Step
+from loom.language.ids import home_of
+from loom.links import queries as links
+from loom.text.hashes import instant
+from loom.text.quotations import put_back_quotations
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup, places
+from loom.trees.queries.lookup import (
+    EXCLUDED,
+    NO_REST,
+    PRUNED,
+    RESOLVED,
+    SANDBOX,
+    VERSION_PRUNED,
+    NodeRow,
+    Rest,
+    fetch,
+    listed,
+)
+from loom.trees.queries.node_context import documents_seen
+
+# Facts about nodes besides their own columns, read for a whole batch at once.
+
+
+Bodies = dict[int, list[dict[str, Any]]]
+
+
+@dataclass
+class Facts:
+    """The facts of a batch: by node id, or by slot id where the name says so."""
+
+    local_ids: dict[int, str] = field(default_factory=dict)  # first versions of slots
+    versions: dict[int, list[str]] = field(
+        default_factory=dict
+    )  # by slot; slots with one version are left out
+    edited: dict[int, tuple[str, str]] = field(default_factory=dict)  # id → local id, hash
+    sources: Bodies = field(default_factory=dict)
+    bookmarks: Bodies = field(default_factory=dict)
+    tags: dict[int, list[str]] = field(default_factory=dict)
+    hidden: set[int] = field(default_factory=set)  # slots below a pruned one
+
+
+def facts_of(tree_id: int, rows: Sequence[NodeRow], hidden: set[int] | None = None) -> Facts:
+    """The facts about nodes of one tree; six to nine queries, whatever their number.
+
+    `hidden` are those of their slots that are below a pruned one, if the caller knows them.
+    """
+    facts = Facts()
+    _names(facts, rows)
+    _versions(facts, rows)
+    _sources(facts, tree_id, rows)
+    _marks(facts, rows)
+    if hidden is None:
+        hidden = lookup.below_pruned(tree_id, {row.slot_id for row in rows})
+    facts.hidden = hidden
+    return facts
+
+
+def _names(facts: Facts, rows: Sequence[NodeRow]) -> None:
+    """Local ids of the slots that the rows name, and of what each was edited from."""
+    facts.local_ids = {row.id: row.local_id for row in rows if row.id == row.slot_id}
+    wanted = {row.slot_id for row in rows}
+    wanted.update(row.parent_slot_id for row in rows if row.parent_slot_id is not None)
+    edited = {one for row in rows if row.rest and (one := row.more.edited_from_id)}
+    missing = (wanted - facts.local_ids.keys()) | edited
+    if not missing:
+        return
+    sql = f"SELECT id, local_id, hash FROM trees_node WHERE id IN ({listed(missing)})"
+    for key, local_id, digest in fetch(sql):
+        if key in wanted:
+            facts.local_ids[key] = local_id
+        if key in edited:
+            facts.edited[key] = (local_id, digest)
+
+
+def _versions(facts: Facts, rows: Sequence[NodeRow]) -> None:
+    """All versions of the slots that have more than one, oldest first."""
+    slots = listed({row.slot_id for row in rows})
+    sql = f"""SELECT slot_id, local_id FROM trees_node
+        WHERE slot_id IN ({slots}) AND id <> slot_id ORDER BY slot_id, id"""
+    later = defaultdict(list)
+    for slot, local_id in fetch(sql):
+        later[slot].append(local_id)
+    facts.versions = {slot: [facts.local_ids[slot], *ids] for slot, ids in later.items()}
+
+
+def _sources(facts: Facts, tree_id: int, rows: Sequence[NodeRow]) -> None:
+    sql = f"""SELECT node_id, item_id, role FROM trees_nodesource
+        WHERE node_id IN ({listed(row.id for row in rows)}) ORDER BY id"""
+    found = fetch(sql)
+    if not found:
+        return
+    shown = links.written((item for _, item, _ in found), tree_id)
+    made: Bodies = defaultdict(list)
+    for node_id, item, role in found:
+        made[node_id].append({"item": shown[item], "role": role})
+    facts.sources = made
+
+
+def _marks(facts: Facts, rows: Sequence[NodeRow]) -> None:
+    """Bookmarks and tags that are on, oldest first."""
+    sql = f"""SELECT m.item_id, m.kind, m.label, p.uid FROM notes_mark m
+        JOIN people_participant p ON p.id = m.participant_id
+        WHERE m.item_id IN ({listed(row.id for row in rows)}) AND m.kind IN ('bookmark', 'tag')
+            AND m.removed_at IS NULL ORDER BY m.id"""
+    bookmarks: Bodies = defaultdict(list)
+    tags: dict[int, list[str]] = defaultdict(list)
+    for key, kind, label, uid in fetch(sql):
+        if kind == "bookmark":
+            bookmarks[key].append({"label": label, "participant": uid})
+        elif label not in tags[key]:
+            tags[key].append(label)
+    facts.bookmarks, facts.tags = bookmarks, tags
+
+
+Tally = dict[str, int]
+
+
+class Attached(NamedTuple):
+    """What belongs to the nodes of a batch: `below` counts slots by slot above and kind, `links`
+    by node id. Pruned slots, and links that the reader may not see, are not counted."""
+
+    below: dict[tuple[int, str], int]
+    links: Counter[int]
+
+
+def attached_to(actor: Actor, rows: Sequence[NodeRow]) -> Attached:
+    """What belongs to the nodes; two queries, three if there are links."""
+    return Attached(counted_below({row.slot_id for row in rows}), _links(actor, rows))
+
+
+def tallies_of(
+    actor: Actor, rows: Sequence[NodeRow], facts: Facts, *, descendants: bool = False
+) -> dict[int, Tally]:
+    """The `counts` of each node, by node id; `descendants` costs one walk per node."""
+    below, links = attached_to(actor, rows)
+    tallies = {}
+    for row in rows:
+        tally = {
+            "children": below.get((row.slot_id, "text"), 0),
+            "annotations": below.get((row.slot_id, "annotation"), 0),
+            "links": links[row.id],
+            "versions": len(facts.versions.get(row.slot_id, (None,))),
+        }
+        if descendants:
+            tally["descendants"] = places.count_below(row.slot_id)
+        tallies[row.id] = tally
+    return tallies
+
+
+def counted_below(slots: Iterable[int]) -> dict[tuple[int, str], int]:
+    """Slots directly below that are not pruned, counted by slot above and kind; one query."""
+    sql = f"""SELECT parent_slot_id, kind, COUNT(*) FROM trees_node
+        WHERE parent_slot_id IN ({listed(slots)}) AND slot_id = id AND NOT pruned
+        GROUP BY parent_slot_id, kind"""
+    return {(slot, kind): count for slot, kind, count in fetch(sql)}
+
+
+def _links(actor: Actor, rows: Sequence[NodeRow]) -> Counter[int]:
+    """Links to or from each node whose other end the actor may see."""
+    own = listed(row.id for row in rows)
+    sql = f"""SELECT tree_id, source_id, target_id FROM links_link
+        WHERE (source_id IN ({own}) OR target_id IN ({own})) AND removed_at IS NULL"""
+    found = fetch(sql)
+    counts: Counter[int] = Counter()
+    if not found:
+        return counts
+    seen = set(trees_for(actor).values_list("id", flat=True))
+    documents = documents_seen(actor, None, {end for _, *ends in found for end in ends})
+    asked = {row.id for row in rows}
+    for home, source, target in found:
+        for end, other in ((source, target), (target, source)):
+            if end in asked and home in seen and (home_of(other) in seen or other in documents):
+                counts[end] += 1
+    return counts
+
+
+# Nodes as the API shows them (docs/model.md §14.3.8): many at once, or one for its event.
+
+
+Body = dict[str, Any]
+
+BEGINNING = 80  # characters of a text that its event stores, for lists of events
+
+
+def node_bodies(
+    actor: Actor, tree: Tree, rows: Sequence[NodeRow], *, descendants: bool = False
+) -> list[Body]:
+    """The full bodies of nodes of one tree, in their order; a fixed number of queries.
+
+    `descendants` adds the number of visible text slots below each: one walk per row.
+    """
+    facts = facts_of(tree.pk, rows)
+    tallies = tallies_of(actor, rows, facts, descendants=descendants)
+    bodies = []
+    for row in rows:
+        body = _body(row, tree.uid, facts)
+        body["counts"] = tallies[row.id]
+        bodies.append(body)
+    return bodies
+
+
+def event_body(node: Node) -> Body:
+    """The node as its event `node.added` has it: as in the API, without counts."""
+    row = row_of(node)
+    return _body(row, node.tree.uid, facts_of(node.tree_id, [row]))
+
+
+def event_bodies(tree: Tree, rows: Sequence[NodeRow], facts: Facts | None = None) -> list[Body]:
+    """The same for many nodes of one tree at once, in their order. `facts` are theirs, if the
+    caller knows them."""
+    facts = facts_of(tree.pk, rows) if facts is None else facts
+    return [_body(row, tree.uid, facts) for row in rows]
+
+
+def without_text(body: Body) -> Body:
+    """The body of a node as its event stores it: the node itself has the text, and the event
+    identifies it by id and hash, with its length and its first characters."""
+    text, proof = body["text"], body["proof"]
+    kept = {key: value for key, value in body.items() if key not in ("text", "content")}
+    kept["proof"] = {key: value for key, value in proof.items() if key != "content"}
+    return {**kept, "length": len(text), "begins": text[:BEGINNING]}
+
+
+def with_texts(bodies: Sequence[Body]) -> list[Body]:
+    """Stored bodies with their texts read from the nodes: the inverse of `without_text`. A body
+    that has its text (an old event that did not fit its node) is returned unchanged.
+
+    One query per tree of the bodies: one where they come from one stream.
+    """
+    wanted: dict[str, list[str]] = {}
+    for body in bodies:
+        if "text" not in body:
+            wanted.setdefault(body["tree"], []).append(body["id"])
+    texts: dict[tuple[str, str], tuple[str, Any]] = {}
+    for uid, ids in wanted.items():
+        rows = Node.objects.filter(tree__uid=uid, local_id__in=ids).order_by()
+        for name, text, blocks in rows.values_list("local_id", "text", "blocks"):
+            texts[uid, name] = (text, blocks)
+    return [_with_text(body, texts.get((body["tree"], body["id"]))) for body in bodies]
+
+
+def _with_text(body: Body, found: tuple[str, Any] | None) -> Body:
+    """The body with its text. If the node is gone, its tree is being erased: the first characters
+    stay."""
+    if "text" in body:
+        return body
+    kept = {key: value for key, value in body.items() if key not in ("length", "begins")}
+    text, blocks = found or (body["begins"], None)
+    content = [{"type": "text", "text": text}] if blocks is None else blocks
+    proof = {**body["proof"], "content": content}
+    return {**kept, "text": text, "content": content, "proof": proof}
+
+
+def proof_of(row: NodeRow, more: Rest, edited_hash: str) -> Body:
+    """The values that the row's hash covers, as docs/model.md §11 lists them."""
+    return {
+        "author": more.proof_author or row.author_uid,
+        "call": more.call_uid or None,
+        "configuration": more.configuration or None,
+        "content": row.content,
+        "created_at": row.at,
+        "edited_from": edited_hash or None,
+        "kind": row.kind,
+        "parent": row.parent_hash or None,
+    }
+
+
+def _body(row: NodeRow, tree_uid: str, facts: Facts) -> Body:
+    more, flags, key = row.more, row.flags, row.id
+    edited = facts.edited.get(more.edited_from_id or 0, (None, ""))
+    proof = proof_of(row, more, edited[1])
+    return {
+        "id": row.local_id,
+        "tree": tree_uid,
+        "kind": row.kind,
+        "form": more.form,
+        "text": row.text,
+        "content": proof["content"],
+        "author": {"id": row.author_uid, "name": row.author_name, "kind": row.author_kind},
+        "parent": facts.local_ids.get(row.parent_slot_id or 0),
+        "slot": facts.local_ids[row.slot_id],
+        "depth": row.depth,
+        "versions": facts.versions.get(row.slot_id) or [row.local_id],
+        "edited_from": edited[0],
+        "sources": facts.sources.get(key, []),
+        "created_at": row.at,
+        "pruned": bool(flags & (PRUNED | VERSION_PRUNED)),
+        "excluded": bool(flags & EXCLUDED),
+        "hidden": row.slot_id in facts.hidden,
+        "sandbox": bool(flags & SANDBOX),
+        "resolved": bool(flags & RESOLVED),
+        "finish": more.finish,
+        "generation": more.generation_uid or None,
+        "call": more.call_uid or None,
+        "summary": more.summary,
+        "bookmarks": facts.bookmarks.get(key, []),
+        "tags": facts.tags.get(key, []),
+        "hash": row.hash,
+        "proof": proof,
+    }
+
+
+# Answers of steps.
+
+
+Quoted = Sequence[Sequence[Any]] | None
+
+
+def with_quoted(stored: Iterable[tuple[int, str, Quoted]]) -> dict[int, str]:
+    """Stored messages with the texts of the nodes that they quote filled in, by id. One query;
+    none if nothing is quoted."""
+    every = list(stored)
+    keys = {one[1] for _, _, quoted in every for one in quoted or ()}
+    rows = Node.objects.filter(pk__in=keys).values_list("pk", "text") if keys else ()
+    texts = dict(rows)
+    return {
+        key: put_back_quotations(message, quoted or (), texts) for key, message, quoted in every
+    }
+
+
+def messages_of(steps: Iterable[Step]) -> dict[int, str]:
+    """The answers of steps, by id."""
+    return with_quoted((step.pk, step.message, step.quoted) for step in steps)
+
+
+def message_of(step: Step) -> str:
+    """The answer of one step."""
+    return messages_of([step])[step.pk]
+
+
+# Nodes as JSON text, written directly, without building dicts first.
+
+
+_NODE = (
+    '{"id":"%s","tree":"%s","kind":"%s",%s,"text":%s,"content":%s,"author":%s,'
+    '"parent":%s,"slot":"%s","depth":%d,"versions":%s,%s,"sources":%s,"created_at":"%s",%s,%s,'
+    '"bookmarks":%s,"tags":%s,"hash":"%s","proof":{%s,"content":%s,"created_at":"%s",'
+    '"kind":"%s","parent":%s},"counts":{"children":%d,"annotations":%d,"links":%d,"versions":%d}}'
+)
+_PLAIN = (
+    '"form":""',
+    '"edited_from":null',
+    '"finish":"complete","generation":null,"call":null,"summary":""',
+    '"author":"%s","call":null,"configuration":null,"edited_from":null',
+)
+_TRUTH = ("false", "true")
+
+
+def nodes_json(
+    actor: Actor, tree: Tree, rows: Sequence[NodeRow], hidden: set[int] | None = None
+) -> tuple[Iterator[str], dict[str, str]]:
+    """The body of each node, and the selected version by slot, both by local id.
+
+    `hidden` as in facts_of.
+    """
+    facts = facts_of(tree.pk, rows, hidden)
+    attached = attached_to(actor, rows)
+    versions = {facts.local_ids[row.slot_id]: row.local_id for row in rows}
+    return _written(rows, tree.uid, facts, attached), versions
+
+
+def _written(rows: Sequence[NodeRow], tree: str, facts: Facts, attached: Attached) -> Iterator[str]:
+    authors: dict[str, str] = {}
+    flags_of = {flags: _flags_json(flags) for flags in {row.flags for row in rows}}
+    marked = facts.sources.keys() | facts.bookmarks.keys() | facts.tags.keys()
+    local_ids, below, links = facts.local_ids, attached.below, attached.links
+    for row in rows:
+        # Unpacked in one go: reading the fields one by one is the main cost here.
+        key, local_id, slot, above, depth, kind, text, who, _, _, at, upon, digest, bits, _ = row
+        if who not in authors:
+            authors[who] = _json({"id": who, "name": row.author_name, "kind": row.author_kind})
+        written = _json(text)
+        form, edited, ending, proof, content = _rest_json(row, facts, written)
+        sources, bookmarks, tags = _marks_json(facts, key) if key in marked else ("[]", "[]", "[]")
+        versions = facts.versions.get(slot)
+        parent = "null" if above is None else f'"{local_ids[above]}"'
+        selected = f'["{local_id}"]' if versions is None else _json(versions)
+        flags = flags_of[bits] % _TRUTH[slot in facts.hidden]
+        head = (local_id, tree, kind, form, written, content, authors[who], parent)
+        place = (local_ids[slot], depth, selected, edited, sources, at, flags, ending)
+        proven = (
+            bookmarks,
+            tags,
+            digest,
+            proof,
+            content,
+            at,
+            kind,
+            f'"{upon}"' if upon else "null",
+        )
+        yield _NODE % (
+            *head,
+            *place,
+            *proven,
+            below.get((slot, "text"), 0),
+            below.get((slot, "annotation"), 0),
+            links.get(key, 0),
+            1 if versions is None else len(versions),
+        )
+
+
+def _marks_json(facts: Facts, key: int) -> tuple[str, str, str]:
+    """Sources, bookmarks and tags of a node, if it has any."""
+    found = facts.sources.get(key), facts.bookmarks.get(key), facts.tags.get(key)
+    sources, bookmarks, tags = (_json(many or []) for many in found)
+    return sources, bookmarks, tags
+
+
+def _json(value: Any) -> str:
+    return to_json(value).decode()
+
+
+def _flags_json(bits: int) -> str:
+    """The flags, with a place left for `hidden`."""
+    is_pruned = _TRUTH[bits & (PRUNED | VERSION_PRUNED) != 0]
+    return (
+        f'"pruned":{is_pruned},"excluded":{_TRUTH[bits & EXCLUDED != 0]},"hidden":%s,'
+        f'"sandbox":{_TRUTH[bits & SANDBOX != 0]},"resolved":{_TRUTH[bits & RESOLVED != 0]}'
+    )
+
+
+def _rest_json(row: NodeRow, facts: Facts, written: str) -> tuple[str, str, str, str, str]:
+    """Form, what it was edited from, how it ended, the rest of its proof, and its content."""
+    if row.rest is None:
+        form, origin, end, proven = _PLAIN
+        return form, origin, end, proven % row.author_uid, _one_block(written)
+    more = row.more
+    edited, edited_hash = facts.edited.get(more.edited_from_id or 0, (None, None))
+    ending = {
+        "finish": more.finish,
+        "generation": more.generation_uid or None,
+        "call": more.call_uid or None,
+        "summary": more.summary,
+    }
+    proof = {
+        "author": more.proof_author or row.author_uid,
+        "call": more.call_uid or None,
+        "configuration": more.configuration or None,
+        "edited_from": edited_hash,
+    }
+    parts = {"form": more.form}, {"edited_from": edited}, ending, proof
+    form, origin, end, proven = (_json(part)[1:-1] for part in parts)
+    content = _one_block(written) if more.blocks is None else _json(row.content)
+    return form, origin, end, proven, content
+
+
+def _one_block(written: str) -> str:
+    return f'[{{"type":"text","text":{written}}}]'
+
+
+def row_of(node: Node) -> NodeRow:
+    """The row of an instance; reads its author and slot if they are not loaded."""
+    slot = node if node.slot_id == node.pk else node.slot
+    flags = (
+        slot.pruned,
+        slot.excluded,
+        slot.sandbox,
+        node.version_pruned,
+        bool(slot.resolved_at),
+        node.imported is not None,
+    )
+    rest = Rest(
+        node.form,
+        None if node.blocks is None else json.dumps(node.blocks),
+        node.edited_from_id,
+        node.configuration,
+        node.call_uid,
+        node.generation_uid,
+        node.finish,
+        node.proof_author,
+        node.summary,
+    )
+    return NodeRow(
+        id=node.pk,
+        local_id=node.local_id,
+        slot_id=node.slot_id,
+        parent_slot_id=node.parent_slot_id,
+        depth=node.depth,
+        kind=node.kind,
+        text=node.text,
+        author_uid=node.author.uid,
+        author_name=node.author.name,
+        author_kind=node.author.kind,
+        at=instant(node.created_at),
+        parent_hash=node.parent_hash,
+        hash=node.hash,
+        flags=sum(bit << place for place, bit in enumerate(flags)),
+        rest=None if rest == NO_REST else json.dumps(rest),
+    )

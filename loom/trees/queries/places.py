@@ -1,0 +1,232 @@
+"""Where nodes are in a tree: what is above, beside and below one, what is hidden there, and the
+settings that are pinned to its branch."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from loom.access import Actor
+from loom.language.ids import ORDINAL_BITS, PLACE_BITS
+from loom.platform.prepared_queries import Given, Prepared
+from loom.trees.models import BranchSettings, Node, Tree
+from loom.trees.queries import lookup
+from loom.trees.queries.lookup import (
+    NEWEST,
+    UP,
+    below_pruned,
+    by_id,
+    end_of,
+    fetch,
+    marked_below,
+    selected_version,
+    selected_version_sql,
+    selected_versions,
+    step_down,
+    walked_up,
+    with_tree,
+)
+from loom.workspace.models import Workspace
+
+# Depth is not asked, so that little but the index is read.
+_COUNT_BELOW = """
+    WITH RECURSIVE down(id) AS (
+        SELECT id FROM trees_node WHERE id = %s
+        UNION ALL
+        SELECT n.id FROM down {below}
+    ) SELECT COUNT(*) - 1 FROM (SELECT 1 FROM down {limit}) counted
+"""
+# As far down from a slot as there is only one way to go: the slot and so many steps.
+ONLY_WAY = """down(id, steps) AS (
+        SELECT CAST(%s AS BIGINT), 0
+        UNION ALL
+        SELECT (SELECT CASE WHEN COUNT(*) = 1 THEN MIN(x.id) END FROM (
+            SELECT n.id FROM trees_node n WHERE n.parent_slot_id = down.id AND n.kind = 'text'
+                AND n.slot_id = n.id AND NOT n.pruned LIMIT 2
+        ) x), down.steps + 1
+        FROM down WHERE down.id IS NOT NULL AND down.steps < %s
+    )"""
+_ONLY_WAY = f"""WITH RECURSIVE {ONLY_WAY}
+    SELECT down.id, CASE WHEN s.sandbox THEN 1 ELSE 0 END
+    FROM down JOIN trees_node s ON s.id = down.id ORDER BY down.steps
+"""
+_PINS = Prepared(lambda: BranchSettings.objects.filter(tree=Given("tree")).select_related("slot"))
+
+MOST_NOTES = 20  # replies that are followed up to a text
+
+
+def places_of(ids: Sequence[int], workspace: Workspace | None) -> dict[int, list[str]]:
+    """Where each of the nodes is, in words, by row id: `below x2a3 → r2v9`, the notes it answers
+    up to the first text above; and `pruned`, `version pruned` or `below pruned [a7x2]`.
+
+    One query, three for each step up, and two for each node in a tree where something is
+    pruned.
+    """
+    nodes = list(Node.objects.filter(pk__in=ids).defer("text"))
+    above: dict[int, tuple[str, int | None]] = {}
+    asked = {one.parent_slot_id for one in nodes if one.parent_slot_id is not None}
+    names: dict[int, str] = {}
+    for _ in range(MOST_NOTES):
+        if not asked:
+            break
+        rows = Node.objects.filter(pk__in=asked).values_list("pk", "kind", "parent_slot_id")
+        found = {key: (kind, parent) for key, kind, parent in rows}
+        above |= found
+        names |= {slot: name for slot, (_, name) in selected_versions(found, workspace).items()}
+        asked = {
+            parent
+            for kind, parent in found.values()
+            if kind != "text" and parent is not None and parent not in above
+        }
+    return {one.pk: [*_chain_of(one, above, names), *_hiding(one)] for one in nodes}
+
+
+def _chain_of(
+    node: Node, above: dict[int, tuple[str, int | None]], names: dict[int, str]
+) -> list[str]:
+    chain: list[str] = []
+    slot = node.parent_slot_id
+    while slot is not None and slot in names and len(chain) < MOST_NOTES:
+        chain.append(names[slot])
+        kind, parent = above[slot]
+        slot = None if kind == "text" else parent
+    return [f"below {' → '.join(chain)}"] if chain else []
+
+
+def _hiding(node: Node) -> list[str]:
+    found = ["version pruned"] if node.version_pruned else []
+    hiding = lookup.hidden_by(node)
+    if hiding is not None:
+        own = hiding.pk == node.slot_id
+        found.append("pruned" if own else f"below pruned [{hiding.local_id}]")
+    return found
+
+
+def versions_of(node: Node) -> QuerySet[Node]:
+    """All versions of the node's slot, oldest first."""
+    return lookup.rows().filter(slot=node.slot_id)
+
+
+def siblings_of(node: Node) -> QuerySet[Node]:
+    """First versions of the text slots beside the node's own."""
+    if node.parent_slot_id is None:
+        return lookup.rows().none()
+    return lookup.slots_below(node.parent_slot_id).exclude(pk=node.slot_id)
+
+
+def count_below(slot_id: int, *, most: int | None = None) -> int:
+    """The number of text slots below the slot that are not hidden by a prune further down. Reads
+    each of them; with `most` it stops at that many."""
+    limit = "" if most is None else f"LIMIT {most + 1}"
+    sql = _COUNT_BELOW.format(below=step_down("down", slot="id", columns="n.id"), limit=limit)
+    return int(fetch(sql, [slot_id])[0][0])
+
+
+def newest_version(node: Node) -> Node:
+    """The newest version of the node's slot that is not pruned, else the node itself."""
+    return NEWEST.first(slot=node.slot_id) or node
+
+
+def version_above(node: Node, workspace: Workspace | None) -> Node | None:
+    """The selected version of the slot above; None for the root."""
+    if node.parent_slot_id is None:
+        return None
+    return selected_version(node.parent_slot_id, workspace)
+
+
+def first_fork(root: Node, *, most: int, sandboxes: bool = True) -> Node:
+    """The node reached from the root by going down while there is only one way, at most `most`
+    steps, and not into a sandbox unless `sandboxes`. The first version of the slot; two queries."""
+    end = root.slot_id
+    with connection.cursor() as cursor:
+        cursor.execute(_ONLY_WAY, [root.slot_id, most])
+        for key, is_sandbox in cursor.fetchall()[1:]:
+            if is_sandbox and not sandboxes:
+                break
+            end = key
+    return root if end == root.pk else with_tree(root.tree, by_id(end))
+
+
+def is_below_pruned(slot: Node) -> bool:
+    """Whether a slot above this one is pruned."""
+    return bool(below_pruned(slot.tree_id, [slot.pk]))
+
+
+def hidden_among(slots: Iterable[int]) -> set[int]:
+    """Those of the slots, of any trees, that are pruned or below a pruned one; one query."""
+    asked = set(slots)
+    if not asked:
+        return set()
+    above, pruned, below = walked_up(asked)
+    return marked_below(asked, above, pruned, below=below) | (asked & pruned)
+
+
+def path_ids(
+    actor: Actor,
+    tree: Tree,
+    workspace: Workspace | None,
+    node: Node | None = None,
+    *,
+    most: int | None = None,
+) -> list[tuple[int, int]]:
+    """The same path as (slot id, id of the selected version), root first; only the last `most`
+    entries, which cost the same however deep the node is."""
+    end = end_of(tree, workspace, node)
+    selected, params = selected_version_sql(end, workspace)
+    sql = f"{UP} SELECT up.slot, {selected} FROM up ORDER BY up.depth"
+    top = 0 if most is None else max(0, end.depth - most + 1)
+    rows: list[Any] = fetch(sql, [end.slot_id, top, *params])
+    return rows
+
+
+def hides(node: Node) -> bool:
+    """Whether a slot on the path to `node`, its own included, is pruned or starts a sandbox. Reads
+    no text."""
+    sql = f"{UP} SELECT 1 FROM up WHERE pruned OR sandbox LIMIT 1"
+    return bool(fetch(sql, [node.slot_id, 0]))
+
+
+def pins_on(
+    actor: Actor, tree: Tree, workspace: Workspace | None, node: Node
+) -> list[BranchSettings]:
+    """The pins at a node and above it, the topmost first; one query if the tree has none, else
+    two."""
+    pins = {one.slot_id: one for one in _PINS.all(tree=tree.pk) if one.settings}
+    if not pins:
+        return []
+    path = path_ids(actor, tree, workspace, node)
+    return [pins[slot] for slot, _ in path if slot in pins]
+
+
+def settings_at(
+    actor: Actor, tree: Tree, workspace: Workspace | None, node: Node
+) -> dict[str, Any]:
+    """The settings that apply at a node: for each, the nearest pinned one above."""
+    found: dict[str, Any] = {}
+    for one in pins_on(actor, tree, workspace, node):
+        found |= one.settings
+    return found
+
+
+def order_sql(alias: str) -> str:
+    """SQL for the order of siblings, as `loom.trees.models.ORDER` writes it for the index."""
+    ordinal = f"{alias}.id & {(1 << ORDINAL_BITS) - 1}"
+    return f"COALESCE({alias}.place, {ordinal} << {PLACE_BITS})"
+
+
+def in_chunks(
+    sized: Iterable[tuple[int, int]], *, count: int = 500, characters: int = 4_000_000
+) -> Iterator[list[int]]:
+    """Row ids in order, from (id, length of its text), in chunks whose texts together have little
+    more than `characters`."""
+    chunk: list[int] = []
+    size = 0
+    for key, length in sized:
+        if chunk and (len(chunk) == count or size + length > characters):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(key)
+        size += length
+    if chunk:
+        yield chunk

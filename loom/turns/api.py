@@ -1,0 +1,371 @@
+"""Lines in the API (POST …/commands, and the registry as data), and turns: starting, reading and
+stopping them."""
+
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+from django.db import connection
+from pydantic import BaseModel, ConfigDict, Field
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from loom import access
+from loom.access import Actor
+from loom.engine import context, execute
+from loom.engine.command_reference import catalogue
+from loom.engine.models import Step
+from loom.errors import CommandError
+from loom.permissions import GENERATE
+from loom.site import responses
+from loom.site.api_requests import Body, read, user_of
+from loom.site.schema import operation
+from loom.site.waiting import Wait, hold, hold_until_stopped, of_search, of_turn
+from loom.trees.models import Tree
+from loom.turns import turn_lifecycle
+from loom.turns.commands.continuing import outcome_of
+from loom.turns.queries import turn_body, turns
+from loom.web_search import commands as web_search
+from loom.workspace.commands import windows
+from loom.workspace.models import Workspace
+
+# Request bodies.
+
+
+class LineSent(Body):
+    """One command line. `at`: a local id, what `here` means; `wait`: how many seconds the response
+    may wait for the result; `key`: a repeat with the same key within HEDDLE_RECEIPT_DAYS does not
+    run the line again. null counts as left out."""
+
+    line: str
+    dry_run: bool | None = False
+    key: str | None = Field("", max_length=64)
+    at: str | None = Field("", max_length=8)
+    wait: float | None = Field(0, ge=0, le=120)
+
+
+class TurnSent(Body):
+    """A turn of a participant. `node`: where (default: the caller's position); `input`: the
+    caller's words, which become a node first; `budget`: default: the agent's own."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    participant: str = Field(min_length=1, max_length=32)
+    node: str = Field("", max_length=8)
+    input: str = ""
+    form: Literal["continuation", "aside"] = Field("continuation", alias="as")
+    budget: Literal["", "quick", "standard", "thorough"] = ""
+
+
+class StepsSent(Body):
+    """How many additional steps."""
+
+    steps: int = Field(ge=1, le=500)
+
+
+# Responses.
+
+
+class Answer(BaseModel):
+    """The answer to a line that ran; `repeated` if its key was sent before. `canonical` names a
+    long text that became a node: its first words, length and SHA-256."""
+
+    ok: Literal[True]
+    reply: str
+    canonical: str
+    step: int | None
+    stream: str
+    events: list[int]
+    refs: list[str]
+    generations: list[str]
+    position: str
+    repeated: bool = False
+
+
+class CommandForm(BaseModel):
+    """One form of one command, as the registry declares it."""
+
+    verb: str
+    syntax: str
+    help: str
+    group: str
+    klass: str = Field(alias="class")
+    permissions: list[str]
+    aliases: list[str]
+    arguments: dict[str, Any]
+    allowed: bool
+
+
+LOOK_EVERY_S = 0.1
+
+
+@operation(
+    "POST",
+    "commands in_tree",
+    "Run a line in a tree",
+    body=LineSent,
+    answers={200: Answer, 202: Answer},
+)
+@api_view(["POST"])
+def in_tree(request: Request, uid: str) -> Response:
+    """Runs one line in the caller's own workspace, which is made on first use. 202 if something
+    continues to run."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    given = read(request, LineSent)
+    return _run(request, given, actor, tree, access.workspace_of(actor.participant, tree))
+
+
+@operation(
+    "POST",
+    "commands in_workspace",
+    "Run a line in a workspace",
+    body=LineSent,
+    answers={200: Answer, 202: Answer},
+)
+@api_view(["POST"])
+def in_workspace(request: Request, uid: str) -> Response:
+    """Runs one line in the caller's workspace; in an agent's, only lines that change its view."""
+    actor, workspace = access.get_workspace(user_of(request), uid)
+    given = read(request, LineSent)
+    if workspace.participant_id != actor.participant.pk:
+        actor = windows.acting_for(actor, workspace.participant, given.line)
+    return _run(request, given, actor, workspace.tree, workspace)
+
+
+def _run(
+    request: Request, given: LineSent, actor: Actor, tree: Tree, workspace: Workspace
+) -> Response:
+    is_dry = bool(given.dry_run)
+    sent = context.Request(given.line, key=given.key or "", at=given.at or "", dry_run=is_dry)
+    answer = execute.execute_line(actor, tree, sent, workspace)
+    body = answer.body
+    if answer.running and not is_dry and not body["generations"]:
+        return _searched(request, body, workspace, given.wait)
+    if is_dry or not body["generations"]:
+        return Response(body)
+    if given.wait and not _held_back(request, body, given.wait):
+        return _waited(body, given.wait, lambda: _outcome(body))
+    return Response(body, status=202)
+
+
+def _held_back(request: Request, body: dict[str, Any], wait_s: float) -> bool:
+    """Whether the response waits without this thread; it is sent as 200 once all candidates have
+    ended, or unchanged if that takes longer."""
+    wait = Wait(frozenset(body["generations"]), wait_s, lambda: _outcome(body)[1])
+    return hold(request._request, wait)
+
+
+SEARCH_WAIT_S = 20.0  # seconds; a web search ends before that, with results or an error
+
+
+def _searched(
+    request: Request, body: dict[str, Any], workspace: Workspace, wait_s: float | None
+) -> Response:
+    """The answer of a web search once it has ended; 202 if that takes longer."""
+    steps = Step.objects.filter(workspace__participant=workspace.participant_id)
+    step = steps.get(workspace__tree=workspace.tree_id, seq=body["step"])
+    found = web_search.of_step(step)
+    if found is None:
+        return Response(body)
+    seconds = wait_s or SEARCH_WAIT_S
+    wait = Wait(frozenset({of_search(found.uid)}), seconds, lambda: _answer_of(body, step)[1])
+    if hold(request._request, wait):
+        return Response(body, status=202)
+    return _waited(body, seconds, lambda: _answer_of(body, step))
+
+
+def _answer_of(body: dict[str, Any], step: Step) -> tuple[bool, dict[str, Any]]:
+    """Whether a search has ended, and its results. Raises CommandError if it failed."""
+    found = web_search.of_step(step)
+    if found is None or found.ended_at is None:
+        return False, body
+    if found.error:
+        error = found.error
+        refused = CommandError(
+            error["code"], error["message"], hint=error["hint"], retryable=error["retryable"]
+        )
+        raise _named(refused, body)
+    step.refresh_from_db(fields=["message"])
+    return True, {**body, "reply": step.message}
+
+
+def _waited(
+    body: dict[str, Any], wait_s: float, outcome: Callable[[], tuple[bool, dict[str, Any]]]
+) -> Response:
+    """The same for servers without ASGI, where a thread has to wait."""
+    end = time.monotonic() + wait_s
+    while True:
+        is_done, answer = outcome()
+        if is_done:
+            return Response(answer)
+        if time.monotonic() >= end:
+            return Response(body, status=202)
+        if not connection.in_atomic_block:
+            connection.close()  # many may wait, and there are fewer connections
+        time.sleep(min(LOOK_EVERY_S, max(0.0, end - time.monotonic())))
+
+
+def _outcome(body: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
+    """Whether all candidates have ended, and the answer with their results. Raises CommandError if
+    all of them failed."""
+    is_done, reply, errors = outcome_of(body["generations"])
+    if is_done and not reply.refs and errors:
+        raise _failed(body, errors[0])
+    return is_done, {**body, "reply": reply.text, "refs": list(reply.refs)}
+
+
+def _failed(body: dict[str, Any], error: dict[str, Any]) -> CommandError:
+    refused = CommandError(
+        "MODEL_ERROR",
+        str(error["message"]),
+        hint=str(error.get("hint", "")) or "try again, or ask another model",
+        retryable=bool(error.get("retryable")),
+    )
+    return _named(refused, body)
+
+
+def _named(refused: CommandError, body: dict[str, Any]) -> CommandError:
+    """The refusal, with the line and the step that it is about."""
+    refused.canonical = body["canonical"]  # type: ignore[attr-defined]
+    refused.step = body["step"]  # type: ignore[attr-defined]
+    return refused
+
+
+@operation("GET", "commands list", "All commands", answers=responses.Page[CommandForm])
+@api_view(["GET"])
+def every(request: Request) -> Response:
+    """The registry: verb, syntax, help, group, class, permissions, JSON schema."""
+    listed = catalogue()
+    return Response({"count": len(listed), "results": listed})
+
+
+class Budget(BaseModel):
+    """The budget of a turn."""
+
+    preset: Literal["quick", "standard", "thorough"]
+    steps: int
+    depth: int
+    items: int
+    rounds: int
+    milliseconds: int
+    tokens: int
+
+
+class Usage(BaseModel):
+    """What a turn has used; `shown` is the line about it that people and models read."""
+
+    steps: int
+    depth: int
+    items: int
+    rounds: int
+    milliseconds: int
+    tokens: int
+    shown: str
+
+
+class Extension(BaseModel):
+    """Additional steps that the agent asks for, and why."""
+
+    steps: int
+    why: str
+
+
+class Turn(BaseModel):
+    """One turn. `answers_below` is the node that it answers below, `input` the caller's words;
+    `generations` are its rounds in order, `steps` the numbers of its lines' steps in the agent's
+    workspace; `node` is the answer once it has ended with one."""
+
+    id: str
+    tree: str
+    status: Literal[
+        "queued",
+        "leased",
+        "assembling",
+        "generating",
+        "executing",
+        "finishing",
+        "done",
+        "interrupted",
+        "halted",
+        "failed",
+        "stopped",
+    ]
+    participant: str
+    invoked_by: str
+    point: str
+    answers_below: str
+    input: str | None
+    form: Literal["continuation", "aside"] = Field(alias="as")
+    budget: Budget
+    usage: Usage
+    extension: Extension | None
+    generations: list[str]
+    steps: list[int]
+    node: str | None
+    finish: str | None
+    error: dict[str, Any] | None
+    created_at: str
+    ended_at: str | None
+
+
+# Turns: starting, reading and stopping them.
+
+
+@operation(
+    "POST",
+    "turns start",
+    "Ask an agent to act",
+    body=TurnSent,
+    answers={202: Turn},
+)
+@api_view(["POST"])
+def turns_in_tree(request: Request, uid: str) -> Response:
+    """Starts a turn of a loom-aware agent at a node; it continues after this response."""
+    actor, tree = access.get_tree(user_of(request), uid)
+    sent = read(request, TurnSent)
+    wanted = turn_lifecycle.Wanted(**sent.model_dump())
+    return Response(turn_body(turn_lifecycle.start(actor, tree, wanted)), status=202)
+
+
+@operation("GET", "turns one", "A turn", answers=Turn)
+@api_view(["GET"])
+def turn(request: Request, uid: str) -> Response:
+    """A turn: its progress, and what it has used."""
+    _, found = access.get_turn(user_of(request), uid)
+    return Response(turn_body(found))
+
+
+@operation(
+    "POST",
+    "turns extend",
+    "Give a turn more steps",
+    body=StepsSent,
+    answers=Turn,
+)
+@api_view(["POST"])
+def extend(request: Request, uid: str) -> Response:
+    """Grants a running turn more steps than its preset has."""
+    actor, found = access.get_turn(user_of(request), uid)
+    turn_lifecycle.extend(actor, found, read(request, StepsSent).steps)
+    return Response(turn_body(turns().get(pk=found.pk)))
+
+
+@operation(
+    "POST",
+    "turns stop",
+    "Stop a turn",
+    answers={200: Turn, 202: Turn},
+)
+@api_view(["POST"])
+def stop(request: Request, uid: str) -> Response:
+    """Stops a turn; what it has written is kept. 202 if it has not ended yet."""
+    actor, found = access.get_turn(user_of(request), uid)
+    access.demand(actor, {GENERATE}, "stop")
+    turn_lifecycle.ask_stop(found)
+
+    def body() -> dict[str, Any]:
+        return turn_body(turns().get(pk=found.pk))
+
+    has_ended = hold_until_stopped(request, of_turn(found.uid), body)
+    return Response(body(), status=200 if has_ended else 202)

@@ -1,0 +1,25 @@
+"""Turns and generations as rows, their budgets and loops."""
+
+from importlib import import_module
+
+from django.apps import AppConfig
+
+# The modules that register commands and actions, in the order in which help lists them.
+COMMANDS = (
+    "loom.turns.commands.continuing",
+    "loom.turns.commands.think",
+    "loom.turns.commands.budget",
+    "loom.turns.summaries",
+    "loom.turns.turn_lifecycle",
+)
+
+
+class TurnsConfig(AppConfig):
+    """Turns and generations as rows, their budgets and loops."""
+
+    name = "loom.turns"
+    label = "turns"
+
+    def ready(self) -> None:
+        for module in COMMANDS:
+            import_module(module)

@@ -1,0 +1,32 @@
+"""`think`: a model writes down a thought."""
+
+from typing import Annotated
+
+from loom.engine.arguments import Args, Written
+from loom.engine.context import Context, Reply
+from loom.engine.named_items import touched
+from loom.engine.registry import command
+from loom.permissions import LOOM
+from loom.trees.commands import node_writer
+from loom.trees.commands.node_writer import NewNode, demand_text
+from loom.trees.commands.nodes import made_nodes
+
+
+class Think(Args):
+    """The thought."""
+
+    content: Annotated[str, Written("content")]
+
+
+@command("think", group="Mind", klass="silent", permissions={LOOM}, stream="tree")
+def think(context: Context, args: Think) -> Reply:
+    """Stores a thought below your position; it is never sent to a model."""
+    demand_text(args.content)
+    new = NewNode(args.content, kind="thought", parent=context.here)
+    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    return Reply(
+        f"✓ thought [{made.local_id}]",
+        refs=(made.local_id,),
+        items=touched(made),
+        inverse=made_nodes(made),
+    )

@@ -1,0 +1,454 @@
+"""The life of a generation's row: queued, taken, growing, sealed, ended."""
+
+import gzip
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from loom.documents.models import Document
+from loom.engine import busy, streams
+from loom.engine.jobs import enqueue
+from loom.language import ids
+from loom.money import spending
+from loom.people.models import Participant
+from loom.platform.inserts import update_row
+from loom.platform.prepared_queries import Given, Prepared, lock_rows
+from loom.trees.commands import node_writer
+from loom.trees.commands.node_writer import NewNode
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.trees.queries.lookup import fetch
+from loom.turns.models import SUMMARY, Call, Generation, Lane, Turn
+from loom.turns.queries import nodes_of_call
+
+OPEN = ("queued", "running")
+AHEAD = 400  # candidates of a lane that are considered when choosing the next to begin
+
+
+def lane_of(participant: Participant) -> str:
+    """The lane in which requests to a participant wait."""
+    return participant.lane or f"participant:{participant.pk}"
+
+
+_RANK = """
+    SELECT COALESCE((SELECT reached FROM turns_lane WHERE name = %s), 0),
+        COALESCE((SELECT MAX(rank) FROM turns_generation
+            WHERE lane = %s AND payer_id = %s AND ended_at IS NULL), 0)
+"""
+
+
+def ranks(lane: str, payer: Participant) -> Iterator[int]:
+    """The ranks of a member's next candidates in a lane. One query."""
+    return count(max(fetch(_RANK, [lane, lane, payer.pk])[0]) + 1)
+
+
+@dataclass(frozen=True)
+class _Open:
+    """The facts about an open generation that decide whether it begins."""
+
+    pk: int
+    payer: int | None
+    rank: int
+    most: int
+    is_lost: bool
+    is_running: bool
+
+
+def _always(lease: str) -> bool:
+    return True
+
+
+def begin(
+    lane: str, *, lease: str, seconds: int, proves_loss: Callable[[str], bool] = _always
+) -> list[Generation]:
+    """The candidates of a lane that may begin now, and those whose worker was lost; all are now
+    running under `lease`. As many run at once as the lane allows. `proves_loss` says whether an
+    expired lease means that its worker is gone."""
+    with busy.not_yet_on_disk():
+        row = _locked(lane)
+        chosen = _chosen(list(_open(lane, timezone.now(), proves_loss)))
+        found = (_taken(pk) for pk in sorted(one.pk for one in chosen))
+        taken = [one for one in found if one is not None]
+        until = timezone.now() + timedelta(seconds=seconds)
+        for one in taken:
+            one.status, one.lease, one.tries = "running", lease, one.tries + 1
+            one.leased_until = until
+        Generation.objects.filter(pk__in=[one.pk for one in taken]).update(
+            status="running", lease=lease, tries=F("tries") + 1, leased_until=until
+        )
+        reached = max([row.reached, *(one.rank for one in taken)])
+        if reached > row.reached:
+            Lane.objects.filter(pk=row.pk).update(reached=reached)
+    return sorted(taken, key=lambda one: (one.rank, one.pk))
+
+
+# What a worker reads of a generation besides its own row.
+READ = (
+    "tree__grove",
+    "participant",
+    "asked_by__user",
+    "payer__grove",
+    "point__author",
+    "call",
+    "turn",
+)
+
+
+# Prepared, because the first word waits for it: building the SQL of ten joins takes longer than
+# running it. One query for each generation that begins, which is usually one.
+_TAKEN = Prepared(
+    lambda: Generation.objects.select_related(*READ).filter(pk=Given("pk"), ended_at__isnull=True)
+)
+_NAMED = Prepared(lambda: Generation.objects.select_related("tree").filter(uid=Given("uid")))
+_ENDING = Prepared(
+    lambda: Generation.objects.select_related(
+        "tree__grove", "participant", "payer__grove", "point__author", "call", "node", "turn"
+    ).filter(pk=Given("pk"))
+)
+_LANE = Prepared(lambda: Lane.objects.select_for_update().filter(name=Given("name")))
+# Running ones first: they are always counted, however long the queue is.
+_OPEN = Prepared(
+    lambda: (
+        Generation.objects.filter(
+            lane=Given("lane"), ended_at__isnull=True, tree__erasing_at__isnull=True
+        )
+        .filter(Q(status="running") | Q(status="queued", stop_asked=False))
+        .order_by("-status", "rank", "id")
+        .values_list(
+            "pk", "payer_id", "rank", "participant__parallel", "status", "leased_until", "lease"
+        )[:AHEAD]
+    )
+)
+
+
+def _taken(pk: int) -> Generation | None:
+    """The generation as its row is now, locked; None if it has ended."""
+    lock_rows(Generation, pk=pk)
+    return _TAKEN.first(pk=pk)
+
+
+def _locked(name: str) -> Lane:
+    row = _LANE.first(name=name)
+    if row is None:
+        Lane.objects.get_or_create(name=name)
+        row = Lane.objects.select_for_update().get(name=name)
+    return row
+
+
+def _open(lane: str, now: datetime, proves_loss: Callable[[str], bool]) -> Iterator[_Open]:
+    for pk, payer, rank, most, status, until, held in _OPEN.all(lane=lane):
+        is_running = status == "running"
+        is_lost = is_running and until is not None and until < now and proves_loss(held)
+        yield _Open(pk, payer, rank, most, is_lost, is_running)
+
+
+def _chosen(rows: Iterable[_Open]) -> list[_Open]:
+    """Which candidates begin. One place in eight is kept for members who have less than their
+    share, so that a newcomer does not have to wait until another's answer ends."""
+    every = list(rows)
+    lost = [one for one in every if one.is_lost]
+    running = Counter(one.payer for one in every if one.is_running)
+    chosen = list(lost)
+    for one in every:
+        if one.is_running:
+            continue
+        if running.total() < one.most and running[one.payer] < one.most - one.most // 8:
+            running[one.payer] += 1
+            chosen.append(one)
+    return chosen
+
+
+_WRITING = Prepared(
+    lambda: Generation.objects.filter(turn=Given("turn"), status__in=OPEN).values_list("pk")[:1]
+)
+
+
+def is_generating(turn: Turn) -> bool:
+    """Whether a turn waits for a model: for its own round, or for a line's generations."""
+    return _WRITING.first(turn=turn.pk) is not None
+
+
+def has_waiting(lane: str) -> bool:
+    """Whether a lane has waiting candidates."""
+    return _WAITING.first(lane=lane) is not None
+
+
+_WAITING = Prepared(
+    lambda: Generation.objects.filter(
+        lane=Given("lane"), ended_at__isnull=True, status="queued", stop_asked=False
+    ).values_list("pk")[:1]
+)
+
+
+def started_body(generation: Generation) -> dict[str, Any]:
+    """A generation as `generation.started` carries it."""
+    return {
+        "id": generation.uid,
+        "participant": generation.participant.uid,
+        "point": generation.point.local_id,
+        "index": generation.index,
+        "batch": generation.batch,
+        "turn": generation.turn.uid if generation.turn else None,
+        "round": generation.round,
+        "asked_by": generation.asked_by.uid,
+        "status": "queued",
+    }
+
+
+# The life of a generation's row, as the worker writes it: taken, growing, sealed, ended.
+
+
+OPEN_STATUSES = OPEN
+CUT_OFF = "length"  # the finish of a round whose answer reached its maximum: kept, but incomplete
+
+
+@dataclass(frozen=True)
+class Received:
+    """The response of a provider: the body bytes (transfer coding removed), status, headers and
+    usage as received, when the request was sent and when the first text arrived. `exact`: these
+    are the provider's own bytes."""
+
+    body: bytes
+    status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    usage: dict[str, Any] = field(default_factory=dict)
+    exact: bool = True
+    started_at: datetime | None = None
+    first_at: datetime | None = None
+
+
+def take(generation_uid: str, *, lease: str, seconds: int) -> Generation | None:
+    """The generation, now running under `lease` for `seconds`; None if it has ended, another
+    worker holds it, or its tree is being erased."""
+    now = timezone.now()
+    named = Generation.objects.filter(uid=generation_uid, tree__erasing_at__isnull=True)
+    with transaction.atomic():
+        lock_rows(Generation, uid=generation_uid)
+        row = named.select_related(*READ).filter(status__in=OPEN_STATUSES).first()
+        if row is None or not _is_free(row, now):
+            return None
+        row.status, row.lease, row.tries = "running", lease, row.tries + 1
+        row.leased_until = now + timedelta(seconds=seconds)
+        named.update(status="running", lease=lease, tries=row.tries, leased_until=row.leased_until)
+    return row
+
+
+def _is_free(row: Generation, now: datetime) -> bool:
+    return row.status == "queued" or (row.leased_until is not None and row.leased_until < now)
+
+
+def begin_call(generation: Generation, call: Call) -> None:
+    """Stores the call while the request is sent, and links the generation to it."""
+    with busy.not_yet_on_disk():
+        call.save()
+        Generation.objects.filter(pk=generation.pk).update(call=call, note=call.note[:200])
+    generation.call = call
+
+
+def progress(generation_uid: str, *, lease: str, text: str, chunk: int, seconds: int) -> str:
+    """Stores the text so far and extends the lease. Returns "go", "stop" if somebody asked to
+    stop, or "lost" if another worker has the lease."""
+    until = timezone.now() + timedelta(seconds=seconds)
+    rows = Generation.objects.filter(uid=generation_uid, lease=lease, status="running")
+    if not rows.update(text=text, chunk=chunk, leased_until=until):
+        return "lost"
+    return "stop" if rows.filter(stop_asked=True).exists() else "go"
+
+
+def set_note(generation_uid: str, *, lease: str, note: str) -> None:
+    """Stores why no text has arrived yet, shown beside the generation; the next call replaces
+    it."""
+    rows = Generation.objects.filter(uid=generation_uid, lease=lease, status="running")
+    rows.update(note=note[:200])
+
+
+_SEALED = (
+    *("response", "sha256", "bytes", "status", "headers", "usage"),
+    *("started_at", "first_at", "sealed_at"),
+)
+
+
+def seal(call: Call, received: Received, nodes: list[Node] | None = None) -> None:
+    """Stores the answer's bytes with their SHA-256, and writes `call.sealed` with its nodes."""
+    with transaction.atomic():
+        writer = streams.lock(call.tree, actor=call.participant.uid)
+        lock_rows(Call, pk=call.pk)
+        row = Call.objects.defer("request").get(pk=call.pk)
+        if row.sealed_at is not None:
+            return
+        row.response = gzip.compress(received.body, mtime=0)
+        row.sha256 = hashlib.sha256(received.body).hexdigest()
+        row.bytes = "exact" if received.exact else "reassembled"
+        row.status, row.headers, row.usage = received.status, received.headers, received.usage
+        # The row is written while the request runs, and may be stored after the first text arrived.
+        row.started_at = received.started_at or row.started_at
+        row.first_at, row.sealed_at = received.first_at, timezone.now()
+        update_row(row, *_SEALED)  # not the request, which would be packed again
+        spending.share_out(row, received.usage)
+        made = nodes or nodes_of_call(row)
+        writer.append(
+            "call.sealed",
+            {
+                "call": call.uid,
+                "sha256": row.sha256,
+                "bytes": row.bytes,
+                "nodes": [node.local_id for node in made],
+            },
+        )
+        writer.flush()
+
+
+def end_generation(
+    generation_uid: str,
+    *,
+    lease: str,
+    text: str,
+    chunk: int,
+    finish: str,
+    error: dict[str, Any] | None = None,
+    usage: dict[str, Any] | None = None,
+    wrote: int = 0,
+    note: str = "",
+) -> Node | None:
+    """Ends a generation: its text becomes a node below its point (no text: no node). `finish` is
+    "complete" or "interrupted:reason". One transaction; a second call, or one whose lease was
+    lost, changes nothing and returns the existing node. `wrote`: the tokens that arrived, for a
+    provider that counts none; `note`: how its text differs from the answer.
+    """
+    with transaction.atomic():
+        found = _NAMED.first(uid=generation_uid)
+        if found is None or found.tree.erasing_at is not None:
+            return None
+        writer = streams.lock(found.tree, actor=found.participant.uid)
+        # A worker may be taking it at this moment: `begin` locks the lane, not the tree.
+        lock_rows(Generation, pk=found.pk)
+        row = _ENDING.first(pk=found.pk)
+        assert row is not None, "its tree is locked"
+        if row.status not in OPEN_STATUSES or (row.lease and row.lease != lease):
+            return row.node
+        is_candidate = not row.round  # the rounds of a turn make one node together, at its end
+        node = _node_of(writer, row, text, finish) if text and is_candidate else None
+        row.error, row.usage = error, usage or {}
+        row.note = " · ".join(one for one in (row.note, note) if one)[:200]
+        spending.settle(row, text, wrote, is_whole=finish == "complete")
+        _end(row, node, text=text, chunk=chunk, finish=finish)
+        if row.round == SUMMARY:
+            _summarised(writer, row)
+        else:
+            writer.append("generation.ended", {"generation": ended_body(row)})
+        writer.flush()
+        if row.turn is not None:  # the last one to end resumes the turn
+            enqueue("agents.tasks.run_turn", [row.turn.uid], queue="continue")
+    return node
+
+
+MOST_OF_A_SUMMARY = 1_000  # characters
+
+
+def _summarised(writer: streams.Writer, row: Generation) -> None:
+    """Stores a complete summary: in its node, in the tree if the node is the root, or in the
+    document that it is about."""
+    text = " ".join(row.text.split())[:MOST_OF_A_SUMMARY]
+    if row.status != "done" or not text:
+        return
+    call = row.call.uid if row.call else None
+    if "document" in row.settings:
+        rows = Document.objects.filter(pk=row.settings["document"])
+        rows.update(summary=text, summary_revision=row.settings["revision"])
+        uid = rows.values_list("uid", flat=True).first()
+        writer.append("node.summarised", {"document": uid, "call": call})
+        return
+    if row.point.parent_slot_id is None:
+        Tree.objects.filter(pk=row.tree_id).update(summary=text)
+        writer.append("tree.changed", {"tree": row.tree.uid, "summary": text})
+        return
+    Node.objects.filter(pk=row.point_id).update(summary=text)
+    writer.append("node.summarised", {"node": row.point.local_id, "call": call})
+
+
+def _node_of(writer: streams.Writer, row: Generation, text: str, finish: str) -> Node:
+    point = lookup.rows().get(pk=row.point_id)
+    new = NewNode(
+        text,
+        parent=point,
+        call_uid=row.call.uid if row.call else "",
+        configuration=row.call.configuration if row.call else "",
+        generation_uid=row.uid,
+        finish=finish,
+        place=ids.place_asked(row.after, row.pk),
+    )
+    node = node_writer.add_node(writer, row.tree, row.participant, new)
+    Tree.objects.filter(pk=row.tree_id).update(touched_at=timezone.now())
+    if row.discard:  # its `continue` was undone while it ran
+        Node.objects.filter(pk=node.pk).update(pruned=True)
+        node.pruned = True
+        node_writer.set_size(writer, node)
+        writer.append(
+            "node.flagged",
+            {"node": node.local_id, "slot": node.local_id, "flag": "pruned", "value": True},
+        )
+    return node
+
+
+# What ending a generation changes of its row, money included (money.settle).
+_ENDED = (
+    *("node", "chunk", "text", "finish", "status", "ended_at", "leased_until"),
+    *("error", "usage", "note", "tokens_in", "tokens_out", "tokens_cached", "reserved", "spent"),
+)
+
+
+def _end(
+    row: Generation,
+    node: Node | None,
+    *,
+    text: str,
+    chunk: int,
+    finish: str,
+) -> None:
+    row.node, row.chunk = node, chunk
+    row.text = text if node is None else ""  # the node holds it
+    row.finish = finish
+    row.status = _status(finish, row.error)
+    row.ended_at = timezone.now()
+    row.leased_until = None
+    update_row(row, *_ENDED)
+
+
+def _status(finish: str, error: dict[str, Any] | None) -> str:
+    if finish in ("complete", CUT_OFF):
+        return "done"
+    if finish == "interrupted:stopped":
+        return "stopped"
+    return "failed" if error else "interrupted"
+
+
+def ended_body(row: Generation) -> dict[str, Any]:
+    """A generation as `generation.ended` carries it."""
+    return {
+        "id": row.uid,
+        "turn": row.turn.uid if row.turn else None,
+        "round": row.round,
+        "status": row.status,
+        "node": row.node.local_id if row.node else None,
+        "finish": row.finish,
+        "error": row.error,
+        "usage": row.usage,
+        "note": row.note,
+    }
+
+
+def ask_stop(generation: Generation) -> None:
+    """Asks a generation to stop; the text so far becomes a node. One that has not begun ends
+    immediately."""
+    Generation.objects.filter(pk=generation.pk, status__in=OPEN_STATUSES).update(stop_asked=True)
+    generation.refresh_from_db()
+    if generation.status == "queued":
+        end_generation(generation.uid, lease="", text="", chunk=0, finish="interrupted:stopped")

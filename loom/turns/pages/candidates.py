@@ -1,0 +1,356 @@
+"""Continuations below the position, and the forms that ask for them."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.views.decorators.http import require_POST
+
+from loom import access
+from loom.access import Actor
+from loom.engine.arguments import checked
+from loom.engine.context import Answer, Request
+from loom.engine.execute import execute, execute_line
+from loom.errors import CommandError
+from loom.language.refs import Ref
+from loom.participants.provider_kinds import samplers_written
+from loom.site.display import Who
+from loom.site.page_requests import PersonRequest, person, text_of
+from loom.text.changes import Pieces
+from loom.trees.commands.nodes import Respond, respond
+from loom.trees.models import Tree
+from loom.trees.pages.node_parts import age_of, broken_reason, painted
+from loom.trees.queries.lookup import NodeRow
+from loom.trees.queries.path_page import Asked, Candidate, Way, candidates_of, rests_of
+from loom.trees.queries.provenance import writers_of
+from loom.turns.commands.continuing import Continue, continue_
+from loom.turns.models import Generation
+
+_COMMAND = re.compile(r" {0,2}(→|->)")
+
+
+def quoted(text: str) -> str:
+    """The text as a quoted string in a command line."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def continue_args(request: PersonRequest) -> list[Continue]:
+    """The arguments of `continue` from the form's settings: one set for all models that should
+    write the same number. Raises CommandError for an invalid number."""
+    form = request.POST
+    shared = {
+        name: value for name in ("tokens", "temperature") if (value := form.get(name, "").strip())
+    }
+    usual = form.get("n", "").strip()
+    by_count: dict[str, list[Ref]] = {}
+    for name in form.getlist("using"):
+        count = form.get(f"n:{name}", "").strip() or usual
+        by_count.setdefault(count, []).append(Ref("agent", name=name))
+    return [
+        checked(Continue, {**shared, **({"n": count} if count else {}), "using": tuple(agents)})
+        for count, agents in (by_count or {usual: []}).items()
+    ]
+
+
+@require_POST
+@person
+def run(request: PersonRequest, uid: str) -> HttpResponse:
+    """Runs the command of the form, and redirects to the reader's new position."""
+    actor, tree = access.get_tree(request.user, uid)
+    text = text_of(request, "text")
+    at = request.POST.get("at", "")
+    try:
+        for one in _asked(request, text):
+            answer = _run(actor, tree, one, at)
+            at = str(answer.body["position"])
+            messages.success(request, answer.reply)
+    except CommandError as refused:
+        messages.error(request, refused.reply)
+    return HttpResponseRedirect(
+        f"/trees/{tree.uid}?node={quote(at)}" if at else f"/trees/{tree.uid}"
+    )
+
+
+def _asked(request: PersonRequest, text: str) -> list[str | Respond | Continue]:
+    """The line of the form, or the one that its text and button stand for."""
+    if _COMMAND.match(text):
+        return [text]
+    asked: list[str | Respond | Continue] = [Respond(content=text)] if text else []
+    if request.POST.get("action") == "continue":
+        asked += continue_args(request)
+    return asked or [Respond(content="")]
+
+
+def _run(actor: Actor, tree: Tree, one: str | Respond | Continue, at: str) -> Answer:
+    if isinstance(one, str):
+        return execute_line(actor, tree, Request(line=one, at=at))
+    if isinstance(one, Respond):
+        return execute(actor, tree, respond, one, request=Request("", at=at))
+    return execute(actor, tree, continue_, one, request=Request("", at=at))
+
+
+# The weave below the position: continuations, finished and running.
+
+
+MAX_CARDS = 60
+MAX_CARD_TEXT = 700
+
+
+@dataclass(frozen=True)
+class Card:
+    """One continuation: a node, or a running generation (`generation` set)."""
+
+    who: Who  # who wrote most of it
+    text: str
+    is_cut: bool
+    others: tuple[Who, ...] = ()  # who wrote the rest
+    spans: SafeString | None = None  # the text by author, if there are several
+    key: int = 0
+    id: str = ""
+    generation: str = ""
+    chunk: int = 0
+    age: str = ""
+    children: int = 0
+    broken: str = ""
+    note: str = ""
+    failed: str = ""
+    hint: str = ""  # what to do about it
+    again: str = ""  # the line that retries a failed one; "": a retry would not help
+    is_excluded: bool = False
+    asked_by: str = ""  # for a running one
+    before: int = 0  # candidates that begin before this one
+    same: str = ""  # the whole text of a finished one
+    rest: str = ""  # of the second half of a split: the undivided text
+    alike: tuple["Card", ...] = ()  # others with the same text, folded into this one
+
+    @property
+    def keys(self) -> str:
+        """The shortcut numbers that select this card: its own and those of the folded ones."""
+        return " ".join(str(card.key) for card in (self, *self.alike))
+
+
+@dataclass(frozen=True)
+class Weave:
+    """The continuations of one node. `more` are those after the last card; `asked` are the models
+    that the reader last asked on this path, `asked_here` whether that was here."""
+
+    point: str
+    cards: tuple[Card, ...]
+    total: int
+    coming: int
+    is_root: bool
+    asked: dict[str, Asked] = field(default_factory=dict)
+    asked_here: bool = False
+
+    @property
+    def count(self) -> int:
+        """The number of candidates behind the cards."""
+        return sum(1 + len(card.alike) for card in self.cards)
+
+    @property
+    def asked_json(self) -> str:
+        """`asked`, for the page's scripts."""
+        return json.dumps({name: asdict(one) for name, one in self.asked.items()})
+
+    @property
+    def more(self) -> int:
+        """The number of finished ones that are not shown."""
+        return max(0, self.total - MAX_CARDS)
+
+
+class Point(Protocol):
+    """The version that has the continuations: a Near or a Here."""
+
+    @property
+    def local_id(self) -> str: ...
+    @property
+    def parent_slot_id(self) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class NodesBelow:
+    """What is below a point: the shown rows out of `total` text slots, the number of texts below
+    each by slot, and the candidates."""
+
+    point: Point
+    rows: Sequence[NodeRow]
+    total: int
+    children: Mapping[int, int]
+    places: Mapping[int, int]  # of the slots among their siblings
+    begun: Mapping[int, Candidate]
+    coming: Sequence[Candidate]
+    pieces: Mapping[int, Pieces]  # who wrote the rows
+
+
+def woven(
+    nodes_below: NodesBelow,
+    cast: dict[str, Who],
+    *,
+    failed: Sequence[Candidate] = (),
+    asked: dict[str, Asked] | None = None,
+    asked_here: bool = False,
+) -> Weave:
+    """The weave, in the order of siblings, including running and failed ones. A candidate keeps
+    its place, and so its shortcut, when it ends before one that was asked for earlier.
+    """
+    begun, coming = nodes_below.begun, nodes_below.coming
+    pieces = nodes_below.pieces
+    rests = rests_of(nodes_below.rows, nodes_below.children)
+    cards = []
+    for row in nodes_below.rows:
+        card = _card(row, cast, begun, pieces[row.id], nodes_below.children)
+        if row.id in rests:
+            whole, below = rests[row.id]
+            card = replace(card, rest=whole, children=below)
+        cards.append(((nodes_below.places[row.slot_id], row.id), card))
+    cards += [((one.place, one.pk), _stream(one, cast)) for one in coming]
+    cards += [((one.place, one.pk), _lost(one, cast)) for one in failed]
+    ordered = [card for _, card in sorted(cards, key=lambda pair: pair[0])]
+    return Weave(
+        point=nodes_below.point.local_id,
+        cards=folded([replace(card, key=key) for key, card in enumerate(ordered, 1)]),
+        total=nodes_below.total,
+        coming=len(coming),
+        is_root=nodes_below.point.parent_slot_id is None,
+        asked=asked or {},
+        asked_here=asked_here,
+    )
+
+
+def cards_of(way: Way, chosen: Mapping[int, int]) -> list[int]:
+    """The versions (row ids) below the end of a path that have a card: those that the reader
+    selected, by slot, else the newest."""
+    slots = way.around.texts(way.path[-1].slot_id)[:MAX_CARDS]
+    return [way.around.selected(slot, chosen.get(slot)).id for slot in slots]
+
+
+def weave_of(
+    actor: Actor,
+    way: Way,
+    cards: Sequence[NodeRow],
+    pieces: Mapping[int, Pieces],
+    cast: dict[str, Who],
+) -> Weave:
+    """The weave below the end of a path for the actor, from the rows that have a card and the
+    authors of their pieces; with the actor's failed candidates, and the models they last asked on
+    the path. One query."""
+    end = way.here
+    path = [spot.id for spot in way.path]
+    versions = [one.id for one in way.around.versions[end.slot_id]]
+    slots = [row.slot_id for row in cards]
+    found = candidates_of(slots, versions, by=actor.participant, path=path)
+    nodes_below = NodesBelow(
+        point=end,
+        rows=cards,
+        total=len(way.around.texts(end.slot_id)),
+        children=way.children,
+        places=way.around.places,
+        begun=found.begun,
+        coming=found.coming,
+        pieces=pieces,
+    )
+    is_here = found.asked_at == end.pk
+    return woven(nodes_below, cast, failed=found.lost, asked=found.asked, asked_here=is_here)
+
+
+def folded(cards: Sequence[Card]) -> tuple[Card, ...]:
+    """The cards, with those of the same text shown once: as the one that continues, else the
+    first. All of them stay nodes, and keep their shortcuts."""
+    groups: dict[str, list[Card]] = {}
+    for card in cards:
+        if card.same:
+            groups.setdefault(card.same, []).append(card)
+    shown: dict[int, Card] = {}
+    for alike in groups.values():
+        first = max(alike, key=lambda card: (card.children, -card.key))
+        rest = tuple(card for card in alike if card is not first)
+        shown[first.key] = replace(first, alike=rest)
+    return tuple(shown.get(card.key, card) for card in cards if not card.same or card.key in shown)
+
+
+def _card(
+    row: NodeRow,
+    cast: dict[str, Who],
+    begun: Mapping[int, Candidate],
+    pieces: Pieces,
+    children: Mapping[int, int],
+) -> Card:
+    generation = begun.get(row.slot_id)
+    who, *others = (cast[uid] for uid in writers_of(row, pieces))
+    return Card(
+        who=who,
+        others=tuple(others),
+        spans=painted(row.text[:MAX_CARD_TEXT], pieces, cast) if others else None,
+        text=row.text[:MAX_CARD_TEXT],
+        is_cut=row.length > MAX_CARD_TEXT,
+        id=row.local_id,
+        age=age_of(row.created_at),
+        children=children.get(row.slot_id, 0),
+        broken=broken_reason(row.finish),
+        note=generation.note if generation else "",
+        is_excluded=bool(row.excluded),
+        same="" if row.excluded else row.text,
+    )
+
+
+def _lost(one: Candidate, cast: dict[str, Who]) -> Card:
+    error = one.error
+    pays = error.get("retryable", True)
+    return Card(
+        who=cast[one.participant],
+        text="",
+        is_cut=False,
+        generation=one.uid,
+        failed=str(error.get("message") or gettext("The model returned no text.")),
+        hint=str(error.get("hint") or ""),
+        again=again(one, one.name) if pays else "",
+    )
+
+
+def again(one: Candidate | Generation, name: str, point: str = "") -> str:
+    """The line that asks the participant with that name for one more candidate with the same
+    settings, below the node `point`."""
+    name = name.replace("\\", "\\\\").replace('"', '\\"')
+    tokens = f" tokens:{one.tokens}" if one.tokens is not None else ""
+    temperature = f" temperature:{one.temperature:g}" if one.temperature is not None else ""
+    settings = f" settings:{quoted(samplers_written(one.settings))}" if one.settings else ""
+    below = f" from {point}" if point else ""
+    return f'continue{below} n:1{tokens}{temperature}{settings} using agent:"{name}"'
+
+
+def _stream(one: Candidate, cast: dict[str, Who]) -> Card:
+    return Card(
+        who=cast[one.participant],
+        text=one.text,
+        is_cut=False,
+        generation=one.uid,
+        chunk=one.chunk,
+        note=one.note,
+        asked_by=one.asked_by,
+        before=one.before,
+    )
+
+
+def agents_of(cast: dict[str, Who]) -> list[dict[str, Any]]:
+    """The models that can be asked, for the composer."""
+    return [
+        {
+            "id": who.uid,
+            "name": who.name,
+            "model": who.model,
+            "colour": who.colour,
+            "length": who.length,
+            "is_toy": who.is_toy,
+            "samplers": who.samplers,
+        }
+        for who in cast.values()
+        if who.kind == "model" and not who.is_archived
+    ]

@@ -1,0 +1,408 @@
+"""Turns as pages show them: rounds in order, each line with its answer."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from django.db.models import OuterRef, Q, Subquery, Value
+from django.db.models.functions import Concat
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from loom import access
+from loom.access import Actor, closed_steps
+from loom.engine import registry
+from loom.engine.models import Step, Stream
+from loom.language.batches import prose_of, segments_of, with_ids
+from loom.language.lines import read
+from loom.language.refs import ParseError
+from loom.permissions import GENERATE, WRITE
+from loom.site.display import Who, cast_of
+from loom.site.page_requests import PersonRequest, abilities, person, place_at
+from loom.text.hashes import instant
+from loom.text.shortening import without_name
+from loom.trees.models import Node, Tree
+from loom.trees.pages.node_parts import age_of
+from loom.trees.queries.node_bodies import messages_of
+from loom.turns import budgets, queries
+from loom.turns.commands.continuing import asked_for, outcome_in
+from loom.turns.models import OPEN_TURN, Generation, Turn
+from loom.turns.queries import budget_of, lines_of, made_by
+from loom.turns.queries import turns as all_turns
+from loom.workspace.models import Workspace
+from loom.workspace.queries.shown_windows import depths_of
+from loom.workspace.queries.workspace_bodies import led_out, said_in, spent_in, texts_of
+
+MAX_TEXT = 20_000
+
+
+@dataclass(frozen=True)
+class LineShown:
+    """One line: as it was written, the first line of its answer, and the rest of both."""
+
+    text: str
+    block: str
+    is_ok: bool
+    answer: str
+    more: str
+    hint: str
+
+
+class Read(NamedTuple):
+    """The data that turns are rendered from in addition to their own rows, read for all of them at
+    once. By the ids of turns: their rounds, and the steps of their lines. By the ids of steps: the
+    items that they touched, the long texts of their lines, and their answers. `closed`: steps that
+    are not shown; `asked`: the generations that lines started, by uid; `views`: the workspace of a
+    participant and its last event; `depths`: the nesting depth of the windows of a turn."""
+
+    rounds: dict[int, list[Generation]]
+    steps: dict[str, list[Step]]
+    items: dict[int, list[int]]
+    texts: dict[int, str]
+    answers: dict[int, str]
+    closed: set[int]
+    asked: dict[str, Generation]
+    views: dict[int, tuple[str, int]]
+    depths: dict[int, int]
+
+
+NOTHING = Read({}, {}, {}, {}, {}, set(), {}, {}, {})
+
+
+@dataclass(frozen=True)
+class RoundShown:
+    """One round. A live one has `generation` and its text so far; the prose of a finished one is
+    shown without its lines."""
+
+    number: int
+    is_live: bool
+    generation: str
+    chunk: int
+    text: str
+    thoughts: tuple[str, ...]
+    lines: tuple[LineShown, ...]
+
+    @property
+    def thought_lines(self) -> int:
+        """The number of lines of the thoughts."""
+        return sum(len(thought.splitlines()) or 1 for thought in self.thoughts)
+
+
+def rounds_of(turn: Turn, found: Read) -> tuple[RoundShown, ...]:
+    """The rounds in order, including the current one; without the lines whose texts the reader may
+    not see."""
+    over: dict[str, dict[str, Any]] = {str(one.get("generation")): one for one in turn.rounds}
+    steps: dict[int, list[Step]] = {}
+    for step in found.steps.get(turn.uid, ()):
+        if step.pk not in found.closed:
+            steps.setdefault(int(step.turn_place.partition(".")[0] or 0), []).append(step)
+    return tuple(
+        _round(turn, one, over.get(one.uid), steps.get(one.round, []), found)
+        for one in found.rounds.get(turn.pk, ())
+    )
+
+
+def _round(
+    turn: Turn,
+    one: Generation,
+    ended: dict[str, Any] | None,
+    steps: list[Step],
+    found: Read,
+) -> RoundShown:
+    is_live = turn.ended_at is None and one.status in ("queued", "running")
+    made = made_by((ended or {}).get("replies", ()))
+    text = one.text if is_live else with_ids(_prose(said_in(one, turn)), made)
+    thoughts = [_thought(step, found.texts) for step in steps]
+    return RoundShown(
+        number=one.round,
+        is_live=is_live,
+        generation=one.uid,
+        chunk=one.chunk,
+        text=text[:MAX_TEXT],
+        thoughts=tuple(thought for thought in thoughts if thought),
+        lines=tuple(
+            _line(step, found) for step, thought in zip(steps, thoughts, strict=True) if not thought
+        ),
+    )
+
+
+@lru_cache(maxsize=64)
+def _prose(text: str) -> str:
+    """The prose of a round whose lines are running."""
+    return prose_of(segments_of(text, registry.forms(), registry.aliases(), finished=True))
+
+
+def _thought(step: Step, texts: dict[int, str]) -> str:
+    """The text of a `think` line; "" for any other line."""
+    if step.outcome != "ok" or not step.canonical.startswith("→ think"):
+        return ""
+    if step.pk in texts:
+        return texts[step.pk]
+    try:
+        said = read(step.canonical, registry.forms(), registry.aliases())
+    except ParseError:
+        return ""
+    return str(said.values.get("content", ""))
+
+
+def _line(step: Step, found: Read) -> LineShown:
+    text, _, block = step.line.strip("\n").partition("\n")
+    if step.pk in found.texts:
+        text, block = without_name(text), found.texts[step.pk][:MAX_TEXT]
+    answer, _, more = _answer(step, found).partition("\n")
+    is_ok = step.outcome == "ok"
+    return LineShown(
+        text=text,
+        block=block,
+        is_ok=is_ok,
+        answer=answer if is_ok else f"✗ {step.outcome}: {answer}",
+        more=more,
+        hint=step.hint,
+    )
+
+
+def _answer(step: Step, found: Read) -> str:
+    """The answer; for a line that asked for candidates, how many of them have ended."""
+    asked = _asked(step)
+    if not asked:
+        return found.answers[step.pk]
+    rows = [found.asked[uid] for uid in asked if uid in found.asked]
+    is_over, reply, _ = outcome_in(rows)
+    if is_over:
+        return reply.text
+    open_ones = sum(one.ended_at is None for one in rows)
+    return gettext("%(done)s of %(all)s") % {"done": len(asked) - open_ones, "all": len(asked)}
+
+
+def _asked(step: Step) -> list[str]:
+    """The generations that a line started."""
+    if step.outcome != "ok":
+        return []
+    return [uid for op in step.inverse or [] for uid in op.get("uids", ())]
+
+
+# Turns at their place in the page.
+
+
+MAX_ENDED = 3
+MAX_HERE = 100  # turns shown at one node: running ones, and those that ended in the last day
+MAX_ASIDES = 12
+SHOWN_FOR = timedelta(days=1)
+WORDS = {
+    "done": gettext_noop("done"),
+    "stopped": gettext_noop("stopped"),
+    "halted": gettext_noop("halted"),
+    "failed": gettext_noop("failed"),
+    "interrupted": gettext_noop("interrupted"),
+}
+
+
+@dataclass(frozen=True)
+class TurnShown:
+    """One turn. `state` is a word for its status, `budget` the line about what it used; `error` is
+    what went wrong and what to do; `wants` is the number of additional steps it asks for; `node`
+    is its answer, `asked` its request; `view` is the workspace that reports its lines, and the
+    last event there that is included."""
+
+    id: str
+    tree: str
+    who: Who
+    by: Who
+    at: str
+    age: str
+    has_calls: bool
+    is_open: bool
+    is_aside: bool
+    status: str
+    state: str
+    step: int
+    steps: int
+    budget: str
+    asked: str
+    rounds: tuple[RoundShown, ...]
+    error: str
+    hint: str
+    node: str
+    answer: str
+    answers_below: str
+    wants: int
+    why: str
+    may_stop: bool
+    may_extend: bool
+    may_undo: bool
+    view: str
+    view_seq: int
+
+
+@never_cache
+@require_GET
+@person
+def at_node(request: PersonRequest, uid: str) -> HttpResponse:
+    """The turns at `?node=`, those that run elsewhere, and the asides of the tree."""
+    place = place_at(request, uid)
+    actor, tree = place.actor, place.tree
+    cast = cast_of(actor)
+    here = _at(tree, place.node)
+    elsewhere = all_turns().filter(tree=tree, status__in=OPEN_TURN, form="continuation")
+    elsewhere = elsewhere.exclude(pk__in=[one.pk for one in here])
+    context = {
+        "turns": shown(actor, here, cast),
+        "elsewhere": [
+            (one.uid, cast[one.participant.uid], one.answers_below.local_id) for one in elsewhere
+        ],
+        "asides": shown(actor, _asides(tree), cast),
+        "can": abilities(actor, tree),
+    }
+    return render(request, "parts/turns.html", context)
+
+
+def _at(tree: Tree, node: Node) -> list[Turn]:
+    """The running turns here, and the latest that ended here, oldest first. One query: with two, a
+    turn that ends in between would be in both."""
+    slot = node.slot_id
+    rows = all_turns().filter(tree=tree, form="continuation")
+    rows = rows.filter(answers_below__slot=slot) | rows.filter(node__slot=slot)
+    lately = Q(status__in=OPEN_TURN) | Q(ended_at__gt=timezone.now() - SHOWN_FOR)
+    found = list(rows.filter(lately).order_by("-id")[:MAX_HERE])
+    ended = [one for one in found if one.status not in OPEN_TURN][:MAX_ENDED]
+    working = [one for one in found if one.status in OPEN_TURN]
+    return [*reversed(ended), *reversed(working)]
+
+
+def _asides(tree: Tree) -> Sequence[Turn]:
+    return list(all_turns().filter(tree=tree, form="aside").order_by("-id")[:MAX_ASIDES])
+
+
+def shown(actor: Actor, turns: Sequence[Turn], cast: dict[str, Who]) -> list[TurnShown]:
+    """The turns for a page of the actor. At most eleven queries, however many there are."""
+    found = _read(turns, actor)
+    return [_shown(actor, turn, cast, found) for turn in turns]
+
+
+def _read(turns: Sequence[Turn], actor: Actor | None = None) -> Read:
+    """The data of turns of one tree: for the actor, or for every member of its grove. At most
+    eleven queries, eight if no line gave or quoted a long text, or asked for candidates."""
+    if not turns:
+        return NOTHING
+    views = _views_of(turns)  # read first, so that no event is missed
+    lines = list(lines_of(*turns))
+    items = queries.items_of(lines)
+    if actor is not None:
+        closed = closed_steps(actor, lines, items)
+    else:
+        closed = led_out(lines, turns[0].tree, items)
+    seen = [step for step in lines if step.pk not in closed]
+    steps: dict[str, list[Step]] = {}
+    for step in lines:
+        steps.setdefault(step.turn_uid, []).append(step)
+    rounds: dict[int, list[Generation]] = {}
+    rows = Generation.objects.filter(turn__in=[turn.pk for turn in turns], round__gt=0)
+    for one in rows.order_by("round", "id"):
+        rounds.setdefault(one.turn_id or 0, []).append(one)
+    asked = asked_for([uid for step in seen for uid in _asked(step)])
+    return Read(
+        rounds,
+        steps,
+        items,
+        texts_of(seen),
+        messages_of(seen),
+        closed,
+        {one.uid: one for one in asked},
+        views,
+        depths_of(turns),
+    )
+
+
+def _views_of(turns: Sequence[Turn]) -> dict[int, tuple[str, int]]:
+    """(id, last event) of the agents' workspaces in the tree, by participant; one query."""
+    tree, agents = turns[0].tree, {turn.participant_id: turn.participant for turn in turns}
+    heads = Stream.objects.filter(name=Concat(Value("workspace:"), OuterRef("uid")))
+    rows = Workspace.objects.filter(tree=tree, participant__in=agents)
+    rows = rows.annotate(head=Subquery(heads.values("head")[:1]))
+    named = rows.values_list("participant", "uid", "head")
+    known = {of: (uid, head or 0) for of, uid, head in named}
+    unknown = {key: access.new_workspace(one, tree).uid for key, one in agents.items()}
+    return {key: known.get(key, (uid, 0)) for key, uid in unknown.items()}
+
+
+def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: Read) -> TurnShown:
+    """The turn for the actor, or (None) for everybody: then with the buttons that not every reader
+    has."""
+    view, view_seq = found.views[turn.participant_id]
+    budget = budget_of(turn)
+    lines, depth = found.steps.get(turn.uid, ()), found.depths[turn.pk]
+    spent = spent_in(turn, timezone.now(), lines, found.items, depth)
+    is_open = turn.status in OPEN_TURN
+    error = turn.error or {}
+    may_stop = is_open and not turn.stop_asked
+    may_undo, may_extend = not is_open, is_open
+    if actor is not None:
+        is_mine = turn.invoked_by_id == actor.participant.pk
+        may_stop = may_stop and GENERATE in actor.permissions
+        may_undo = may_undo and WRITE in actor.permissions and (is_mine or actor.is_owner)
+        may_extend = may_extend and (is_mine or actor.is_owner)
+    return TurnShown(
+        id=turn.uid,
+        tree=turn.tree.uid,
+        who=cast[turn.participant.uid],
+        by=cast[turn.invoked_by.uid],
+        at=instant(turn.created_at),
+        age=age_of(turn.created_at),
+        has_calls=bool(found.rounds.get(turn.pk)),
+        is_open=is_open,
+        is_aside=turn.form == "aside",
+        status=turn.status,
+        state=gettext("working") if is_open else gettext(WORDS.get(turn.status, turn.status)),
+        step=spent.steps,
+        steps=budget.steps,
+        budget=budgets.shown(budget, spent),
+        asked=turn.input_node.text if turn.input_node and turn.form == "aside" else "",
+        rounds=rounds_of(turn, found),
+        error=str(error.get("message", "")),
+        hint=str(error.get("hint", "")),
+        node=turn.node.local_id if turn.node else "",
+        answer=turn.node.text if turn.node and turn.form == "aside" else "",
+        answers_below=turn.answers_below.local_id,
+        wants=int((turn.extension or {}).get("steps", 0)) if is_open else 0,
+        why=str((turn.extension or {}).get("why", "")),
+        may_extend=may_extend,
+        may_stop=may_stop,
+        may_undo=may_undo,
+        view=view,
+        view_seq=view_seq,
+    )
+
+
+@dataclass(frozen=True)
+class Drawable:
+    """Changed turns of one tree, read once to be rendered for everybody who has it open."""
+
+    turns: Sequence[Turn]
+    found: Read
+
+    def elements(self, cast: dict[str, Who]) -> dict[str, str]:
+        """Their elements by id, in the current language; "" for one with a line that not every
+        member may see: each page fetches that one itself."""
+        return {turn.uid: self._element(turn, cast) for turn in self.turns}
+
+    def _element(self, turn: Turn, cast: dict[str, Who]) -> str:
+        if any(step.pk in self.found.closed for step in self.found.steps.get(turn.uid, ())):
+            return ""
+        return render_to_string("parts/turn.html", {"turn": _shown(None, turn, cast, self.found)})
+
+
+def drawable(uids: Iterable[str], tree_uid: str) -> Drawable:
+    """The turns with these ids in a tree. At most eleven queries, as above, and one for the
+    turns."""
+    named = sorted(uids)
+    if not named:
+        return Drawable((), NOTHING)
+    turns = list(all_turns().filter(tree__uid=tree_uid, uid__in=named).order_by("id"))
+    return Drawable(turns, _read(turns))

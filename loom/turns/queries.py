@@ -1,0 +1,181 @@
+"""Turns as readers see them, with their rounds, lines and what they spent."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from itertools import chain
+from typing import Any
+
+from django.db.models import Count, QuerySet
+from django.db.models.functions import Length
+from django.utils import timezone
+
+from loom.engine.models import Step, StepItem
+from loom.people.grove_settings import budget_in
+from loom.platform.prepared_queries import Given, Prepared
+from loom.text.hashes import instant
+from loom.text.shortening import STORED_WHOLE
+from loom.trees.models import Node
+from loom.turns import budgets
+from loom.turns.budgets import Budget, Spent
+from loom.turns.models import Call, Generation, Turn
+from loom.workspace.queries.shown_windows import depths_of
+
+# Turns: what they may use, what they have used, and the body of docs/model.md §14.3.
+
+
+WITH = (
+    "tree__grove",
+    "participant",
+    "invoked_by__user",
+    "invoked_at",
+    "answers_below",
+    "input_node",
+    "generation",
+    "node",
+)
+
+
+def turns() -> QuerySet[Turn]:
+    """Turns with the rows that their body needs; the request of the current round is loaded on
+    access."""
+    return Turn.objects.select_related(*WITH).defer("prepared")
+
+
+def budget_of(turn: Turn) -> Budget:
+    """What the turn may use: its preset and what was granted in addition."""
+    of_grove = budget_in(turn.preset, turn.tree.grove.settings)
+    return budgets.extended(of_grove, turn.more_steps)
+
+
+def lines_of(*turns: Turn) -> QuerySet[Step]:
+    """The steps of the lines of turns, in order; one per line, also if it made several."""
+    named = [one.uid for one in turns]
+    return Step.objects.filter(turn_uid__in=named).exclude(turn_place="").order_by("id")
+
+
+def texts_made_by(turn: Turn) -> list[str]:
+    """The long texts of the nodes that the lines of a turn made. Two queries at most."""
+    ops = chain.from_iterable(
+        inverse or () for inverse in lines_of(turn).values_list("inverse", flat=True)
+    )
+    keys = [op["node"] for op in ops if op.get("op") == "made"]
+    rows = Node.objects.filter(pk__in=keys).annotate(size=Length("text"))
+    return list(rows.filter(size__gt=STORED_WHOLE).values_list("text", flat=True)) if keys else []
+
+
+def made_by(replies: Iterable[dict[str, Any]]) -> list[str]:
+    """The ids that the lines of a round made, in order; "" for a line that made nothing."""
+    return [one["made"] for one in replies if not one.get("near")]
+
+
+def spent_of(turn: Turn, now: datetime) -> Spent:
+    """What the turn has used so far. A refused line does not count as a step."""
+    steps, items = _USED.first(turn=turn.uid) or (0, 0)
+    end = turn.ended_at or now
+    return Spent(
+        steps=steps,
+        depth=depths_of([turn])[turn.pk],
+        items=items,
+        rounds=len(turn.rounds),
+        milliseconds=int((end - turn.created_at).total_seconds() * 1000),
+        tokens=turn.tokens,
+        steps_today=_steps_today(turn, now),
+    )
+
+
+def _steps_today(turn: Turn, now: datetime) -> int:
+    since = now - timedelta(hours=budgets.HOURS_OF_A_DAY)
+    found = _TODAY.first(agent=turn.participant_id, tree=turn.tree_id, since=since)
+    return found[0] if found else 0
+
+
+# Each line of a turn asks for both.
+_USED = Prepared(
+    lambda: (
+        Step.objects.filter(turn_uid=Given("turn"), outcome="ok")
+        .exclude(turn_place="")
+        .order_by()
+        .values("turn_uid")
+        .annotate(steps=Count("pk", distinct=True), items=Count("touched__item", distinct=True))
+        .values_list("steps", "items")
+    )
+)
+_TODAY = Prepared(
+    lambda: (
+        Step.objects.filter(workspace__participant=Given("agent"), workspace__tree=Given("tree"))
+        .filter(at__gte=Given("since"))  # by the index on (…, at): it is one workspace
+        .exclude(turn_uid="")
+        .order_by()
+        .values("workspace")
+        .annotate(steps=Count("pk"))
+        .values_list("steps")
+    )
+)
+
+
+def turn_body(turn: Turn) -> dict[str, Any]:
+    """The turn as API and events show it; read with WITH. Three queries."""
+    budget, spent = budget_of(turn), spent_of(turn, timezone.now())
+    return {
+        "id": turn.uid,
+        "tree": turn.tree.uid,
+        "status": turn.status,
+        "participant": turn.participant.uid,
+        "invoked_by": turn.invoked_by.uid,
+        "point": turn.invoked_at.local_id,
+        "answers_below": turn.answers_below.local_id,
+        "input": turn.input_node.local_id if turn.input_node else None,
+        "as": turn.form,
+        "budget": {
+            "preset": turn.preset,
+            "steps": budget.steps,
+            "depth": budget.depth,
+            "items": budget.items,
+            "rounds": budget.rounds,
+            "milliseconds": budget.milliseconds,
+            "tokens": budget.tokens,
+        },
+        "usage": {
+            "steps": spent.steps,
+            "depth": spent.depth,
+            "items": spent.items,
+            "rounds": spent.rounds,
+            "milliseconds": spent.milliseconds,
+            "tokens": spent.tokens,
+            "shown": budgets.shown(budget, spent),
+        },
+        "extension": turn.extension,
+        "generations": list(_rounds(turn).values_list("uid", flat=True)),
+        "steps": list(lines_of(turn).values_list("seq", flat=True)),
+        "node": turn.node.local_id if turn.node else None,
+        "finish": turn.finish or None,
+        "error": turn.error,
+        "created_at": instant(turn.created_at),
+        "ended_at": instant(turn.ended_at) if turn.ended_at else None,
+    }
+
+
+def _rounds(turn: Turn) -> QuerySet[Generation]:
+    return Generation.objects.filter(turn=turn, round__gt=0).order_by("round", "id")
+
+
+def nodes_of_call(call: Call) -> list[Node]:
+    """The nodes that a call produced: its candidates, or those of the turn whose last round it was.
+    An imported call has neither; for it all nodes of its tree are checked."""
+    if call.origin:
+        return list(Node.objects.filter(tree=call.tree, call_uid=call.origin).order_by("id"))
+    candidates = Generation.objects.filter(call=call, node__isnull=False).values_list("node")
+    keys = [key for (key,) in candidates]
+    if call.turn_id is not None:
+        turns = Turn.objects.filter(pk=call.turn_id, node__isnull=False).values_list("node")
+        keys += [key for (key,) in turns]
+    return list(Node.objects.filter(pk__in=keys, call_uid=call.uid).order_by("id"))
+
+
+def items_of(steps: Iterable[Step]) -> dict[int, list[int]]:
+    """The ids of the items that each step touched, in order, by the step's row id; one query."""
+    found: dict[int, list[int]] = {step.pk: [] for step in steps}
+    rows = StepItem.objects.filter(step__in=found).order_by("step_id", "place")
+    for step, item in rows.values_list("step_id", "item_id"):
+        found[step].append(item)
+    return found

@@ -1,0 +1,281 @@
+"""Summaries of nodes, trees and documents, made in the background when one is first needed.
+
+A summary is a generation whose `round` is SUMMARY. It is taken, paid for, retried after a lost
+worker, and its call is kept, like those of a candidate. It ends as the summary of its point
+instead of a node below it. At the root it is the summary of the tree, or of the document that its
+settings name. See docs/model.md §2.1.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models import Count, Max, Q, QuerySet
+from django.utils import timezone
+
+from loom import access
+from loom.access import Actor, documents_for
+from loom.documents.models import Document
+from loom.documents.queries import trees_linked
+from loom.engine.actions import Change, action
+from loom.engine.arguments import Args
+from loom.engine.execute import execute
+from loom.engine.fields import new_uid
+from loom.errors import CommandError
+from loom.money import spending
+from loom.money.spending import CandidateRequest
+from loom.people.commands.groves import NO_MODEL
+from loom.people.grove_settings import number_of
+from loom.people.models import Grove, Participant
+from loom.permissions import GENERATE
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.trees.queries.lookup import withheld_from_models
+from loom.turns import generation_lifecycle
+from loom.turns.lanes import hand_over
+from loom.turns.models import SUMMARY, Generation
+
+WORDS = 30  # a text of at most this many words is its own summary
+CHARACTERS = 300  # the same, for scripts without spaces between words
+READING = 1_000  # tokens that one reads, approximately
+MOST_AT_ONCE = 16
+MOST_TRIES = 3  # failed attempts at one summary
+REST = timedelta(minutes=5)  # after a failed attempt
+OPEN = Q(ended_at__isnull=True)
+
+
+def summariser(grove: Grove) -> Participant | None:
+    """The model that an owner chose for summaries, else the first one with a key. None if there is
+    neither, or if summaries are switched off."""
+    chosen = grove.settings.get("summary_model", "")
+    rows = Participant.objects.filter(grove=grove, kind="model", archived_at__isnull=True)
+    if chosen == NO_MODEL:
+        return None
+    if chosen:
+        return rows.filter(uid=chosen).first()
+    own = ~Q(sealed_key="") | Q(uid__in=settings.ENV_KEYS)
+    return rows.filter(own).order_by("id").first()
+
+
+def is_short(text: str, words: int = WORDS) -> bool:
+    """Whether a text of at most that many words is its own summary."""
+    return len(text) <= CHARACTERS * words // WORDS and len(text.split(None, words)) <= words
+
+
+def lacking(tree: Tree, nodes: Iterable[int], *, again: bool = False) -> list[Node]:
+    """Those of the nodes that need a summary and have none: long texts that models are sent,
+    except where a summary is being made, or failed recently or too often. In the order of `nodes`.
+    `again`: also those that have one, or whose summary failed."""
+    wanted = list(dict.fromkeys(nodes))
+    rows = Node.objects.filter(pk__in=wanted, tree=tree, kind="text")
+    rows = rows if again else rows.filter(summary="")
+    rows = rows.filter(slot__sandbox=False)
+    words = number_of(tree.grove.settings, "summary_words")
+    found = {one.pk: one for one in rows if not is_short(one.text, words)}
+    if not found:
+        return []
+    gone = set(withheld_from_models(found)) | _waiting(found, again=again)
+    return [found[one] for one in wanted if one in found and one not in gone]
+
+
+def _waiting(points: Iterable[int], *, again: bool = False) -> set[int]:
+    """The points whose summary is being made or (unless `again`) may not be tried now."""
+    rows = Generation.objects.filter(point__in=list(points), round=SUMMARY, settings={})
+    counted = rows.values_list("point").annotate(
+        open=Count("pk", filter=OPEN),
+        failed=Count("pk", filter=Q(status__in=("failed", "interrupted"))),
+        last=Max("ended_at"),
+    )
+    rested = timezone.now() - REST
+    return {
+        point
+        for point, going, failed, last in counted
+        if going
+        or (not again and (failed >= MOST_TRIES or (failed and last is not None and last > rested)))
+    }
+
+
+def summarise(
+    actor: Actor,
+    tree: Tree,
+    nodes: Sequence[int] = (),
+    *,
+    whole: bool = False,
+    again: bool = False,
+) -> list[Generation]:
+    """Queues the summaries that the nodes lack, and with `whole` a new one of the tree; with
+    `again` also where there is one or it failed. For writers, who pay. UNAVAILABLE if no model
+    makes summaries."""
+    args = Wanted(nodes=tuple(nodes), whole=whole, again=again)
+    return execute(actor, tree, _summarise, args)
+
+
+class Wanted(Args):
+    """The summaries to make: of nodes by their row ids, of the tree, or of a document by its row
+    id; with `again` also where there is one or it failed."""
+
+    nodes: tuple[int, ...] = ()
+    whole: bool = False
+    document: int = 0
+    again: bool = False
+
+
+@action("summarise", stream="tree", role="writer")
+def _summarise(change: Change, args: Wanted) -> list[Generation]:
+    """Asks a model for summaries, which are made in the background."""
+    access.demand(change.actor, {GENERATE}, "asking for summaries")
+    access.demand_writable(change.tree)
+    agent = summariser(change.tree.grove)
+    if agent is None:
+        raise CommandError(
+            "UNAVAILABLE",
+            "No model of this grove makes summaries.",
+            hint="an owner chooses one under Settings",
+        )
+    wanted = _wanted(change, args)
+    if not wanted:
+        return []
+    request = CandidateRequest(agent, len(wanted), max(tokens for _, _, tokens in wanted))
+    day, (share,) = spending.reserve(change.actor.person, [request], READING)
+    lane, payer = generation_lifecycle.lane_of(agent), change.actor.person
+    ranks = generation_lifecycle.ranks(lane, payer)
+    made = [
+        Generation(
+            tree=change.tree,
+            participant=agent,
+            asked_by=payer,
+            payer=payer,
+            round=SUMMARY,
+            batch=new_uid(),  # each candidate reads a different text
+            point=point,
+            document_id=settings.get("document"),
+            index=1,
+            tokens=tokens,
+            settings=settings,
+            lane=lane,
+            rank=next(ranks),
+            day=day,
+            prices=share.prices,
+            reading=share.reading,
+            reserved=share.reserved,
+        )
+        for point, settings, tokens in wanted
+    ]
+    Generation.objects.bulk_create(made)
+    hand_over(lane)
+    return made
+
+
+def _wanted(change: Change, args: Wanted) -> list[tuple[Node, dict[str, int], int]]:
+    """(point, settings that say what else is summarised there, tokens) of each summary to make."""
+    tree, numbers = change.tree, change.tree.grove.settings
+    short = number_of(numbers, "summary_tokens")
+    long = number_of(numbers, "tree_summary_tokens")
+    points = lacking(tree, args.nodes, again=args.again)[:MOST_AT_ONCE]
+    found = [(one, dict[str, int](), short) for one in points]
+    root = lookup.root_of(tree)
+    if args.whole and root.pk not in _waiting([root.pk], again=args.again):
+        found.append((root, {}, long))
+    document = (
+        documents_for(change.actor).filter(pk=args.document).first() if args.document else None
+    )
+    if document is not None and _document_lacks(document, again=args.again):
+        found.append((root, {"document": document.pk, "revision": document.revision}, long))
+    return found
+
+
+# Of documents.
+
+
+def summarise_document(
+    actor: Actor, document: Document, *, again: bool = False
+) -> list[Generation]:
+    """Queues the summary that a document lacks, or with `again` a new one. For writers, who pay.
+    UNAVAILABLE if no model makes summaries, or no tree can keep the call."""
+    home = home_of(actor, document)
+    if home is None:
+        raise CommandError(
+            "UNAVAILABLE",
+            "This grove has no tree in which the call could be kept.",
+            hint="make a tree first",
+        )
+    return execute(actor, home, _summarise, Wanted(document=document.pk, again=again))
+
+
+def home_of(actor: Actor, document: Document) -> Tree | None:
+    """The tree that keeps the calls of a document's summaries: one that it is linked to, else any
+    of its grove."""
+    rows = access.trees_for(actor).filter(grove=document.grove, archived_at=None)
+    rows = rows.select_related("grove").order_by("pk")
+    return rows.filter(pk__in=trees_linked(actor, document).values("pk")).first() or rows.first()
+
+
+def of_document(document: Document) -> QuerySet[Generation]:
+    """The generations for the summary of a document, newest first."""
+    rows = Generation.objects.filter(document=document, document__isnull=False, round=SUMMARY)
+    return rows.order_by("-id")
+
+
+def _document_lacks(document: Document, *, again: bool) -> bool:
+    """Whether a summary of the newest revision should be made now."""
+    rows = list(of_document(document)[: MOST_TRIES + 1])
+    if any(one.ended_at is None for one in rows):
+        return False
+    if again:
+        return True
+    newest = [one for one in rows if one.settings["revision"] == document.revision]
+    failed = [one for one in newest if one.status in ("failed", "interrupted")]
+    rested = timezone.now() - REST
+    is_resting = any(one.ended_at and one.ended_at > rested for one in failed)
+    is_done = document.summary_revision == document.revision or document.words <= WORDS
+    return not (is_done or is_resting or len(failed) >= MOST_TRIES)
+
+
+def want_document(person: Participant, document: Document) -> int:
+    """The same as `want`, for a document."""
+    if person.user is None or summariser(document.grove) is None:
+        return 0
+    if not _document_lacks(document, again=False):
+        return 0
+    try:
+        actor = access.get_actor(person.user, document.grove)
+        return len(summarise_document(actor, document))
+    except CommandError:
+        return 0
+
+
+# Queueing summaries where they are needed, and their state.
+
+
+def want(person: Participant, tree: Tree, nodes: Sequence[int] = (), *, whole: bool = False) -> int:
+    """Queues missing summaries on behalf of somebody who needs them, without raising a refusal;
+    returns how many. Safe to run twice."""
+    if person.user is None or summariser(tree.grove) is None or tree.archived_at is not None:
+        return 0
+    points = [one.pk for one in lacking(tree, nodes)]
+    if not points and not whole:
+        return 0
+    try:
+        actor = access.get_actor(person.user, tree.grove)
+        return len(summarise(actor, tree, points, whole=whole))
+    except CommandError:
+        return 0  # no longer permitted, or no money left today: the first words are used
+
+
+def failures(tree: Tree) -> list[Generation]:
+    """The failed summaries of a tree, newest first, of points that still have none."""
+    rows = Generation.objects.filter(tree=tree, round=SUMMARY, error__isnull=False, settings={})
+    rows = rows.filter(Q(point__summary="") | Q(point__parent_slot__isnull=True))
+    return list(rows.select_related("point", "participant").order_by("-id")[:MOST_AT_ONCE])
+
+
+def last_failure(node: Node) -> str:
+    """Why the last summary of a node failed, as a sentence; "" if it did not."""
+    rows = Generation.objects.filter(point=node, round=SUMMARY, settings={}).order_by("-id")
+    error = rows.values_list("error", flat=True).first()
+    return str(error["message"]) if error else ""
+
+
+def going(tree: Tree) -> int:
+    """How many summaries of a tree are being made."""
+    return Generation.objects.filter(OPEN, tree=tree, round=SUMMARY).count()

@@ -1,0 +1,513 @@
+"""The life of a turn's row: started by a person, moved by a worker, ended."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from loom import access
+from loom.access import Actor
+from loom.engine import streams
+from loom.engine.actions import Change, action
+from loom.engine.arguments import Args
+from loom.engine.execute import execute
+from loom.engine.fields import new_uid
+from loom.engine.jobs import enqueue
+from loom.engine.models import Step
+from loom.engine.streams import Writer
+from loom.errors import CommandError, not_found
+from loom.money import spending
+from loom.money.spending import CandidateRequest
+from loom.people.models import Participant
+from loom.permissions import GENERATE, LOOM
+from loom.platform.prepared_queries import Given, Prepared, lock_rows
+from loom.text.shortening import named
+from loom.trees.commands import node_writer
+from loom.trees.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.turns import budgets, generation_lifecycle
+from loom.turns.generation_lifecycle import started_body
+from loom.turns.lanes import hand_over
+from loom.turns.models import OPEN_TURN, Generation, Turn
+from loom.turns.queries import texts_made_by, turn_body, turns
+from loom.web_search import commands as web_search
+from loom.workspace import position
+from loom.workspace.models import Window, Workspace
+from loom.workspace.queries import shown_windows
+from loom.workspace.queries.shown_windows import state_of
+from loom.workspace.window_rules import MOST_VISIBLE
+from loom.workspace.window_states import mentioned
+
+# Starting and stopping turns. A worker runs them.
+
+
+Form = Literal["continuation", "aside"]
+STALLED = timedelta(seconds=120)  # a turn without progress for this long no longer holds its lease
+TIMED_OUT = "interrupted:no progress"
+
+
+class Wanted(Args):
+    """A turn to start: the agent, the node (a local id, "": the caller's position), the words, how
+    it ends, and the budget ("": the agent's own)."""
+
+    participant: str
+    node: str = ""
+    input: str = ""
+    form: Form = "continuation"
+    budget: str = ""
+
+
+def start(actor: Actor, tree: Tree, wanted: Wanted) -> Turn:
+    """A queued turn, with its lease taken and the caller's words stored as a node. Refuses callers
+    who may not generate, an agent that is not loom-aware (REJECTED), and a slot that another turn
+    holds (CONFLICT with its name).
+    """
+    return execute(actor, tree, _start, wanted)
+
+
+@action("start_turn", stream="tree", role="reader")
+def _start(change: Change, args: Wanted) -> Turn:
+    """Asks a loom-aware agent to act; needs loom_aware and loom_generate."""
+    actor, tree = change.actor, change.tree
+    access.demand(actor, {LOOM, GENERATE}, "a turn")
+    agent = _agent(actor, args.participant)
+    preset = args.budget or agent.budget
+    budgets.budget_of(preset)
+    if args.input:
+        demand_text(args.input, what="The input")
+    tree.refresh_from_db(fields=["archived_at", "erasing_at"])
+    access.demand_writable(tree)
+    point = _point(actor, tree, args.node)
+    if args.form == "continuation":
+        _demand_free(point)
+    turn = Turn.objects.create(
+        tree=tree,
+        participant=agent,
+        invoked_by=actor.participant,
+        invoked_at=point,
+        answers_below=point,
+        form=args.form,
+        scope=getattr(actor.user, "scope", "owner"),
+        status="leased" if args.form == "continuation" else "queued",
+        preset=preset,
+    )
+    _write_input(change.writer, turn, args.input)
+    position.set_position(node_writer.workspace_of(agent, tree), turn.answers_below, actor=agent)
+    turn = turn_again(turn.pk)
+    change.writer.append("turn.started", {"turn": turn_body(turn)})
+    Tree.objects.filter(pk=tree.pk).update(touched_at=change.now)
+    enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
+    return turn
+
+
+def _agent(actor: Actor, uid: str) -> Participant:
+    rows = Participant.objects.filter(grove=actor.grove, kind="model", archived_at__isnull=True)
+    agent = rows.filter(uid=uid).first()
+    if agent is None:
+        raise not_found("This participant")
+    if LOOM not in agent.permissions:
+        raise CommandError(
+            "REJECTED",
+            f"{agent.name} is not loom-aware: it is sent text only.",
+            hint=f'→ continue using agent:"{agent.name}"',
+        )
+    return agent
+
+
+def _point(actor: Actor, tree: Tree, local_id: str) -> Node:
+    if local_id:
+        node = lookup.find_node(tree, local_id.lower())
+    else:
+        view = node_writer.workspace_of(actor.participant, tree)
+        here = lookup.visible_at_or_above(lookup.rows().get(pk=view.position_id), view)
+        node = lookup.selected_version(here.slot_id, view) or here
+    if node is None or node.tree_id != tree.pk:
+        raise not_found(f"[{local_id}]" if local_id else "Your position here")
+    demand_text_node(node, "answered")
+    demand_visible(node)
+    return node
+
+
+_AT_SLOT = Prepared(
+    lambda: (
+        turns()
+        .filter(tree=Given("tree"), ended_at__isnull=True, form="continuation")
+        .filter(invoked_at__slot=Given("slot"))
+        .exclude(finish=TIMED_OUT)
+    )
+)
+
+
+def _demand_free(point: Node) -> None:
+    """Raises CONFLICT if a running turn was started at the same slot. A stalled turn will only
+    store what it has, and blocks nothing."""
+    for other in _AT_SLOT.all(tree=point.tree_id, slot=point.slot_id):
+        if is_stalled(other):
+            time_out(other)
+            continue
+        raise CommandError(
+            "CONFLICT",
+            f"{other.participant.name} is working at [{point.local_id}] in a turn "
+            f"started by {other.invoked_by.name}.",
+            hint="wait until it ends, stop it, or start one at another node",
+        )
+
+
+def is_stalled(turn: Turn) -> bool:
+    """Whether the turn made no progress for two minutes and does not wait for a model."""
+    if timezone.now() - turn.moved_at < STALLED:
+        return False
+    return not Generation.objects.filter(
+        turn=turn, status__in=generation_lifecycle.OPEN_STATUSES
+    ).exists()
+
+
+def time_out(turn: Turn) -> None:
+    """Makes a turn without progress finish with what it has, whichever worker holds it."""
+    rows = Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN, moved_at=turn.moved_at)
+    now = timezone.now()
+    rows.update(status="finishing", finish=TIMED_OUT, lease="", leased_until=None, moved_at=now)
+    turn.lease, turn.leased_until = "", None
+    enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
+
+
+def _write_input(writer: Writer, turn: Turn, text: str) -> None:
+    """Stores the caller's words: a node that the turn answers, or for an aside a note on its
+    point."""
+    if not text:
+        return
+    is_aside = turn.form == "aside"
+    new = NewNode(
+        text,
+        kind="annotation" if is_aside else "text",
+        form="note" if is_aside else "",
+        parent=turn.invoked_at,
+    )
+    turn.input_node = node_writer.add_node(writer, turn.tree, turn.invoked_by, new)
+    if not is_aside:
+        turn.answers_below = turn.input_node
+    turn.save(update_fields=["input_node", "answers_below"])
+
+
+def extend(actor: Actor, turn: Turn, steps: int) -> None:
+    """Grants a running turn more steps. For its inviter and owners."""
+    execute(actor, turn.tree, _extend, Extension(turn=turn, steps=steps))
+
+
+class Extension(Args):
+    """A turn, and the number of additional steps."""
+
+    turn: Turn
+    steps: int
+
+
+@action("extend_turn", stream="tree", role="reader")
+def _extend(change: Change, args: Extension) -> None:
+    """Grants a running turn more steps. For its inviter and owners."""
+    actor, turn = change.actor, args.turn
+    if turn.invoked_by != actor.participant and not actor.is_owner:
+        raise CommandError(
+            "PERMISSION_DENIED",
+            "Only the person who started a turn and owners can extend it.",
+            hint=f"ask {turn.invoked_by.name}",
+        )
+    rows = Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN)
+    if not rows.update(more_steps=F("more_steps") + args.steps, extension=None):
+        raise CommandError("REJECTED", "This turn has ended.", hint="start another")
+
+
+def ask_stop(turn: Turn) -> None:
+    """Asks a turn to stop: what it has written is kept. Stops its running generations."""
+    Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN).update(stop_asked=True)
+    for one in Generation.objects.filter(turn=turn, status__in=generation_lifecycle.OPEN_STATUSES):
+        generation_lifecycle.ask_stop(one)
+    enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
+
+
+def end(
+    writer: Writer,
+    turn: Turn,
+    status: str,
+    *,
+    finish: str = "",
+    error: dict[str, Any] | None = None,
+    node: Node | None = None,
+) -> None:
+    """Ends a turn and writes the event; everything until now counts as seen by its agent. `writer`
+    must have locked the tree."""
+    turn.status, turn.finish, turn.error, turn.node = status, finish, error, node
+    turn.ended_at = turn.moved_at = timezone.now()
+    turn.leased_until, turn.lease, turn.waits_for, turn.prepared = None, "", [], None
+    text = "\n".join([*(one["prose"] for one in turn.rounds), node.text if node else ""])
+    _keep_texts_once(turn)
+    turn.save()
+    seen = writer.append("turn.ended", {"turn": turn_body(turn)})
+    workspace = node_writer.workspace_of(turn.participant, turn.tree)
+    position.set_checkpoint(workspace, seen, actor=turn.participant)
+    hide_windows(workspace, text, actor=turn.participant)
+
+
+def hide_windows(workspace: Workspace, text: str, *, actor: Participant) -> None:
+    """Hides the windows that were visible for a turn that has ended, except those that its text
+    (`text`) mentions. Needs a transaction in which the workspace is locked."""
+    numbers = mentioned(text)
+    rows = Window.objects.filter(workspace=workspace, is_closed=False)
+    seen = list(rows.filter(is_visible=True, is_kept=False))
+    if numbers:
+        results = rows.filter(kind="result", is_visible=False, is_kept=False)
+        seen += results.filter(number__in=numbers)[:MOST_VISIBLE]
+    changed = []
+    for window in seen:
+        state = state_of(window).after_turn(is_mentioned=window.number in numbers)
+        if state != state_of(window):
+            window.is_visible, window.is_extended = state.is_visible, state.is_extended
+            changed.append(window)
+    if not changed:
+        return
+    Window.objects.bulk_update(changed, ["is_visible", "is_extended"])
+    writer = streams.lock(workspace, actor=actor.uid)
+    body = [shown_windows.window_brief(one) for one in changed]
+    writer.append("window.changed", {"windows": body, "revision": workspace.revision})
+    writer.flush()
+
+
+KEPT_OF_ROUND = ("generation", "length", "dropped", "notes", "changed")
+
+
+def _keep_texts_once(turn: Turn) -> None:
+    """Removes from the rows of an ending turn the texts that its nodes and steps hold: its rounds
+    keep their facts without their texts, and generations name the texts that became nodes."""
+    made = texts_made_by(turn)
+    rounds = {one["generation"]: one for one in turn.rounds}
+    for said in Generation.objects.filter(turn=turn, round__gt=0).exclude(text=""):
+        kept = rounds.get(said.uid, {})
+        is_answer = turn.node is not None and said.text.strip() == turn.node.text
+        if kept and is_answer:
+            kept["is_answer"] = True
+            Generation.objects.filter(pk=said.pk).update(text="")
+        elif (text := _with_names(said.text, made)) != said.text:
+            if kept:
+                kept["length"] -= len(said.text) - len(text)
+            Generation.objects.filter(pk=said.pk).update(text=text)
+    turn.rounds = [_ended_round(one) for one in turn.rounds]
+
+
+def _ended_round(kept: dict[str, Any]) -> dict[str, Any]:
+    replies = [
+        {key: value for key, value in one.items() if key != "reply"} for one in kept["replies"]
+    ]
+    answers = {"is_answer": True} if kept.get("is_answer") else {}
+    return {**{key: kept[key] for key in KEPT_OF_ROUND}, **answers, "replies": replies}
+
+
+def _with_names(text: str, made: Sequence[str]) -> str:
+    for one in made:
+        text = text.replace(one, named(one))
+    return text
+
+
+# Storing a state renews the lease. A line that takes longer may be run by a second worker; only one
+# step is ever stored for its place, so that only one of the two changes anything.
+LEASE_S = 12
+
+
+def take(uid: str, lease: str) -> Turn | None:
+    """The turn, held under `lease`; None if it has ended or another worker holds it."""
+    moment = timezone.now()
+    with transaction.atomic():
+        lock_rows(Turn, uid=uid)
+        row = _OPEN.first(uid=uid)
+        if row is None or (row.lease and row.leased_until and row.leased_until > moment):
+            return None
+        row.lease, row.leased_until = lease, moment + timedelta(seconds=LEASE_S)
+        row.save(update_fields=["lease", "leased_until"])
+    return row
+
+
+def release(turn: Turn) -> None:
+    """Gives the lease back."""
+    Turn.objects.filter(pk=turn.pk, lease=turn.lease).update(lease="", leased_until=None)
+
+
+def keep(turn: Turn, **changed: Any) -> bool:
+    """Stores the state of a held turn and renews its lease. False if the lease was lost."""
+    moment = timezone.now()
+    held = Turn.objects.filter(pk=turn.pk, lease=turn.lease, status__in=OPEN_TURN)
+    if not held.update(
+        **changed, moved_at=moment, leased_until=moment + timedelta(seconds=LEASE_S)
+    ):
+        return False
+    for name, value in changed.items():
+        setattr(turn, name, value)
+    return True
+
+
+def begin_round(turn: Turn, *, request: dict[str, Any], tokens: int) -> Generation:
+    """Queues the generation of the turn's round, stores the request that it will send, and sets
+    the turn to generating. Raises CommandError LIMIT_EXCEEDED if the day's money is not enough to
+    read `tokens`.
+    """
+    agent, payer = turn.participant, turn.invoked_by
+    lane = generation_lifecycle.lane_of(agent)
+    with transaction.atomic():
+        writer = streams.lock(turn.tree, actor=agent.uid, origin=f"turn:{turn.uid}")
+        day, (share,) = spending.reserve(payer, [CandidateRequest(agent, 1, None)], tokens)
+        made = Generation.objects.create(
+            tree=turn.tree,
+            participant=agent,
+            asked_by=payer,
+            payer=payer,
+            batch=new_uid(),
+            point=turn.answers_below,
+            index=1,
+            turn=turn,
+            round=turn.round,
+            lane=lane,
+            rank=next(generation_lifecycle.ranks(lane, payer)),
+            day=day,
+            prices=share.prices,
+            reading=share.reading,
+            reserved=share.reserved,
+        )
+        if not keep(turn, status="generating", generation=made, prepared=request):
+            raise LostError
+        writer.append("generation.started", {"generation": started_body(made)})
+        writer.flush()
+        hand_over(lane)
+    return made
+
+
+def replace_request(turn: Turn, request: dict[str, Any]) -> None:
+    """Stores another request for the current round, because a text of the previous one may no
+    longer be sent to models."""
+    Turn.objects.filter(pk=turn.pk, status="generating").update(prepared=request)
+
+
+def now() -> datetime:
+    """The current time, for callers that may not read the clock."""
+    return timezone.now()
+
+
+_OPEN = Prepared(
+    lambda: turns().filter(uid=Given("uid"), status__in=OPEN_TURN, tree__erasing_at__isnull=True)
+)
+
+
+_AGAIN = Prepared(lambda: turns().filter(pk=Given("pk")))  # else 2.7 ms for each state
+
+
+def turn_again(pk: int) -> Turn:
+    """The turn as its row is now. Raises DoesNotExist if it was deleted."""
+    for found in _AGAIN.all(pk=pk):
+        return found
+    raise Turn.DoesNotExist
+
+
+def _held(turn: Turn) -> Turn:
+    """The turn as its row is now, locked."""
+    lock_rows(Turn, pk=turn.pk)
+    return turn_again(turn.pk)
+
+
+class LostError(Exception):
+    """Another worker holds the turn; what was started is rolled back."""
+
+
+_STEP_AT = Prepared(
+    lambda: Step.objects.filter(turn_uid=Given("turn"), turn_place=Given("place")).order_by("pk")
+)
+
+
+def step_at(turn: Turn, place: str) -> Step | None:
+    """The step of a line that already ran before a worker was lost; else None."""
+    return _STEP_AT.first(turn=turn.uid, place=place)
+
+
+def finish(turn: Turn, *, text: str) -> None:
+    """Ends a turn that is finishing: its text becomes a node below the node that it answers, or a
+    note at the point of an aside; no text, no node."""
+    with transaction.atomic():
+        writer = streams.lock(turn.tree, actor=turn.participant.uid, origin=f"turn:{turn.uid}")
+        row = _held(turn)
+        if row.status != "finishing":
+            return
+        node = _answer(writer, row, text) if text else None
+        end(writer, row, _status(row), finish=row.finish, error=row.error, node=node)
+        writer.flush()
+
+
+def _answer(writer: streams.Writer, turn: Turn, text: str) -> Node:
+    is_aside = turn.form == "aside"
+    below = turn.input_node if is_aside and turn.input_node else turn.answers_below
+    call = _last_call(turn)
+    new = NewNode(
+        text,
+        kind="annotation" if is_aside else "text",
+        form="note" if is_aside else "",
+        parent=lookup.rows().get(pk=below.pk),
+        call_uid=call.call.uid if call and call.call else "",
+        configuration=call.call.configuration if call and call.call else "",
+        generation_uid=call.uid if call else "",
+        finish=turn.finish or "complete",
+    )
+    return node_writer.add_node(writer, turn.tree, turn.participant, new)
+
+
+def _last_call(turn: Turn) -> Generation | None:
+    """The last round that produced text: the node names its call."""
+    found = Generation.objects.filter(turn=turn, round__gt=0, call__isnull=False)
+    found = found.exclude(text="")
+    return found.select_related("call").order_by("-round", "-id").first()
+
+
+def give_up(turn: Turn) -> None:
+    """Ends a turn that cannot even store what it has, without an answer."""
+    with transaction.atomic():
+        writer = streams.lock(turn.tree, actor=turn.participant.uid, origin=f"turn:{turn.uid}")
+        row = _held(turn)
+        if row.status == "finishing":
+            end(writer, row, "interrupted", finish=row.finish, error=row.error)
+            writer.flush()
+
+
+def _status(turn: Turn) -> str:
+    if not turn.finish:
+        return "done"
+    if turn.finish == "interrupted:stopped":
+        return "stopped"
+    if turn.finish == "interrupted:loop":
+        return "halted"
+    return "failed" if turn.error else "interrupted"
+
+
+def waiting() -> Iterator[str]:
+    """The running turns that no worker holds, or whose worker is gone; for the sweeper. One
+    without progress is asked to store what it has, or ended if that failed before."""
+    going = Q(status__in=OPEN_TURN, ended_at=None, tree__erasing_at=None)  # found by an index
+    for turn in turns().filter(going).order_by():
+        if is_stalled(turn):
+            if turn.finish == TIMED_OUT:
+                give_up(turn)
+                continue
+            time_out(turn)
+        is_held = turn.lease and turn.leased_until and turn.leased_until > timezone.now()
+        if not is_held and (turn.stop_asked or not is_waiting(turn)):
+            yield turn.uid
+
+
+def is_stopping(turn: Turn) -> bool:
+    """Whether somebody has asked the turn to stop."""
+    return Turn.objects.filter(pk=turn.pk, stop_asked=True).exists()
+
+
+SEARCHES = "searches"  # a value of `waits_for`: the last lines search the web
+
+
+def is_waiting(turn: Turn) -> bool:
+    """Whether the turn waits for a model or for a search of the web."""
+    searches = SEARCHES in turn.waits_for and web_search.open_in(turn.uid)
+    return searches or generation_lifecycle.is_generating(turn)

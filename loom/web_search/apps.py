@@ -1,0 +1,19 @@
+"""Searching the web by a line."""
+
+from importlib import import_module
+
+from django.apps import AppConfig
+
+# The modules that register commands and actions, in the order in which help lists them.
+COMMANDS = ("loom.web_search.commands",)
+
+
+class WebSearchConfig(AppConfig):
+    """Searching the web by a line."""
+
+    name = "loom.web_search"
+    label = "web_search"
+
+    def ready(self) -> None:
+        for module in COMMANDS:
+            import_module(module)

@@ -1,0 +1,327 @@
+"""`search`: searches the web with the service of the grove. The command only makes a row; a worker
+sends the request, and the result becomes the answer of the line's step."""
+
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from loom.access import Actor
+from loom.engine import jobs, steps
+from loom.engine.actions import Change, action
+from loom.engine.arguments import Args, Secret, Written
+from loom.engine.context import Context, Reply
+from loom.engine.execute import execute
+from loom.engine.models import Step
+from loom.engine.registry import command
+from loom.errors import CommandError
+from loom.money import spending
+from loom.money.days import today
+from loom.money.prices import NANO, dollars
+from loom.money.queries import left_of
+from loom.participants.commands import demand_callable
+from loom.participants.provider_keys import allowed_addresses, open_sealed, seal
+from loom.participants.provider_kinds import SEARCH_SERVICES, search_service
+from loom.people.models import Grove, Participant
+from loom.permissions import WEB_SEARCH
+from loom.platform.prepared_queries import lock_rows
+from loom.text.frames import escaped
+from loom.text.shortening import excerpt
+from loom.trees.commands.view import counted
+from loom.web_search.models import SearchService, WebSearch
+from loom.workspace.models import Window
+
+MOST_HOSTS = 20
+MAX_QUERY = 400  # characters: the smallest limit of the services
+FORGOTTEN = timedelta(seconds=10)  # a search that is still queued after this long is sent again
+LOST = timedelta(seconds=40)  # one that runs for longer has lost its worker
+_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.)*[A-Za-z0-9-]{0,62}")
+
+
+class Search(Args):
+    """What to search for, how thoroughly, how many results, and from which hosts."""
+
+    query: Annotated[str, Written("quoted")]
+    depth: Annotated[
+        str, Written("option", key="depth", value="choice", choices=("basic", "deep"))
+    ] = "basic"
+    topic: Annotated[
+        str, Written("option", key="topic", value="choice", choices=("general", "news"))
+    ] = "general"
+    max: Annotated[int, Written("option", key="max", value="int", minimum=1, maximum=10)] = 5
+    include: Annotated[tuple[str, ...], Written("option", key="include", value="words")] = ()
+    exclude: Annotated[tuple[str, ...], Written("option", key="exclude", value="words")] = ()
+
+
+@command("search", group="Look", klass="look", permissions={WEB_SEARCH}, stream="workspace")
+def search(context: Context, args: Search) -> Reply:
+    """Searches the web with the service of the grove; numbered results, best first."""
+    service = SearchService.objects.filter(grove=context.tree.grove_id).first()
+    if service is None:
+        raise CommandError(
+            "UNAVAILABLE",
+            "This grove has no service for searching the web.",
+            hint='an owner adds one in the settings of the grove; find "…" searches this tree',
+        )
+    _demand_words(args)
+    payer, day = context.actor.person, today()
+    _reserve(payer, service.price)
+    if context.writer is None:  # not in a dry run
+        made = WebSearch.objects.create(
+            workspace=context.workspace,
+            seq=context.workspace.steps_made + 1,
+            payer=payer,
+            turn_uid=context.turn,
+            asks=args.model_dump(mode="json"),
+            day=day,
+            spent=service.price,
+        )
+        _send(made.uid)
+    return Reply(f"✓ searching the web for {excerpt(args.query)}", running=True)
+
+
+def unusable(actor: Actor) -> frozenset[str]:
+    """The verbs that nobody can use in the actor's grove at the moment, whatever their
+    permissions: `search` if no service is set. One query; none for actors who may not search
+    anyway."""
+    if WEB_SEARCH not in actor.permissions:
+        return frozenset()
+    is_set = SearchService.objects.filter(grove=actor.grove).exists()
+    return frozenset() if is_set else frozenset({"search"})
+
+
+def _send(uid: str) -> None:
+    jobs.enqueue("agents.tasks.search_web", [uid], queue="continue")
+
+
+def _demand_words(args: Search) -> None:
+    if not args.query.strip():
+        raise CommandError(
+            "INVALID_SYNTAX", "There is nothing to search for.", hint='search "words"'
+        )
+    if len(args.query) > MAX_QUERY:
+        said = f"A query has at most {MAX_QUERY} characters."
+        raise CommandError("LIMIT_EXCEEDED", said, hint="ask with fewer words", status=413)
+    if len(args.include) + len(args.exclude) > MOST_HOSTS:
+        said = f"A search names at most {MOST_HOSTS} hosts."
+        raise CommandError("LIMIT_EXCEEDED", said, hint="name fewer", status=413)
+    wrong = next((one for one in (*args.include, *args.exclude) if not _HOST.fullmatch(one)), None)
+    if wrong is not None:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"{excerpt(wrong)} is not the name of a host.",
+            hint="such as include:example.org,example.net",
+        )
+
+
+def _reserve(payer: Participant, price: int) -> None:
+    """Reserves the price of a search from the day's money. LIMIT_EXCEEDED if it is used up."""
+    if not price:
+        return
+    spending.lock(payer, today())
+    left = left_of(payer, today())
+    if left.limit and price > left.rest:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"A search costs {dollars(price)}, but only {dollars(left.rest)} of today's limit "
+            "is left.",
+            hint="the day ends at 00:00 UTC, and an owner may raise its limit",
+        )
+    spending.add_spending(payer, today(), price)
+
+
+# The part that a worker runs.
+
+
+def begun(uid: str) -> tuple[WebSearch, SearchService] | None:
+    """A queued search, now running, with the service to ask; None if another worker has it. A
+    search whose service was removed in the meantime ends."""
+    waiting = WebSearch.objects.filter(uid=uid, status="queued")
+    if not waiting.update(status="running", begun_at=timezone.now()):
+        return None
+    row = WebSearch.objects.select_related("workspace__tree").get(uid=uid)
+    service = SearchService.objects.filter(grove=row.workspace.tree.grove_id).first()
+    if service is None:
+        said = "The service for searching the web was removed."
+        ended(uid, error=_error("UNAVAILABLE", said, "an owner adds one in the grove's settings"))
+        return None
+    return row, service
+
+
+def connection_to(service: SearchService) -> tuple[str, str, tuple[str, ...]]:
+    """(the address, the key, the private addresses that may be called) of a service."""
+    url = url_of(service)
+    key = open_sealed(service.sealed_key, url) if service.sealed_key else ""
+    return url, key, allowed_addresses(url, allow_private=service.allow_private)
+
+
+def url_of(service: SearchService) -> str:
+    """The address that is asked."""
+    kind = search_service(service.kind)
+    return service.base_url or (kind.url if kind else "")
+
+
+def numbered(row: WebSearch, hits: Sequence[tuple[str, str, str]], by: str) -> str:
+    """The text of the results: `1. title`, the address and an excerpt below. `hits` are (title,
+    address, excerpt)."""
+    what = excerpt(str(row.asks["query"]))
+    if not hits:
+        return f"No results of the web for {what} ({by})."
+    lines = [f"{counted(len(hits), 'result')} of the web for {what} ({by})"]
+    for number, (title, url, text) in enumerate(hits, 1):
+        # A page may write what looks like a header of ours.
+        lines += [f"{number}. {title}", f"   {url}", *([f"   {escaped(text)}"] if text else [])]
+    return "\n".join(lines)
+
+
+def _error(code: str, message: str, hint: str, *, retryable: bool = False) -> dict[str, Any]:
+    return {"code": code, "message": message, "hint": hint, "retryable": retryable}
+
+
+def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> None:
+    """Stores the answer or error of a search in its step (once), writes the event, and resumes a
+    turn that waits for it. A failed search costs nothing."""
+    going = WebSearch.objects.filter(uid=uid, ended_at=None)
+    with transaction.atomic():
+        found = going.select_related("workspace").first()
+        if found is None:
+            return
+        # Locks in the same order as lines do: the workspace, then money, then the stream.
+        workspace = steps.locked(found.workspace)
+        lock_rows(WebSearch, uid=uid)
+        row = going.select_related("payer").first()
+        if row is None:
+            return
+        step = Step.objects.filter(workspace=row.workspace_id, seq=row.seq)
+        if error is None:
+            step.update(message=text)
+        else:
+            step.update(outcome=error["code"], message=error["message"], hint=error["hint"])
+            # A failed line has no result.
+            Window.objects.filter(workspace=row.workspace_id, number=row.seq).update(is_closed=True)
+            if row.spent:
+                spending.lock(row.payer, row.day)
+                spending.add_spending(row.payer, row.day, -row.spent)
+            row.spent = 0
+        row.status, row.error, row.ended_at = "failed" if error else "done", error, timezone.now()
+        row.save(update_fields=["status", "error", "spent", "ended_at"])
+        steps.answered(workspace, row.seq, turn=row.turn_uid)
+        if row.turn_uid:
+            jobs.enqueue("agents.tasks.run_turn", [row.turn_uid], queue="continue")
+
+
+def sweep() -> int:
+    """Queues forgotten searches again, and ends those whose worker was lost; returns how many."""
+    now, found = timezone.now(), 0
+    rows = WebSearch.objects.filter(ended_at=None, created_at__lt=now - FORGOTTEN).order_by()
+    for uid, status, begun_at in rows.values_list("uid", "status", "begun_at"):
+        if status == "queued":
+            _send(uid)
+        elif begun_at is not None and begun_at < now - LOST:
+            said = "The search was interrupted."
+            ended(uid, error=_error("UNAVAILABLE", said, "search again", retryable=True))
+        else:
+            continue
+        found += 1
+    return found
+
+
+def open_in(turn_uid: str) -> bool:
+    """Whether a turn waits for a search."""
+    rows = WebSearch.objects.filter(ended_at=None, status__in=("queued", "running"))
+    return rows.filter(turn_uid=turn_uid).exists()
+
+
+def of_step(step: Step) -> WebSearch | None:
+    """The search of a step, or None."""
+    return WebSearch.objects.filter(workspace=step.workspace_id, seq=step.seq).first()
+
+
+# The service of a grove, for owners.
+
+
+class NewService(Args):
+    """The kind of a service, its address (empty: the kind's own), its key (None: the stored one of
+    the same address), whether a private address is allowed, and the price of a search."""
+
+    kind: str
+    base_url: str = ""
+    api_key: Annotated[str | None, Secret()] = None
+    allow_private: bool = False
+    price_usd: float = 0
+
+
+class NoService(Args):
+    """No arguments: a grove has at most one service."""
+
+
+def set_service(actor: Actor, args: NewService) -> SearchService:
+    """Sets the service with which a grove searches the web. For owners."""
+    return execute(actor, actor.grove, _set_service, args)
+
+
+@action("set_search_service", stream="grove", role="owner")
+def _set_service(change: Change, args: NewService) -> SearchService:
+    """Sets the service with which a grove searches the web."""
+    kind = search_service(args.kind)
+    if kind is None:
+        known = " or ".join(one.name for one in SEARCH_SERVICES)
+        raise CommandError("INVALID_SYNTAX", "This service is not known.", hint=known)
+    url = args.base_url.strip() or kind.url
+    if not url:
+        said, hint = f"{kind.title} needs an address.", "such as https://search.example.org"
+        raise CommandError("INVALID_SYNTAX", said, hint=hint)
+    demand_callable(change.actor, url, allow_private=args.allow_private)
+    if not 0 <= args.price_usd <= 10:
+        said, hint = "A search costs from 0 to 10 dollars.", "0: the price is not known"
+        raise CommandError("INVALID_SYNTAX", said, hint=hint)
+    before = SearchService.objects.filter(grove=change.grove).first()
+    sealed = before.sealed_key if before is not None and url_of(before) == url else ""
+    if args.api_key is not None:
+        sealed = seal(args.api_key, url) if args.api_key else ""
+    if kind.own and not sealed:
+        said, hint = f"{kind.title} needs a key.", "enter the key of your account there"
+        raise CommandError("INVALID_SYNTAX", said, hint=hint)
+    fields = {
+        "kind": kind.name,
+        "base_url": "" if url == kind.url else url,
+        "allow_private": args.allow_private,
+        "sealed_key": sealed,
+        "price": round(args.price_usd * NANO),
+    }
+    made, _ = SearchService.objects.update_or_create(grove=change.grove, defaults=fields)
+    _say(change, made)
+    return made
+
+
+def remove_service(actor: Actor) -> None:
+    """Removes the service; searches are then unavailable. For owners."""
+    execute(actor, actor.grove, _remove_service, NoService())
+
+
+@action("remove_search_service", stream="grove", role="owner")
+def _remove_service(change: Change, args: NoService) -> None:
+    """Removes the service with which a grove searches the web, and its key."""
+    SearchService.objects.filter(grove=change.grove).delete()
+    _say(change, None)
+
+
+def _say(change: Change, service: SearchService | None) -> None:
+    grove = Grove.objects.get(pk=change.grove.pk)
+    body = {"grove": grove.uid, "name": grove.name, "settings": grove.settings}
+    said = service_body(service) if service else None
+    change.writer.append("grove.changed", {**body, "search": said})
+
+
+def service_body(service: SearchService) -> dict[str, Any]:
+    """A service as the API shows it, without its key."""
+    return {
+        "kind": service.kind,
+        "base_url": url_of(service),
+        "has_key": bool(service.sealed_key),
+        "allow_private": service.allow_private,
+        "price_usd": service.price / NANO,
+    }

@@ -1,0 +1,155 @@
+"""Drafts: storing what a person is typing, and deleting it once it has become a node.
+
+This is not a command: it has no line and no step. A draft is saved many times a minute, so its
+stream gets an event when it begins, when it ends, and in between at most once per EVENT_EVERY.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from loom import access
+from loom.access import Actor
+from loom.engine import streams
+from loom.engine.context import Context
+from loom.engine.models import Stream
+from loom.errors import CommandError
+from loom.permissions import WRITE
+from loom.platform.prepared_queries import Given, Prepared
+from loom.text.hashes import instant
+from loom.trees.commands.node_writer import demand_text, stored
+from loom.trees.models import Node, Tree
+from loom.workspace.models import Draft, Mention, Workspace
+
+_SAME_DRAFT = Prepared(
+    lambda: Draft.objects.select_related("slot").filter(
+        workspace=Given("workspace"), slot=Given("slot"), kind=Given("kind"), text=Given("text")
+    )
+)
+
+KINDS = ("buffer", "edit", "note")
+MAX_DRAFTS = 1000  # of one person in one tree
+EVENT_EVERY = timedelta(seconds=2)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A draft as it was sent. `seen` is the `at` of the state that the writer last saw ("" for
+    none); with None nothing is compared."""
+
+    kind: str
+    text: str
+    seen: str | None = None
+
+
+def mark_seen(actor: Actor, tree: Tree, seq: int) -> None:
+    """Stores up to which event a person has seen a tree, and that they saw where they were
+    mentioned in it. It never goes back. There is no event: only the person themselves is notified.
+    """
+    now = timezone.now()
+    heads = Stream.objects.filter(name=streams.name_of(tree)).values_list("head", flat=True)
+    most = min(seq, heads.first() or 0)
+    own = Workspace.objects.filter(tree=tree, participant=actor.participant)
+    own.filter(Q(seen_at__isnull=True) | Q(seen_seq__lte=most)).update(seen_seq=most, seen_at=now)
+    named = Mention.objects.filter(tree=tree, participant=actor.participant, seen_at__isnull=True)
+    named.update(seen_at=now)
+
+
+def save(actor: Actor, workspace: Workspace, slot: Node, kept: Kept) -> Draft | None:
+    """Stores the text as the person's draft at a slot; an empty text deletes it (None). CONFLICT
+    if the stored draft is not the one in `seen`, unless it already has this text.
+    """
+    _demand_own(actor, workspace)
+    if kept.text:
+        demand_text(kept.text)
+    workspace = stored(workspace)
+    with transaction.atomic():
+        writer = streams.lock(workspace, actor=actor.participant.uid)
+        rows = Draft.objects.select_related("slot")
+        found = rows.filter(workspace=workspace, slot=slot, kind=kept.kind).first()
+        if (found.text if found else "") == kept.text:
+            return found
+        if kept.seen is not None and kept.seen != (instant(found.at) if found else ""):
+            raise CommandError(
+                "CONFLICT",
+                "This draft was changed elsewhere, in another tab or on another device.",
+                hint="look at it and keep one of the two",
+            )
+        if not kept.text:
+            end_draft(writer, found)
+            return None
+        return _keep(writer, workspace, slot, kept, found)
+
+
+def _demand_own(actor: Actor, workspace: Workspace) -> None:
+    access.demand(actor, {WRITE}, "a draft")
+    if workspace.participant_id != actor.participant.pk:
+        raise CommandError(
+            "PERMISSION_DENIED", "Only people have drafts.", hint="write in your own"
+        )
+
+
+def _keep(
+    writer: streams.Writer, workspace: Workspace, slot: Node, kept: Kept, found: Draft | None
+) -> Draft:
+    if found is None and Draft.objects.filter(workspace=workspace).count() >= MAX_DRAFTS:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"You have {MAX_DRAFTS:,} drafts in this tree.",
+            hint="send or empty some of them",
+        )
+    now = timezone.now()
+    draft = found or Draft(workspace=workspace, slot=slot, kind=kept.kind, told_at=now)
+    draft.text, draft.at = kept.text, _after(draft.at, now) if found else now
+    if found is None or now - draft.told_at >= EVENT_EVERY:
+        draft.told_at = now
+        append_draft(writer, draft, ended=False)
+    draft.save()
+    return draft
+
+
+def _after(before: datetime, now: datetime) -> datetime:
+    """The current time, but never the instant that already names an earlier state."""
+    return max(now, before + timedelta(microseconds=1))
+
+
+def demand_free(actor: Actor, node: Node) -> None:
+    """Refuses with CONFLICT if a model would edit what a person is editing now (docs/model.md
+    §5.3)."""
+    if actor.participant.kind != "model":
+        return
+    rows = Draft.objects.filter(slot=node.slot_id, kind="edit")
+    pending = rows.select_related("workspace__participant").first()
+    if pending is not None:
+        raise CommandError(
+            "CONFLICT",
+            f"{pending.workspace.participant.name} is editing [{node.local_id}] and has not "
+            "saved yet.",
+            hint="write a note or a suggestion, or come back later",
+        )
+
+
+def end_draft(writer: streams.Writer, draft: Draft | None) -> None:
+    """Deletes a draft and appends its event, if there is one."""
+    if draft is not None:
+        append_draft(writer, draft, ended=True)
+        draft.delete()
+
+
+def append_draft(writer: streams.Writer, draft: Draft, *, ended: bool) -> None:
+    """Appends the event of a draft to the stream of its workspace."""
+    body = {"slot": draft.slot.local_id, "kind": draft.kind, "ended": ended}
+    writer.append("draft.saved", body if ended else {**body, "at": instant(draft.at)})
+    writer.flush()
+
+
+def settle_draft(context: Context, node: Node, kind: str, text: str) -> None:
+    """Deletes the actor's own draft at the node's slot once its text has become a node. It runs in
+    the same transaction, so that a crash neither loses nor duplicates the text."""
+    at = {"workspace": context.workspace.pk, "slot": node.slot_id}
+    draft = _SAME_DRAFT.first(**at, kind=kind, text=text)
+    if draft is not None:
+        end_draft(streams.lock(context.workspace, actor=context.actor.participant.uid), draft)

@@ -1,0 +1,524 @@
+"""Commands that control what stays in view: open, resize, refresh, hide, show, close, drop."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Literal
+
+from loom.access import demand, may_reach
+from loom.documents.queries import parts_named, text_of
+from loom.engine.arguments import Args, RefField, Written
+from loom.engine.context import Context, Reply
+from loom.engine.named_items import get_document, get_node, get_window, no_window, tree_of
+from loom.engine.registry import command
+from loom.errors import CommandError, not_found
+from loom.language import ids
+from loom.language.refs import ParseError, Ref, Slice, print_ref, print_slice, quote
+from loom.language.slices import Cut, get
+from loom.permissions import LOOM, READ_DOCUMENTS
+from loom.trees.models import Node
+from loom.trees.queries import lookup
+from loom.trees.queries.node_context import documents_seen
+from loom.workspace.commands.windows import (
+    close_window,
+    demand_label,
+    get_stash,
+    held,
+    hide_window,
+    items_of,
+    known,
+    link_type,
+    merge_into,
+    move_window,
+    new_window,
+    next_step,
+    node_of,
+    note_change,
+    numbered,
+    open_linked,
+    place_window,
+    show_window,
+    title_of,
+    token_change,
+    within_limit,
+)
+from loom.workspace.models import Window
+from loom.workspace.queries import windows
+from loom.workspace.queries.windows import (
+    Source,
+    followed,
+    is_lens,
+    lines_of,
+    newest_for,
+    range_of,
+    seen_by,
+    source_of,
+)
+from loom.workspace.window_rules import LARGE, MOST_PAD, MOST_WITH, Lines, total_of
+
+# -- open
+
+
+class Open(Args):
+    """What to keep in view (a node, lines of one, a branch, range, tree, result or stash), and
+    how."""
+
+    ref: Annotated[RefField, Written("ref")]
+    form: Annotated[
+        Literal["diff", "prose", "nodes"] | None,
+        Written("option", key="as", value="choice", choices=("diff", "prose", "nodes")),
+    ] = None
+    keep: Annotated[bool, Written("flag")] = False
+    live: Annotated[bool, Written("flag")] = False
+    pad: Annotated[int, Written("option", key="pad", value="int", minimum=0, maximum=MOST_PAD)] = 0
+    along: Annotated[str, Written("option", key="with", value="word")] = ""
+    label: Annotated[str, Written("option", key="label", value="quoted")] = ""
+
+
+@command("open", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def open_(context: Context, args: Open) -> Reply:
+    """Opens a window on a node or lines of it, a branch, a range or a tree; with `keep` until you
+    hide it, otherwise for this turn. `open #14 keep` keeps a result. `live` follows the current
+    version, `as:diff` shows what has changed, `pad:3` shows 3 lines around it, `with:TYPE` also
+    opens what is linked by that type."""
+    label = demand_label(args.label) if args.label else ""
+    said = ""
+    if args.ref.kind in ("window", "stash"):
+        window = _named(context, args.ref)
+        show_window(context, window, keep=args.keep)
+    elif args.ref.kind == "document":
+        window, said = _on_document(context, args)
+    elif args.ref.kind in ("branch", "range", "tree"):
+        window = _on_several(context, args)
+    else:
+        window, said = _on_node(context, args)
+    if label and window.kind in ("result", "stash"):
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"#{window.number} is a {window.kind}; only a window on a text takes a label.",
+            hint=f"→ open #{window.number} keep",
+        )
+    window.label = label or window.label
+    _adjust(window, args)
+    along = _along(context, window, args)
+    said = f"{title_of(context, window)}{said}{_with(context, args.along, along)}"
+    limited = within_limit(context, [window, *along])
+    items = tuple(item for one in (window, *along) for item in items_of(one))
+    return Reply(f"✓ opened {said}{limited}{token_change(context)}", items=items)
+
+
+def _adjust(window: Window, args: Open) -> None:
+    """Applies the settings that the line gives for a window; the others stay."""
+    if window.kind in windows.LENSES:
+        is_diff = args.form == "diff" or window.form == "diff"
+        if args.form in ("prose", "nodes") or (is_diff and (args.pad or args.live)):
+            raise _not_so(window, "as:diff takes no pad and is not live")
+        window.pad = args.pad or window.pad
+    elif args.form == "diff" or args.pad:
+        raise _not_so(window, "as:diff and pad: are for windows on one text")
+    else:
+        window.form = args.form if args.form == "prose" else "" if args.form else window.form
+    if args.live and window.kind in ("result", "stash", "tree"):
+        raise _not_so(window, f"a {window.kind} does not change, or always shows the newest")
+    window.is_live = window.is_live or args.live
+
+
+def _not_so(window: Window, why: str) -> CommandError:
+    said = f"#{window.number} cannot be shown so: {why}."
+    return CommandError("INVALID_SYNTAX", said, hint=f"→ open #{window.number} keep")
+
+
+def _named(context: Context, ref: RefField) -> Window:
+    if ref.kind == "window":
+        return known(context, get_window(context, int(ref.id)))
+    return get_stash(context, ref.name or ref.id)
+
+
+def _on_node(context: Context, args: Open) -> tuple[Window, str]:
+    """The window, and a note about its lines if some were cut off or there are many."""
+    node = get_node(context, args.ref, slices=True)
+    if node.text == "":
+        raise CommandError("REJECTED", f"[{node.local_id}] has no text.", hint="open another node")
+    if args.form == "diff":
+        return _difference(context, node, keep=args.keep), ""
+    cut = cut_of(f"[{node.local_id}]", node.text, args.ref.slice)
+    lines = Lines(cut.first, cut.last)
+    part = args.ref.slice
+    place = "" if part is None or part.kind in ("lines", "para") else print_slice(part)
+    source = source_of(node)
+    window = place_window(context, source, lines, keep=args.keep, place=place[:200])
+    said = f" ({cut.clipped})" if cut.clipped else ""
+    if lines.last - lines.first + 1 > LARGE:
+        named = lookup.node_ref(node, context.tree.pk)
+        total = total_of(node.text)
+        said += f"\n  {total:,} lines in all; → open {named} head:{LARGE} shows the first ones"
+    return window, said
+
+
+def _on_document(context: Context, args: Open) -> tuple[Window, str]:
+    """The window on a document or a part of it, and what was cut off. LIMIT_EXCEEDED for the whole
+    of a long one, with its sections or parts."""
+    demand(context.actor, {READ_DOCUMENTS}, "opening a document")
+    document, part = get_document(context, args.ref), args.ref.slice
+    try:
+        shown = text_of(document, part)
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+    total = total_of(shown.revision.text)
+    if part is None and total > LARGE:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"{print_ref(args.ref)} has {total:,} lines; open a part of it.",
+            hint=f"→ open {print_ref(args.ref)} with one of {parts_named(shown)}",
+        )
+    if not shown.text and total == 1:
+        raise CommandError("REJECTED", "This document is empty.", hint="→ write it first")
+    if shown.last < shown.first:
+        raise not_found("That part of the document", f"→ view {print_ref(args.ref)}")
+    place = "" if part is None or part.kind in ("lines", "para") else print_slice(part)
+    lines, source = Lines(shown.first, shown.last), source_of(shown.revision)
+    window = place_window(context, source, lines, keep=args.keep, place=place[:200])
+    context.seen[document.pk] = shown.revision.number
+    return window, f" ({shown.clipped})" if shown.clipped else ""
+
+
+def cut_of(name: str, text: str, part: Slice | None) -> Cut:
+    """The lines of the text that the slice of a ref names; all of them without one."""
+    if part is None:
+        return Cut(text, 1, total_of(text))
+    try:
+        cut = get(text, part)
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+    if cut.last < cut.first:
+        raise not_found(f"That part of {name}", f"→ view {name.strip('[]')} full")
+    return cut
+
+
+def _difference(context: Context, node: Node, *, keep: bool) -> Window:
+    """The window that shows what has changed since this version, or in it."""
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, form="diff")
+    window = rows.filter(item=ids.of_node(node.pk)).order_by("number").first()
+    if window is None:
+        item = ids.of_node(node.pk)
+        window = new_window(context, kind="node", form="diff", item_id=item, version_seen=node.hash)
+    show_window(context, known(context, window), keep=keep)
+    return known(context, window)
+
+
+def _on_several(context: Context, args: Open) -> Window:
+    """The window on a branch, range or tree; opening it twice gives the same window."""
+    kind = args.ref.kind
+    keys: list[int] = []
+    if kind == "tree":
+        last = lookup.root_of(tree_of(context, args.ref))
+    else:
+        last, keys = _range(context, args.ref)
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, kind=kind)
+    found = list(rows.filter(item=ids.of_node(last.pk)).order_by("number"))
+    same = [one for one in found if one.nodes[:1] == keys[:1]]
+    if same:
+        window = known(context, same[0])
+        window.nodes = keys
+    else:
+        item = ids.of_node(last.pk)
+        window = new_window(context, kind=kind, item_id=item, nodes=keys, version_seen=last.hash)
+    show_window(context, window, keep=args.keep)
+    return window
+
+
+def _range(context: Context, ref: Ref) -> tuple[Node, list[int]]:
+    """The last node of a branch or range, and the row ids of its texts from the top."""
+    if ref.kind == "branch":
+        last, first = get_node(context, ref), None
+    else:
+        ends = [get_node(context, Ref("node", id=one)) for one in (ref.id, ref.end)]
+        first, last = sorted(ends, key=lambda one: one.depth)
+    keys = range_of(context.actor, context.workspace, last, first)
+    if not keys and first is not None:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"[{first.local_id}] is not above [{last.local_id}].",
+            hint="a range goes from a node down to one below it",
+        )
+    if not keys:
+        raise CommandError("REJECTED", f"{print_ref(ref)} has no text.", hint="open another node")
+    return last, keys
+
+
+def _along(context: Context, window: Window, args: Open) -> list[Window]:
+    """Opens what is linked to a window's node by one type, at most MOST_WITH items."""
+    if not args.along:
+        return []
+    kind = link_type(args.along)
+    node = node_of(window)
+    if node is None:
+        raise _not_so(window, "only a text has links to follow")
+    return open_linked(context, node, kind, window.number, most=MOST_WITH, keep=args.keep)
+
+
+def _with(context: Context, kind: str, along: Sequence[Window]) -> str:
+    if not kind:
+        return ""
+    named = " · ".join(title_of(context, one) for one in along)
+    return f"\n  with {kind}: {named or 'nothing'}"
+
+
+def readable(context: Context, window: Window) -> Source | None:
+    """The version whose lines a window shows, if the caller may still read it; else None."""
+    source = seen_by(window)
+    if source is None:
+        return None
+    if source.item < 0:
+        seen = documents_seen(context.actor, context.tree, [source.item])
+        return source if source.item in seen else None
+    home = ids.home_of(source.item)
+    return source if may_reach(context.actor, home, here=context.tree) else None
+
+
+# -- resize, refresh
+
+
+class Resize(Args):
+    """A window and the lines that it will show."""
+
+    window: Annotated[RefField, Written("ref", refs=("window",), shown="#n lines:a-b")]
+
+
+@command("resize", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def resize(context: Context, args: Resize) -> Reply:
+    """Gives a window other lines, of the current version: `resize #4 lines:10-60`."""
+    window = known(context, get_window(context, int(args.window.id)))
+    if args.window.slice is None:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"Which lines shall #{window.number} show?",
+            hint=f"→ resize #{window.number} lines:1-20",
+        )
+    source = readable(context, window) if is_lens(window) else None
+    if source is None:
+        raise CommandError(
+            "REJECTED",
+            f"#{window.number} shows no lines of a text.",
+            hint="only a window on a node or document can be resized",
+        )
+    newest = newest_for(context.workspace, source)
+    cut = cut_of(f"#{window.number}", newest.text, args.window.slice)
+    window.place = ""
+    move_window(context, window, newest, Lines(cut.first, cut.last))
+    show_window(context, window)
+    limited = within_limit(context, [window])
+    said = f"✓ #{window.number} {windows.named(lines_of(window))}"
+    clipped = f" ({cut.clipped})" if cut.clipped else ""
+    return Reply(f"{said}{clipped}{limited}{token_change(context)}", items=items_of(window))
+
+
+# -- hide, show, close
+
+
+class Named(Args):
+    """Windows by their numbers."""
+
+    windows: Annotated[tuple[RefField, ...], Written("ref", many=True, refs=("window",))]
+
+
+class NamedFull(Named):
+    """Windows by their numbers; `full`: with all of the text that they show lines of."""
+
+    full: Annotated[bool, Written("flag")] = False
+
+
+class Labelled(Args):
+    """Windows by their label."""
+
+    label: Annotated[str, Written("option", key="label", value="quoted")]
+
+
+class All(Args):
+    """All windows."""
+
+    all: Annotated[str, Written("word", lead="all")]
+
+
+@command("refresh", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def refresh(context: Context, args: Named) -> Reply:
+    """Brings windows to the current version of what they show; their lines follow the text."""
+    return _told(context, _by_number(context, args, "refreshed", _refresh))
+
+
+@command("refresh", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def refresh_all(context: Context, args: All) -> Reply:
+    """Brings all visible windows to the current version of what they show."""
+    return _all(context, windows.by_number(held(context)), "refreshed", _refresh)
+
+
+def _refresh(context: Context, window: Window) -> None:
+    window.shown_step = next_step(context)
+    note_change(context, window)
+    if window.kind in windows.STRETCHES:
+        last = lookup.by_id(ids.node_id(window.item_id or 0) or 0)
+        first = lookup.rows().filter(pk__in=window.nodes[:1]).first()
+        is_branch = window.kind == "branch"
+        above = None if is_branch else first
+        keys = range_of(context.actor, context.workspace, last, above)
+        window.nodes = keys or window.nodes
+        return
+    source = readable(context, window)
+    if source is None:
+        return
+    newest = newest_for(context.workspace, source)
+    move_window(context, window, newest, followed(source, newest, lines_of(window)))
+    if window.is_visible and is_lens(window):
+        merge_into(context, window)
+
+
+Change = Callable[[Context, Window], None]
+
+
+NONE_VISIBLE = "✓ no window was visible"
+MOST_SHOWN = 20  # windows that `show all` shows, the newest
+MISSING = "→ memory windows lists what is open; a line that was answered by ✓ alone has no window"
+
+
+def _all(context: Context, found: Sequence[Window], word: str, change: Change) -> Reply:
+    """Changes all visible windows; finding none is not an error."""
+    return _told(context, _each(context, found, word, change)) if found else Reply(NONE_VISIBLE)
+
+
+def _each(context: Context, found: Iterable[Window], word: str, change: Change) -> Reply:
+    """Changes the windows; NOT_FOUND if there are none."""
+    numbers = []
+    items: list[int] = []
+    for window in found:
+        if not window.is_closed:  # another window of the line may have merged with it
+            change(context, window)
+            numbers.append(window.number)
+            items += items_of(window)
+    if not numbers:
+        raise not_found("A window for this", "→ memory windows lists what is open")
+    return Reply(f"✓ {word} {numbered(numbers)}", items=tuple(dict.fromkeys(items)))
+
+
+def _told(context: Context, reply: Reply) -> Reply:
+    """The reply, with the tokens that the windows take now."""
+    return Reply(reply.text + token_change(context), items=reply.items)
+
+
+def _by_number(context: Context, args: Named, word: str, change: Change) -> Reply:
+    wanted = list(dict.fromkeys(int(ref.id) for ref in args.windows))
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, number__in=wanted)
+    found = {one.number: known(context, one) for one in rows.order_by("number")}
+    missing = [one for one in wanted if one not in found]
+    if not found:
+        raise no_window(context, missing, MISSING)
+    reply = _each(context, (found[one] for one in wanted if one in found), word, change)
+    more = f" · not found {numbered(missing)}" if missing else ""
+    return Reply(f"{reply.text}{more}", items=reply.items)
+
+
+def _labelled(context: Context, label: str) -> list[Window]:
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False)
+    found = rows.exclude(kind="result").filter(label__iexact=label).order_by()
+    return windows.by_number(known(context, one) for one in found)
+
+
+def _visible(context: Context) -> list[Window]:
+    return windows.by_number(held(context))
+
+
+@command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def hide(context: Context, args: Named) -> Reply:
+    """Hides windows: they are not sent to you again until you show them."""
+    return _told(context, _by_number(context, args, "hidden", hide_window))
+
+
+@command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def hide_labelled(context: Context, args: Labelled) -> Reply:
+    """Hides the windows with a label."""
+    seen = [one for one in _labelled(context, args.label) if one.is_visible]
+    return _told(context, _each(context, seen, "hidden", hide_window))
+
+
+@command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def hide_all(context: Context, args: All) -> Reply:
+    """Hides all windows."""
+    return _all(context, _visible(context), "hidden", hide_window)
+
+
+@command("show", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def show(context: Context, args: NamedFull) -> Reply:
+    """Shows hidden windows again, as they were; also results of earlier turns. With `full` a
+    window on lines of a text shows all of it."""
+    reply = _by_number(context, args, "shown", _show_full if args.full else show_window)
+    return _told(context, Reply(reply.text + _limited(context), items=reply.items))
+
+
+@command("show", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def show_labelled(context: Context, args: Labelled) -> Reply:
+    """Shows the windows with a label."""
+    reply = _each(context, _labelled(context, args.label), "shown", show_window)
+    return _told(context, Reply(reply.text + _limited(context), items=reply.items))
+
+
+def _show_full(context: Context, window: Window) -> None:
+    """Shows a window, one on lines of a text with all lines of its current version."""
+    source = readable(context, window) if is_lens(window) else None
+    if source is not None:
+        newest = newest_for(context.workspace, source)
+        window.place = ""
+        move_window(context, window, newest, Lines(1, total_of(newest.text)))
+    show_window(context, window)
+
+
+def _limited(context: Context) -> str:
+    return within_limit(context, [one for one in held(context) if one in context.windows])
+
+
+@command("show", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def show_all(context: Context, args: All) -> Reply:
+    """Shows all windows again that are hidden, except results."""
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, is_visible=False)
+    found = rows.exclude(kind="result").select_related("item", "step").order_by("-number")
+    hidden = windows.by_number(known(context, one) for one in found[:MOST_SHOWN])
+    if not hidden:
+        return Reply("✓ no window was hidden")
+    reply = _each(context, hidden, "shown", show_window)
+    return _told(context, Reply(reply.text + _limited(context), items=reply.items))
+
+
+@command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def close(context: Context, args: Named) -> Reply:
+    """Closes windows for good."""
+    return _told(context, _by_number(context, args, "closed", close_window))
+
+
+@command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def close_labelled(context: Context, args: Labelled) -> Reply:
+    """Closes the windows with a label."""
+    return _told(context, _each(context, _labelled(context, args.label), "closed", close_window))
+
+
+@command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def close_all(context: Context, args: All) -> Reply:
+    """Closes all visible windows."""
+    return _all(context, _visible(context), "closed", close_window)
+
+
+class Drop(Args):
+    """A node that is pinned, or a stash."""
+
+    ref: Annotated[RefField, Written("ref")]
+
+
+@command("drop", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def drop(context: Context, args: Drop) -> Reply:
+    """Closes the windows on a node, or a stash: `drop a7x2`, `drop stash:"label"`."""
+    if args.ref.kind in ("window", "stash"):
+        window = _named(context, args.ref)
+        reply = _each(context, [window], "closed", close_window)
+        if window.kind == "stash":
+            reply = Reply(f"✓ dropped stash:{quote(window.label)}", items=reply.items)
+        return _told(context, reply)
+    node = get_node(context, args.ref)
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False)
+    found = rows.filter(kind__in=windows.LENSES, item=ids.of_node(node.pk))
+    rows_known = [known(context, one) for one in found.order_by("number")]
+    return _told(context, _each(context, rows_known, "closed", close_window))

@@ -1,0 +1,259 @@
+"""What is put aside and what is remembered: stash, recall and memory (docs/model.md §5.1)."""
+
+from typing import Annotated, Literal
+
+from loom.access import closed_steps
+from loom.engine.arguments import Args, RefField, Written
+from loom.engine.context import Context, Reply
+from loom.engine.jobs import enqueue
+from loom.engine.named_items import get_node, touched
+from loom.engine.registry import command
+from loom.errors import CommandError
+from loom.language import ids
+from loom.language.refs import ParseError
+from loom.language.slices import get
+from loom.people.grove_settings import number_of
+from loom.permissions import LOOM
+from loom.text.shortening import excerpt
+from loom.trees.commands.view import counted, in_one_line, is_range, range_of
+from loom.trees.models import Node
+from loom.trees.queries import lookup
+from loom.trees.queries.lookup import rows_of
+from loom.turns.models import Turn
+from loom.workspace.commands.lenses import aimed
+from loom.workspace.commands.windows import (
+    close_window,
+    demand_label,
+    get_stash,
+    items_of,
+    marks_of,
+    show_window,
+    token_change,
+    within_limit,
+)
+from loom.workspace.models import Window
+from loom.workspace.queries import windows
+from loom.workspace.queries.window_contents import Shown, contents_of, staleness
+from loom.workspace.queries.windows import CLOSED, WITHHELD
+
+# -- stash and recall
+
+
+class Stash(Args):
+    """A text to put aside, and its label."""
+
+    label: Annotated[str, Written("quoted")]
+    content: Annotated[str, Written("content")]
+    replace: Annotated[bool, Written("flag")] = False
+
+
+class StashOf(Args):
+    """A node, or a part of it, whose text is put aside."""
+
+    label: Annotated[str, Written("quoted")]
+    of: Annotated[RefField, Written("option", key="content-of", value="ref")]
+    replace: Annotated[bool, Written("flag")] = False
+
+
+class StashSummary(Args):
+    """A node, branch or range, whose summaries are put aside."""
+
+    label: Annotated[str, Written("quoted")]
+    of: Annotated[RefField, Written("option", key="summary-of", value="ref")]
+    replace: Annotated[bool, Written("flag")] = False
+
+
+@command("stash", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def stash(context: Context, args: Stash) -> Reply:
+    """Puts a text aside under a label; only the label stays in view until you recall it."""
+    if args.content == "":
+        raise CommandError("INVALID_SYNTAX", "There is no text to stash.", hint="write one")
+    return _stashed(context, args.label, args.content, replaces=args.replace)
+
+
+@command("stash", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def stash_of(context: Context, args: StashOf) -> Reply:
+    """Puts the text of a node, or of a part of it, aside under a label."""
+    ref = aimed(context, args.of).ref
+    node = get_node(context, ref, slices=True)
+    if lookup.withheld(context.actor, [node.pk]):
+        raise CommandError(
+            "REJECTED", f"[{node.local_id}]: {WITHHELD[1:-1]}.", hint="choose another"
+        )
+    text = node.text
+    if ref.slice is not None:
+        try:
+            text = get(node.text, ref.slice).text
+        except ParseError as bad:
+            raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+    return _stashed(context, args.label, text, node, replaces=args.replace)
+
+
+@command("stash", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def stash_summary(context: Context, args: StashSummary) -> Reply:
+    """Puts a line for each node of a branch or range aside: its summary, else its first words."""
+    rows = (
+        range_of(context, args.of)
+        if is_range(args.of)
+        else rows_of([get_node(context, aimed(context, args.of).ref).pk])
+    )
+    gone = lookup.withheld(context.actor, [row.id for row in rows])
+    shown = [row for row in rows if row.text and row.id not in gone]
+    if not shown:
+        raise CommandError("REJECTED", "There is no text to summarise.", hint="choose another")
+    lacking = [row.id for row in shown if not row.summary]
+    if lacking:
+        named = [context.tree.uid, context.actor.person.pk, lacking, False]
+        enqueue("agents.tasks.summarise", named, queue="continue")
+    lines = (f"[{row.local_id}] {excerpt(row.summary or row.text)}" for row in shown)
+    return _stashed(context, args.label, "\n".join(lines), replaces=args.replace)
+
+
+def _stashed(
+    context: Context, label: str, text: str, node: Node | None = None, *, replaces: bool
+) -> Reply:
+    demand_label(label)
+    rows = windows.stashed(context.workspace)
+    old = rows.filter(label__iexact=label).first()
+    if old is not None and not replaces:
+        raise CommandError(
+            "CONFLICT",
+            f'There is already a stash "{old.label}".',
+            hint="use another label, or add replace",
+        )
+    most = number_of(context.tree.grove.settings, "stashes")
+    if rows.count() >= most:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"At most {most} texts can be stashed.",
+            hint='→ drop stash:"label" drops one',
+        )
+    if old is not None:
+        close_window(context, old)
+    made = Window(
+        workspace=context.workspace,
+        number=context.workspace.steps_made + 1,
+        kind="stash",
+        label=label,
+        text=text,
+        item_id=ids.of_node(node.pk) if node else None,
+        version_seen=node.hash if node else "",
+        turn_uid=context.turn,
+        is_visible=False,
+        opened_at=context.now,
+    )
+    context.windows.append(made)
+    return Reply(
+        f'✓ stashed "{label}" ({counted(len(text), "character")})',
+        items=touched(node) if node else (),
+    )
+
+
+class Recall(Args):
+    """The label of a stash."""
+
+    label: Annotated[str, Written("quoted")]
+
+
+@command("recall", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+def recall(context: Context, args: Recall) -> Reply:
+    """Shows a stash again and keeps it in view."""
+    window = get_stash(context, args.label)
+    show_window(context, window, keep=True)
+    limited = within_limit(context, [window])
+    said = f'✓ recalled "{window.label}" as #{window.number}'
+    return Reply(said + limited + token_change(context), items=items_of(window))
+
+
+# -- memory
+
+
+class Memory(Args):
+    """Which part to show: the last steps, the stashes, or the windows."""
+
+    part: Annotated[
+        Literal["trace", "stashed", "windows"] | None,
+        Written("choice", choices=("trace", "stashed", "windows")),
+    ] = None
+
+
+SHOWN = 50
+HIDDEN = 20
+
+
+@command("memory", group="Keep", klass="look", permissions={LOOM}, aliases=("status",))
+def memory(context: Context, args: Memory) -> Reply:
+    """Shows your position, windows, stashes and how much of the context is used; with `trace`
+    your last steps with their errors."""
+    if args.part == "trace":
+        return Reply("\n".join(_trace(context)) or "nothing was done yet")
+    if args.part == "stashed":
+        return Reply("\n".join(_stashes(context)) or "nothing is stashed")
+    if args.part == "windows":
+        shown = [*_windows(context), *_hidden(context)]
+        return Reply("\n".join(shown) or "no window is open")
+    here = context.here
+    lines = [f"Position: [{here.local_id}] (depth {here.depth})"]
+    lines += _windows(context) or ["no window is open"]
+    lines += _stashes(context)
+    used = _used(context)
+    return Reply("\n".join([*lines, *([used] if used else [])]), items=touched(here))
+
+
+def _trace(context: Context) -> list[str]:
+    most = number_of(context.tree.grove.settings, "trace_actions")
+    steps = list(context.workspace.steps.order_by("-seq")[:most])
+    closed = closed_steps(context.actor, steps)
+    lines = []
+    for step in reversed(steps):
+        said = in_one_line(step.canonical or step.line)
+        message = CLOSED if step.pk in closed else step.message
+        outcome = "" if step.outcome == "ok" else f" ✗ {step.outcome}: {message}"
+        lines.append(f"{step.seq} {said}{outcome}")
+    return lines
+
+
+def _stashes(context: Context) -> list[str]:
+    rows = windows.stashed(context.workspace).filter(is_visible=False)[:SHOWN]
+    return [
+        f'  stashed "{one.label}" ({counted(len(one.text), "character")}, not in context)'
+        for one in rows
+    ]
+
+
+def _windows(context: Context) -> list[str]:
+    """The number of windows and their lines, then a line for each; nothing if there are none."""
+    rows = windows.visible(context.workspace)
+    seen = contents_of(context.actor, context.workspace, rows)
+    lines = sum(one.size for one in seen)
+    head = f"windows {len(seen)} ({counted(lines, 'line')})"
+    return [head, *(f"  {_line(one)}" for one in seen)] if seen else []
+
+
+def _line(shown: Shown) -> str:
+    """`#4 [a7x2] lines 1–3 · keep · stale, now [k2m9] · label "scene"`."""
+    one = shown.window
+    marks = [marks_of(one), staleness(shown)]
+    named = " · ".join([f"#{one.number} {shown.name}", *(mark for mark in marks if mark)])
+    return named + _label(one)
+
+
+def _label(window: Window) -> str:
+    return f' · label "{window.label}"' if window.label and window.kind != "stash" else ""
+
+
+def _hidden(context: Context) -> list[str]:
+    """A line for each of the newest hidden windows that can be shown again."""
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, is_visible=False)
+    rows = rows.exclude(kind="stash").select_related("item", "step").order_by("-number")
+    seen = contents_of(context.actor, context.workspace, rows[:HIDDEN])
+    return [f"  #{one.window.number} {one.name} (hidden){_label(one.window)}" for one in seen]
+
+
+def _used(context: Context) -> str:
+    """`Context: 12,847 tokens used · 37,153 available`, of a turn's current request."""
+    turn = Turn.objects.filter(uid=context.turn).first() if context.turn else None
+    if turn is None or not turn.prepared:
+        return ""
+    used, limit = turn.prepared["tokens"], turn.participant.context_limit
+    return f"Context: {used:,} tokens used · {max(limit - used, 0):,} available"

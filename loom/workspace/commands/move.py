@@ -1,0 +1,406 @@
+"""Moving around: switch and back, and how far the outline is expanded."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from loom.access import may_reach
+from loom.engine.arguments import Args, RefField, Written
+from loom.engine.context import Context, Reply
+from loom.engine.models import Step
+from loom.engine.named_items import get_node, get_own_node, touched, tree_of
+from loom.engine.registry import command
+from loom.errors import CommandError, not_found
+from loom.language import ids as item_ids
+from loom.language.refs import Ref
+from loom.permissions import LOOM
+from loom.text.tokens import count
+from loom.trees.commands.node_writer import demand_visible
+from loom.trees.commands.view import counted
+from loom.trees.models import Node
+from loom.trees.queries import lookup
+from loom.trees.queries.lookup import selected_version
+from loom.trees.queries.outline import (
+    CHILDREN,
+    HITS,
+    MOST_EXPANDED,
+    OUTLINE_DEPTH,
+    outline_of,
+    outline_text,
+)
+from loom.trees.queries.places import path_ids
+from loom.turns import queries
+from loom.workspace.commands.windows import (
+    close_window,
+    held,
+    link_type,
+    node_of,
+    numbered,
+    open_linked,
+    token_change,
+    within_limit,
+)
+from loom.workspace.commands.windows import items_of as items_of_window
+from loom.workspace.models import Window
+from loom.workspace.window_rules import MOST_WITH
+
+SHOWN_ENDS = 2
+MOST_BACK = 20
+MOST_LINKED = 40  # items that one line opens
+RECENT = 200  # steps that are searched for moves
+SWITCHED = "→ switch "
+
+
+class Switch(Args):
+    """The node to move to."""
+
+    ref: Annotated[RefField, Written("ref", lead="to")]
+
+
+@command(
+    "switch",
+    group="Move",
+    klass="look ✓",
+    permissions={LOOM},
+    stream="workspace",
+    aliases=("go", "focus"),
+)
+def switch(context: Context, args: Switch) -> Reply:
+    """Moves you to a node and selects that version for its slot."""
+    is_tree = args.ref.kind == "tree"
+    node = lookup.root_of(tree_of(context, args.ref)) if is_tree else get_node(context, args.ref)
+    if node.kind != "text":
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is not a text; you can only switch to texts.",
+            hint=f"→ view {node.local_id}",
+        )
+    demand_visible(node)
+    context.move(node)
+    if Node.objects.filter(slot=node.slot_id).exclude(pk=node.pk).exists():
+        context.choose(node)
+    below = lookup.slots_below(node.slot_id).count()
+    shown = lookup.node_ref(node, context.tree.pk)
+    return Reply(
+        f"✓ switched to [{shown}]\n"
+        f"  depth:{node.depth} · {counted(below, 'continuation')} · path: {_path(context, node)}",
+        refs=(shown,),
+        items=touched(node),
+    )
+
+
+def _path(context: Context, node: Node) -> str:
+    """`r2d4 → … → a7x2 → b3k9`: the first and the last nodes of the path, which alone are read."""
+    most = SHOWN_ENDS + 2
+    ids = path_ids(context.actor, node.tree, context.workspace, node, most=most)
+    keys = [key for _, key in ids]
+    if node.depth >= most:
+        root = selected_version(lookup.root_of(node.tree).pk, context.workspace)
+        keys = [*([root.pk] if root is not None else []), *keys[-SHOWN_ENDS:]]
+    names = dict(Node.objects.filter(pk__in=keys).values_list("pk", "local_id"))
+    shown = [names[key] for key in keys]
+    return " → ".join([shown[0], "…", *shown[1:]] if node.depth >= most else shown)
+
+
+# The outline of a workspace: which branches are folded, and what a search has marked.
+
+
+MAX_DEPTH = 50
+MOST_FOUND = 20  # hits of earlier searches that the outline keeps expanded
+
+
+class TreeReset(Args):
+    """The depth to which the outline is folded."""
+
+    reset: Annotated[str, Written("word", lead="reset")]
+    depth: Annotated[
+        int, Written("option", key="depth", value="int", minimum=0, maximum=MAX_DEPTH)
+    ] = OUTLINE_DEPTH
+
+
+@command("tree", group="Look", klass="look ✓", permissions={LOOM})
+def tree_reset(context: Context, args: TreeReset) -> Reply:
+    """Folds the outline of your workspace to a depth."""
+    folded = {"depth": args.depth, "expanded": [], "collapsed": [], "found": []}
+    context.outline = {**outline_of(context.workspace), **folded}
+    return Reply(f"✓ outline folded to depth {args.depth}")
+
+
+class FindClear(Args):
+    """No further arguments."""
+
+    clear: Annotated[str, Written("word", lead="clear")]
+
+
+@command("find", group="Look", klass="look ✓", permissions={LOOM})
+def find_clear(context: Context, args: FindClear) -> Reply:
+    """Removes the marks of the last search from the outline, which stays expanded to its hits."""
+    before = outline_of(context.workspace)
+    marked = len(before["hits"])
+    found = list(dict.fromkeys([*before["found"], *before["hits"][:HITS]]))[-MOST_FOUND:]
+    nothing = {"query": "", "hits": [], "scores": {}, "found": found}
+    context.outline = {**before, **nothing}
+    return Reply(f"✓ search cleared ({marked} marked)")
+
+
+class Branch(Args):
+    """A node of the outline."""
+
+    ref: Annotated[RefField, Written("ref")]
+
+
+@command("expand", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
+def expand(context: Context, args: Branch) -> Reply:
+    """Opens a branch of the outline: what is below a node is shown there."""
+    node, below = _twig(context, args.ref)
+    if not below:
+        raise CommandError(
+            "REJECTED", f"[{node.local_id}] has no continuations.", hint="expand another node"
+        )
+    before, name = outline_of(context.workspace), str(node.slot.local_id)
+    opened = [*(one for one in before["expanded"] if one != name), name]
+    collapsed = [one for one in before["collapsed"] if one != name]
+    changed = {"expanded": opened[-MOST_EXPANDED:], "collapsed": collapsed}
+    context.outline = {**before, **changed}
+    shown = f"{CHILDREN} of {below}" if below > CHILDREN else f"{below}"
+    said = f"✓ ▼ [{node.local_id}] → {shown} {'continuation' if below == 1 else 'continuations'}"
+    return Reply(said + unfolding(context), items=touched(node))
+
+
+class Linked(Args):
+    """A link type, the node or window to follow it from, and the maximum number of items."""
+
+    type: Annotated[str, Written("type")]
+    ref: Annotated[RefField | None, Written("ref", lead="of")] = None
+    max: Annotated[
+        int, Written("option", key="max", value="int", minimum=1, maximum=MOST_LINKED)
+    ] = MOST_WITH
+
+
+@command(
+    "expand",
+    group="Move",
+    klass="look ✓",
+    permissions={LOOM},
+    stream="workspace",
+    aliases=("follow", "navigate"),
+    is_first=True,
+)
+def expand_type(context: Context, args: Linked) -> Reply:
+    """Opens what is linked to a node by one type, in windows; `of focus` follows the windows that
+    the last expand opened."""
+    kind = link_type(args.type)
+    opened: list[Window] = []
+    sources = _sources(context, args.ref)
+    for node, parent in sources:
+        opened += open_linked(context, node, kind, parent, most=args.max - len(opened))
+    named = numbered([one.number for one in opened])
+    items = f"{len(opened)} item{'' if len(opened) == 1 else 's'}{f' as {named}' if named else ''}"
+    limited = within_limit(context, opened)
+    of = " ".join(f"[{lookup.node_ref(node, context.tree.pk)}]" for node, _ in sources)
+    return Reply(
+        f"✓ ▼ [{kind}] of {of} → {items}{limited}{token_change(context)}",
+        items=touched(*(node for node, _ in sources)),
+        link_type=kind,
+    )
+
+
+def _sources(context: Context, ref: Ref | None) -> list[tuple[Node, int]]:
+    """The nodes whose links are followed, each with the number of the window that shows it, or
+    0."""
+    if ref is not None and ref.kind == "focus":
+        seen = [one for one in held(context) if one.via]
+        last = max((one.shown_step for one in seen), default=0)
+        found = [(node_of(one), one.number) for one in seen if one.shown_step == last]
+        nodes = [(node, number) for node, number in found if node is not None]
+        if not nodes:
+            raise not_found("focus", "→ expand TYPE of REF opens what is linked")
+        return nodes
+    node = get_node(context, ref)
+    if ref is not None and ref.kind == "window":
+        return [(node, int(ref.id))]
+    item = item_ids.of_node(node.pk)
+    return [(node, min((one.number for one in held(context) if one.item_id == item), default=0))]
+
+
+@command("collapse", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
+def collapse(context: Context, args: Branch) -> Reply:
+    """Folds a branch of the outline, and remembers what was open below it; `collapse #4` closes
+    the windows that were opened from that window."""
+    if args.ref.kind == "window":
+        return _closed(context, _nested(context, [int(args.ref.id)]), f"#{args.ref.id}")
+    node, _ = _twig(context, args.ref)
+    fold(context, node)
+    return Reply(f"✓ ▶ [{node.local_id}]{unfolding(context)}", items=touched(node))
+
+
+class LinkedOf(Args):
+    """A link type, and the node."""
+
+    type: Annotated[str, Written("type")]
+    ref: Annotated[RefField, Written("ref", lead="of")]
+
+
+@command("collapse", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
+def collapse_type(context: Context, args: LinkedOf) -> Reply:
+    """Closes the windows that an expand of this type opened, and those opened from them."""
+    kind = link_type(args.type)
+    node = get_node(context, args.ref)
+    steps = context.workspace.steps.filter(link_type=kind, outcome="ok")
+    seqs = set(steps.filter(touched__item=item_ids.of_node(node.pk)).values_list("seq", flat=True))
+    shown = {one.number for one in held(context) if one.item_id == item_ids.of_node(node.pk)}
+    found = [
+        one
+        for one in held(context)
+        if one.via == kind and (one.shown_step in seqs or one.parent_number in shown)
+    ]
+    found += _nested(context, [one.number for one in found])
+    name = f"[{kind}] of [{lookup.node_ref(node, context.tree.pk)}]"
+    return _closed(context, found, name)
+
+
+def _nested(context: Context, numbers: Sequence[int]) -> list[Window]:
+    """The visible windows that were opened from these, directly or indirectly."""
+    found: list[Window] = []
+    wanted = set(numbers)
+    while more := [
+        one for one in held(context) if one.parent_number in wanted and one not in found
+    ]:
+        found += more
+        wanted = {one.number for one in more}
+    return found
+
+
+def _closed(context: Context, found: Sequence[Window], name: str) -> Reply:
+    every = {one.number: one for one in found}
+    if not every:
+        raise not_found("A window for this", "→ memory windows lists what is open")
+    for one in every.values():
+        close_window(context, one)
+    items = tuple(dict.fromkeys(item for one in every.values() for item in items_of_window(one)))
+    closed = f"closed {numbered(sorted(every))}"
+    return Reply(f"✓ ▶ {name}\n  {closed}{token_change(context)}", items=items)
+
+
+def fold(context: Context, node: Node) -> None:
+    """Folds what is below a node in the outline."""
+    before, name = context.outline or outline_of(context.workspace), str(node.slot.local_id)
+    opened = [one for one in before["expanded"] if one != name]
+    collapsed = [*(one for one in before["collapsed"] if one != name), name]
+    changed = {"expanded": opened, "collapsed": collapsed[-MOST_EXPANDED:]}
+    context.outline = {**before, **changed}
+
+
+class Everything(Args):
+    """All branches."""
+
+    all: Annotated[str, Written("word", lead="all")]
+
+
+@command("collapse", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
+def collapse_all(context: Context, args: Everything) -> Reply:
+    """Folds the whole outline, except the way to your position."""
+    nothing = {"depth": 0, "expanded": [], "collapsed": [], "found": []}
+    context.outline = {**outline_of(context.workspace), **nothing}
+    return Reply(f"✓ ▶ all{unfolding(context)}")
+
+
+def unfolding(context: Context) -> str:
+    """`\n  +40 tokens · outline 212 tokens`: what a line has changed of the outline."""
+    before, now = (
+        count(outline_text(context.actor, context.workspace, state))
+        for state in (None, context.outline)
+    )
+    return f"\n  {now - before:+,} tokens · outline {now:,} tokens"
+
+
+def _twig(context: Context, ref: Ref) -> tuple[Node, int]:
+    """A node that the outline can show, as the first version of its slot, and the number of its
+    continuations."""
+    node = get_own_node(context, ref)
+    if node.kind != "text":
+        raise CommandError(
+            "REJECTED", f"[{node.local_id}] is not a text.", hint="the outline is of texts"
+        )
+    demand_visible(node)
+    return node, lookup.slots_below(node.slot_id).count()
+
+
+class Back(Args):
+    """The number of moves."""
+
+    n: Annotated[int, Written("option", key="n", value="int", minimum=1, maximum=MOST_BACK)] = 1
+
+
+@command("back", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
+def back(context: Context, args: Back) -> Reply:
+    """Goes back before your last moves: returns to where you switched from, and closes what you
+    expanded."""
+    moves = _moves(context, args.n)
+    if not moves:
+        raise CommandError(
+            "REJECTED", "There is no move to take back.", hint="→ switch to REF moves you"
+        )
+    to: Node | None = None
+    undone: list[str] = []
+    for step in moves:
+        if step.canonical.startswith(SWITCHED):
+            to = _before(context, step) or to
+        else:
+            undone.append(_taken_back(context, step))
+    at = to if to is not None else context.here
+    if to is not None:
+        demand_visible(to)
+        context.move(to)
+        if Node.objects.filter(slot=to.slot_id).exclude(pk=to.pk).exists():
+            context.choose(to)
+    more = "".join(f"\n  ▶ {one}" for one in undone if one)
+    shown = lookup.node_ref(at, context.tree.pk)
+    return Reply(
+        f"✓ back to [{shown}]{more}{token_change(context)}", refs=(shown,), items=touched(at)
+    )
+
+
+def _taken_back(context: Context, step: Step) -> str:
+    """Folds what a line expanded in the outline, or closes the windows that it opened; says
+    which."""
+    if step.link_type:
+        opened = [one for one in held(context) if one.via and one.shown_step == step.seq]
+        for one in opened:
+            close_window(context, one)
+        return f"closed {numbered([one.number for one in opened])}" if opened else ""
+    for key in filter(None, map(item_ids.node_id, queries.items_of([step])[step.pk])):
+        node = lookup.by_id(key)
+        fold(context, node)
+        return f"[{node.local_id}]"
+    return ""
+
+
+def _moves(context: Context, most: int) -> list[Step]:
+    """The last moves that were not undone by `back`, newest first."""
+    rows = context.workspace.steps.filter(outcome="ok").order_by("-seq")
+    skip, found = 0, []
+    for step in rows[:RECENT]:
+        if step.canonical.startswith("→ back"):
+            skip += int(step.canonical.partition("n:")[2].partition(" ")[0] or 1)
+        elif not step.canonical.startswith((SWITCHED, "→ expand ")):
+            continue
+        elif skip:
+            skip -= 1
+        else:
+            found.append(step)
+        if len(found) == most:
+            break
+    return found
+
+
+def _before(context: Context, step: Step) -> Node | None:
+    """The position at which a line was given: where an earlier move led, in any tree, or a node of
+    this tree."""
+    moves = context.workspace.steps.filter(outcome="ok", seq__lt=step.seq)
+    moves = moves.filter(canonical__startswith=SWITCHED).order_by("-seq")
+    for items in queries.items_of(list(moves[:1])).values():
+        for key in filter(None, map(item_ids.node_id, items)):
+            node = lookup.by_id(key)
+            if node.local_id == step.position:
+                return node if may_reach(context.actor, node.tree_id, here=context.tree) else None
+    return lookup.find_node(context.tree, step.position)

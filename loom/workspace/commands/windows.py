@@ -1,0 +1,439 @@
+"""Windows: what a participant keeps in view (docs/model.md §3), their settings, and acting for an
+agent."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+
+from loom.access import Actor, acting_as, demand, may_reach
+from loom.documents.queries import text_of
+from loom.engine import registry, streams
+from loom.engine.context import Context
+from loom.engine.named_items import get_document
+from loom.engine.steps import locked
+from loom.errors import CommandError, not_found
+from loom.language import ids
+from loom.language.lines import read
+from loom.language.refs import ParseError, Ref
+from loom.links import link_types
+from loom.people.grove_settings import number_of
+from loom.people.models import Participant
+from loom.permissions import READ_DOCUMENTS, WRITE
+from loom.trees.commands.node_writer import stored
+from loom.trees.models import Node
+from loom.trees.queries import lookup
+from loom.trees.queries.node_context import Seen, links_of
+from loom.turns.queries import budget_of, turns
+from loom.workspace.models import Window, Workspace
+from loom.workspace.queries import windows
+from loom.workspace.queries.shown_windows import depth_in, state_of
+from loom.workspace.queries.window_contents import contents_of
+from loom.workspace.queries.windows import (
+    Source,
+    followed,
+    is_lens,
+    lines_of,
+    parents_of,
+    source_of,
+)
+from loom.workspace.window_rules import (
+    LARGE,
+    MOST_DEEP,
+    OF_WORKSPACE,
+    Lines,
+    demand_settings,
+    to_evict,
+    total_of,
+)
+from loom.workspace.window_states import State
+
+VIEW_GROUPS = ("Look", "Move", "Keep")
+
+LONGEST_LABEL = 200
+
+# The windows of a line: the visible ones, with what the line has changed so far.
+
+
+def held(context: Context) -> list[Window]:
+    """The visible windows, including those that the line opened and without those it has hidden."""
+    if context.shown is None:
+        context.shown = list(windows.visible(context.workspace))
+    rows = [*context.shown, *(one for one in context.windows if one not in context.shown)]
+    return [one for one in rows if one.is_visible and not one.is_closed]
+
+
+def known(context: Context, window: Window) -> Window:
+    """The line's own copy of a window if it has changed it, else the window."""
+    held(context)
+    rows = [*context.windows, *(context.shown or ())]
+    return next((one for one in rows if one == window), window)
+
+
+def note_change(context: Context, window: Window) -> Window:
+    """Marks the window to be stored with the step of the line; returns it."""
+    if window not in context.windows:
+        context.windows.append(window)
+    return window
+
+
+def set_state(context: Context, window: Window, state: State) -> Window:
+    """Sets the state of a window, which is stored with the step of the line; returns it."""
+    window.is_visible, window.is_kept = state.is_visible, state.is_kept
+    window.is_extended, window.is_closed = state.is_extended, state.is_closed
+    return note_change(context, window)
+
+
+def next_step(context: Context) -> int:
+    """The number of the step that the line will get."""
+    return context.workspace.steps_made + 1
+
+
+def new_window(context: Context, **fields: object) -> Window:
+    """A window that the line opens. Its number is that of the line's step; several windows take
+    the numbers of the steps after it."""
+    _demand_room(context)
+    opened = sum(one._state.adding for one in context.windows)
+    made = Window(
+        workspace=context.workspace,
+        number=next_step(context) + opened,
+        turn_uid=context.turn,
+        opened_at=context.now,
+        shown_step=next_step(context),
+        **fields,
+    )
+    context.windows.append(made)
+    return made
+
+
+def _demand_room(context: Context) -> None:
+    most = number_of(context.tree.grove.settings, "windows_visible")
+    if len(held(context)) + 1 > most:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"At most {most} windows can be visible.",
+            hint="→ hide those that you no longer need; → memory windows lists them",
+        )
+
+
+def demand_label(label: str) -> str:
+    """The label of a window or stash; INVALID_SYNTAX if it is not valid."""
+    if not label.strip() or len(label) > LONGEST_LABEL:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"A label has 1 to {LONGEST_LABEL} characters.",
+            hint="name it in a few words",
+        )
+    return label
+
+
+def get_stash(context: Context, label: str) -> Window:
+    """The stash with that label. NOT_FOUND if there is none."""
+    found = windows.stashed(context.workspace).filter(label__iexact=label).first()
+    if found is None:
+        raise not_found(f'stash:"{label}"', "→ memory stashed lists them")
+    return known(context, found)
+
+
+def numbered(numbers: Sequence[int]) -> str:
+    """`#4 #6`."""
+    return " ".join(f"#{one}" for one in numbers)
+
+
+def within_limit(context: Context, fresh: Sequence[Window]) -> str:
+    """Applies the setting `window_lines_max` to a line that has shown windows; returns a note for
+    its reply. With `evict: lru` the windows that were shown longest ago are hidden; otherwise
+    LIMIT_EXCEEDED."""
+    rules = windows.settings_of(context.workspace)
+    most = rules["window_lines_max"]
+    if not most:
+        return ""
+    shown = contents_of(context.actor, context.workspace, held(context))
+    order = sorted(shown, key=lambda one: (one.window in fresh, one.window.shown_step))
+    sizes = [(one.window.number, one.size) for one in order]
+    total = sum(lines for _, lines in sizes)
+    old = [one for one in sizes if one[0] not in {window.number for window in fresh}]
+    newest = total - sum(lines for _, lines in old)
+    if total <= most:
+        return ""
+    if rules["evict"] != "lru" or newest > most:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"The windows would have {total:,} lines; at most {most:,} are allowed.",
+            hint="→ hide those that you no longer need, or open fewer lines",
+        )
+    gone = to_evict([*old, (0, newest)], most)
+    for one in shown:
+        if one.window.number in gone:
+            hide_window(context, one.window)
+    context.asides.append((f"→ hide {numbered(gone)}", f"more than {most:,} lines in windows"))
+    return f"\n  hidden {numbered(gone)}: more than {most:,} lines"
+
+
+# Windows on lines of a node: no two of them show the same line.
+
+
+def place_window(
+    context: Context,
+    source: Source,
+    lines: Lines,
+    *,
+    keep: bool = False,
+    place: str = "",
+    hit: tuple[str, float] | None = None,
+) -> Window:
+    """The window that shows those lines: one that already shows some of them, a hidden one that
+    shows exactly these, or a new one. `hit`: the query and score of the hit there."""
+    catch_up(context)
+    window = _showing(context, source, lines)
+    if window is None:
+        window = new_window(
+            context,
+            kind="document" if source.item < 0 else "search" if hit else "node",
+            item_id=source.item,
+            version_seen=source.version,
+            first=lines.first,
+            last=lines.last,
+            place=place,
+        )
+    else:
+        before, both = lines_of(window), lines.with_all([lines_of(window)])
+        window.place = place if both == lines else window.place if both == before else ""
+        window.first, window.last = both.first, both.last
+    is_hit = window.kind == "search" or (window.kind == "document" and window._state.adding)
+    if hit is not None and is_hit:
+        window.query, window.score = hit
+    show_window(context, window, keep=keep)
+    return window
+
+
+def node_of(window: Window) -> Node | None:
+    """The version of a node whose lines a window shows; None if it shows something else."""
+    key = ids.node_id(window.item_id or 0) if window.kind in windows.LENSES else None
+    return lookup.rows().filter(pk=key).first() if key is not None else None
+
+
+def catch_up(context: Context) -> None:
+    """Updates live windows to the current version, so that they do not overlap with what is
+    opened."""
+    for one in held(context):
+        source = windows.seen_by(one) if is_lens(one) and one.is_live else None
+        if source is not None:
+            newest = windows.newest_for(context.workspace, source)
+            move_window(context, one, newest, followed(source, newest, lines_of(one)))
+
+
+def move_window(context: Context, window: Window, source: Source, lines: Lines) -> None:
+    """Makes a window show lines of a version, which then counts as seen."""
+    seen = (source.item, source.version, lines.first, lines.last)
+    if seen != (window.item_id, window.version_seen, window.first, window.last):
+        window.item_id, window.version_seen, window.first, window.last = seen
+        note_change(context, window)
+
+
+def shows(window: Window, source: Source) -> bool:
+    """Whether a window shows lines of exactly that version."""
+    seen = (window.item_id, window.version_seen)
+    return is_lens(window) and seen == (source.item, source.version)
+
+
+def _showing(context: Context, source: Source, lines: Lines) -> Window | None:
+    """The visible window that shows one of the lines, or a hidden one that shows exactly these."""
+    seen = [one for one in held(context) if shows(one, source)]
+    overlapping = [one for one in seen if lines_of(one).overlaps(lines)]
+    if overlapping:
+        return min(overlapping, key=lambda one: one.number)
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, is_visible=False)
+    rows = rows.filter(item=source.item, version_seen=source.version, form="")
+    hidden = rows.filter(kind__in=windows.LENSES).order_by("number")
+    return next((known(context, one) for one in hidden if lines_of(one) == lines), None)
+
+
+def show_window(context: Context, window: Window, *, keep: bool = False) -> None:
+    """Shows a window; lines that other visible windows on the node also show move into it."""
+    if not window.is_visible:
+        _demand_room(context)
+    window.shown_step = next_step(context)
+    if window._state.adding:  # new in this line: it begins with the turn
+        window.is_kept = window.is_kept or keep
+    else:
+        set_state(context, window, state_of(window).shown(in_turn=bool(context.turn), keep=keep))
+    if is_lens(window):
+        merge_into(context, window)
+
+
+def merge_into(context: Context, window: Window) -> None:
+    """Closes the other visible windows on the same version that overlap a window, and gives it
+    their lines."""
+    own = Source(window.item_id or 0, window.version_seen, "")
+    others = [one for one in held(context) if one is not window and shows(one, own)]
+    while found := [one for one in others if lines_of(one).overlaps(lines_of(window))]:
+        merged = lines_of(window).with_all(map(lines_of, found))
+        if merged != lines_of(window):
+            window.place = ""
+        window.first, window.last = merged.first, merged.last
+        window.is_kept = window.is_kept or any(one.is_kept for one in found)
+        window.label = window.label or next((one.label for one in found if one.label), "")
+        others = [one for one in others if one not in found]
+        for one in found:
+            if one._state.adding:
+                one.is_visible, one.is_closed = False, True
+            else:
+                set_state(context, one, state_of(one).closed())
+
+
+# Opening linked items.
+
+
+def link_type(word: str) -> str:
+    """The link type with that name; INVALID_SYNTAX with the list of types if there is none."""
+    kind = word.lower()
+    if kind not in link_types.LINK_TYPES:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"There is no link type {kind!r}.",
+            hint=f"there are {', '.join(link_types.LINK_TYPES)}",
+        )
+    return kind
+
+
+def open_linked(
+    context: Context, node: Node, kind: str, parent: int, *, most: int, keep: bool = False
+) -> list[Window]:
+    """Opens windows on what is linked to a node by one type, from the window `parent` (0: from
+    none). LIMIT_EXCEEDED if they would be nested too deep."""
+    opened: list[Window] = []
+    for link in links_of(context.actor, node):
+        source = _linked(context, link) if link.type == kind else None
+        if source is None or len(opened) >= most:
+            continue
+        demand_depth(context, parent)
+        made = place_window(context, source, Lines(1, total_of(source.text)), keep=keep)
+        if made._state.adding and made.number != parent:
+            made.via, made.parent_number = kind, parent
+        opened.append(made)
+    return opened
+
+
+def _linked(context: Context, link: Seen) -> Source | None:
+    """The target of a link, if it has a text that a window can show whole."""
+    if link.document_uid and READ_DOCUMENTS in context.actor.permissions:
+        shown = text_of(get_document(context, Ref("document", id=link.document_uid)))
+        is_short = total_of(shown.text) <= LARGE
+        return source_of(shown.revision) if shown.text and is_short else None
+    far = link.node
+    if far is None or not far.text:
+        return None
+    return source_of(far) if may_reach(context.actor, far.tree_id, here=context.tree) else None
+
+
+def _parents(context: Context, number: int) -> dict[int, int]:
+    return parents_of(context.workspace, number, held(context))
+
+
+def demand_depth(context: Context, parent: int) -> None:
+    """LIMIT_EXCEEDED if a window opened from the window `parent` (0: from none) would be nested
+    deeper than the budget of the turn, or MOST_DEEP, allows."""
+    depth = 1 + depth_in(_parents(context, parent), parent) if parent else 0
+    turn = turns().filter(uid=context.turn).first() if context.turn else None
+    most = budget_of(turn).depth if turn is not None else MOST_DEEP
+    if depth > most:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"Windows lie at most {most} deep; this one would lie {depth} deep.",
+            hint=f"→ collapse #{parent} closes what was opened from there",
+        )
+
+
+def items_of(window: Window) -> tuple[int, ...]:
+    """The items that a line about the window touches."""
+    return (window.item_id,) if window.item_id is not None else ()
+
+
+def title_of(context: Context, window: Window) -> str:
+    """`#4 [a7x2] lines 1–3 · keep`."""
+    marks = marks_of(window)
+    named = f"#{window.number} {windows.name_of(context.actor, window, context.tree)}"
+    return f"{named} · {marks}" if marks else named
+
+
+def marks_of(window: Window) -> str:
+    """`keep · live · pad 3 · via supports`: how a window is shown."""
+    marks = [
+        "keep" if window.is_kept else "",
+        "live" if window.is_live else "",
+        f"pad {window.pad}" if window.pad else "",
+        f"via {window.via}" if window.via else "",
+    ]
+    return " · ".join(one for one in marks if one)
+
+
+def hide_window(context: Context, window: Window) -> None:
+    """Hides a window with the step of the line."""
+    set_state(context, window, state_of(window).hidden())
+
+
+def close_window(context: Context, window: Window) -> None:
+    """Closes a window with the step of the line."""
+    set_state(context, window, state_of(window).closed())
+
+
+def token_change(context: Context) -> str:
+    """`\n  +312 tokens · windows 1,204 tokens`: what the line has changed of what the visible
+    windows take of what is read, and what they all take now; nothing if it changed none."""
+    if not context.windows:
+        return ""
+    # Windows are stored with the step of the line, so the rows still say what was visible.
+    keys = [one.pk for one in context.windows if one.pk is not None]
+    rows = Window.objects.filter(pk__in=keys, is_visible=True)
+    was = contents_of(context.actor, context.workspace, rows)
+    now = contents_of(context.actor, context.workspace, held(context))
+    fresh = sum(one.tokens for one in now if one.window in context.windows)
+    changed = fresh - sum(one.tokens for one in was)
+    return f"\n  {changed:+,} tokens · windows {sum(one.tokens for one in now):,} tokens"
+
+
+def set_settings(actor: Actor, workspace: Workspace, settings: Mapping[str, Any]) -> Workspace:
+    """Changes settings of a workspace and writes the event; None resets one to that of its grove
+    or tree. Returns the workspace. PERMISSION_DENIED for an agent's workspace if the actor may not
+    write."""
+    if workspace.participant_id != actor.participant.pk:
+        demand(actor, {WRITE}, "changing the settings of an agent's windows")
+    unknown = next((name for name in settings if name not in OF_WORKSPACE), None)
+    if unknown is not None:
+        hint = " or ".join(OF_WORKSPACE)
+        raise CommandError("INVALID_SYNTAX", f"There is no setting {unknown!r}.", hint=hint)
+    given = {name: value for name, value in settings.items() if value is not None}
+    demand_settings(given)
+    with transaction.atomic():
+        row = locked(stored(workspace))
+        kept = {name: value for name, value in row.settings.items() if name not in settings}
+        row.settings = {**kept, **given}
+        row.revision += 1
+        row.save(update_fields=["settings", "revision"])
+        writer = streams.lock(row, actor=actor.participant.uid)
+        writer.append("view.changed", {"settings": row.settings, "revision": row.revision})
+        writer.flush()
+    workspace.settings, workspace.revision = row.settings, row.revision
+    return stored(workspace)
+
+
+def acting_for(member: Actor, agent: Participant, line: str) -> Actor:
+    """The member acting as the agent, with the permissions that both have; the step names both.
+    PERMISSION_DENIED without the right to write, and for a line that would change more than the
+    agent's view. A line that cannot be parsed is accepted here and refused when it runs.
+    """
+    demand(member, {WRITE}, "a line in an agent's workspace")
+    try:
+        said = read(line, registry.forms(), registry.aliases())
+    except ParseError:
+        return acting_as(member, agent)
+    found = registry.find(said.verb, said.form)
+    if found.group not in VIEW_GROUPS or found.world:
+        raise CommandError(
+            "PERMISSION_DENIED",
+            f"Others cannot use {found.verb} in an agent's workspace, "
+            "only commands that change its view.",
+            hint="run the command in the tree as yourself",
+        )
+    return acting_as(member, agent)

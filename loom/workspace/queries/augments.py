@@ -1,0 +1,114 @@
+"""Augments: the documents that can be loaded, and those that are."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import F
+
+from loom.documents import rules as documents
+from loom.documents.models import Revision
+from loom.documents.queries import title_key
+from loom.people.models import Grove
+from loom.platform.prepared_queries import Given, Prepared
+from loom.workspace.models import Workspace
+
+# Augments: those of a grove, and those that a workspace has loaded.
+
+
+MOST_AUGMENTS = 200  # augments of a grove that are read
+
+
+@dataclass(frozen=True)
+class Augment:
+    """`requires` and `tools` are names of its front matter; `text` is without it."""
+
+    uid: str
+    name: str
+    text: str
+    requires: tuple[str, ...]
+    tools: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """The name in the form in which names of a grove must differ."""
+        return title_key(self.name)
+
+
+def augment_of(uid: str, name: str, text: str) -> Augment:
+    """The augment for a text with front matter."""
+    head = documents.front_matter(text)
+    body = text[documents.body_start(text) :].strip("\n")
+    return Augment(uid, name, body, head.get("requires", ()), head.get("tools", ()))
+
+
+def augments_of(grove: Grove) -> list[Augment]:
+    """The augments of a grove by name; one query."""
+    found = _AUGMENTS.all(grove=grove.pk)
+    return sorted((augment_of(*one) for one in found), key=lambda one: one.key)
+
+
+_AUGMENTS = Prepared(
+    lambda: (
+        Revision.objects.filter(
+            document__grove=Given("grove"),
+            document__kind="augment",
+            number=F("document__revision"),
+        )
+        .order_by()
+        .values_list("document__uid", "document__title", "content__text")[:MOST_AUGMENTS]
+    )
+)
+
+
+def in_order(chosen: Iterable[Augment], every: Sequence[Augment]) -> list[Augment]:
+    """The augments with all that they require, each once, requirements first."""
+    named = {one.key: one for one in every}
+    ordered: dict[str, Augment] = {}
+    begun: set[str] = set()
+
+    def add(one: Augment) -> None:
+        if one.key in begun:
+            return
+        begun.add(one.key)
+        for name in one.requires:
+            if title_key(name) in named:
+                add(named[title_key(name)])
+        ordered[one.key] = one
+
+    for one in chosen:
+        add(one)
+    return list(ordered.values())
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a workspace has loaded: all augments of its grove; those that were `chosen`, the pinned
+    ones among them, and `texts`: the chosen ones with what they require, in the order in which
+    they are sent."""
+
+    every: list[Augment]
+    chosen: list[Augment]
+    pinned: list[Augment]
+    texts: list[Augment]
+
+    def mark_of(self, one: Augment) -> str:
+        """`📌` pinned, `●` loaded, "" neither."""
+        return "📌" if one in self.pinned else "●" if one in self.texts else ""
+
+    def needing(self, one: Augment) -> list[str]:
+        """The names of other loaded augments that require it, directly or not."""
+        return [
+            other.name
+            for other in self.chosen
+            if other != one and one in in_order([other], self.every)
+        ]
+
+
+def loaded_in(workspace: Workspace) -> Loaded:
+    """What a workspace has loaded; one query."""
+    every = augments_of(workspace.participant.grove)
+    by_uid = {one.uid: one for one in every}
+    chosen = [by_uid[uid] for uid in workspace.augments.get("loaded", ()) if uid in by_uid]
+    pins = set(workspace.augments.get("pinned", ()))
+    pinned = [one for one in chosen if one.uid in pins]
+    return Loaded(every, chosen, pinned, in_order(chosen, every))

@@ -1,0 +1,500 @@
+"""What windows show to the actor: their lines, and what has changed since."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from difflib import unified_diff
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from django.db.models import F, Q
+
+from loom import access
+from loom.access import Actor
+from loom.documents.models import Revision, read_whole
+from loom.language import ids
+from loom.language.refs import quote
+from loom.people.names import as_sent
+from loom.permissions import CROSS_TREE
+from loom.text import quotations
+from loom.text.hashes import instant
+from loom.text.shortening import excerpt
+from loom.text.tokens import count
+from loom.trees.models import Node
+from loom.trees.queries import lookup
+from loom.trees.queries.lookup import fetch, listed
+from loom.trees.queries.node_bodies import messages_of
+from loom.trees.queries.node_context import documents_seen, erased_among
+from loom.trees.queries.outline import drawn, outline
+from loom.turns import queries
+from loom.workspace.models import Window, Workspace
+from loom.workspace.queries.shown_windows import window_brief
+from loom.workspace.queries.windows import (
+    CLOSED,
+    LENSES,
+    LOST,
+    WITHHELD,
+    by_number,
+    first_of,
+    followed,
+    is_fixed,
+    is_lens,
+    lines_of,
+    ref_of,
+    source_of,
+    title_of,
+    visible,
+    with_lines,
+)
+from loom.workspace.window_rules import Lines, Row, difference_named, owned, rows_of, total_of
+
+LAST_CHANGES = 3  # changes of a document that its window lists
+MOST_READ = 100_000  # characters of a document whose changes are read
+MOST_HIDDEN = 100  # hidden windows in a list, the newest ones
+SAME = "(no change)"
+EMPTY = "(nothing is left of these lines)"
+TREE_DEPTH = 2
+TREE_LINES = 60
+
+
+class Shown(NamedTuple):
+    """A window with what it shows to somebody. `rows` are its lines; if they may not see it, one
+    sentence in brackets, and it is not `is_open`. `node` is the version that is shown, the
+    `revision`th of its slot, and `lines` are those of its `total`. `current` is the local id of
+    the current version if that is another one; `is_stale`: what it shows has changed since.
+    `document` is the uid of its document, and `changes` the last changes of it, newest first.
+    `whole` is the text that the lines belong to."""
+
+    window: Window
+    ref: str
+    name: str
+    rows: tuple[Row, ...]
+    is_open: bool = True
+    is_stale: bool = False
+    current: str = ""
+    revision: int = 0
+    lines: Lines | None = None
+    total: int = 0
+    node: Node | None = None
+    document: str = ""
+    changes: tuple[str, ...] = ()
+    whole: str = ""
+
+    @property
+    def text(self) -> str:
+        """The lines that belong to the window, without padding."""
+        return "\n".join(owned(self.rows))
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens its lines have."""
+        return count("\n".join(row.text for row in self.rows))
+
+    @property
+    def size(self) -> int:
+        """The number of those lines."""
+        return sum(not one.is_around for one in self.rows)
+
+
+def notes_of(window: Window) -> tuple[str, ...]:
+    """The settings and origin of a window: `● 0.81 "query"`, `live`, `via supports`."""
+    notes = (
+        f'● {window.score or 0:.2f} "{window.query}"' if window.query else "",
+        "live" if window.is_live else "",
+        f"via {window.via}" if window.via else "",
+    )
+    return tuple(note for note in notes if note)
+
+
+def staleness(shown: Shown) -> str:
+    """`stale, now [k2m9]`, `stale`; nothing if what is shown is current."""
+    if not shown.is_stale:
+        return ""
+    name = shown.current if shown.window.kind == "document" else f"[{shown.current}]"
+    return f"stale, now {name}" if shown.current else "stale"
+
+
+def facts_of(shown: Shown) -> dict[str, Any]:
+    """What the frame of a window says in addition to its lines, named as the fields of a section's
+    Pane."""
+    one, lines = shown.window, shown.lines
+    return {
+        "number": one.number,
+        "name": shown.ref,
+        "kind": one.kind,
+        "span": (lines.first, lines.last) if lines and lines.last >= lines.first else None,
+        "total": shown.total,
+        "revision": shown.revision,
+        "notes": notes_of(one),
+        "is_kept": one.is_kept,
+        "stale": staleness(shown),
+        "label": one.label if one.kind != "stash" else "",
+        "changes": shown.changes,
+    }
+
+
+@dataclass
+class _Read:
+    """What was read for several windows at once: nodes by id, the selected version of their slots,
+    how many versions come before each, and what the actor may not see."""
+
+    nodes: dict[int, Node]
+    selected: dict[int, tuple[int, str]]
+    revisions: dict[int, int]
+    gone: set[int]
+    documents: dict[int, dict[int, Revision]]  # by document and number
+
+
+def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> list[Shown]:
+    """What the windows show to the actor, by number. The number of queries does not depend on how
+    many windows there are, except that a live branch and a tree each need some of their own."""
+    found = by_number(rows)
+    if not found:
+        return []
+    steps = [one.step for one in found if one.step is not None]
+    touched = queries.items_of(steps)
+    items = {one.number: _items(one, touched) for one in found}
+    every = set().union(*items.values())
+    homes = {ids.home_of(item) for item in every}
+    # Most windows read nothing of another tree.
+    is_own = homes <= {0, workspace.tree_id}
+    closed = set() if is_own else access.closed_steps(actor, steps, touched)
+    reached = _reached(actor, workspace, homes) | {0}
+    erased = erased_among(homes - reached) if homes - reached else set()
+    documents = documents_seen(actor, workspace.tree, every)
+    read = _read(actor, workspace, found, every)
+    answers = messages_of(steps)
+    shown = []
+    for one in found:
+        read_from = {ids.home_of(item) for item in items[one.number]}
+        is_read = all(item in documents for item in items[one.number] if item < 0)
+        if read_from & erased:
+            shown.append(_closed(one, quotations.GONE))
+        elif one.step_id in closed or not read_from <= reached or not is_read:
+            shown.append(_closed(one))
+        elif one.kind == "document":
+            shown.append(_of_document(one, read))
+        elif one.kind in LENSES:
+            shown.append(_of_node(workspace, one, read))
+        elif one.kind in ("result", "stash"):
+            text = WITHHELD if items[one.number] & read.gone else _kept(one, answers)
+            ref = ref_of(one, workspace.tree, None)
+            shown.append(Shown(one, ref, ref, _plain(text)))
+        else:
+            shown.append(_of_several(actor, workspace, one, read))
+    return shown
+
+
+def _closed(window: Window, words: str = CLOSED) -> Shown:
+    """A window whose contents the actor may not see, or that are gone."""
+    name = window.kind if window.kind in ("stash", "result") else LOST
+    return Shown(window, name, name, (Row(0, words),), is_open=False)
+
+
+def _plain(text: str) -> tuple[Row, ...]:
+    return tuple(Row(0, line) for line in text.split("\n"))
+
+
+def _kept(window: Window, answers: dict[int, str]) -> str:
+    return window.text if window.kind == "stash" else answers.get(window.step_id or 0, "")
+
+
+def _items(window: Window, touched: dict[int, list[int]]) -> set[int]:
+    """The items that a window shows, or that its line touched."""
+    own = [window.item_id] if window.item_id is not None else []
+    return {*touched.get(window.step_id or 0, ()), *own, *map(ids.of_node, window.nodes)}
+
+
+def _reached(actor: Actor, workspace: Workspace, trees: set[int]) -> set[int]:
+    """Those of the trees that the actor may read from the workspace's tree."""
+    others = trees - {workspace.tree_id}
+    if not others or CROSS_TREE not in actor.permissions:
+        return {workspace.tree_id}
+    seen = access.trees_for(actor).filter(pk__in=others).values_list("pk", flat=True)
+    return {workspace.tree_id, *seen}
+
+
+def _read(actor: Actor, workspace: Workspace, found: list[Window], items: set[int]) -> _Read:
+    """At most eight queries."""
+    own = {key for one in found if (key := ids.node_id(one.item_id or 0)) is not None}
+    several = {key for one in found for key in one.nodes}
+    nodes = _nodes(own | several)
+    slots = {node.slot_id for node in nodes.values()}
+    selected = lookup.selected_versions(slots, workspace) if slots else {}
+    more: set[int] = set()
+    for one in found:
+        node = nodes.get(one.item_id or 0)
+        if node is not None and one.kind in LENSES and (one.is_live or one.form == "diff"):
+            more |= {selected[node.slot_id][0], node.edited_from_id or node.pk}
+    if more - nodes.keys():
+        nodes |= _nodes(more - nodes.keys())
+    keys = {key for item in items if (key := ids.node_id(item)) is not None} | more
+    gone = lookup.withheld(actor, keys) if keys else set()
+    return _Read(nodes, selected, _revisions(slots), gone, _document_hits(found))
+
+
+def _document_hits(found: list[Window]) -> dict[int, dict[int, Revision]]:
+    """The revisions of documents that windows show, and the newest ones; for documents that are
+    not very long also those before. At most two queries; none if there is no such window."""
+    seen = {(-(one.item_id or 0), one.version_seen) for one in found if one.kind == "document"}
+    documents: dict[int, dict[int, Revision]] = {}
+    if seen:
+        numbers = Q(number__in={int(number) for _, number in seen})
+        recent = Q(number__gte=F("document__revision") - LAST_CHANGES, length__lte=MOST_READ)
+        rows = Revision.objects.filter(numbers | recent | Q(number=F("document__revision")))
+        rows = rows.filter(document__in={key for key, _ in seen})
+        every = list(rows.select_related("content", "document", "by"))
+        read_whole(row.content for row in every)
+        for row in every:
+            documents.setdefault(row.document_id, {})[row.number] = row
+    return documents
+
+
+@dataclass(frozen=True)
+class _Change:
+    """Two texts with their hashes, so that a cache can be checked before they are compared."""
+
+    hashes: tuple[str, str]
+    old: str = field(compare=False)
+    new: str = field(compare=False)
+
+
+@lru_cache(maxsize=64)
+def _named_change(change: _Change) -> str:
+    return difference_named(change.old, change.new)
+
+
+def _changes(versions: dict[int, Revision]) -> tuple[str, ...]:
+    """`revision 4 by Ada, line 3: - "stood" + "lay"`: the last changes of a document whose texts
+    were read."""
+    newest = max(versions)
+    said = []
+    for number in range(newest, max(newest - LAST_CHANGES, 1), -1):
+        old, new = versions.get(number - 1), versions.get(number)
+        if old is None or new is None or max(old.length, new.length) > MOST_READ:
+            break
+        hashes = (old.content.sha256, new.content.sha256)
+        change = _named_change(_Change(hashes, old.text, new.text))
+        said.append(f"revision {number} by {as_sent(new.by.name)}, {change}")
+    return tuple(said)
+
+
+def _of_document(window: Window, read: _Read) -> Shown:
+    versions = read.documents.get(-(window.item_id or 0), {})
+    revision = versions.get(int(window.version_seen))
+    if revision is None:
+        return _closed(window)
+    newest = versions[max(versions)]
+    lines, is_stale = lines_of(window), newest.number != revision.number
+    if window.is_live and is_stale:
+        lines = followed(source_of(revision), source_of(newest), lines)
+        revision, is_stale = newest, False
+    ref = title_of(revision.document.title, window)
+    text = revision.text
+    rows = rows_of(text, lines, window.pad) if lines.last >= lines.first else ()
+    return Shown(
+        window,
+        ref,
+        with_lines(window, ref, lines),
+        rows or (Row(0, EMPTY),),
+        is_stale=is_stale,
+        current=f"revision {newest.number}" if is_stale else "",
+        revision=revision.number,
+        lines=lines,
+        total=total_of(text),
+        document=revision.document.uid,
+        changes=_changes(versions),
+        whole=text,
+    )
+
+
+def _nodes(keys: Iterable[int]) -> dict[int, Node]:
+    named = set(keys)
+    rows = lookup.rows().select_related("tree").filter(pk__in=named) if named else ()
+    return {node.pk: node for node in rows}
+
+
+def _revisions(slots: set[int]) -> dict[int, int]:
+    """Which version of its slot each node is, from 1."""
+    if not slots:
+        return {}
+    sql = f"SELECT slot_id, id FROM trees_node WHERE slot_id IN ({listed(slots)}) ORDER BY id"
+    counted: dict[int, int] = dict.fromkeys(slots, 0)
+    revisions = {}
+    for slot, key in fetch(sql):
+        counted[slot] += 1
+        revisions[key] = counted[slot]
+    return revisions
+
+
+def _of_node(workspace: Workspace, window: Window, read: _Read) -> Shown:
+    here = workspace.tree
+    node = read.nodes.get(window.item_id or 0)
+    if node is None:
+        return _closed(window)
+    key, current = read.selected[node.slot_id]
+    is_stale = key != node.pk
+    lines = lines_of(window)
+    newest = read.nodes.get(key)
+    if window.is_live and newest is not None and not window.form:
+        lines = followed(source_of(node), source_of(newest), lines)
+        node, is_stale = newest, False
+    ref = ref_of(window, here, node)
+    if node.pk in read.gone:
+        rows: tuple[Row, ...] = (Row(0, WITHHELD),)
+    elif window.form == "diff":
+        rows = _difference(node, newest, read)
+    else:
+        rows = rows_of(node.text, lines, window.pad) if lines.last >= lines.first else ()
+    return Shown(
+        window,
+        ref,
+        with_lines(window, ref, lines),
+        rows or (Row(0, EMPTY),),
+        is_stale=is_stale,
+        current=current if is_stale else "",
+        revision=read.revisions.get(node.pk, 1),
+        lines=None if window.form else lines,
+        total=total_of(node.text),
+        node=node,
+        whole=node.text,
+    )
+
+
+def _difference(node: Node, newest: Node | None, read: _Read) -> tuple[Row, ...]:
+    """What has changed since the version that was seen; for the current version, the difference
+    from the text that it was edited from."""
+    old, new = node, newest
+    if new is None or new.pk == node.pk:
+        old, new = read.nodes.get(node.edited_from_id or 0, node), node
+    if {old.pk, new.pk} & read.gone:
+        return (Row(0, WITHHELD),)
+    lines = unified_diff(
+        old.text.split("\n"), new.text.split("\n"), old.local_id, new.local_id, lineterm=""
+    )
+    return tuple(Row(0, line) for line in lines) or (Row(0, SAME),)
+
+
+def _of_several(actor: Actor, workspace: Workspace, window: Window, read: _Read) -> Shown:
+    """A branch or a range, with a header before each text; or the outline of a tree."""
+    node = read.nodes.get(window.item_id or 0)
+    if node is None:
+        return _closed(window)
+    ref = ref_of(window, workspace.tree, node, first_of(window, read.nodes))
+    if window.kind == "tree":
+        rows = _outlined(actor, workspace, node)
+        return Shown(window, ref, ref, rows, node=node)
+    seen = [read.nodes[key] for key in window.nodes if key in read.nodes]
+    now = [read.selected[one.slot_id][0] for one in seen]
+    is_stale = now != [one.pk for one in seen]
+    gone = read.gone
+    if window.is_live and is_stale:
+        seen, is_stale = nodes_of(now), False
+        gone = gone | lookup.withheld(actor, now)
+    rows = tuple(_rows_of_range(seen, gone, is_prose=window.form == "prose"))
+    return Shown(window, ref, ref, rows or (Row(0, EMPTY),), is_stale=is_stale, node=node)
+
+
+def nodes_of(keys: Sequence[int]) -> list[Node]:
+    """Nodes in this order; one query."""
+    found = {one.pk: one for one in lookup.rows().filter(pk__in=keys)}
+    return [found[key] for key in keys if key in found]
+
+
+def _rows_of_range(nodes: Sequence[Node], gone: set[int], *, is_prose: bool) -> Iterable[Row]:
+    if is_prose:
+        text = "".join(one.text for one in nodes if one.pk not in gone)
+        yield from rows_of(text, Lines(1, total_of(text)))
+        return
+    for one in nodes:
+        yield Row(0, f"[{one.local_id}] {as_sent(one.author.name)} ({one.author.kind})")
+        if one.pk in gone:
+            yield Row(0, WITHHELD)
+        else:
+            yield from rows_of(one.text, Lines(1, total_of(one.text)))
+
+
+def _outlined(actor: Actor, workspace: Workspace, root: Node) -> tuple[Row, ...]:
+    made = outline(actor, root.tree, workspace, root, depth=TREE_DEPTH, limit=TREE_LINES)
+    gone = lookup.withheld(actor, [line.row.id for line in made.lines])
+    here = workspace.position.slot_id
+    lines = drawn(made.lines, here, lambda row: "" if row.id in gone else excerpt(row.text, 8))
+    return tuple(Row(0, line) for line in lines)
+
+
+# -- windows over the API
+
+
+def windows_of(actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
+    """The bodies of the windows that are not closed."""
+    return [window_body(one) for one in windows_shown(actor, workspace)]
+
+
+def windows_shown(actor: Actor, workspace: Workspace) -> list[Shown]:
+    """The windows that are not closed: all visible and the newest hidden ones; those with a chosen
+    order come first."""
+    rows = Window.objects.filter(workspace=workspace.pk, is_closed=False, is_visible=False)
+    hidden = rows.select_related("item", "step").order_by("-number")[:MOST_HIDDEN]
+    every = [*visible(workspace), *hidden]
+    order = {number: at for at, number in enumerate(workspace.settings.get("order", ()))}
+    found = contents_of(actor, workspace, every)
+    found.sort(key=lambda one: order.get(one.window.number, len(order)))
+    return found
+
+
+def _opens(shown: Shown) -> str:
+    """The line that opens the same window in any tree; "" if there is none."""
+    one, node = shown.window, shown.node
+    if not shown.is_open or one.kind in ("result", "stash"):
+        return ""
+    home = f"tree:{node.tree.uid}" if node is not None else ""
+    if one.query:
+        where = home or shown.ref.partition(" §")[0]
+        return f"find {quote(one.query)} in:{where} open"
+    part = f" lines:{one.first}-{one.last}" if one.last and not one.form else ""
+    if one.kind == "document":
+        ref = shown.ref if one.place else f"{shown.ref}{part}"
+    elif one.kind == "tree":
+        ref = home
+    elif one.kind == "node" and node is not None:
+        ref = f"{home} node:{node.local_id}{part}"
+    else:
+        ref = shown.ref
+    form = f" as:{one.form}" if one.form else ""
+    how = f"{' live' if one.is_live else ''}{f' pad:{one.pad}' if one.pad else ''}"
+    label = f" label:{quote(one.label)}" if one.label else ""
+    return f"open {ref}{form} keep{how}{label}"
+
+
+def window_body(shown: Shown) -> dict[str, Any]:
+    """One window as the API shows it (docs/model.md §2.2)."""
+    one = shown.window
+    around = [row for row in shown.rows if row.is_around]
+    first = shown.lines.first if shown.lines else 0
+    return {
+        **window_brief(one),
+        "ref": shown.name,
+        "label": one.label,
+        "lines": [shown.lines.first, shown.lines.last] if shown.lines else None,
+        "count": shown.size if shown.is_open else 0,
+        "of": shown.total or None,
+        "text": shown.text,
+        "before": [row.text for row in around if row.number < first],
+        "after": [row.text for row in around if row.number > first],
+        "as": one.form or None,
+        "live": one.is_live,
+        "pad": one.pad,
+        "read_only": is_fixed(one) or not is_lens(one),
+        "query": one.query or None,
+        "score": one.score,
+        "via": one.via or None,
+        "parent": one.parent_number or None,
+        "open": shown.is_open,
+        "opens": _opens(shown),
+        "document": shown.document or None,
+        "stale": shown.is_stale,
+        "changes": list(shown.changes),
+        "current": shown.current or None,
+        "revision": shown.revision or None,
+        "version_seen": one.version_seen,
+        "opened_at": instant(one.opened_at),
+    }
