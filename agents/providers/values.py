@@ -229,8 +229,9 @@ class Ask:
     """A request, independent of the API. `messages` for a chat, `prompt` for a completion; `many`
     candidates in one answer; `grammar` in GBNF, which the answer must match; `samplers` by the
     names in loom.participants.provider_kinds. `blocks` are the messages except the system's, as
-    blocks, for providers that need them; `goes_on`: the last message is the model's own, to be continued.
-    `images`, by hash, are sent where a user text names them; other texts describe them in words."""
+    blocks, for providers that need them; `goes_on`: the last message is the model's own, to be
+    continued. `images`, by hash, are sent where a user text names them; other texts describe them
+    in words."""
 
     base_url: str
     model: str

@@ -13,8 +13,8 @@ class Stream(models.Model):
     last seq that was used; `items` the last ordinal of a node of the tree. `leaves` and `deepest`
     are the size of the visible tree (`loom.trees.queries.outline`), updated as it grows; `leaves`
     None: unknown, and measured when it is needed. `unmeasured` is the seq of the last prune or
-    restore of a part so large that its branches were not counted: until a worker has measured the tree
-    again, `leaves` and `deepest` are those from before it, with what was added since.
+    restore of a part so large that its branches were not counted: until a worker has measured the
+    tree again, `leaves` and `deepest` are those from before it, with what was added since.
     """
 
     name = models.CharField(max_length=48, unique=True)

@@ -8,7 +8,8 @@ from loom.people.models import Grove, Participant
 
 class SearchService(models.Model):
     """The service with which a grove searches the web: its kind
-    (`loom.participants.provider_kinds`), its address if the kind has no default, its key, and the price of a search."""
+    (`loom.participants.provider_kinds`), its address if the kind has no default, its key, and the
+    price of a search."""
 
     grove = models.OneToOneField(Grove, models.CASCADE, related_name="search_service")
     kind = models.CharField(max_length=12)
