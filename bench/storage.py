@@ -39,7 +39,7 @@ def sizes() -> dict[str, int]:
             cursor.execute("VACUUM FULL")
             cursor.execute(
                 """SELECT relname, pg_total_relation_size(oid) FROM pg_class
-                WHERE relkind = 'r' AND relname LIKE 'loom_%'"""
+                WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"""
             )
             found = dict(cursor.fetchall())
             cursor.execute("SELECT pg_relation_size('trees_node_trigrams')")

@@ -5,11 +5,15 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 from django.db import OperationalError, connection, transaction
 
-from loom.engine.streams import PATIENCE_S, RETRY_S, T
 from loom.errors import CommandError
+
+T = TypeVar("T")
+PATIENCE_S = 30.0  # seconds; each attempt already waits 20 s for the database
+RETRY_S = 0.1
 
 
 def retry_while_busy(write: Callable[[], T]) -> T:

@@ -12,7 +12,7 @@ _WRITES = re.compile(r"\s*(INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
 _TABLE = re.compile(r'\s*(?:INSERT\s+(?:OR\s+\w+\s+)?INTO|UPDATE|DELETE\s+FROM)\s+"?(\w+)"?', re.I)
 _RETURNED = re.compile(r"\bRETURNING\s+(.+)$", re.IGNORECASE | re.DOTALL)
 _LOCKS = re.compile(r"\s+FOR (NO KEY )?UPDATE( OF [\w\", ]+)?( NOWAIT| SKIP LOCKED)?\s*$", re.I)
-_READ = re.compile(r'(?:FROM|JOIN)\s+"?(loom_\w+)"?', re.IGNORECASE)
+_READ = re.compile(r'(?:FROM|JOIN)\s+"?([a-z]+_\w+)"?', re.IGNORECASE)
 
 
 class ReadsItsWritesError(Exception):

@@ -1,7 +1,7 @@
 """Streams: the lock, the numbering of events under it, and their heads."""
 
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -14,10 +14,6 @@ from loom.platform.inserts import insert_row, insert_rows, update_row
 from loom.platform.prepared_queries import Given, Prepared
 from loom.trees.models import Node, Tree
 from loom.workspace.models import Workspace
-
-T = TypeVar("T")
-PATIENCE_S = 30.0  # seconds; each attempt already waits 20 s for the database
-RETRY_S = 0.1
 
 
 def name_of(item: Tree | Grove | Workspace) -> str:

@@ -21,8 +21,9 @@ class Turn(PublicIdentity):
     them (loom.workspace.queries.workspace_bodies.said_in). `replies` are those of the lines of the
     current round that ran; `waits_for` are the generations that one of its lines started and that
     have not been reported yet. `extension` is what the agent asks for: `{steps, why}`. `scope` is
-    that of the API key that started the turn. `prepared` is the request of the current round, assembled
-    once, priced and sent (agents.generation_requests.prepared); None once the turn has ended.
+    that of the API key that started the turn. `prepared` is the request of the current round,
+    assembled once, priced and sent (agents.generation_requests.prepared); None once the turn has
+    ended.
     """
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="turns")

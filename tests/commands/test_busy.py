@@ -7,7 +7,7 @@ import pytest
 from django.db import OperationalError
 
 from loom.access import Actor
-from loom.engine import execute, streams
+from loom.engine import busy, execute
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Step
@@ -49,7 +49,7 @@ def _busy(monkeypatch: pytest.MonkeyPatch, times: int, error: OperationalError =
         return answer
 
     monkeypatch.setattr(execute, "done", late)
-    monkeypatch.setattr(streams, "RETRY_S", 0.0)
+    monkeypatch.setattr(busy, "RETRY_S", 0.0)
 
 
 @pytest.mark.parametrize("error", [LOCKED, STALE, DEADLOCK, UNORDERED], ids=str)
@@ -67,7 +67,7 @@ def test_it_is_not_asked_for_ever(
     actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _busy(monkeypatch, 1_000)
-    monkeypatch.setattr(streams, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(busy, "PATIENCE_S", 0.0)
     with pytest.raises(CommandError) as caught:
         execute_line(actor, tree, Request('respond root "Never."'))
     assert (caught.value.code, caught.value.retryable) == ("UNAVAILABLE", True)

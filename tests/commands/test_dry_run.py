@@ -8,7 +8,7 @@ import pytest
 from django.db import OperationalError, connection, connections, transaction
 
 from loom.access import Actor
-from loom.engine import streams
+from loom.engine import busy, streams
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
@@ -72,7 +72,7 @@ def test_a_dry_run_waits_for_no_lock(
             monkeypatch.setitem(connection.settings_dict["OPTIONS"], "timeout", 0.1)
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA busy_timeout = 100" if sqlite else "SET lock_timeout = '100ms'")
-        monkeypatch.setattr(streams, "PATIENCE_S", 0.0)
+        monkeypatch.setattr(busy, "PATIENCE_S", 0.0)
         waited = [
             line
             for line in (filled(one, world) for many in LINES.values() for one in many)
@@ -82,9 +82,9 @@ def test_a_dry_run_waits_for_no_lock(
         # for whoever writes, on PostgreSQL for its own stream, which nobody holds here.
         assert waited == (READS_ITS_WRITES if sqlite else [])
         # PostgreSQL waits as long as it must; only this test sets a limit.
-        with pytest.raises(CommandError if sqlite else OperationalError) as busy:
+        with pytest.raises(CommandError if sqlite else OperationalError) as refusal:
             execute_line(actor, tree, Request('respond root "x"'))
-        assert not sqlite or getattr(busy.value, "code", "") == "UNAVAILABLE"
+        assert not sqlite or getattr(refusal.value, "code", "") == "UNAVAILABLE"
     finally:
         is_over.set()
         holding.join(PATIENCE_S)
