@@ -176,6 +176,8 @@ def test_a_model_does_not_edit_what_a_person_is_editing(
     mine: Desk, node: str, grove: Grove, owner: User, tree: Tree, muse: Participant
 ) -> None:
     person = get_actor(owner, grove)
+    muse.permissions = sorted(person.permissions)  # they are asked for again under the lock
+    muse.save()
     agent = Actor(muse, person.participant, person.user, grove, person.role, person.permissions)
     workspace = node_writer.workspace_of(muse, tree)
     mine.keep(node, "One, and", kind="edit")
