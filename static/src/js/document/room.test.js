@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { beforeEach, test } from "node:test";
+import { afterEach, beforeEach, test } from "node:test";
 import * as Y from "yjs";
 
 const kept = new Map();
@@ -43,9 +43,13 @@ function synced(wire = wires.at(-1)) {
 }
 
 beforeEach(() => {
-  for (const room of rooms ?? []) room.stop();
   kept.clear();
   [wires, later, rooms] = [[], [], []];
+});
+
+// A room that is left open keeps the process, and so the whole run, from ending.
+afterEach(() => {
+  for (const room of rooms) room.stop();
 });
 
 test("a refusal ends the connection for good, and is not sent again at the next visit", () => {
