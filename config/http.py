@@ -7,6 +7,7 @@ The protocol is started by `uvicorn --http config.http:LimitedProtocol`.
 import asyncio
 import json
 import os
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address, ip_network
@@ -16,11 +17,12 @@ from typing import IO, Any
 import django
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.conf import settings
-from django.core.exceptions import RequestAborted
+from django.core.exceptions import BadRequest, RequestAborted, TooManyFieldsSent
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.db import connection, connections
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.middleware.gzip import GZipMiddleware
+from django.utils.datastructures import MultiValueDict
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from whitenoise.base import MissingFileError
 from whitenoise.middleware import WhiteNoiseMiddleware
@@ -128,6 +130,13 @@ MIB = 1024 * 1024
 # The interfaces limit what they read, with better messages; this is for bodies that never end.
 FILE_BYTES, BODY_BYTES = 513 * MIB, 32 * MIB
 FILES = ("/api/import",)
+# Django reads a form before any view, also from somebody who has not signed in. Few have a long
+# text.
+FORM_BYTES = 256 * 1024
+LONG_FORMS = re.compile(
+    r"/trees/[^/]+/(line|about/head)|/documents/[^/]+/do/suggest"
+    r"|/groves/[^/]+/(documents|participants/(?!models$)[^/]+)"
+)
 
 _SAID = json.dumps(
     {
@@ -146,7 +155,7 @@ class _TooBig(Exception):
 
 async def bounded(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
     """Runs an HTTP application; a body over its limit is answered with 413 and not read further."""
-    most = FILE_BYTES if scope["path"] in FILES else BODY_BYTES
+    most = _most(scope["path"])
     seen, has_answered = 0, False
 
     async def counted() -> Message:
@@ -169,6 +178,14 @@ async def bounded(application: Application, scope: Scope, receive: Receive, send
     except _TooBig:
         if not has_answered:
             await _refuse(send)
+
+
+def _most(path: str) -> int:
+    """How many bytes a body sent to this address may have."""
+    if path in FILES:
+        return FILE_BYTES
+    is_long = path.startswith("/api/") or LONG_FORMS.fullmatch(path)
+    return BODY_BYTES if is_long else min(FORM_BYTES, BODY_BYTES)
 
 
 def _announced(scope: Scope) -> int:
@@ -258,6 +275,45 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]
             self._seen.pop(url, None)
 
 
+# Long forms, which everybody else would wait for: Python's own parser takes a step for each escaped
+# character, of which a text of 2.5 MB may have as many.
+
+LONG_FORM = 64 * 1024
+
+
+def unescaped(quoted: bytes) -> str:
+    """A name or value of a form as text, in a fixed number of steps. Raises BadRequest for a `%`
+    that begins no escape: browsers send none."""
+    plain = quoted.replace(b"+", b" ").replace(b"\\", b"\\\\").replace(b"%", b"\\x")
+    try:
+        return plain.decode("unicode_escape").encode("latin-1").decode("utf-8", "replace")
+    except UnicodeDecodeError:
+        raise BadRequest("a % that begins no escape") from None
+
+
+class FormRequest(ASGIRequest):
+    """A request whose form may be long."""
+
+    def _load_post_and_files(self) -> None:
+        is_form = self.content_type == "application/x-www-form-urlencoded"
+        length = str(self.META.get("CONTENT_LENGTH") or "0")
+        is_long = length.isdecimal() and int(length) > LONG_FORM
+        is_read = self._read_started and not hasattr(self, "_body")
+        if self.method != "POST" or not (is_form and is_long) or is_read:
+            super()._load_post_and_files()  # type: ignore[misc]
+            return
+        most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS or 1_000
+        pairs = self.body.split(b"&", most)
+        if len(pairs) > most:
+            raise TooManyFieldsSent("the form has too many fields")
+        form = QueryDict(mutable=True, encoding="utf-8")
+        for pair in filter(None, pairs):
+            name, _, value = pair.partition(b"=")
+            form.appendlist(unescaped(name), unescaped(value))
+        form._mutable = False
+        self._post, self._files = form, MultiValueDict()
+
+
 # Django's handler for HTTP, which treats a chunked body like any other.
 
 MOST_IDLE = 16
@@ -309,6 +365,8 @@ def _nothing() -> None:
 class BodyHandler(ASGIHandler):
     """Runs requests on threads that are kept, and sets the length of a body that came without one
     (`Transfer-Encoding: chunked`): forms and parsers read nothing from a body without a length."""
+
+    request_class = FormRequest
 
     def __init__(self) -> None:
         super().__init__()

@@ -3,13 +3,16 @@
 import io
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
+from django.core.exceptions import BadRequest, TooManyFieldsSent
 
 from config import http
 from config.http import BodyHandler
 from tests.patience import PATIENCE_S
+from tests.steps import steps
 
 
 async def _store(scope: Any, receive: Any, send: Any) -> None:
@@ -81,3 +84,71 @@ def test_a_body_that_comes_in_pieces_is_read_like_any_other() -> None:
     assert _request(_FORM).FILES["file"].read() == b"{}"
     assert _request(_FORM, (b"content-length", b"0")).FILES == {}
     assert "CONTENT_LENGTH" not in _request(b"").META
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/signin", "/invitations/x", "/groves/x/participants/models", "/groves/x/people/invite",
+     "/groves/x/participants/x/probe", "/trees/x/share/make", "/trees/x/about/tags"],
+)  # fmt: skip
+async def test_a_form_without_long_texts_is_short(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "BODY_BYTES", 100)
+    monkeypatch.setattr(http, "FORM_BYTES", 10)
+    assert await _ask([b"x" * 10], path) == (200, b"10")
+    status, body = await _ask([b"x" * 11, b"x" * 89], path)
+    assert (status, json.loads(body)["code"]) == (413, "LIMIT_EXCEEDED")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/trees/x/line", "/trees/x/about/head", "/documents/x/do/suggest", "/groves/x/documents",
+     "/groves/x/participants/new", "/groves/x/participants/x"],
+)  # fmt: skip
+async def test_a_form_with_a_long_text_may_be_long(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "BODY_BYTES", 100)
+    monkeypatch.setattr(http, "FORM_BYTES", 10)
+    assert await _ask([b"x" * 100], path) == (200, b"100")
+
+
+def _posted(body: bytes) -> Any:
+    headers = [
+        (b"content-type", b"application/x-www-form-urlencoded"),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    scope = {"type": "http", "method": "POST", "path": "/trees/x/line", "headers": headers}
+    request, refused = BodyHandler().create_request(scope, io.BytesIO(body))
+    assert refused is None
+    return request
+
+
+def test_a_long_form_is_read_like_a_short_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "é→ \\x41 \\ +&=%25 %\r\n" + "".join(map(chr, range(300)))
+    body = urlencode([("text", text), ("n:ä", "1"), ("n:ä", "2"), ("empty", "")]).encode()
+    body += b"&bare&=&&raw=a=b%ff"
+    expected = _posted(body).POST
+    monkeypatch.setattr(http, "LONG_FORM", 10)
+    form = _posted(body).POST
+    assert form == expected
+    assert form["text"] == text
+    with pytest.raises(AttributeError):
+        form["text"] = "changed"
+
+
+@pytest.mark.parametrize("escape", [b"%", b"%4", b"%zz", b"100% of it"])
+def test_a_long_form_with_a_broken_escape_is_refused(escape: bytes) -> None:
+    with pytest.raises(BadRequest):
+        _ = _posted(b"text=" + b"x" * http.LONG_FORM + escape).POST
+
+
+def test_a_long_form_has_few_fields() -> None:
+    with pytest.raises(TooManyFieldsSent):
+        _ = _posted(b"a=1&" * http.LONG_FORM).POST
+
+
+def test_reading_a_form_ten_times_as_long_takes_no_more_steps() -> None:
+    small, large = (_posted(b"text=" + b"%0A" * count) for count in (50_000, 500_000))
+    assert steps(lambda: small.POST) == steps(lambda: large.POST)
