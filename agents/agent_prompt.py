@@ -26,7 +26,7 @@ from loom.people.models import Participant
 from loom.permissions import GENERATE, LOOM, WEB_SEARCH, Permission, in_order
 from loom.platform.prepared_queries import Given, Prepared
 from loom.text.ages import age
-from loom.text.shortening import excerpt
+from loom.text.shortening import excerpt, summary_or_excerpt
 from loom.trees.commands import node_writer
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
@@ -384,7 +384,8 @@ def outline_lines(
 
 def _words_of(row: NodeRow) -> str:
     summary = row.more.summary
-    return excerpt(summary, SUMMARY_WORDS) if summary else excerpt(row.text, EXCERPT_WORDS)
+    words = SUMMARY_WORDS if summary else EXCERPT_WORDS
+    return summary_or_excerpt(summary, row.text, words)
 
 
 def near(

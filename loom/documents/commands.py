@@ -91,7 +91,7 @@ def _summary(shown: Shown) -> list[str]:
     """The summary, else the first words; and the parts that can be viewed on their own."""
     document = shown.document
     body = shown.text[documents.body_start(shown.text) :]
-    lines = [f'"{document.summary}"' if document.summary else excerpt(body)]
+    lines = [f"summary: {document.summary}" if document.summary else excerpt(body)]
     spans = documents.spans_of(shown.text, shown.sections, most=MOST_SECTIONS)
     for one, (first, last) in zip(shown.sections, spans, strict=False):
         indent = "  " * one.level

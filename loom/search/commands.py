@@ -15,7 +15,7 @@ from loom.language.slices import parse_ref
 from loom.people.names import tree_named
 from loom.permissions import CROSS_TREE, LOOM, READ_DOCUMENTS
 from loom.search import queries as search
-from loom.text.shortening import excerpt
+from loom.text.shortening import excerpt, summary_or_excerpt
 from loom.trees.commands.view import counted
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
@@ -52,8 +52,9 @@ def tree(context: Context, args: TreeArgs) -> Reply:
     gone = withheld(context.actor, [line.row.id for line in made.lines])
 
     def words(row: NodeRow) -> str:
-        said = "" if row.id in gone else row.summary or row.text
-        return excerpt(said, 30 if args.summary else 8) if said else ""
+        if row.id in gone or not row.text:
+            return ""
+        return summary_or_excerpt(row.summary, row.text, 30 if args.summary else 8)
 
     lines = drawn(made.lines, context.here.slot_id, words)
     if made.is_cut:

@@ -68,10 +68,20 @@ def excerpt(text: str, words: int = SUMMARY_WORDS) -> str:
     many words is its own summary. In scripts without blanks between words, 300 characters count as
     enough.
     """
+    return f'"{_first(text, words)}"'
+
+
+def summary_or_excerpt(summary: str, text: str, words: int = SUMMARY_WORDS) -> str:
+    """`summary: …` where there is a summary: it is not the text's own words, so it does not stand
+    in quotes. Else the first words of the text."""
+    return f"summary: {_first(summary, words)}" if summary else excerpt(text, words)
+
+
+def _first(text: str, words: int) -> str:
     head = text[: SUMMARY_CHARACTERS * 8]
     parts = head.split(None, words)
     line = " ".join(parts[:words])
     cut = len(parts) > words or (len(head) < len(text) and bool(text[len(head) :].strip()))
     if len(line) > SUMMARY_CHARACTERS:
         line, cut = line[:SUMMARY_CHARACTERS].rstrip(), True
-    return f'"{line}…"' if cut else f'"{line}"'
+    return f"{line}…" if cut else line

@@ -198,7 +198,10 @@ def test_outline_and_earlier_use_them(
         execute_line(actor, tree, Request(f'respond here "Text {number}. {"more " * 600}"'))
     workspace = node_writer.workspace_of(agent, tree)
     drawn = outline_lines(actor, tree, workspace, [])
-    assert f'"{SAID}"' in [one.words for one in drawn]
+    assert f"summary: {SAID}" in [one.words for one in drawn]  # never as the text's own words
+    for line in (f"view {long.local_id}", "tree", "list root continuations"):
+        said = execute_line(actor, tree, Request(line)).body["reply"]
+        assert "summary: Marie stays" in said and '"Marie stays' not in said, line
     Participant.objects.filter(pk=agent.pk).update(context_limit=6_000)
     workspace.participant.refresh_from_db()
     end = Node.objects.filter(tree=tree).order_by("-pk").first()
@@ -315,6 +318,6 @@ def test_a_summary_is_asked_for_again_after_failures_or_for_a_better_one(
         got = client.get(of_paper).json()
         assert (got["summary"], len(got["failed"])) == (text, 0 if text else 1)
     view = execute_line(actor, tree, Request(f"view {long.local_id}")).body["reply"]
-    assert '"Second."' in view and LONG[:40] not in view
+    assert "\nsummary: Second.\n" in view and LONG[:40] not in view
     listed = execute_line(actor, tree, Request("list root continuations")).body["reply"]
-    assert '"Second."' in listed
+    assert "· summary: Second." in listed

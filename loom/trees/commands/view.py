@@ -24,7 +24,7 @@ from loom.people.names import as_sent, tree_named
 from loom.permissions import LOOM
 from loom.text.ages import age
 from loom.text.frames import escaped
-from loom.text.shortening import excerpt, without_name
+from loom.text.shortening import excerpt, summary_or_excerpt, without_name
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, node_context, places
 from loom.trees.queries.lookup import NodeRow, path_of, withheld
@@ -63,7 +63,7 @@ def mark_of(node: Node) -> str:
 
 def line_of(node: Node, now: datetime, *, withheld: Collection[int] = ()) -> str:
     """One line of a list: id, author, age, first words; no words for nodes in `withheld`."""
-    words = WITHHELD if node.pk in withheld else excerpt(node.summary or node.text)
+    words = WITHHELD if node.pk in withheld else summary_or_excerpt(node.summary, node.text)
     head = f"  [{node.local_id}] {named(node.author)} · {age(now, node.created_at)}"
     return f"{head}{mark_of(node)} · {words}"
 
@@ -93,7 +93,8 @@ def view_tree(context: Context, ref: Ref) -> Reply:
         f"{counted(body['node_count'], 'node')} · "
         f"{counted(body['branch_count'], 'branch', 'branches')} · depth: {body['depth']}",
     ]
-    lines += [escaped_for(context.actor, one) for one in (tree.summary, tree.description) if one]
+    about = (f"summary: {tree.summary}" if tree.summary else "", tree.description)
+    lines += [escaped_for(context.actor, one) for one in about if one]
     return Reply("\n".join(lines), refs=(f"tree:{tree.uid}",), items=touched(tree))
 
 
@@ -231,7 +232,9 @@ def _whole(node: Node, args: View) -> str:
         return node.text
     if args.form == "diff":
         return _diff(node)
-    return f'"{node.text}"' if args.length == "full" else excerpt(node.summary or node.text)
+    return (
+        f'"{node.text}"' if args.length == "full" else summary_or_excerpt(node.summary, node.text)
+    )
 
 
 def _diff(node: Node) -> str:

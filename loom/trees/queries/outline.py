@@ -9,7 +9,7 @@ from loom.access import Actor, may_reach
 from loom.engine.models import Stream
 from loom.language.ids import ORDINAL_BITS, place_of
 from loom.platform.prepared_queries import Given, Prepared
-from loom.text.shortening import excerpt
+from loom.text.shortening import summary_or_excerpt
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, places
 from loom.trees.queries.lookup import NodeRow, fetch, rows_of, selected_versions, step_down, walked
@@ -227,7 +227,7 @@ def outline_text(actor: Actor, workspace: Workspace, state: dict[str, Any] | Non
     at = lookup.visible_at_or_above(at, workspace)
     path = lookup.path_of(actor, at.tree, workspace, at)
     lines = outline_left(actor, at.tree, workspace, path, state)
-    said = drawn(lines, at.slot_id, lambda row: excerpt(row.more.summary or row.text, WORDS))
+    said = drawn(lines, at.slot_id, lambda row: summary_or_excerpt(row.summary, row.text, WORDS))
     return "\n".join(said)
 
 

@@ -14,7 +14,7 @@ from loom.language.refs import ParseError
 from loom.language.slices import get
 from loom.people.grove_settings import number_of
 from loom.permissions import LOOM
-from loom.text.shortening import excerpt
+from loom.text.shortening import summary_or_excerpt
 from loom.trees.commands.view import counted, in_one_line, is_range, range_of
 from loom.trees.models import Node
 from loom.trees.queries import lookup
@@ -105,7 +105,7 @@ def stash_summary(context: Context, args: StashSummary) -> Reply:
     if lacking:
         named = [context.tree.uid, context.actor.person.pk, lacking, False]
         enqueue("agents.tasks.summarise", named, queue="continue")
-    lines = (f"[{row.local_id}] {excerpt(row.summary or row.text)}" for row in shown)
+    lines = (f"[{row.local_id}] {summary_or_excerpt(row.summary, row.text)}" for row in shown)
     return _stashed(context, args.label, "\n".join(lines), replaces=args.replace)
 
 
