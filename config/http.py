@@ -5,6 +5,7 @@ The protocol is started by `uvicorn --http config.http:LimitedProtocol`.
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -130,6 +131,8 @@ MIB = 1024 * 1024
 # The interfaces limit what they read, with better messages; this is for bodies that never end.
 FILE_BYTES, BODY_BYTES = 513 * MIB, 32 * MIB
 FILES = ("/api/import",)
+# Of a body that is too large, how much is read and dropped before the answer, and for how long.
+DROPPED_BYTES, DROPPING_S = 32 * MIB, 5.0
 # Django reads a form before any view, also from somebody who has not signed in. Few have a long
 # text.
 FORM_BYTES = 256 * 1024
@@ -154,7 +157,8 @@ class _TooBig(Exception):
 
 
 async def bounded(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
-    """Runs an HTTP application; a body over its limit is answered with 413 and not read further."""
+    """Runs an HTTP application; a body over its limit is answered with 413. Some of the rest is
+    read and dropped first: a browser shows no answer while it is still sending."""
     most = _most(scope["path"])
     seen, has_answered = 0, False
 
@@ -177,6 +181,7 @@ async def bounded(application: Application, scope: Scope, receive: Receive, send
         await application(scope, counted, noted)
     except _TooBig:
         if not has_answered:
+            await _drop_rest(receive)
             await _refuse(send)
 
 
@@ -192,6 +197,18 @@ def _announced(scope: Scope) -> int:
     """The value of Content-Length; 0 if it is missing or cannot be read."""
     found = dict(scope["headers"]).get(b"content-length", b"")
     return int(found) if found.isdigit() and len(found) < 20 else 0
+
+
+async def _drop_rest(receive: Receive) -> None:
+    """Reads on to the end of the body, as far as DROPPED_BYTES and for DROPPING_S."""
+    dropped = 0
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(DROPPING_S):
+            while dropped < DROPPED_BYTES:
+                message = await receive()
+                dropped += len(message.get("body", b""))
+                if message["type"] != "http.request" or not message.get("more_body"):
+                    return
 
 
 async def _refuse(send: Send) -> None:
@@ -298,9 +315,9 @@ class FormRequest(ASGIRequest):
         is_form = self.content_type == "application/x-www-form-urlencoded"
         length = str(self.META.get("CONTENT_LENGTH") or "0")
         is_long = length.isdecimal() and int(length) > LONG_FORM
-        is_read = self._read_started and not hasattr(self, "_body")
+        is_read = getattr(self, "_read_started", False) and not hasattr(self, "_body")
         if self.method != "POST" or not (is_form and is_long) or is_read:
-            super()._load_post_and_files()  # type: ignore[misc]
+            super()._load_post_and_files()
             return
         most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS or 1_000
         pairs = self.body.split(b"&", most)
@@ -311,7 +328,8 @@ class FormRequest(ASGIRequest):
             name, _, value = pair.partition(b"=")
             form.appendlist(unescaped(name), unescaped(value))
         form._mutable = False
-        self._post, self._files = form, MultiValueDict()
+        self._post = form
+        self._files: MultiValueDict[str, Any] = MultiValueDict()
 
 
 # Django's handler for HTTP, which treats a chunked body like any other.

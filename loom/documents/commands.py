@@ -12,7 +12,7 @@ from loom.access import Actor, documents_for
 from loom.documents import log as document_log
 from loom.documents import queries
 from loom.documents import rules as documents
-from loom.documents.models import Document, Revision
+from loom.documents.models import Document, Revision, read_whole
 from loom.documents.queries import Shown, revision_seen, text_of
 from loom.documents.rules import Edit, Section, unpacked
 from loom.engine.arguments import Args, RefField, Written
@@ -37,11 +37,13 @@ from loom.workspace.commands.windows import known, move_window
 from loom.workspace.models import Window
 from loom.workspace.queries.windows import followed, is_fixed, lines_of, seen_by, source_of
 from loom.workspace.queries.windows import named as lines_named
-from loom.workspace.window_rules import Span, total_of
+from loom.workspace.window_rules import Span, difference_named, total_of
 
 Kind = Literal["note", "augment"]
 MOST_SECTIONS = 60  # that a view lists
 MOST_LISTED = 50
+MOST_CHANGES = 3  # of others, that a refusal shows
+MOST_COMPARED = 100_000  # characters of a text of which it shows the words
 
 
 def named(document: Document) -> str:
@@ -237,7 +239,7 @@ def _worked_ahead(actor: Actor, tree: Tree, args: Any) -> AbstractContextManager
         document = queries.document_of(actor, tree, args.ref)
     except CommandError:
         return nullcontext()
-    change = changing(_edits_of(args), seen=args.revision, name=named(document))
+    change = changing(_edits_of(args), seen=args.revision, name=named(document), merges=True)
     return document_log.worked_ahead(document, change)
 
 
@@ -290,7 +292,7 @@ def write_section(context: Context, args: WriteSection) -> Reply:
 @command("write", **_OF_WRITE)
 def write_words(context: Context, args: WriteWords) -> Reply:
     """Replaces words that are in the document exactly once."""
-    return _write(context, args, "wrote to", observed=True)
+    return _write(context, args, "wrote to")
 
 
 class WriteWindow(Args):
@@ -376,11 +378,18 @@ def _write(context: Context, args: _Existing, said: str, *, observed: bool = Fal
     made = document_log.write(
         context.world,
         document,
-        changing(_edits_of(args), seen=seen, name=named(document)),
+        changing(_edits_of(args), seen=seen, name=named(document), merges=True),
         by=context.actor.participant,
         at=context.now,
     )
-    return _written(context, said, made)
+    number = made.revision.number
+    reply = _written(context, said, made)
+    if seen:
+        context.seen[document.pk] = number
+    if seen and seen < number - 1:
+        others = changes_since(document, seen, number - 1)
+        reply = replace(reply, text=f"{reply.text}\n  merged with {others}")
+    return reply
 
 
 def changing(
@@ -389,33 +398,64 @@ def changing(
     seen: int | None,
     name: str,
     hint: str = "",
+    merges: bool = False,
 ) -> document_log.Change:
-    """A change for `document_log.write` that refuses with CONFLICT if the document has changed
-    since the revision `seen` (0: never seen; None: no check)."""
+    """A change for `document_log.write` on what was seen in the revision `seen` (0: never seen;
+    None: no check). If others have written since: CONFLICT, with what they changed; with `merges`
+    only where they have changed the same place."""
 
     def change(text: str, newest: Revision) -> Sequence[Edit]:
         if seen == 0:
             raise CommandError(
                 "CONFLICT", f"You have not looked at {name} yet.", hint=f"→ view {name} full"
             )
-        if seen is not None and seen != newest.number:
-            raise CommandError(
-                "CONFLICT",
-                f"{name} has changed since revision {seen}: {newest.by.name} wrote revision "
-                f"{newest.number}.",
-                hint=hint or f"→ view {name} full, then repeat",
-            )
         try:
-            return edits_of(text, unpacked(newest.sections))
+            if seen is None or seen == newest.number:
+                return edits_of(text, unpacked(newest.sections))
+            moved = None
+            if merges and seen < newest.number:
+                base = queries.revision_of(newest.document, seen)
+                edits = edits_of(base.text, queries.sections_in(base))
+                moved = documents.rebased(edits, documents.difference(base.text, text))
         except ParseError as bad:
             raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+        if moved is None:
+            raise CommandError(
+                "CONFLICT",
+                f"{name} has changed since revision {seen}: "
+                f"{changes_since(newest.document, seen, newest.number)}.",
+                hint=hint
+                or f"repeat with revision:{newest.number} if that suits it, or → view {name}",
+            )
+        return moved
 
     return change
+
+
+def changes_since(document: Document, seen: int, last: int) -> str:
+    """`revision 2 by Ada, line 3: - "stood" + "lay"`: what was changed after one revision up to
+    another, the newest first; the last three, and no words of long texts."""
+    numbers = range(last, max(seen, last - MOST_CHANGES, 0), -1)
+    rows = Revision.objects.filter(document=document, number__range=(last - MOST_CHANGES, last))
+    every = {row.number: row for row in rows.select_related("content", "by")}
+    read_whole(row.content for row in every.values() if row.length <= MOST_COMPARED)
+    said = []
+    for number in numbers:
+        old, new = every.get(number - 1), every.get(number)
+        if new is None:
+            continue
+        is_short = old is not None and max(old.length, new.length) <= MOST_COMPARED
+        change = f", {difference_named(old.text, new.text)}" if old and is_short else ""
+        said.append(f"revision {number} by {new.by.name}{change}")
+    left = last - seen - len(said)
+    return "; ".join([*said, *([f"and {left} before"] if left > 0 else [])])
 
 
 def _written(context: Context, said: str, made: document_log.Made) -> Reply:
     document, revision = made.revision.document, made.revision
     op: Op = {"op": "document", "document": document.pk, "at": revision.number}
+    if revision_seen(context.workspace, document) == revision.number - 1:
+        context.seen[document.pk] = revision.number
     return Reply(
         f"✓ {said} {named(document)} (now {worded(revision.words)}, revision {revision.number})",
         refs=(f"doc:{document.uid}",),

@@ -457,6 +457,22 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
     return "".join([*pieces, text[at:]])
 
 
+def rebased(edits: Sequence[Edit], theirs: Sequence[Edit]) -> list[Edit] | None:
+    """Edits of a text, made in what the edits of others have made of it in the meantime; None if
+    one touches a place that they have changed."""
+    moved = []
+    for edit in edits:
+        if any(other.start <= edit.end and edit.start <= other.end for other in theirs):
+            return None
+        by = sum(
+            len(other.text) - (other.end - other.start)
+            for other in theirs
+            if other.end < edit.start
+        )
+        moved.append(Edit(edit.start + by, edit.end + by, edit.text))
+    return moved
+
+
 MOST_PIECES = 4000  # words between the common ends; with more, lines are compared
 MOST_CHARACTERS = 100_000  # between the common ends; the same
 MOST_MEETINGS = 1_000_000  # pairs of equal words; the same

@@ -114,27 +114,68 @@ def test_the_same_text_again_is_no_revision(say: Say, line: str) -> None:
 def test_whoever_overwrites_has_looked_first(say: Say, writer: User) -> None:
     document = _made(say)
     with pytest.raises(CommandError, match="have not looked") as refused:
-        say('write doc:"notes" replace:"tower" with:"house"')
+        say('write doc:"notes" replace:§doubt "None."', by=writer)
     assert refused.value.code == "CONFLICT"
-    say('view doc:"notes"')
-    say('write doc:"notes" append "Mine."', by=writer)
-    with pytest.raises(CommandError, match="changed since revision 1: Writer wrote") as refused:
-        say('write doc:"notes" replace:"tower" with:"house"')
-    assert refused.value.hint == '→ view doc:"notes" full, then repeat'
-    say('view doc:"notes"')
-    say('write doc:"notes" replace:"tower" with:"house"')
-    assert "house" in _text(document) and "Mine." in _text(document)
-
-
-def test_a_second_overwrite_of_the_same_look_is_a_conflict(say: Say) -> None:
-    document = _made(say)
-    say('view doc:"notes"')
-    say('write doc:"notes" replace:§means "A ladder."')
-    with pytest.raises(CommandError, match="changed since"):
-        say('write doc:"notes" replace:§doubt "None."')
-    assert "A ladder." in _text(document) and "Did she?" in _text(document)
-    say('write doc:"notes" replace:§doubt "None." revision:2')
+    say('view doc:"notes"', by=writer)
+    say('write doc:"notes" replace:§doubt "None."', by=writer)
     assert "None." in _text(document)
+
+
+def test_own_writes_count_as_seen(say: Say, writer: User) -> None:
+    document = _made(say)
+    for line in (
+        'write doc:"notes" replace:§means "A ladder."',
+        'write doc:"notes" replace:§means "A long ladder."',
+        'write doc:"notes" append "The end."',
+        'write doc:"notes" replace:"The end" with:"An end"',
+        'write doc:"notes" replace:§means "A rope."',
+    ):
+        say(line)
+    assert "A rope." in _text(document)
+    say('write doc:"notes" append "Mine."', by=writer)  # blind: it has not seen the rest
+    with pytest.raises(CommandError, match="have not looked"):
+        say('write doc:"notes" replace:§means "A key."', by=writer)
+
+
+def test_words_that_are_there_once_need_no_look(say: Say, writer: User) -> None:
+    document = _made(say)
+    say('write doc:"notes" replace:"tower" with:"house"', by=writer)
+    say('write doc:"notes" replace:"house" with:"barn"')
+    assert "wanted the barn" in _text(document)
+    assert say("undo").reply.startswith("✓ undid")
+    assert "wanted the house" in _text(document)
+
+
+def test_a_refusal_shows_what_others_changed(say: Say, writer: User) -> None:
+    document = _made(say)
+    say('write doc:"notes" replace:"Did she?" with:"She did."', by=writer)
+    with pytest.raises(CommandError) as refused:
+        say('write doc:"notes" replace:§doubt "None."')
+    assert refused.value.code == "CONFLICT"
+    assert refused.value.message == (
+        'doc:"notes" has changed since revision 1: '
+        'revision 2 by Writer, line 7: - "Did she?" + "She did.".'
+    )
+    assert "revision:2" in refused.value.hint
+    assert "She did." in _text(document)
+    for number in range(3, 9):
+        say(f'write doc:"notes" append "{number}"', by=writer)
+    with pytest.raises(CommandError) as refused:
+        say('write doc:"notes" replace:§doubt "None."')
+    assert refused.value.message.count("revision") == 4
+    assert refused.value.message.endswith("and 4 before.")
+    say('write doc:"notes" replace:§doubt "None." revision:8')
+    assert "None." in _text(document)
+
+
+def test_a_write_is_merged_with_what_others_wrote_elsewhere(say: Say, writer: User) -> None:
+    document = _made(say)
+    say('write doc:"notes" at:start "By the writer." revision:1', by=writer)
+    reply = say('write doc:"notes" replace:§doubt "None."').reply
+    assert reply.endswith('merged with revision 2 by Writer, line 1: + "By the writer."')
+    assert _text(document) == "By the writer.\n" + NOTES.replace("Did she?", "None.")
+    say("undo")
+    assert _text(document) == f"By the writer.\n{NOTES}"
 
 
 def test_words_that_are_not_there_once_are_a_conflict(say: Say) -> None:
@@ -342,6 +383,18 @@ def test_a_command_for_nodes_says_that_this_is_a_document(say: Say) -> None:
     assert '→ write doc:"notes" append, at: or replace: changes it' in refused.value.hint
     with pytest.raises(CommandError, match="is a document; this command takes a node"):
         say('prune doc:"notes"')
+
+
+def test_a_refusal_names_nothing_of_another_grove(two_groves: TwoGroves) -> None:
+    right, left = two_groves.right, two_groves.left
+    right.run(two_groves.only_right, 'write doc:"plan" new "The kestrel."')
+    right.run(two_groves.only_right, 'write doc:"plan" append "It sleeps."')
+    left.run(two_groves.both, 'write doc:"plan" new\n# A\nOurs.\n←')
+    left.run(two_groves.both, 'write doc:"plan" replace:"Ours" with:"Yours"')
+    with pytest.raises(CommandError) as refused:
+        left.run(two_groves.both, 'write doc:"plan" replace:§a "x" revision:1')
+    assert refused.value.code == "CONFLICT" and "Yours" in refused.value.message
+    assert "kestrel" not in refused.value.message and "sleeps" not in refused.value.message
 
 
 def test_a_tree_is_erased_with_its_links_and_the_document_stays(

@@ -45,6 +45,7 @@ async def _ask(pieces: list[bytes], path: str = "/api/trees", length: bytes = b"
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "BODY_BYTES", 10)
     monkeypatch.setattr(http, "FILE_BYTES", 20)
+    monkeypatch.setattr(http, "DROPPING_S", 0.1)
 
 
 async def test_what_fits_is_handed_on() -> None:
