@@ -22,7 +22,7 @@ SMALL = {
     "wording": ("", r"wordings fresh: \d+, "),
     "lines_or_tools": ("", r"sent in 4 rounds +\d+"),
     "interleavings": ("--seeds 3", r"3 of 3 seeds ended equal"),
-    "strangers": ("0.1 socket", r"\d+ rows, \d+ above"),
+    "strangers": ("0.1 /ws/groves", r"\d+ rows, \d+ above"),
 }
 
 
