@@ -36,7 +36,7 @@ def _used() -> int:
             cursor.execute("VACUUM FULL")  # without what other tests have left behind
             cursor.execute(
                 """SELECT sum(pg_total_relation_size(oid)) FROM pg_class
-                WHERE relkind = 'r' AND relname LIKE 'loom_%'"""
+                WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"""
             )
             return int(cursor.fetchone()[0])
         numbers = []
