@@ -335,6 +335,7 @@ class FormRequest(ASGIRequest):
 # Django's handler for HTTP, which treats a chunked body like any other.
 
 MOST_IDLE = 16
+LOOKED_S = 1.0  # between two looks at the time of a request, which its client may shorten
 REQUEST_S = 60.0  # for a view; what is sent in pieces, and what waits for a model, takes longer
 SAFE = ("GET", "HEAD", "OPTIONS")
 
@@ -350,6 +351,16 @@ class Timed:
         """The response of the view, or of its error."""
         with deadlines.kept():
             return self._get_response(request)
+
+
+async def _end_statements(deadline: Deadline) -> None:
+    """Ends the statement that PostgreSQL runs for a request whose time is over, as often as it
+    takes; until it is cancelled."""
+    loop = asyncio.get_running_loop()
+    while True:
+        await asyncio.sleep(min(max(deadline.seconds_left, 0.05), LOOKED_S))
+        if deadline.is_over:
+            await loop.run_in_executor(None, deadline.cancel_statement)
 
 
 class Threads:
@@ -402,11 +413,16 @@ class BodyHandler(ASGIHandler):
         """Handles a request on one of the threads, which stops when the time of the request is
         over or its client has left (loom.platform.deadlines)."""
         thread = self._threads.take()
-        mark = deadlines.current.set(Deadline(REQUEST_S, is_safe=scope["method"] in SAFE))
+        deadline = Deadline(REQUEST_S, is_safe=scope["method"] in SAFE)
+        mark = deadlines.current.set(deadline)
+        is_asked = connection.vendor != "postgresql"  # SQLite asks while a statement runs
+        watching = None if is_asked else asyncio.create_task(_end_statements(deadline))
         try:
             async with ThreadSensitiveContext(executor=thread):
                 await super().__call__(scope, receive, send)
         finally:
+            if watching is not None:
+                watching.cancel()
             deadlines.current.reset(mark)
             self._threads.give_back(thread)
 

@@ -80,6 +80,11 @@ class Deadline:
         """Whether the time is over."""
         return time.monotonic() >= self._until
 
+    @property
+    def seconds_left(self) -> float:
+        """Until the time is over; infinite while the request does not run."""
+        return max(0.0, self._until - time.monotonic())
+
     def check(self) -> None:
         """Raises OverTimeError when the time is over."""
         if self.is_over:
