@@ -11,7 +11,8 @@ import pytest
 
 from tests.patience import PATIENCE_S
 
-pytestmark = pytest.mark.kill
+# Each makes an installation of its own, on SQLite.
+pytestmark = [pytest.mark.kill, pytest.mark.sqlite]
 ROOT = Path(__file__).resolve().parents[2]
 # The words that make it small, and what it prints at last.
 SMALL = {
