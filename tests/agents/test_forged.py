@@ -169,7 +169,7 @@ def test_what_the_database_holds_is_sent_escaped(
     actor: Actor, tree: Tree, agent: Participant
 ) -> None:
     text = FORGED.replace("\x00", "")
-    words = {"title": text, "description": text, "summary": text, "system_context": text}
+    words = {"title": text[:300], "description": text, "summary": text, "system_context": text}
     Tree.objects.filter(pk=tree.pk).update(**words)
     tree.refresh_from_db()
     node = plant(actor, tree, ["upper", text])

@@ -279,12 +279,14 @@ def test_a_document_is_overwritten_only_as_it_was_seen(
         f'→ write {notes} replace:"{old}" with:"{new}"'
         for old, new in (("She left.", "He left."), ("It was late.", "It was early."))
     )
-    turn = talk.turn(f"→ view {notes} full\n", f"{twice}\n", "Done.")
-    assert [code for _, code in outcomes(turn)] == ["ok", "ok", "CONFLICT"]
-    execute_line(actor, talk.tree, Request(f'write {notes} append "More."'))
-    change = f'→ write {notes} replace:"It was late." with:"It was early."\n'
+    turn = talk.turn(f"→ view {notes} full\n", f"{twice}\n")
+    assert [code for _, code in outcomes(turn)] == ["ok", "ok", "ok"]  # its own writes are seen
+    execute_line(actor, talk.tree, Request(f'write {notes} replace:§place "At sea." revision:3'))
+    change = f'→ write {notes} replace:§place "By the mill."\n'
     turn = talk.turn(change, f"→ view {notes} full\n", f"{change}\nDone.")
     assert [code for _, code in outcomes(turn)] == ["CONFLICT", "ok", "ok"]
+    # The refusal shows what the owner changed: nothing has to be read again.
+    assert '"At sea."' in section(talk.sent(-3), "RESULTS") or '"At sea."' in talk.sent(-2)
 
 
 def test_sections_of_a_long_document_cost_a_fraction_of_it(talk: Talk, actor: Actor) -> None:

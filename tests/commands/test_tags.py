@@ -162,3 +162,12 @@ def test_what_is_kept_is_ones_own_and_a_preset_may_be_everybodys(
 def test_a_search_that_cannot_be_asked_is_not_kept(body: dict[str, object], actor: Actor) -> None:
     with pytest.raises(CommandError):
         saved.save_own(actor, "search", "a", body)
+
+
+def test_a_tag_is_no_longer_than_its_column(say: Say, write: Write, tree: Tree) -> None:
+    node = write("one")
+    say(f"tag {node} #{'a' * 200}")
+    with pytest.raises(CommandError, match="at most 200 characters") as refused:
+        say(f"tag {node} #{'b' * 201}")
+    assert refused.value.code == "LIMIT_EXCEEDED"
+    assert labels(tree) == ["a" * 200]

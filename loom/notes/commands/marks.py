@@ -226,6 +226,12 @@ def _tag(context: Context, args: Tag) -> Reply:
             f"A command takes at most {MAX_TAGS} tags.",
             hint="add the others with further commands",
         )
+    if any(len(name) > MAX_LABEL for name in args.names):
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"A tag has at most {MAX_LABEL} characters.",
+            hint="take a shorter word; → annotate keeps a longer text",
+        )
     item_id, shown, item = _item(context, args.ref)
     on = _tags_on(item_id)
     fresh = {name.casefold(): name for name in args.names if name.casefold() not in on}
