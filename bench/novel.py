@@ -153,7 +153,7 @@ def main(nodes: int, size: int, keys: int) -> None:
         sync_playwright() as playwright,
     ):
         link = running.until(r"(http://\S+/signin/\S+)")[1]
-        made = Heddle(running.ready(), provider)
+        made = Heddle(running.ready(), provider, Path(folder))
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         made.owner = come_in(browser, link)
         file = Path(folder) / "novel.json"

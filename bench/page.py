@@ -152,7 +152,7 @@ def main(names: Sequence[str], count: int, moves: int) -> None:
         file = Path(folder) / "tree.json"
         with ScriptedProvider() as provider, server(Path(folder) / "data", "--no-model") as run:
             link = run.until(r"(http://\S+/signin/\S+)")[1]
-            made = Heddle(run.ready(), provider)
+            made = Heddle(run.ready(), provider, Path(folder) / "data")
             made.owner = come_in(chrome, link)
             for name in names:
                 parents = shapes.write(file, name, count)

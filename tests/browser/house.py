@@ -25,6 +25,7 @@ class Heddle:
 
     url: str
     provider: ScriptedProvider
+    data: Path
     owner: Cookies = field(default_factory=list)
     people: dict[str, Cookies] = field(default_factory=dict)
 
@@ -77,7 +78,7 @@ def opened(data: Path, chrome: Browser) -> Iterator[Heddle]:
         server(data, "--no-model", HEDDLE_PROVIDER_ALLOW=provider.entry) as running,
     ):
         link = running.until(r"(http://\S+/signin/\S+)")[1]
-        made = Heddle(running.ready(), provider)
+        made = Heddle(running.ready(), provider, data)
         made.owner = come_in(chrome, link)
         _point_models_at(made)
         yield made

@@ -1,6 +1,8 @@
 """Documents in the browser: made, written by two at once, read with what they embed, restored."""
 
 import re
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import DESK, PHONE, Cookies, Heddle, Open
 from tests.browser.test_accessible import violations
+from tests.patience import PATIENCE_S
 
 TEXT = "# Motive\n\nShe wanted the tower."
 
@@ -93,6 +96,30 @@ def test_what_is_written_offline_is_merged_on_return(
     for page in (mine, hers):
         _until_text(page, f"Mine. {TEXT} Hers.")
     expect(mine.locator("[data-state]")).to_be_empty()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESK, PHONE])
+def test_the_page_says_so_while_what_is_typed_cannot_be_stored(
+    visit: Open, heddle: Heddle, size: dict[str, int], theme: str
+) -> None:
+    uid = _made(heddle, f"Not stored {theme} {size['width']}")
+    page = _opened(visit(f"/documents/{uid}", size=size, theme=theme, bypass_csp=True))
+    state = page.locator("[data-state]")
+    name = heddle.data / "heddle.sqlite3"
+    with closing(sqlite3.connect(name, isolation_level=None, timeout=PATIENCE_S)) as other:
+        other.execute("BEGIN IMMEDIATE")  # nobody else can write until it ends
+        page.get_by_role("textbox").click()
+        page.keyboard.press("Control+End")
+        page.keyboard.type(" And more.")
+        expect(state).to_contain_text("Not stored yet")
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        assert violations(page) == []
+        other.execute("ROLLBACK")
+    expect(state).to_be_empty()
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    _until_text(_opened(page), f"{TEXT} And more.")
 
 
 def test_what_is_written_offline_is_kept_for_the_next_visit(visit: Open, heddle: Heddle) -> None:
