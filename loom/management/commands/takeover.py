@@ -18,9 +18,11 @@ from django.db.models import Field, Model
 from django.utils import timezone
 
 from loom.engine.models import Step
+from loom.language.ids import ORDINAL_BITS
 from loom.management.commands.backup import dump, load
 from loom.people.models import User
 from loom.people.names import skeleton
+from loom.trees.chains import Chains
 from loom.trees.models import Chain, Node, Tree
 
 LAST = "0134_daily_spending"  # the last migration of that build
@@ -208,33 +210,26 @@ def _lay_chains() -> None:
     which nodes were made; and the marks of steps that hid windows for lack of room."""
     for tree in Tree.objects.order_by("id").values_list("id", flat=True):
         rows = Node.objects.filter(tree=tree, kind="text").order_by("id")
-        above: dict[int, int] = {}
-        own: dict[int, int] = {}
-        tails: dict[int, int] = {}
-        pruned: set[int] = set()
-        chains: list[tuple[int, int]] = []
+        home = tree << ORDINAL_BITS
+        laid = Chains()
+        above: list[tuple[int, int]] = []
+        pruned: list[int] = []
         columns = ("id", "slot_id", "parent_slot_id", "depth", "pruned")
         for node, slot, parent, depth, is_pruned in rows.values_list(*columns).iterator():
             if parent is None:
                 continue
-            if is_pruned and node == slot:
-                pruned.add(node)
             if node != slot:
-                chains.append((above[slot], node))
+                above.append((home + laid.above(slot - home), node))
                 continue
-            if parent not in own:
-                chain = above.get(parent)
-                if chain is None or tails[chain] != depth - 2:
-                    chain = parent
-                own[parent], tails[chain] = chain, depth - 1
-            above[node] = own[parent]
-            chains.append((above[node], node))
-        hiding = [(own[slot], slot) for slot in pruned if slot in own]
+            above.append((home + laid.add(node - home, parent - home, depth=depth), node))
+            if is_pruned:
+                pruned.append(slot)
+        hiding = [(home + own, slot) for slot in pruned if (own := laid.own(slot - home))]
         with connection.cursor() as cursor:
-            cursor.executemany("UPDATE trees_node SET parent_chain = %s WHERE id = %s", chains)
+            cursor.executemany("UPDATE trees_node SET parent_chain = %s WHERE id = %s", above)
             cursor.executemany("UPDATE trees_node SET pruned_chain = %s WHERE id = %s", hiding)
         Chain.objects.bulk_create(
-            [Chain(id=key, tail=tail) for key, tail in tails.items()], batch_size=500
+            [Chain(id=home + key, tail=tail) for key, tail in laid.tails.items()], batch_size=500
         )
     evictions = Step.objects.filter(canonical__startswith="→ hide ", turn_place="")
     evictions.filter(because__endswith="lines in windows").update(evicts=True)
