@@ -323,7 +323,7 @@ def _only_reading(wordings: list[str], below: str | None, verbs: Verbs) -> Line 
 
 BACK = re.compile(r"(?<![\w}^_\\{$])\{([1-9][0-9]?)\}(?![{}\w])")
 ESCAPED_BACK = re.compile(r"\\(?=\{([1-9][0-9]?)\}(?![{}\w]))")
-_BACK_OR_QUOTE = re.compile(rf'"(?:[^"\\]++|\\.)*+"|{BACK.pattern}')
+_BACK_OR_QUOTE = re.compile(rf'"(?:[^"\\]++|\\.)*"|{BACK.pattern}')
 _STANDS_FOR = "z9z9z9{:02}"  # an id, so that the line can be read before its node is there
 _STAND_IN = re.compile(r"z9z9z9([0-9]{2})")
 

@@ -67,9 +67,9 @@ def refuse_controls(text: str) -> None:
 # A line split at its blanks, with quotes kept whole. The pieces are not interpreted here.
 
 # Possessive throughout: a quote that never closes must not be tried twice.
-_QUOTE = r'"(?:[^"\\]++|\\.)*+"'
-_RAW = re.compile(rf'(?:[^ \t"]++|{_QUOTE})++', re.DOTALL)
-_ELEMENT = re.compile(rf'(?:[^,"]++|{_QUOTE})++', re.DOTALL)
+_QUOTE = r'"(?:[^"\\]++|\\.)*"'
+_RAW = re.compile(rf'(?:[^ \t"]++|{_QUOTE})+', re.DOTALL)
+_ELEMENT = re.compile(rf'(?:[^,"]++|{_QUOTE})+', re.DOTALL)
 _WHOLE_QUOTE = re.compile(_QUOTE, re.DOTALL)
 _ESCAPE = re.compile(r'\\(["\\n])')
 _BLANKS = re.compile(r"[ \t]*+")

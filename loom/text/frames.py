@@ -74,13 +74,16 @@ _SHAPES = _Shapes()
 
 # -- frames and headers in a shape
 
+# `*+` and `++` stand behind single characters only: before Python 3.11.5 a possessive *group* that
+# holds alternatives may fail where it should match. What follows a group here cannot begin as
+# another turn of the group does, so that going back costs no more than the way there.
 _UNSEEN = f"[ {_NOTHING}{_MARK}{_ANGLE}]*+"
 _DASH = f"[-{_TWO}{_THREE}]"
 # After the first dash. `gaps` holds everything between it and the letter.
 _FRAME = (
     rf"(?P<gaps>(?:(?<={_THREE})|(?<={_TWO}){_UNSEEN}{_DASH}"
     rf"|{_UNSEEN}(?:[{_TWO}{_THREE}]|-{_UNSEEN}{_DASH}))"
-    rf"(?:{_UNSEEN}{_DASH})*+{_UNSEEN})(?:[A-Z]|(?P<small>[a-z]))"
+    rf"(?:{_UNSEEN}{_DASH})*{_UNSEEN})(?:[A-Z]|(?P<small>[a-z]))"
 )
 _KIND = (
     rf"\({_UNSEEN}(?i:h{_UNSEEN}u{_UNSEEN}m{_UNSEEN}a{_UNSEEN}n"
@@ -89,8 +92,8 @@ _KIND = (
 # A soft break may be inside of a header, unless another header may begin behind it.
 _WITHIN = rf"\r(?!{_UNSEEN}\[)"
 _HEADER = (
-    rf"(?<=\[)(?P<id>(?:[^\]\n\r]++|{_WITHIN})++)\]"
-    rf"(?P<name>(?:[^\n\r·(]++|{_WITHIN}|(?!{_KIND})\()*+)(?:·|{_KIND})"
+    rf"(?<=\[)(?P<id>(?:[^\]\n\r]++|{_WITHIN})+)\]"
+    rf"(?P<name>(?:[^\n\r·(]++|{_WITHIN}|(?!{_KIND})\()*)(?:·|{_KIND})"
 )
 
 

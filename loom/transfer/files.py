@@ -241,7 +241,7 @@ _LOW = re.compile(rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 # No backtracking: digits are counted from where they start, and a string that never ends takes the
 # rest of the file with it.
 _DIGITS = re.compile(rb"(?<![0-9])[0-9]{4000}")
-_NUMBER = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|(?<![0-9])([0-9]{4000})', re.DOTALL)
+_NUMBER = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*(?:"|\\?\Z)|(?<![0-9])([0-9]{4000})', re.DOTALL)
 _BROKEN = re.compile(rb"\\u(?:[dD]([89a-fA-F])[0-9a-fA-F]{2}|0000)")
 _MOST_BROKEN = 100_000
 REPLACED = rb"\ufffd"
@@ -385,7 +385,7 @@ def _demand_short_numbers(data: mmap.mmap) -> None:
 
 
 MOST_NESTED = 5_000  # levels; deeper than any chat with nested messages
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*"', re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _LEVELS = [-1 if one in b"]}" else 1 for one in range(256)]
 
