@@ -538,7 +538,7 @@ def _one_too_many(text: str, number: int) -> Command:
 
 # A fence may be in an item of a list. Deeper ones than Markdown's count too: where it is
 # not clear whether text is code, it is not run.
-_OPENING = re.compile(r"((?:[ \t]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*+)(`{3,}+|~{3,}+)(.*)", re.DOTALL)
+_OPENING = re.compile(r"((?:[ \t]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*)(`{3,}+|~{3,}+)(.*)", re.DOTALL)
 
 
 def opens(line: str) -> Fence | None:

@@ -273,7 +273,7 @@ PLAIN_WORDS = {
 
 
 # The text of a canonical line: the first quoted one, or the block below it.
-_TEXT = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*+)"|\n(?P<block>.*)', re.DOTALL)
+_TEXT = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"|\n(?P<block>.*)', re.DOTALL)
 
 
 def _plain(step: Step) -> tuple[str, str]:
