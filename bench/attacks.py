@@ -43,7 +43,8 @@ GET /trees/{tree} | GET /trees/{tree}?node={end} | GET /trees/{tree}/about
 POST /trees/{tree}/about/title | GET /trees/{tree}/export?node={end} | GET /trees/{tree}/share
 POST /trees/{tree}/share/make | GET /public/{public} | GET /public/{public}/images/{node}/{secret}
 GET /trees/{tree}/past?seq=9 | GET /trees/{tree}/past/path?seq=9&node={node}
-GET /trees/{tree}/tags | POST /trees/{tree}/seen | GET /trees/{tree}/path?node={end}
+GET /trees/{tree}/tags | POST /trees/{tree}/seen | POST /trees/{tree}/place
+GET /trees/{tree}/path?node={end}
 GET /trees/{tree}/cast | GET /trees/{tree}/above?node={end}&before={end}
 GET /trees/{tree}/weave?node={node} | POST /trees/{tree}/weave | GET /trees/{tree}/buffer?node={end}
 POST /trees/{tree}/buffer | GET /trees/{tree}/windows?of={agents}

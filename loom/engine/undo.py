@@ -201,6 +201,7 @@ def undo_turn(context: Context, uid: str, undo_one: UndoOne) -> Reply:
     _demand_may(context, turn)
     context.agent = turn.participant
     done: list[str] = []
+    was_hidden = lookup.hidden_by(context.here) is not None
     undos: list[Callable[[], str]] = [partial(undo_one, context, one) for one in _steps(turn)]
     if _has_node(turn):
         undos.insert(0, partial(_undo_node, context, turn))
@@ -219,6 +220,7 @@ def undo_turn(context: Context, uid: str, undo_one: UndoOne) -> Reply:
         raise CommandError(
             "REJECTED", "Nothing in this turn is left to undo.", hint="→ undo undoes your own"
         )
+    _leave_hidden(context, was_hidden=was_hidden)
     return Reply("\n".join(done))
 
 

@@ -75,6 +75,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>/past/path", history.path),
     path("trees/<uid:uid>/tags", trees.tags),
     path("trees/<uid:uid>/seen", history.seen),
+    path("trees/<uid:uid>/place", history.place),
     path("trees/<uid:uid>/path", trees.path),
     path("trees/<uid:uid>/cast", trees.cast),
     path("trees/<uid:uid>/above", trees.above),

@@ -13,7 +13,7 @@ import { LoomToast } from "./js/elements/loom-toast.js";
 import { csrfToken } from "./js/live/api.js";
 import { forgetOnSignOut, guardTrees } from "./js/live/kept-trees.js";
 import { keepOfflinePage, leaveWhenBack, showKept } from "./js/offline.js";
-import { copyOnClick, rememberPlaces, showAges } from "./js/pages.js";
+import { copyOnClick, showAges } from "./js/pages.js";
 
 document.addEventListener("htmx:configRequest", (event) => {
   /** @type {CustomEvent} */ (event).detail.headers["X-CSRFToken"] = csrfToken();
@@ -27,7 +27,6 @@ customElements.define("loom-permissions", LoomPermissions);
 customElements.define("loom-provider", LoomProvider);
 customElements.define("loom-summary", LoomSummary);
 customElements.define("loom-taught", LoomTaught);
-rememberPlaces();
 showAges();
 copyOnClick();
 keepOfflinePage();
@@ -41,6 +40,5 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   if (detail.xhr.status >= 400 && detail.target.matches("[data-polled]")) detail.shouldSwap = false;
 });
 document.addEventListener("htmx:afterSettle", () => {
-  rememberPlaces();
   showAges();
 });

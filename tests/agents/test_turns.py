@@ -350,6 +350,18 @@ def test_undo_of_a_turn_takes_back_all_of_it(
     )
 
 
+def test_who_stands_on_the_answer_of_a_turn_is_led_to_their_own_text_by_its_undo(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    provider.script(says("An answer."))
+    turn = went(asked(actor, tree, agent, node=opening))
+    assert turn.node is not None
+    execute_line(actor, tree, Request(f"switch {turn.node.local_id}"))
+    answer = execute_line(actor, tree, Request(f"undo turn:{turn.uid}"))
+    assert answer.body["position"] == opening
+    assert node_writer.workspace_of(actor.participant, tree).position.local_id == opening
+
+
 def test_an_agent_needs_no_right_to_generate_for_its_own_turn(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
 ) -> None:

@@ -304,10 +304,10 @@ def test_the_summaries_of_a_branch_or_range_are_stashed(
         said = say(f'stash "so far" summary-of:{ref} replace')
         assert said.startswith('✓ stashed "so far"')
         text = Window.objects.get(kind="stash", is_closed=False).text
-        assert text.splitlines()[-1] == f'[{below}] summary: She goes on.'
+        assert text.splitlines()[-1] == f"[{below}] summary: She goes on."
         assert text.splitlines()[0].startswith(f"[{node}] ")
     say(f'stash "one" summary-of:{below}')
-    assert Window.objects.get(label="one").text == f'[{below}] summary: She goes on.'
+    assert Window.objects.get(label="one").text == f"[{below}] summary: She goes on."
     assert refusal(say, 'stash "none" summary-of:root').code == "REJECTED"
     assert "She goes on" not in say("memory stashed")
     say('recall "so far"')

@@ -30,7 +30,7 @@ from loom.trees.queries.lookup import NodeRow
 from loom.turns.models import OPEN_TURN, Turn
 from loom.turns.pages.candidates import quoted
 from loom.turns.queries import turns
-from loom.workspace.commands import drafts
+from loom.workspace.commands import arrivals, drafts
 from loom.workspace.models import Workspace
 
 
@@ -204,6 +204,24 @@ def seen(request: PersonRequest, uid: str) -> HttpResponse:
     if not isinstance(seq, int) or isinstance(seq, bool) or not 0 <= seq < 2**62:
         raise CommandError("INVALID_SYNTAX", "seq is a whole number.", hint='{"seq": 12}')
     drafts.mark_seen(actor, tree, seq)
+    return HttpResponse(status=204)
+
+
+@require_POST
+@person
+def place(request: PersonRequest, uid: str) -> HttpResponse:
+    """Stores where the reader is, so that every browser opens the tree there: `{node}`."""
+    actor, tree = access.get_tree(request.user, uid)
+    try:
+        node = json.loads(request.body or b"{}").get("node")
+    except (ValueError, AttributeError):
+        node = None
+    if not isinstance(node, str):
+        raise CommandError("INVALID_SYNTAX", "node is the id of a text.", hint='{"node": "a7x2"}')
+    text = known_node(tree, node)
+    if text is None:
+        raise not_found(f"[{node[:20]}]")
+    arrivals.arrive(actor, tree, text)
     return HttpResponse(status=204)
 
 

@@ -63,11 +63,3 @@ export function copyOnClick() {
     }
   });
 }
-
-/** A tree opens where this browser left it. */
-export function rememberPlaces() {
-  for (const link of document.querySelectorAll("a[data-tree]")) {
-    const place = localStorage.getItem(`heddle.place.${link.getAttribute("data-tree")}`);
-    if (place) link.setAttribute("href", `/trees/${link.getAttribute("data-tree")}?node=${place}`);
-  }
-}

@@ -53,6 +53,7 @@ export class TreePage extends EventTarget {
     this.here = [];
     this.waiting = false;
     this.whereabouts = new Whereabouts(this);
+    this.arrivals = new Arrivals(this);
   }
 
   start() {
@@ -73,6 +74,7 @@ export class TreePage extends EventTarget {
     if (this.can.write) follow(this.drafts, this.ended.signal);
     this.loadStore();
     this.remember();
+    addEventListener("pagehide", () => this.arrivals.send(), { signal: this.ended.signal });
   }
 
   stop() {
@@ -157,11 +159,9 @@ export class TreePage extends EventTarget {
     this.emit("moved", { from, isStill });
   }
 
-  /** Opens the tree here next time. A full store forgets the place, nothing else. */
+  /** Opens the tree here next time, in every browser; the past is only visited. */
   remember() {
-    try {
-      localStorage.setItem(`heddle.place.${this.settings.tree}`, this.position);
-    } catch {}
+    if (!this.isPast) this.arrivals.tell();
   }
 
   /** Sends a line at the position of this tab, and follows where it leads: `saying` before it is sent,
@@ -234,5 +234,35 @@ export class Whereabouts {
     if (buffer === this.buffer) return;
     this.buffer = buffer;
     if (!this.timer) this.timer = setTimeout(() => this.tell(), SHARE_MS);
+  }
+}
+
+const ARRIVED_MS = 600; // who walks on within this time has not arrived
+
+/** Tells the server where this person is. What is lost with the connection is told again by the next move. */
+export class Arrivals {
+  /** @param {import("./page.js").TreePage} page */
+  constructor(page) {
+    this.page = page;
+    this.told = "";
+    /** @type {any} */
+    this.timer = 0;
+  }
+
+  tell() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.send(), ARRIVED_MS);
+  }
+
+  /** Sends the position, also while the page goes away. */
+  send() {
+    clearTimeout(this.timer);
+    if (this.page.isPast) return;
+    const { position: node, web } = this.page;
+    if (node === this.told) return;
+    this.told = node;
+    json(`${web}/place`, { method: "POST", body: { node }, keepalive: true }).catch(() => {
+      if (this.told === node) this.told = "";
+    });
   }
 }
