@@ -1,4 +1,4 @@
-"""Where a person is in a tree: stored when they arrive at a node, so that every browser opens there.
+"""Where a person is in a tree: stored when they arrive at a node, so every browser opens there.
 
 This is not a command: it has no line, no step and no event. Nobody else sees it, and it changes
 nothing of the tree.
