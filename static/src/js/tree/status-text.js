@@ -10,6 +10,7 @@ export function statusText(verb, reply) {
   }
   // Of a text, accepting it is reading it below the new wording.
   if (verb === "accept" && reply.includes("marked as read")) return t("Marked as read");
+  if (verb === "undo" || verb === "redo") return takenBack(verb === "undo" ? t("Undone") : t("Redone"), reply);
   /** @type {Record<string, string>} */
   const words = {
     annotate: t("Note added"),
@@ -29,8 +30,39 @@ export function statusText(verb, reply) {
     reject: t("Suggestion rejected"),
     unlink: t("Link removed"),
     untag: t("Tag removed"),
-    undo: t("Undone"),
-    redo: t("Redone"),
   };
   return words[verb] ?? "";
+}
+
+/** What was undone or redone: `Undone: new text`, or how many changes. @param {string} done @param {string} reply */
+function takenBack(done, reply) {
+  const verbs = [...reply.matchAll(/^(?:✓ )?(?:undid|redid) (?:(?:→|->) )?([a-z]+)/gmu)].map(([, verb]) => verb);
+  if (verbs.length > 1) return t("{done}: {n} changes", { done, n: verbs.length });
+  /** @type {Record<string, string>} */
+  const changes = {
+    accept: t("accepting"),
+    annotate: t("note"),
+    bookmark: t("bookmark"),
+    continue: t("continuations"),
+    edit: t("edit"),
+    exclude: t("leaving out"),
+    include: t("taking in"),
+    link: t("link"),
+    merge: t("merge"),
+    prune: t("pruning"),
+    reject: t("rejecting"),
+    replace: t("replacement"),
+    resolve: t("resolving"),
+    respond: t("new text"),
+    restore: t("restoring"),
+    split: t("split"),
+    suggest: t("suggestion"),
+    tag: t("tag"),
+    unbookmark: t("removing a bookmark"),
+    unlink: t("removing a link"),
+    untag: t("removing a tag"),
+    write: t("writing in a document"),
+  };
+  const what = changes[verbs[0] ?? ""];
+  return what ? t("{done}: {what}", { done, what }) : done;
 }

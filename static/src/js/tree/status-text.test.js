@@ -18,3 +18,10 @@ test("what is opened says whether it stays", () => {
   assert.equal(statusText("open", "opened #4 [a7x2] line 1"), "Opened in a window");
   assert.equal(statusText("open", "opened #4 [a7x2] line 1 · keep\n  +26 tokens"), "Pinned beside the text");
 });
+
+test("an undo says what it took back", () => {
+  assert.equal(statusText("undo", "undid → respond a7x2 …"), "Undone: new text");
+  assert.equal(statusText("redo", "redid → tag a7x2 #good"), "Redone: tag");
+  assert.equal(statusText("undo", "undid → tag a7x2 #a\n✓ undid → prune b3k9"), "Undone: 2 changes");
+  assert.equal(statusText("undo", "undid changed the title"), "Undone");
+});
