@@ -245,3 +245,31 @@ def test_each_line_of_a_buffer_runs_the_way_of_its_own_letters(heddle: Heddle, v
     caret(page, len(text_of(page)))
     book(page).press_sequentially("עוד")
     expect(lines.last).to_have_css("direction", "rtl")
+
+
+def test_who_walks_through_the_page_by_tab_walks_past_a_ghost(
+    heddle: Heddle, visit: Open, house: str
+) -> None:
+    page = opened(visit(f"/trees/{house}"))
+    heddle.provider.script(says(" found it open."), says(" did not lift it."), says(" left."))
+    book(page).press("Control+End")
+    book(page).press("Control+Enter")
+    expect(page.locator(".card:not(.coming)")).to_have_count(3)
+    page.reload()
+    opened(page)
+    expect(page.locator(".ghost")).to_have_count(1)
+    before = nodes_of(page)
+    in_text = "() => Boolean(document.activeElement.closest('.cm-content'))"
+    page.locator("main").focus()
+    page.evaluate("() => document.querySelector('.cm-content').blur()")
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if page.evaluate(in_text):
+            break
+    assert page.evaluate(in_text), "Tab leads into the text"
+    page.keyboard.press("Tab")
+    assert not page.evaluate(in_text), "and out of it"
+    assert nodes_of(page) == before
+    book(page).press("Control+End")
+    book(page).press("Tab")
+    expect(page.locator(".book .by").last).to_contain_text(re.compile("found|lift|left"))

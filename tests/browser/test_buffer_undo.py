@@ -29,7 +29,7 @@ def rested(page: Page) -> None:
             const one = document.querySelector("loom-buffer");
             const {page} = one;
             return !one.typing && !one.saving.isBusy && one.shown === page.position
-                && page.store.slotOf(page.position) !== null;
+                && page.store !== null && page.store.slotOf(page.position) !== null;
         }"""
     )
 

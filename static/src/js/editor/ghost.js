@@ -2,7 +2,7 @@
 // The ghost: what a chosen candidate would add, shown behind the text and taken with a key.
 
 import { Prec, StateEffect, StateField } from "@codemirror/state";
-import { Decoration, EditorView, keymap, WidgetType } from "@codemirror/view";
+import { Decoration, EditorView, keymap, ViewPlugin, WidgetType } from "@codemirror/view";
 import { nextWord } from "./runs.js";
 
 /** @typedef {{text: string, colour: number}} Ghost */
@@ -61,6 +61,47 @@ export function reached(view) {
   return now?.text && main.empty && main.head === view.state.doc.length ? now : null;
 }
 
+const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta", "AltGraph"]);
+
+/** Whether Tab is to take the ghost: not where Tab itself led into the text or has just taken one, so that who walks
+ * through the page by Tab walks on. Any other key, or a press of the pointer, makes it take again. */
+class TabTakes {
+  /** @param {EditorView} view */
+  constructor(view) {
+    this.takes = true;
+    this.isTabbing = false;
+    this.ended = new AbortController();
+    const options = { capture: true, signal: this.ended.signal };
+    const { ownerDocument } = view.dom;
+    ownerDocument.addEventListener(
+      "keydown",
+      ({ key }) => {
+        this.isTabbing = key === "Tab";
+        if (!this.isTabbing && !MODIFIERS.has(key)) this.takes = true;
+      },
+      options,
+    );
+    ownerDocument.addEventListener("keyup", () => void (this.isTabbing = false), options);
+    ownerDocument.addEventListener("pointerdown", () => void (this.takes = true), options);
+    view.contentDOM.addEventListener("focus", () => this.isTabbing && (this.takes = false), options);
+  }
+
+  destroy() {
+    this.ended.abort();
+  }
+}
+
+const tabTakes = ViewPlugin.fromClass(TabTakes);
+
+/** Takes the ghost by Tab, or lets Tab leave the text. @param {Wheel["take"]} take */
+const byTab = (take) => (/** @type {EditorView} */ view) => {
+  const tab = view.plugin(tabTakes);
+  if (!reached(view) || !tab?.takes) return false;
+  tab.takes = false;
+  take();
+  return true;
+};
+
 /** The keys at a ghost. @param {Wheel} wheel */
 export function ghostKeys({ take, pick, isComing, still }) {
   const at = (/** @type {(view: EditorView, ghost: Ghost) => void} */ run) => (/** @type {EditorView} */ view) => {
@@ -74,9 +115,9 @@ export function ghostKeys({ take, pick, isComing, still }) {
     const end = view.state.doc.length;
     view.dispatch({ changes: { from: end, insert: word }, selection: { anchor: end + word.length }, userEvent: "input.complete", scrollIntoView: true });
   });
-  return Prec.high(
+  const keys = Prec.high(
     keymap.of([
-      { key: "Tab", run: at(take) },
+      { key: "Tab", run: byTab(take) },
       { key: "Ctrl-ArrowRight", mac: "Alt-ArrowRight", run: takeWord },
       { key: "Alt-ArrowDown", mac: "Ctrl-Alt-ArrowDown", run: at(() => pick(1)) },
       { key: "Alt-ArrowUp", mac: "Ctrl-Alt-ArrowUp", run: at(() => pick(-1)) },
@@ -85,4 +126,5 @@ export function ghostKeys({ take, pick, isComing, still }) {
       { key: "Escape", run: (view) => !isComing() && hide(view) },
     ]),
   );
+  return [keys, tabTakes];
 }
