@@ -1,5 +1,6 @@
 """The ASGI application: http to Django, WebSockets to the live consumer."""
 
+import asyncio
 import gc
 import os
 from functools import partial
@@ -34,9 +35,24 @@ gc.freeze()
 gc.enable()
 
 
-async def http(scope: dict[str, Any], receive: Any, send: Any) -> None:
+async def pages(scope: dict[str, Any], receive: Any, send: Any) -> None:
     """Django, with bodies bounded and answers that may wait without a thread."""
     await bounded(partial(holding, django_application), scope, receive, send)
+
+
+async def http(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Django, and beside it the MCP endpoint."""
+    if scope["path"] == "/mcp":
+        await mcp(pages, scope, receive, send)
+    else:
+        await pages(scope, receive, send)
+
+
+async def mcp(application: Any, scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """The MCP endpoint. Its SDK is loaded by the first request: most installations never get one,
+    and it takes longer to load than a tenth of the start."""
+    server = await asyncio.to_thread(import_module, "loom.mcp.server")
+    await server.handle(application, scope, receive, send)
 
 
 _router: Any = ProtocolTypeRouter(

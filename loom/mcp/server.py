@@ -1,0 +1,132 @@
+"""The MCP endpoint, `/mcp`: streamable HTTP without sessions of its own, JSON answers, by the
+official SDK. Needs an API key; every call has the rights of that key, and no others."""
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
+
+from loom.mcp import resources
+from loom.mcp.api_client import Caller, Refused
+from loom.mcp.tools import TOOLS
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+
+MOST_BYTES = 4 * 1024 * 1024
+INSTRUCTIONS = (
+    "Heddle holds texts in a branching tree. Call open_session with a tree first; pass its session "
+    "to the other tools. A line such as `tree`, `view a7x2` or `help` is given to loom_look."
+)
+
+
+async def handle(application: Any, scope: Scope, receive: Receive, send: Send) -> None:
+    """Serves one request to the endpoint; `application` serves the API."""
+    caller = _caller(application, scope)
+    try:
+        await caller.get("me")
+    except Refused as refused:
+        await _refuse(send, refused.body)
+        return
+    manager = StreamableHTTPSessionManager(
+        _server(caller), stateless=True, json_response=True, max_request_body_size=MOST_BYTES
+    )
+    async with manager.run():
+        await manager.handle_request(scope, receive, send)
+
+
+def _caller(application: Any, scope: Scope) -> Caller:
+    """Who sent the request. A cookie is no sign-in here: pages of others could make a browser
+    send it."""
+    headers = {key: value.decode("latin-1") for key, value in scope["headers"]}
+    return Caller(
+        application=application,
+        base_url=f"{scope.get('scheme', 'http')}://{headers.get(b'host', 'localhost')}",
+        client=tuple(scope.get("client") or ("127.0.0.1", 0)),
+        authorization=headers.get(b"authorization", ""),
+    )
+
+
+async def _refuse(send: Send, body: dict[str, Any]) -> None:
+    """The API's refusal of the key."""
+    status = int(body.get("status", 503))
+    headers = [(b"content-type", b"application/json")]
+    if status == 401:
+        headers.append((b"www-authenticate", b'Bearer realm="Heddle"'))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": json.dumps(body).encode()})
+
+
+def _server(caller: Caller) -> Server[Any]:
+    """The server for one caller."""
+
+    async def list_tools(
+        context: Any, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[tool.declared for tool in TOOLS.values()])
+
+    async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        return await _called(caller, params)
+
+    async def list_resources(
+        context: Any, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        try:
+            return types.ListResourcesResult(resources=await resources.listed(caller))
+        except Refused as refused:
+            raise _error(refused) from None
+
+    async def list_templates(
+        context: Any, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
+
+    async def read_resource(
+        context: Any, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        try:
+            contents = await resources.text_of(caller, str(params.uri))
+        except Refused as refused:
+            raise _error(refused) from None
+        return types.ReadResourceResult(contents=[contents])
+
+    return Server(
+        "heddle",
+        title="Heddle",
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+    )
+
+
+def _error(refused: Refused) -> MCPError:
+    """A refusal as an error of the protocol."""
+    hint = refused.body.get("hint", "")
+    return MCPError(types.INVALID_PARAMS, f"{refused.body['message']} {hint}".strip())
+
+
+async def _called(caller: Caller, params: types.CallToolRequestParams) -> types.CallToolResult:
+    """The result of a tool; a refusal is a result too, so that the model reads it."""
+    tool = TOOLS.get(params.name)
+    if tool is None:
+        raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}.")
+    try:
+        said = {"success": True, "loom": True, **await tool.run(caller, params.arguments or {})}
+    except Refused as refused:
+        code, message = refused.body.get("code", "UNAVAILABLE"), refused.body["message"]
+        hint = refused.body.get("hint", "")
+        shown = f"✗ {code}: {message}" + (f"\n  hint: {hint}" if hint else "")
+        said = {"success": False, "loom": True, "code": code, "message": shown}
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=said["message"])],
+        structured_content=said,
+        is_error=not said["success"],
+    )

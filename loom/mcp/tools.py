@@ -1,0 +1,337 @@
+"""The tools: their names, schemas, annotations, and what each does.
+
+They are split by what they may do, so that their annotations are true: `loom_look` changes no tree
+and no document, `loom_write` adds, `loom_destroy` takes away and asks first. The grouped tools
+(`windows`, `result`, `outline`, `augment`, `todo`) are other ways to write the same lines.
+"""
+
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import mcp_types as types
+from django.core import signing
+
+from loom.engine import registry
+from loom.language.lines import read
+from loom.language.refs import ParseError, quote
+from loom.mcp.api_client import WAIT_S, Caller, Refused
+from loom.permissions import GENERATE
+
+SALT = "heddle.mcp.session"
+DESTROYS = {"prune", "exclude", "unlink", "untag", "unbookmark", "reject", "drop", "undo"}
+MOST_TREES = 100  # the last used ones, among which a title is looked for
+MOST_NAMED = 20  # trees that a refusal names
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a session's handle says: the tree in which the caller works."""
+
+    tree: str
+
+
+@dataclass(frozen=True)
+class LoomTool:
+    """A tool, and what runs it."""
+
+    declared: types.Tool
+    run: Callable[[Caller, Mapping[str, Any]], Awaitable[dict[str, Any]]]
+
+
+def invalid(message: str, hint: str) -> Refused:
+    """The refusal of arguments that mean nothing."""
+    return Refused({"code": "INVALID_SYNTAX", "message": message, "hint": hint})
+
+
+# -- sessions
+
+
+async def open_session(caller: Caller, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Names a tree for the calls to come. The handle is random, and bound to the caller."""
+    wanted = str(given.get("tree", ""))
+    found = (await caller.get("trees", limit=str(MOST_TREES)))["results"]
+    named = [tree for tree in found if tree["id"] == wanted]
+    named = named or [tree for tree in found if tree["title"] == wanted]
+    if len(named) != 1:
+        some = ", ".join(f"{tree['id']} {quote(tree['title'])}" for tree in found[:MOST_NAMED])
+        raise invalid(
+            f"{len(named)} of your trees have the id or title {quote(wanted)}.",
+            f"give the id of one of them: {some or 'you have none yet'}",
+        )
+    me = await caller.get("me")
+    handle = signing.dumps([me["user"], named[0]["id"], secrets.token_hex(8)], salt=SALT)
+    title = named[0]["title"] or "Untitled tree"
+    return {
+        "session": handle,
+        "tree": named[0]["id"],
+        "message": f"✓ session in {title}; pass its handle as session. → help lists the commands",
+    }
+
+
+async def _session(caller: Caller, given: Mapping[str, Any]) -> Session:
+    """The session that a handle names, if it is the caller's own."""
+    try:
+        owner, tree, _ = signing.loads(str(given.get("session", "")), salt=SALT)
+    except signing.BadSignature:
+        raise invalid(
+            "This session is unknown.", "call open_session, and pass its session"
+        ) from None
+    if owner != (await caller.get("me"))["user"]:
+        raise Refused(
+            {
+                "code": "PERMISSION_DENIED",
+                "message": "This session belongs to somebody else.",
+                "hint": "call open_session with your own key",
+            }
+        )
+    return Session(tree)
+
+
+# -- lines
+
+
+async def _line(
+    caller: Caller, given: Mapping[str, Any], line: str, *, is_dry: bool = False
+) -> dict[str, Any]:
+    """What a line answers, in the caller's own workspace."""
+    session = await _session(caller, given)
+    body = {"line": line, "dry_run": is_dry, "wait": 0 if is_dry else WAIT_S}
+    answer = await caller.post(f"trees/{session.tree}/commands", body)
+    return {**answer, "message": answer["reply"]}
+
+
+def _command(line: str) -> registry.Command:
+    """The command that a line is. Raises Refused."""
+    try:
+        parsed = read(line, registry.forms(), registry.aliases())
+    except ParseError as bad:
+        raise Refused({"code": bad.code, "message": bad.message, "hint": bad.hint}) from None
+    return registry.find(parsed.verb, parsed.form)
+
+
+def _tool_for(command: registry.Command) -> str:
+    """The tool that runs a command."""
+    if command.verb in DESTROYS:
+        return "loom_destroy"
+    is_look = not command.world and GENERATE not in command.permissions
+    return "loom_look" if is_look else "loom_write"
+
+
+def _demand(line: str, tool: str) -> None:
+    """Refuses a line that belongs to another tool."""
+    command = _command(line)
+    right = _tool_for(command)
+    if right != tool:
+        raise Refused(
+            {
+                "code": "REJECTED",
+                "message": f"{command.verb} is not for {tool}.",
+                "hint": f"call {right} with the same line",
+            }
+        )
+
+
+async def look(caller: Caller, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Runs a line that changes no tree and no document."""
+    line = str(given.get("line", ""))
+    _demand(line, "loom_look")
+    return await _line(caller, given, line)
+
+
+async def write(caller: Caller, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Runs a line that adds something, or asks a model."""
+    line = str(given.get("line", ""))
+    _demand(line, "loom_write")
+    return await _line(caller, given, line)
+
+
+async def destroy(caller: Caller, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Says what a line would take away; with `confirm` runs it."""
+    line = str(given.get("line", ""))
+    _demand(line, "loom_destroy")
+    if given.get("confirm") is True:
+        return await _line(caller, given, line)
+    answer = await _line(caller, given, line, is_dry=True)
+    asks = "Nothing has changed yet: call again with confirm true."
+    return {**answer, "message": f"{answer['message']}\n{asks}", "needs_confirmation": True}
+
+
+# -- grouped tools: each operation is a line, with the caller's words after it
+
+GROUPS: dict[str, tuple[str, dict[str, str]]] = {
+    "windows": (
+        "Windows on nodes and documents. `rest`: what follows, such as `a7x2 lines:10-20`, "
+        '`"whales" max:5`, `#3 lines:5-9`, `#3`.',
+        {
+            "open_frame": "open",
+            "open_range": "open",
+            "open_search": "open",
+            "update": "resize",
+            "refresh": "refresh",
+            "close": "close",
+            "clear_all": "close all",
+            "status": "memory windows",
+        },
+    ),
+    "result": (
+        "What is shown of earlier results. `rest`: numbers such as `#3 #4`.",
+        {"hide": "hide", "show": "show", "collapse_all": "hide all"},
+    ),
+    "outline": (
+        "The outline of the tree. `rest`: such as `from a7x2 depth:3`, or a node or link type.",
+        {"show": "tree", "expand": "expand", "collapse": "collapse", "reset": "tree reset"},
+    ),
+    "augment": (
+        "Documents that are loaded as instructions. `rest`: a name or pattern.",
+        {
+            "list": "augment list",
+            "load": "augment load",
+            "unload": "augment unload",
+            "pin": "augment pin",
+            "unpin": "augment unpin",
+        },
+    ),
+    "todo": (
+        'Your tasks. `rest`: such as `"check the date"` or `t3`.',
+        {
+            "list": "todo list",
+            "add": "todo add",
+            "toggle": "todo toggle",
+            "done": "todo done",
+            "archive": "todo archive",
+            "remove": "todo remove",
+            "note": "todo note",
+            "clear": "todo clear",
+        },
+    ),
+}
+ALONE = {"clear_all", "status", "collapse_all"}  # operations that nothing follows
+
+
+def _grouped(group: str) -> Callable[[Caller, Mapping[str, Any]], Awaitable[dict[str, Any]]]:
+    operations = GROUPS[group][1]
+
+    async def run(caller: Caller, given: Mapping[str, Any]) -> dict[str, Any]:
+        operation = str(given.get("operation", ""))
+        if operation not in operations:
+            raise invalid(
+                f"{group} has no operation {quote(operation)}.", f"one of {', '.join(operations)}"
+            )
+        rest = "" if operation in ALONE else str(given.get("rest", ""))
+        if "\n" in rest:
+            raise invalid("rest is one line.", "send lines with blocks by loom_write")
+        line = f"{operations[operation]} {rest}".strip()
+        verb = operations[operation].split()[0]
+        if _command(line).verb != verb:
+            raise invalid(f"{quote(line)} is no line of {group}.", f"→ help {verb}")
+        return await _line(caller, given, line)
+
+    return run
+
+
+# -- the list
+
+_TEXT = {"type": "string"}
+_SESSION = {"type": "string", "description": "The handle from open_session."}
+_LINE = {
+    "type": "string",
+    "description": "One command, such as `view a7x2`; a text may follow below it, closed by ←.",
+}
+_OUTPUT = {
+    "type": "object",
+    "properties": {
+        "success": {"type": "boolean"},
+        "loom": {"const": True},
+        "message": _TEXT,
+    },
+    "required": ["success", "loom", "message"],
+}
+
+
+def _declared(
+    name: str,
+    description: str,
+    properties: dict[str, Any],
+    *,
+    required: tuple[str, ...],
+    reads: bool = False,
+    destroys: bool = False,
+    outside: bool = False,
+) -> types.Tool:
+    return types.Tool(
+        name=name,
+        description=description,
+        input_schema={
+            "type": "object",
+            "properties": properties,
+            "required": list(required),
+            "additionalProperties": False,
+        },
+        output_schema=_OUTPUT,
+        annotations=types.ToolAnnotations(
+            read_only_hint=reads, destructive_hint=destroys, open_world_hint=outside
+        ),
+    )
+
+
+def _tools() -> dict[str, LoomTool]:
+    by_line = {"session": _SESSION, "line": _LINE}
+    tools = [
+        LoomTool(
+            _declared(
+                "open_session",
+                "Begin here: names the tree to work in, and gives the session for all other tools.",
+                {"tree": {"type": "string", "description": "The id or title of a tree."}},
+                required=("tree",),
+                reads=True,
+            ),
+            open_session,
+        ),
+        LoomTool(
+            _declared(
+                "loom_look",
+                "Look at the tree: view, list, tree, find, graph, open, memory, help. "
+                "Changes no tree and no document. `help` lists everything.",
+                by_line,
+                required=("session", "line"),
+                reads=True,
+                outside=True,
+            ),
+            look,
+        ),
+        LoomTool(
+            _declared(
+                "loom_write",
+                "Add to the tree: respond, edit, annotate, link, tag, write, continue.",
+                by_line,
+                required=("session", "line"),
+                outside=True,
+            ),
+            write,
+        ),
+        LoomTool(
+            _declared(
+                "loom_destroy",
+                f"Take away: {', '.join(sorted(DESTROYS))}. Without confirm it only says what it "
+                "would do. Ask the person first.",
+                {**by_line, "confirm": {"type": "boolean", "default": False}},
+                required=("session", "line"),
+                destroys=True,
+            ),
+            destroy,
+        ),
+    ]
+    for group, (description, operations) in GROUPS.items():
+        properties = {
+            "session": _SESSION,
+            "operation": {"type": "string", "enum": list(operations)},
+            "rest": {"type": "string", "default": ""},
+        }
+        declared = _declared(group, description, properties, required=("session", "operation"))
+        tools.append(LoomTool(declared, _grouped(group)))
+    return {tool.declared.name: tool for tool in tools}
+
+
+TOOLS = _tools()

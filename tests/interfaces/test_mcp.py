@@ -1,0 +1,210 @@
+"""The MCP endpoint, spoken to by the SDK's own client in both revisions of the protocol."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+import httpx2
+import pytest
+from django.core import signing
+from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from config.http import handler
+from loom.language.refs import quote
+from loom.mcp.server import handle
+from loom.mcp.tools import GROUPS, SALT
+from loom.people.commands.accounts import make_key
+from loom.people.models import User
+from loom.site.waiting import holding
+from tests.two_groves import TwoGroves
+
+pytestmark = pytest.mark.django_db(transaction=True)
+MODES = ("legacy", "auto")
+Said = dict[str, Any]
+
+
+async def serve(scope: Any, receive: Any, send: Any) -> None:
+    """The installation, as config/asgi.py puts it together."""
+    pages = partial(holding, handler())
+    await handle(pages, scope, receive, send)
+
+
+def talk(secret: str, say: Callable[[Client], Awaitable[Any]], mode: Any = "auto") -> Any:
+    """What `say` returns, with a client that has this key."""
+
+    async def spoken() -> Any:
+        http = httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(app=serve),
+            headers={"Authorization": f"Bearer {secret}"},
+        )
+        transport = streamable_http_client("http://localhost/mcp", http_client=http)
+        async with Client(transport, mode=mode) as client:
+            return await say(client)
+
+    return asyncio.run(spoken())
+
+
+def key_of(user: User, **more: Any) -> str:
+    """A new key of the user."""
+    return make_key(user, "program", **more)[1]
+
+
+async def said(client: Client, tool: str, **given: Any) -> Said:
+    """The structured answer of a tool, which its text repeats."""
+    result = await client.call_tool(tool, given)
+    content: Said = result.structured_content
+    assert result.content[0].text == content["message"]  # type: ignore[union-attr]
+    assert result.is_error is not content["success"] and content["loom"] is True
+    return content
+
+
+async def session_in(client: Client, tree: str) -> str:
+    """The handle of a session in a tree."""
+    return str((await said(client, "open_session", tree=tree))["session"])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_program_looks_writes_and_takes_away(two_groves: TwoGroves, mode: str) -> None:
+    left = two_groves.left
+
+    async def work(client: Client) -> None:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert {"open_session", "loom_look", "loom_write", "loom_destroy", *GROUPS} == set(tools)
+        hints = {name: tool.annotations for name, tool in tools.items()}
+        assert hints["loom_look"] and hints["loom_look"].read_only_hint
+        assert hints["loom_destroy"] and hints["loom_destroy"].destructive_hint
+        session = await session_in(client, left.tree.uid)
+        text = left.text.local_id
+        seen = await said(client, "loom_look", session=session, line=f"view {text} full")
+        assert left.text.text in seen["message"]
+        line = f"respond {text}\nA second line.\n←"
+        made = (await said(client, "loom_write", session=session, line=line))["refs"][0]
+        asked = await said(client, "loom_destroy", session=session, line=f"prune {made}")
+        assert asked["needs_confirmation"] and "Nothing has changed" in asked["message"]
+        await said(client, "loom_look", session=session, line=f"view {made}")
+        gone = await said(
+            client, "loom_destroy", session=session, line=f"prune {made}", confirm=True
+        )
+        assert gone["message"].startswith("✓ pruned")
+
+    talk(key_of(two_groves.only_left), work, mode)
+
+
+def test_a_line_is_only_run_by_the_tool_that_says_what_it_does(two_groves: TwoGroves) -> None:
+    left = two_groves.left
+
+    async def work(client: Client) -> None:
+        session = await session_in(client, left.tree.uid)
+        text = left.text.local_id
+        for tool, line, right in (
+            ("loom_look", f"prune {text}", "loom_destroy"),
+            ("loom_look", "continue", "loom_write"),
+            ("loom_look", f'annotate {text} "no"', "loom_write"),
+            ("loom_write", f"delete {text}", "loom_destroy"),
+            ("loom_destroy", "tree", "loom_look"),
+        ):
+            refused = await said(client, tool, session=session, line=line)
+            assert refused["code"] in ("REJECTED", "UNKNOWN_COMMAND", "INVALID_SYNTAX"), line
+            if refused["code"] == "REJECTED":
+                assert right in refused["message"]
+        rubbish = await said(client, "loom_look", session=session, line="fnord the gnarl")
+        assert not rubbish["success"] and "hint:" in rubbish["message"]
+        trick = await said(
+            client, "todo", session=session, operation="add", rest=f'"a"\nprune {text}'
+        )
+        assert trick["code"] == "INVALID_SYNTAX"
+
+    talk(key_of(two_groves.only_left), work)
+
+
+def test_every_operation_of_the_grouped_tools_runs(two_groves: TwoGroves) -> None:
+    left = two_groves.left
+    rests = {
+        "windows": {
+            "open_frame": left.text.local_id,
+            "open_range": f"{left.text.local_id} lines:1-1",
+            "open_search": quote(left.text.text.split()[0]),
+            "update": "#1 lines:1-1",
+            "refresh": "all",
+            "close": "#1",
+        },
+        "todo": {
+            "add": '"one" "two"', "toggle": "t1", "done": "t2", "note": 't1 "soon"',
+            "archive": "t2", "remove": "t1",
+        },
+    }  # fmt: skip
+
+    async def work(client: Client) -> None:
+        session = await session_in(client, left.tree.uid)
+        for tool, operations in rests.items():
+            order = [*operations, *(one for one in GROUPS[tool][1] if one not in operations)]
+            for operation in order:
+                rest = operations.get(operation, "")
+                answer = await said(client, tool, session=session, operation=operation, rest=rest)
+                assert answer["success"], (tool, operation, answer["message"])
+
+    talk(key_of(two_groves.only_left), work)
+
+
+def test_nobody_works_with_a_foreign_key_session_or_tree(two_groves: TwoGroves) -> None:
+    left, right = two_groves.left, two_groves.right
+    handles: list[str] = []
+
+    async def begin(client: Client) -> None:
+        handles.append(await session_in(client, right.tree.uid))
+
+    async def pry(client: Client) -> None:
+        refused = await said(client, "open_session", tree=right.tree.uid)
+        assert not refused["success"] and right.tree.title not in refused["message"]
+        stolen = await said(client, "loom_look", session=handles[0], line="tree")
+        assert stolen["code"] == "PERMISSION_DENIED"
+        forged = signing.dumps([two_groves.only_left.username, right.tree.uid, ""], salt=SALT)
+        walked_in = await said(client, "loom_look", session=forged, line="tree")
+        assert walked_in["code"] == "NOT_FOUND"
+        made_up = await said(client, "loom_look", session="abc", line="tree")
+        assert made_up["code"] == "INVALID_SYNTAX"
+        listed = [str(one.uri) for one in (await client.list_resources()).resources]
+        assert f"loom://trees/{left.tree.uid}" in listed
+        assert not [uri for uri in listed if right.tree.uid in uri]
+        outline = await client.read_resource(f"loom://trees/{left.tree.uid}")
+        assert left.text.local_id in outline.contents[0].text  # type: ignore[union-attr]
+        node = await client.read_resource(
+            f"loom://trees/{left.tree.uid}/nodes/{left.text.local_id}"
+        )
+        assert left.text.text in node.contents[0].text  # type: ignore[union-attr]
+        with pytest.raises(Exception, match="not found"):
+            await client.read_resource(f"loom://trees/{right.tree.uid}")
+
+    talk(key_of(two_groves.only_right), begin)
+    talk(key_of(two_groves.only_left), pry)
+
+
+def test_a_key_that_only_reads_writes_nothing(two_groves: TwoGroves) -> None:
+    left = two_groves.left
+
+    async def work(client: Client) -> None:
+        session = await session_in(client, left.tree.uid)
+        line = f'respond {left.text.local_id} "No."'
+        refused = await said(client, "loom_write", session=session, line=line)
+        assert refused["code"] == "PERMISSION_DENIED"
+
+    talk(key_of(two_groves.only_left, scope="read"), work)
+
+
+def test_without_a_valid_key_there_is_no_endpoint(two_groves: TwoGroves) -> None:
+    async def post(authorization: str) -> httpx2.Response:
+        transport = httpx2.ASGITransport(app=serve)
+        async with httpx2.AsyncClient(transport=transport) as http:
+            return await http.post(
+                "http://localhost/mcp",
+                json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+                headers={"Authorization": authorization} if authorization else {},
+            )
+
+    for authorization in ("", "Bearer none", "Basic b3duZXI6"):
+        answer = asyncio.run(post(authorization))
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+        assert answer.json()["hint"]
