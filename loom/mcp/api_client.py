@@ -19,12 +19,14 @@ class Refused(Exception):
 @dataclass(frozen=True)
 class Caller:
     """Who calls: the application that serves the API, its address as the client wrote it, the
-    client's own address, and the value of its Authorization header."""
+    client's own address, the value of its Authorization header, and the name of the account that
+    this names ("" until the API was asked)."""
 
     application: Any
     base_url: str
     client: tuple[str, int]
     authorization: str
+    user: str = ""
 
     async def get(self, path: str, **query: str) -> Any:
         """The JSON of an API address. Raises Refused."""

@@ -3,6 +3,7 @@ official SDK. Needs an API key; every call has the rights of that key, and no ot
 
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import mcp_types as types
@@ -29,7 +30,7 @@ async def handle(application: Any, scope: Scope, receive: Receive, send: Send) -
     """Serves one request to the endpoint; `application` serves the API."""
     caller = _caller(application, scope)
     try:
-        await caller.get("me")
+        caller = replace(caller, user=(await caller.get("me"))["user"])
     except Refused as refused:
         await _refuse(send, refused.body)
         return

@@ -60,8 +60,7 @@ async def open_session(caller: Caller, given: Mapping[str, Any]) -> dict[str, An
             f"{len(named)} of your trees have the id or title {quote(wanted)}.",
             f"give the id of one of them: {some or 'you have none yet'}",
         )
-    me = await caller.get("me")
-    handle = signing.dumps([me["user"], named[0]["id"], secrets.token_hex(8)], salt=SALT)
+    handle = signing.dumps([caller.user, named[0]["id"], secrets.token_hex(8)], salt=SALT)
     title = named[0]["title"] or "Untitled tree"
     return {
         "session": handle,
@@ -70,7 +69,7 @@ async def open_session(caller: Caller, given: Mapping[str, Any]) -> dict[str, An
     }
 
 
-async def _session(caller: Caller, given: Mapping[str, Any]) -> Session:
+def _session(caller: Caller, given: Mapping[str, Any]) -> Session:
     """The session that a handle names, if it is the caller's own."""
     try:
         owner, tree, _ = signing.loads(str(given.get("session", "")), salt=SALT)
@@ -78,7 +77,7 @@ async def _session(caller: Caller, given: Mapping[str, Any]) -> Session:
         raise invalid(
             "This session is unknown.", "call open_session, and pass its session"
         ) from None
-    if owner != (await caller.get("me"))["user"]:
+    if owner != caller.user:
         raise Refused(
             {
                 "code": "PERMISSION_DENIED",
@@ -96,7 +95,7 @@ async def _line(
     caller: Caller, given: Mapping[str, Any], line: str, *, is_dry: bool = False
 ) -> dict[str, Any]:
     """What a line answers, in the caller's own workspace."""
-    session = await _session(caller, given)
+    session = _session(caller, given)
     body = {"line": line, "dry_run": is_dry, "wait": 0 if is_dry else WAIT_S}
     answer = await caller.post(f"trees/{session.tree}/commands", body)
     return {**answer, "message": answer["reply"]}
