@@ -306,13 +306,16 @@ def test_the_line_that_is_read_stays_when_the_window_becomes_narrower(
         assert buffer.evaluate(line, at) == pytest.approx(place, abs=1.5), size
 
 
+@pytest.mark.parametrize("noted_between", [False, True], ids=["at-once", "noted-between"])
 def test_the_line_of_a_turn_that_is_read_stays_when_a_pane_becomes_wider(
-    heddle: Heddle, visit: Open
+    heddle: Heddle, visit: Open, noted_between: bool
 ) -> None:
     tree = heddle.tree("Wider pane", *[LONG] * 4)
     page = settled(visit(f"/trees/{tree}"))
+    noted = "() => document.querySelector('loom-path').view.noting === 0"
     page.locator("main").evaluate("main => main.scrollTop = 900")
-    page.wait_for_function("() => document.querySelector('loom-path').view.noting === 0")
+    page.evaluate(FRAMES)  # the event of the scroll comes with a frame
+    page.wait_for_function(noted)
     page.evaluate(
         """() => {
             const main = document.querySelector("main").getBoundingClientRect();
@@ -325,8 +328,11 @@ def test_the_line_of_a_turn_that_is_read_stays_when_a_pane_becomes_wider(
     )
     place = page.evaluate("() => window.read.getClientRects()[0].top")
     divider = page.get_by_role("separator", name="Width of the details")
-    for key in ("ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowLeft", "ArrowRight"):
+    for key in (*["ArrowLeft"] * 4, *["ArrowRight"] * 3, "ArrowLeft"):
         divider.press(key)
         page.evaluate(FRAMES)
         now = page.evaluate("() => window.read.getClientRects()[0].top")
         assert now == pytest.approx(place, abs=1.5)
+        if noted_between:  # as by a note that a scroll before the key asked for
+            page.evaluate("() => document.dispatchEvent(new Event('selectionchange'))")
+            page.wait_for_function(noted)

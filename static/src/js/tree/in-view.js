@@ -34,6 +34,7 @@ export class InView {
   /** where it was last scrolled to by `keepRead`: what is read is the same there */
   kept = -1;
   noting = 0;
+  isCaretMoved = false; // in an editor, since the last note
 
   /** @param {HTMLElement} thread what scrolls @param {HTMLElement} path what grows in it
    * @param {() => Lines | undefined} editor that of the text, once there is one: it estimates
@@ -43,7 +44,9 @@ export class InView {
     this.path = path;
     this.editor = editor;
     this.at = thread.scrollTop;
+    this.width = thread.clientWidth;
     this.note = () => {
+      if (thread.clientWidth !== this.width) return; // `keepRead` comes first
       this.at = thread.scrollTop;
       if (this.at === this.kept) return;
       this.read = this.readNow();
@@ -53,15 +56,23 @@ export class InView {
     this.noteSoon = () => {
       this.noting ||= setTimeout(() => {
         this.noting = 0;
+        if (thread.clientWidth !== this.width) return;
+        // Its first line begins with another character in another width: one that was noted there
+        // would lead a line away at the next.
+        if (thread.scrollTop === this.kept && !this.isCaretMoved) return;
+        this.isCaretMoved = false;
         this.read = this.readNow();
       }, NOTE_MS);
     };
+    this.noteCaret = () => {
+      this.isCaretMoved ||= !!this.editor();
+      this.noteSoon();
+    };
     thread.addEventListener("scroll", this.note, { passive: true });
-    document.addEventListener("selectionchange", this.noteSoon);
-    let width = thread.clientWidth;
+    document.addEventListener("selectionchange", this.noteCaret);
     this.size = new ResizeObserver(() => {
-      if (thread.clientWidth === width) return;
-      width = thread.clientWidth;
+      if (thread.clientWidth === this.width) return;
+      this.width = thread.clientWidth;
       this.keepRead();
     });
     this.size.observe(thread);
@@ -72,7 +83,7 @@ export class InView {
 
   stop() {
     this.thread.removeEventListener("scroll", this.note);
-    document.removeEventListener("selectionchange", this.noteSoon);
+    document.removeEventListener("selectionchange", this.noteCaret);
     clearTimeout(this.noting);
     this.size.disconnect();
     this.drawn.disconnect();
