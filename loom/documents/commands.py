@@ -454,8 +454,7 @@ def changes_since(document: Document, seen: int, last: int) -> str:
 def _written(context: Context, said: str, made: document_log.Made) -> Reply:
     document, revision = made.revision.document, made.revision
     op: Op = {"op": "document", "document": document.pk, "at": revision.number}
-    if revision_seen(context.workspace, document) == revision.number - 1:
-        context.seen[document.pk] = revision.number
+    _count_as_seen(context, revision)
     return Reply(
         f"✓ {said} {named(document)} (now {worded(revision.words)}, revision {revision.number})",
         refs=(f"doc:{document.uid}",),
@@ -464,17 +463,30 @@ def _written(context: Context, said: str, made: document_log.Made) -> Reply:
     )
 
 
+def _count_as_seen(context: Context, revision: Revision) -> None:
+    """A revision of one's own is seen, if the one before it was."""
+    document = revision.document
+    seen = context.seen.get(document.pk) or revision_seen(context.workspace, document)
+    if seen == revision.number - 1:
+        context.seen[document.pk] = revision.number
+
+
 def undo_write(context: Context, op: Op) -> Op:
     """Restores the text from before a write as a new revision; returns the inverse. CONFLICT if
-    somebody has written since."""
+    the text is no longer what the write made of it: later writes that are undone themselves do not
+    count."""
     document = Document.objects.select_related("grove").get(pk=op["document"])
     before = queries.revision_of(document, op["to"]).text if op["to"] else ""
 
     def change(text: str, newest: Revision) -> Sequence[Edit]:
-        if newest.number != op["at"]:
+        left = Revision.objects.filter(document=document, number=op["at"])
+        if newest.content_id not in left.values_list("content", flat=True):
+            later = Revision.objects.filter(document=document, number__gt=op["at"])
+            others = later.exclude(by__in=context.own).select_related("by")
+            who = (others.order_by("-number").first() or newest).by
             raise CommandError(
                 "CONFLICT",
-                f"{named(document)} has since been changed by {newest.by.name}.",
+                f"{named(document)} has since been changed by {who.name}.",
                 hint="look first; → undo step:n undoes another step",
             )
         return documents.difference(text, before)
@@ -482,6 +494,7 @@ def undo_write(context: Context, op: Op) -> Op:
     with context.grove_stream() as writer:
         by = context.actor.participant
         made = document_log.write(writer, document, change, by=by, at=context.now)
+    _count_as_seen(context, made.revision)
     return {**op, "at": made.revision.number, "to": op["at"]}
 
 

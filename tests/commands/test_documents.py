@@ -231,6 +231,43 @@ def test_undo_is_a_new_revision_with_the_text_before_and_redo_brings_it_back(say
     assert (_text(document), document.revision) == ("One.\n\nTwo.", 4)
 
 
+@pytest.mark.parametrize("lines", [["undo", "undo", "undo"], ["undo n:3"]])
+def test_several_writes_are_undone_and_redone_one_after_the_other(
+    say: Say, lines: list[str]
+) -> None:
+    document = _made(say, "One.")
+    for word in ("Two.", "Three.", "Four."):
+        say(f'write doc:"notes" append "{word}"')
+    for line in lines:
+        assert "✗" not in say(line).reply
+    assert _text(document) == "One."
+    assert say("redo n:3").reply.count("✓ redid") == 3
+    assert _text(document) == "One.\n\nTwo.\n\nThree.\n\nFour."
+    assert say("undo n:2").reply.count("✓ undid") == 2
+    say("redo")
+    assert _text(document) == "One.\n\nTwo.\n\nThree."
+
+
+def test_an_undo_of_ones_own_counts_as_seen(say: Say) -> None:
+    document = _made(say)
+    say('write doc:"notes" replace:§doubt "None."')
+    say('write doc:"notes" replace:§doubt "Some."')
+    say("undo n:2")
+    say('write doc:"notes" replace:§doubt "Much."')
+    assert _text(document) == NOTES.replace("Did she?", "Much.")
+
+
+def test_undo_stops_at_what_somebody_wrote_between_own_writes(say: Say, writer: User) -> None:
+    document = _made(say, "One.")
+    say('write doc:"notes" append "Two."')
+    say('write doc:"notes" append "Hers."', by=writer)
+    say('write doc:"notes" append "Three."')
+    reply = say("undo n:2").reply
+    assert "✓ undid" in reply and "has since been changed by Writer" in reply
+    assert _text(document) == "One.\n\nTwo.\n\nHers."
+    assert say("redo").reply.startswith("✓ redid")
+
+
 def test_undo_of_what_somebody_has_written_on_is_a_conflict(say: Say, writer: User) -> None:
     _made(say, "One.")
     say('write doc:"notes" append "Two."')
