@@ -1,6 +1,7 @@
 """Commands that view and write documents by a line in a tree, and the checks that they share with
 the actions of pages and API."""
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -206,12 +207,37 @@ class WriteWords(_Write):
 
     replace: Annotated[str, Written("option", key="replace", value="quoted")]
     new: Annotated[str, Written("option", key="with", value="quoted")]
+    all: Annotated[bool, Written("flag")] = False
     revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
         None
     )
 
 
-_Existing = WriteAppend | WriteAt | WriteSection | WriteWords
+class MoveSection(_Write):
+    """The section to move, and the one that it comes after or before."""
+
+    move: Annotated[Place, Written("option", key="move", value="place", shown="§section")]
+    after: Annotated[
+        Place | None, Written("option", key="after", value="place", shown="§section")
+    ] = None
+    before: Annotated[
+        Place | None, Written("option", key="before", value="place", shown="§section")
+    ] = None
+    revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
+        None
+    )
+
+
+class RemoveSection(_Write):
+    """The section to remove."""
+
+    remove: Annotated[Place, Written("option", key="remove", value="place", shown="§section")]
+    revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
+        None
+    )
+
+
+_Existing = WriteAppend | WriteAt | WriteSection | WriteWords | MoveSection | RemoveSection
 EditsOf = Callable[[str, Sequence[Section]], list[Edit]]
 
 
@@ -222,7 +248,13 @@ def _edits_of(args: _Existing) -> EditsOf:
     if isinstance(args, WriteAt):
         return lambda text, sections: documents.put_at(text, sections, args.at, args.content)
     if isinstance(args, WriteWords):
-        return lambda text, _: words_replaced(text, args.replace, args.new)
+        return lambda text, _: words_replaced(text, args.replace, args.new, everywhere=args.all)
+    if isinstance(args, RemoveSection):
+        return lambda text, sections: documents.removed_section(text, sections, args.remove.name)
+    if isinstance(args, MoveSection):
+        return lambda text, sections: documents.moved_section(
+            text, sections, args.move.name, to=_goal(args).name, is_after=args.before is None
+        )
     return lambda text, sections: documents.replaced_section(
         text, sections, args.replace, args.content
     )
@@ -280,19 +312,46 @@ def write_at(context: Context, args: WriteAt) -> Reply:
 @command("write", **_OF_WRITE)
 def write_section(context: Context, args: WriteSection) -> Reply:
     """Replaces the body of a section, below its heading."""
-    if args.replace.kind != "section":
-        raise CommandError(
-            "INVALID_SYNTAX",
-            "replace: takes a section or quoted words.",
-            hint='write replace:§heading, or replace:"old" with:"new"',
-        )
+    _demand_sections("replace:", args.replace, hint='replace:§heading, or replace:"old" with:"new"')
     return _write(context, args, "wrote to", observed=True)
 
 
 @command("write", **_OF_WRITE)
 def write_words(context: Context, args: WriteWords) -> Reply:
-    """Replaces words that are in the document exactly once."""
+    """Replaces words that are in the document exactly once, with `all` everywhere."""
     return _write(context, args, "wrote to")
+
+
+@command("write", **_OF_WRITE)
+def write_move(context: Context, args: MoveSection) -> Reply:
+    """Moves a section, with what is below it, after or before another one."""
+    _demand_sections("move:", args.move, _goal(args), hint="move:§one after:§other, or before:")
+    return _write(context, args, "moved a section of")
+
+
+def _goal(args: MoveSection) -> Place:
+    """The section beside which another one shall come; INVALID_SYNTAX unless one is named."""
+    goals = [one for one in (args.after, args.before) if one is not None]
+    if len(goals) != 1:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "move: needs after: or before:, and not both.",
+            hint="write move:§one after:§other",
+        )
+    return goals[0]
+
+
+@command("write", **_OF_WRITE)
+def write_remove(context: Context, args: RemoveSection) -> Reply:
+    """Removes a section, with its heading and what is below it."""
+    _demand_sections("remove:", args.remove, hint="remove:§heading")
+    return _write(context, args, "removed a section of", observed=True)
+
+
+def _demand_sections(option: str, *places: Place, hint: str) -> None:
+    if any(one.kind != "section" for one in places):
+        takes = "takes a section or quoted words" if option == "replace:" else "name sections"
+        raise CommandError("INVALID_SYNTAX", f"{option} {takes}.", hint=f"write {hint}")
 
 
 class WriteWindow(Args):
@@ -349,14 +408,20 @@ def _document_of(context: Context, window: Window) -> Document:
     return found
 
 
-def words_replaced(text: str, old: str, new: str) -> list[Edit]:
-    """The edit that replaces words. CONFLICT if they do not occur exactly once in the text."""
+def words_replaced(text: str, old: str, new: str, *, everywhere: bool = False) -> list[Edit]:
+    """The edits that replace words: CONFLICT if they do not occur exactly once in the text, or,
+    with `everywhere`, at all."""
     times = text.count(old) if old else 0
+    if times > 1 and everywhere:
+        places = (match.start() for match in re.finditer(re.escape(old), text))
+        return [Edit(at, at + len(old), new) for at in places]
     if times != 1:
         raise CommandError(
             "CONFLICT",
             f"These words are in the document {counted(times, 'time')}.",
-            hint="quote more of the text around them" if times else "look at the document first",
+            hint="quote more of the text around them, or add all"
+            if times
+            else "look at the document first",
         )
     at = text.index(old)
     return [Edit(at, at + len(old), new)]

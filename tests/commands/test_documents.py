@@ -84,6 +84,22 @@ def test_append_needs_no_look_and_is_a_paragraph(say: Say) -> None:
             'write doc:"notes" replace:"tower" with:"house → 👩‍🚀"',
             NOTES.replace("tower", "house → 👩‍🚀"),
         ),
+        ('write doc:"notes" replace:"e" with:"E" all', NOTES.replace("e", "E")),
+        ('write doc:"notes" replace:"tower" with:"house" all', NOTES.replace("tower", "house")),
+        (
+            'write doc:"notes" move:§means before:§motive',
+            "# Means\n\nA key.\n\n# Motive\n\nShe wanted the tower.\n\n## Doubt\n\nDid she?",
+        ),
+        (
+            'write doc:"notes" move:§doubt after:§means',
+            "# Motive\n\nShe wanted the tower.\n\n# Means\n\nA key.\n\n## Doubt\n\nDid she?",
+        ),
+        (
+            'write doc:"notes" remove:§doubt',
+            "# Motive\n\nShe wanted the tower.\n\n# Means\n\nA key.",
+        ),
+        ('write doc:"notes" remove:§motive', "# Means\n\nA key."),
+        ('write doc:"notes" remove:§means', NOTES.removesuffix("\n\n# Means\n\nA key.")),
     ],
 )
 def test_each_form_writes_in_its_place(say: Say, line: str, after: str) -> None:
@@ -92,6 +108,10 @@ def test_each_form_writes_in_its_place(say: Say, line: str, after: str) -> None:
     say(line)
     assert _text(document) == after
     assert newest(document).number == 2
+    say("undo")
+    assert _text(document) == NOTES
+    say("redo")
+    assert _text(document) == after
 
 
 @pytest.mark.parametrize(
@@ -100,6 +120,8 @@ def test_each_form_writes_in_its_place(say: Say, line: str, after: str) -> None:
         'write doc:"notes" replace:"tower" with:"tower"',
         'write doc:"notes" replace:§doubt "Did she?"',
         'write doc:"notes" append ""',
+        'write doc:"notes" move:§means after:§motive',
+        'write doc:"notes" replace:"she" with:"she" all',
     ],
 )
 def test_the_same_text_again_is_no_revision(say: Say, line: str) -> None:
@@ -109,6 +131,36 @@ def test_the_same_text_again_is_no_revision(say: Say, line: str) -> None:
         say(line)
     assert refused.value.code == "REJECTED"
     assert newest(document).number == 1
+
+
+def test_a_section_is_moved_only_to_a_place_outside_of_it(say: Say) -> None:
+    document = _made(say)
+    with pytest.raises(CommandError, match="§doubt is §motive or a part of it") as refused:
+        say('write doc:"notes" move:§motive after:§doubt')
+    assert refused.value.code == "INVALID_SYNTAX"
+    with pytest.raises(CommandError, match="no section §nowhere"):
+        say('write doc:"notes" move:§motive after:§nowhere')
+    for line in ("move:§means", "move:§means after:§motive before:§motive"):
+        with pytest.raises(CommandError, match="needs after: or before:"):
+            say(f'write doc:"notes" {line}')
+    with pytest.raises(CommandError, match="name sections"):
+        say('write doc:"notes" move:§motive after:end')
+    with pytest.raises(CommandError, match="0 times"):
+        say('write doc:"notes" replace:"zebra" with:"horse" all')
+    assert newest(document).number == 1
+
+
+def test_what_is_removed_was_looked_at_and_what_is_moved_is_merged(say: Say, writer: User) -> None:
+    document = _made(say)
+    with pytest.raises(CommandError, match="have not looked"):
+        say('write doc:"notes" remove:§doubt', by=writer)
+    say('write doc:"notes" replace:"Did she?" with:"She did."', by=writer)
+    with pytest.raises(CommandError, match="has changed since revision 1"):
+        say('write doc:"notes" remove:§doubt')
+    say('write doc:"notes" move:§doubt after:§means', by=writer)
+    assert _text(document).endswith("A key.\n\n## Doubt\n\nShe did.")
+    say('write doc:"notes" replace:"A key" with:"A rope" revision:3')
+    assert "She did." in _text(document) and "A rope" in _text(document)
 
 
 def test_whoever_overwrites_has_looked_first(say: Say, writer: User) -> None:
