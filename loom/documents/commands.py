@@ -122,10 +122,10 @@ class ListDocuments(Args):
 
 
 class ListDocument(Args):
-    """The document."""
+    """The document, and a link type; `mentions` are what it embeds."""
 
     ref: Annotated[RefField, Written("ref", refs=("document",))]
-    links: Annotated[bool, Written("flag", lead="links")] = False
+    type: Annotated[str, Written("type")] = ""
 
 
 @command("list", group="Look", klass="look", permissions={LOOM, READ_DOCUMENTS}, is_first=True)
@@ -146,10 +146,21 @@ def list_documents(context: Context, args: ListDocuments) -> Reply:
 
 @command("list", group="Look", klass="look", permissions={LOOM, READ_DOCUMENTS}, is_first=True)
 def list_links(context: Context, args: ListDocument) -> Reply:
-    """Lists the links of a document."""
+    """Lists the links of a document, with a type only those; `mentions` lists what it embeds, as
+    `![[a7x2]]` on a line does."""
     document = get_document(context, args.ref)
     found = queries.links_of_document(context.actor, document, context.tree)
-    head = f"{named(document)} → {counted(len(found), 'link')}{':' if found else ''}"
+    kind = args.type.lower()
+    if kind not in ("", "links"):
+        if kind not in (*link_types.LINK_TYPES, "mentions"):
+            raise CommandError(
+                "INVALID_SYNTAX",
+                f"There is no list {kind!r} of a document.",
+                hint="there are " + ", ".join(("links", "mentions", *link_types.LINK_TYPES)),
+            )
+        found = [one for one in found if one.type == kind]
+    typed = "" if kind in ("", "links") else f" ({kind})"
+    head = f"{named(document)} → {counted(len(found), 'link')}{typed}{':' if found else ''}"
     lines = [f"  {link_types.arrow(one.type)} {one.shown}" for one in found[:MOST_LISTED]]
     refs = tuple(one.ref for one in found[:MOST_LISTED])
     context.note_read(*(one.item for one in found[:MOST_LISTED]))
@@ -298,7 +309,7 @@ def write_new(context: Context, args: WriteNew) -> Reply:
 
 @command("write", **_OF_WRITE)
 def write_append(context: Context, args: WriteAppend) -> Reply:
-    """Adds a paragraph at the end of a document."""
+    """Adds a paragraph at the end of a document; `![[a7x2]]` in a text shows that node there."""
     return _write(context, args, "appended to")
 
 

@@ -20,6 +20,7 @@ from loom.trees.queries.node_context import documents_seen
 from loom.workspace.commands.windows import (
     close_window,
     demand_label,
+    document_of,
     get_stash,
     held,
     hide_window,
@@ -34,6 +35,7 @@ from loom.workspace.commands.windows import (
     note_change,
     numbered,
     open_linked,
+    open_linked_to_document,
     place_window,
     show_window,
     title_of,
@@ -248,6 +250,10 @@ def _along(context: Context, window: Window, args: Open) -> list[Window]:
     """Opens what is linked to a window's node by one type, at most MOST_WITH items."""
     if not args.along:
         return []
+    document = document_of(context, window)
+    if document is not None:
+        kind = "mentions" if args.along.lower() == "mentions" else link_type(args.along)
+        return open_linked_to_document(context, document, kind, window.number, keep=args.keep)
     kind = link_type(args.along)
     node = node_of(window)
     if node is None:
@@ -503,22 +509,25 @@ def close_all(context: Context, args: All) -> Reply:
 
 
 class Drop(Args):
-    """A node that is pinned, or a stash."""
+    """A node or document that is pinned, or a stash."""
 
     ref: Annotated[RefField, Written("ref")]
 
 
 @command("drop", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def drop(context: Context, args: Drop) -> Reply:
-    """Closes the windows on a node, or a stash: `drop a7x2`, `drop stash:"label"`."""
+    """Closes the windows on a node or document, or a stash: `drop a7x2`, `drop stash:"label"`."""
     if args.ref.kind in ("window", "stash"):
         window = _named(context, args.ref)
         reply = _each(context, [window], "closed", close_window)
         if window.kind == "stash":
             reply = Reply(f"✓ dropped stash:{quote(window.label)}", items=reply.items)
         return _told(context, reply)
-    node = get_node(context, args.ref)
+    if args.ref.kind == "document":
+        item = ids.of_document(get_document(context, args.ref).pk)
+    else:
+        item = ids.of_node(get_node(context, args.ref).pk)
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False)
-    found = rows.filter(kind__in=windows.LENSES, item=ids.of_node(node.pk))
+    found = rows.filter(kind__in=windows.LENSES, item=item)
     rows_known = [known(context, one) for one in found.order_by("number")]
     return _told(context, _each(context, rows_known, "closed", close_window))
