@@ -406,7 +406,7 @@ def write_window(context: Context, args: WriteWindow) -> Reply:
 
 def _document_of(context: Context, window: Window) -> Document:
     """The document whose lines a window shows. REJECTED if it shows none or is read-only."""
-    if window.kind != "document" or is_fixed(window) or window.last < window.first:
+    if window.kind != "document" or window.form or is_fixed(window) or window.last < window.first:
         raise CommandError(
             "REJECTED",
             f"Nothing of a document can be written through #{window.number}.",

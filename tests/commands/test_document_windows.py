@@ -145,6 +145,31 @@ def test_whoever_may_not_read_documents_stashes_none(view: View) -> None:
     assert view.refusal('drop doc:"notes"').code in ("PERMISSION_DENIED", "NOT_FOUND")
 
 
+def test_a_difference_shows_what_was_changed_in_a_document_since_it_was_seen(
+    view: View,
+    other: View,  # noqa: F811
+) -> None:
+    other.say('write doc:"notes" replace:"tired" with:"awake"')
+    other.say('write doc:"notes" replace:"Very." with:"Not at all."')
+    said = view.say('open doc:"notes" as:diff')
+    (number,) = view.windows()
+    assert said == f'✓ opened #{number} doc:"notes" as:diff'
+    text = view.windows()[number]["text"].split("\n")
+    assert text[:2] == ["--- revision 1", "+++ revision 3"]
+    assert [line for line in text[2:] if line[0] in "+-"] == [
+        *("-She was tired.", "-Very.", "+She was awake.", "+Not at all.")
+    ]
+    assert view.say('open doc:"notes" as:diff') == said
+    other.say('open doc:"notes" as:diff')
+    (theirs,) = other.windows().values()
+    assert theirs["text"].startswith("--- revision 2\n+++ revision 3")
+    assert view.refusal(f'write #{number} "x"').code == "REJECTED"
+    assert view.refusal('open doc:"notes" as:diff live').code == "INVALID_SYNTAX"
+    view.say('write doc:"notes" replace:§motive "Rewritten."')  # the difference counts as a look
+    view.say(f"refresh #{number}")
+    assert "+Rewritten." in view.windows()[number]["text"]
+
+
 def test_drop_closes_the_windows_on_a_document(view: View) -> None:
     view.say('open doc:"notes" §motive keep')
     view.say('open doc:"notes" §place keep')
@@ -183,6 +208,7 @@ def test_nothing_of_another_grove_is_stashed_dropped_or_listed(two_groves: TwoGr
             f"drop {name}",
             f"list {name} mentions",
             f"open {name} with:related",
+            f"open {name} as:diff",
             f"write {name} remove:§a",
             f"write {name} move:§a after:§b",
         ):

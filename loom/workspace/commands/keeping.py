@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Literal
 
 from loom.access import demand, may_reach
-from loom.documents.queries import parts_named, text_of
+from loom.documents.models import Document
+from loom.documents.queries import parts_named, revision_seen, text_of
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.named_items import get_document, get_node, get_window, no_window, tree_of
@@ -160,6 +161,8 @@ def _on_document(context: Context, args: Open) -> tuple[Window, str]:
     of a long one, with its sections or parts."""
     demand(context.actor, {READ_DOCUMENTS}, "opening a document")
     document, part = get_document(context, args.ref), args.ref.slice
+    if args.form == "diff":
+        return _document_difference(context, document, keep=args.keep), ""
     try:
         shown = text_of(document, part)
     except ParseError as bad:
@@ -197,11 +200,26 @@ def cut_of(name: str, text: str, part: Slice | None) -> Cut:
 
 def _difference(context: Context, node: Node, *, keep: bool) -> Window:
     """The window that shows what has changed since this version, or in it."""
+    item = ids.of_node(node.pk)
+    return _difference_of(context, item, kind="node", version=node.hash, keep=keep)
+
+
+def _document_difference(context: Context, document: Document, *, keep: bool) -> Window:
+    """The window that shows what has changed since the revision that this workspace has seen, or
+    in the newest one. Whoever has seen that has then seen the newest."""
+    seen = revision_seen(context.workspace, document)
+    version = str(seen or document.revision)
+    if seen:
+        context.seen[document.pk] = document.revision
+    item = ids.of_document(document.pk)
+    return _difference_of(context, item, kind="document", version=version, keep=keep)
+
+
+def _difference_of(context: Context, item: int, *, kind: str, version: str, keep: bool) -> Window:
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, form="diff")
-    window = rows.filter(item=ids.of_node(node.pk)).order_by("number").first()
+    window = rows.filter(item=item).order_by("number").first()
     if window is None:
-        item = ids.of_node(node.pk)
-        window = new_window(context, kind="node", form="diff", item_id=item, version_seen=node.hash)
+        window = new_window(context, kind=kind, form="diff", item_id=item, version_seen=version)
     show_window(context, known(context, window), keep=keep)
     return known(context, window)
 
