@@ -1,6 +1,7 @@
 """Commands that view and write documents by a line in a tree, and the checks that they share with
 the actions of pages and API."""
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -121,10 +122,10 @@ class ListDocuments(Args):
 
 
 class ListDocument(Args):
-    """The document."""
+    """The document, and a link type; `mentions` are what it embeds."""
 
     ref: Annotated[RefField, Written("ref", refs=("document",))]
-    links: Annotated[bool, Written("flag", lead="links")] = False
+    type: Annotated[str, Written("type")] = ""
 
 
 @command("list", group="Look", klass="look", permissions={LOOM, READ_DOCUMENTS}, is_first=True)
@@ -145,10 +146,21 @@ def list_documents(context: Context, args: ListDocuments) -> Reply:
 
 @command("list", group="Look", klass="look", permissions={LOOM, READ_DOCUMENTS}, is_first=True)
 def list_links(context: Context, args: ListDocument) -> Reply:
-    """Lists the links of a document."""
+    """Lists the links of a document, with a type only those; `mentions` lists what it embeds, as
+    `![[a7x2]]` on a line does."""
     document = get_document(context, args.ref)
     found = queries.links_of_document(context.actor, document, context.tree)
-    head = f"{named(document)} → {counted(len(found), 'link')}{':' if found else ''}"
+    kind = args.type.lower()
+    if kind not in ("", "links"):
+        if kind not in (*link_types.LINK_TYPES, "mentions"):
+            raise CommandError(
+                "INVALID_SYNTAX",
+                f"There is no list {kind!r} of a document.",
+                hint="there are " + ", ".join(("links", "mentions", *link_types.LINK_TYPES)),
+            )
+        found = [one for one in found if one.type == kind]
+    typed = "" if kind in ("", "links") else f" ({kind})"
+    head = f"{named(document)} → {counted(len(found), 'link')}{typed}{':' if found else ''}"
     lines = [f"  {link_types.arrow(one.type)} {one.shown}" for one in found[:MOST_LISTED]]
     refs = tuple(one.ref for one in found[:MOST_LISTED])
     context.note_read(*(one.item for one in found[:MOST_LISTED]))
@@ -206,12 +218,37 @@ class WriteWords(_Write):
 
     replace: Annotated[str, Written("option", key="replace", value="quoted")]
     new: Annotated[str, Written("option", key="with", value="quoted")]
+    all: Annotated[bool, Written("flag")] = False
     revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
         None
     )
 
 
-_Existing = WriteAppend | WriteAt | WriteSection | WriteWords
+class MoveSection(_Write):
+    """The section to move, and the one that it comes after or before."""
+
+    move: Annotated[Place, Written("option", key="move", value="place", shown="§section")]
+    after: Annotated[
+        Place | None, Written("option", key="after", value="place", shown="§section")
+    ] = None
+    before: Annotated[
+        Place | None, Written("option", key="before", value="place", shown="§section")
+    ] = None
+    revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
+        None
+    )
+
+
+class RemoveSection(_Write):
+    """The section to remove."""
+
+    remove: Annotated[Place, Written("option", key="remove", value="place", shown="§section")]
+    revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
+        None
+    )
+
+
+_Existing = WriteAppend | WriteAt | WriteSection | WriteWords | MoveSection | RemoveSection
 EditsOf = Callable[[str, Sequence[Section]], list[Edit]]
 
 
@@ -222,7 +259,13 @@ def _edits_of(args: _Existing) -> EditsOf:
     if isinstance(args, WriteAt):
         return lambda text, sections: documents.put_at(text, sections, args.at, args.content)
     if isinstance(args, WriteWords):
-        return lambda text, _: words_replaced(text, args.replace, args.new)
+        return lambda text, _: words_replaced(text, args.replace, args.new, everywhere=args.all)
+    if isinstance(args, RemoveSection):
+        return lambda text, sections: documents.removed_section(text, sections, args.remove.name)
+    if isinstance(args, MoveSection):
+        return lambda text, sections: documents.moved_section(
+            text, sections, args.move.name, to=_goal(args).name, is_after=args.before is None
+        )
     return lambda text, sections: documents.replaced_section(
         text, sections, args.replace, args.content
     )
@@ -266,7 +309,7 @@ def write_new(context: Context, args: WriteNew) -> Reply:
 
 @command("write", **_OF_WRITE)
 def write_append(context: Context, args: WriteAppend) -> Reply:
-    """Adds a paragraph at the end of a document."""
+    """Adds a paragraph at the end of a document; `![[a7x2]]` in a text shows that node there."""
     return _write(context, args, "appended to")
 
 
@@ -280,19 +323,46 @@ def write_at(context: Context, args: WriteAt) -> Reply:
 @command("write", **_OF_WRITE)
 def write_section(context: Context, args: WriteSection) -> Reply:
     """Replaces the body of a section, below its heading."""
-    if args.replace.kind != "section":
-        raise CommandError(
-            "INVALID_SYNTAX",
-            "replace: takes a section or quoted words.",
-            hint='write replace:§heading, or replace:"old" with:"new"',
-        )
+    _demand_sections("replace:", args.replace, hint='replace:§heading, or replace:"old" with:"new"')
     return _write(context, args, "wrote to", observed=True)
 
 
 @command("write", **_OF_WRITE)
 def write_words(context: Context, args: WriteWords) -> Reply:
-    """Replaces words that are in the document exactly once."""
+    """Replaces words that are in the document exactly once, with `all` everywhere."""
     return _write(context, args, "wrote to")
+
+
+@command("write", **_OF_WRITE)
+def write_move(context: Context, args: MoveSection) -> Reply:
+    """Moves a section, with what is below it, after or before another one."""
+    _demand_sections("move:", args.move, _goal(args), hint="move:§one after:§other, or before:")
+    return _write(context, args, "moved a section of")
+
+
+def _goal(args: MoveSection) -> Place:
+    """The section beside which another one shall come; INVALID_SYNTAX unless one is named."""
+    goals = [one for one in (args.after, args.before) if one is not None]
+    if len(goals) != 1:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "move: needs after: or before:, and not both.",
+            hint="write move:§one after:§other",
+        )
+    return goals[0]
+
+
+@command("write", **_OF_WRITE)
+def write_remove(context: Context, args: RemoveSection) -> Reply:
+    """Removes a section, with its heading and what is below it."""
+    _demand_sections("remove:", args.remove, hint="remove:§heading")
+    return _write(context, args, "removed a section of", observed=True)
+
+
+def _demand_sections(option: str, *places: Place, hint: str) -> None:
+    if any(one.kind != "section" for one in places):
+        takes = "takes a section or quoted words" if option == "replace:" else "name sections"
+        raise CommandError("INVALID_SYNTAX", f"{option} {takes}.", hint=f"write {hint}")
 
 
 class WriteWindow(Args):
@@ -336,7 +406,7 @@ def write_window(context: Context, args: WriteWindow) -> Reply:
 
 def _document_of(context: Context, window: Window) -> Document:
     """The document whose lines a window shows. REJECTED if it shows none or is read-only."""
-    if window.kind != "document" or is_fixed(window) or window.last < window.first:
+    if window.kind != "document" or window.form or is_fixed(window) or window.last < window.first:
         raise CommandError(
             "REJECTED",
             f"Nothing of a document can be written through #{window.number}.",
@@ -349,14 +419,20 @@ def _document_of(context: Context, window: Window) -> Document:
     return found
 
 
-def words_replaced(text: str, old: str, new: str) -> list[Edit]:
-    """The edit that replaces words. CONFLICT if they do not occur exactly once in the text."""
+def words_replaced(text: str, old: str, new: str, *, everywhere: bool = False) -> list[Edit]:
+    """The edits that replace words: CONFLICT if they do not occur exactly once in the text, or,
+    with `everywhere`, at all."""
     times = text.count(old) if old else 0
+    if times > 1 and everywhere:
+        places = (match.start() for match in re.finditer(re.escape(old), text))
+        return [Edit(at, at + len(old), new) for at in places]
     if times != 1:
         raise CommandError(
             "CONFLICT",
             f"These words are in the document {counted(times, 'time')}.",
-            hint="quote more of the text around them" if times else "look at the document first",
+            hint="quote more of the text around them, or add all"
+            if times
+            else "look at the document first",
         )
     at = text.index(old)
     return [Edit(at, at + len(old), new)]
@@ -454,8 +530,7 @@ def changes_since(document: Document, seen: int, last: int) -> str:
 def _written(context: Context, said: str, made: document_log.Made) -> Reply:
     document, revision = made.revision.document, made.revision
     op: Op = {"op": "document", "document": document.pk, "at": revision.number}
-    if revision_seen(context.workspace, document) == revision.number - 1:
-        context.seen[document.pk] = revision.number
+    _count_as_seen(context, revision)
     return Reply(
         f"✓ {said} {named(document)} (now {worded(revision.words)}, revision {revision.number})",
         refs=(f"doc:{document.uid}",),
@@ -464,17 +539,30 @@ def _written(context: Context, said: str, made: document_log.Made) -> Reply:
     )
 
 
+def _count_as_seen(context: Context, revision: Revision) -> None:
+    """A revision of one's own is seen, if the one before it was."""
+    document = revision.document
+    seen = context.seen.get(document.pk) or revision_seen(context.workspace, document)
+    if seen == revision.number - 1:
+        context.seen[document.pk] = revision.number
+
+
 def undo_write(context: Context, op: Op) -> Op:
     """Restores the text from before a write as a new revision; returns the inverse. CONFLICT if
-    somebody has written since."""
+    the text is no longer what the write made of it: later writes that are undone themselves do not
+    count."""
     document = Document.objects.select_related("grove").get(pk=op["document"])
     before = queries.revision_of(document, op["to"]).text if op["to"] else ""
 
     def change(text: str, newest: Revision) -> Sequence[Edit]:
-        if newest.number != op["at"]:
+        left = Revision.objects.filter(document=document, number=op["at"])
+        if newest.content_id not in left.values_list("content", flat=True):
+            later = Revision.objects.filter(document=document, number__gt=op["at"])
+            others = later.exclude(by__in=context.own).select_related("by")
+            who = (others.order_by("-number").first() or newest).by
             raise CommandError(
                 "CONFLICT",
-                f"{named(document)} has since been changed by {newest.by.name}.",
+                f"{named(document)} has since been changed by {who.name}.",
                 hint="look first; → undo step:n undoes another step",
             )
         return documents.difference(text, before)
@@ -482,6 +570,7 @@ def undo_write(context: Context, op: Op) -> Op:
     with context.grove_stream() as writer:
         by = context.actor.participant
         made = document_log.write(writer, document, change, by=by, at=context.now)
+    _count_as_seen(context, made.revision)
     return {**op, "at": made.revision.number, "to": op["at"]}
 
 

@@ -441,6 +441,55 @@ def replaced_section(
     return [Edit(start, max(start, end), f"\n\n{body}" if body else "")]
 
 
+def removed_section(text: str, sections: Sequence[Section], name: str) -> list[Edit]:
+    """A section taken out, with its heading and what is below it. Raises ParseError."""
+    start, end = _block(text, sections, section_named(sections, name))
+    return [_taken_out(text, start, end)]
+
+
+def moved_section(
+    text: str, sections: Sequence[Section], name: str, *, to: str, is_after: bool
+) -> list[Edit]:
+    """A section, with its heading and what is below it, moved before another one or behind its
+    end; no edit if it is there. Raises ParseError."""
+    section, other = section_named(sections, name), section_named(sections, to)
+    start, end = _block(text, sections, section)
+    first, last = _block(text, sections, other)
+    if start <= first < end:
+        raise unread(
+            f"§{other.id} is §{section.id} or a part of it.", "name a section outside of it"
+        )
+    place = last if is_after else first
+    if place in (start, end):
+        return []
+    block = text[start:end].rstrip("\n")
+    if place == len(text):  # line breaks at the end of a text stay there
+        place = len(text.rstrip("\n"))
+        put = Edit(place, place, f"\n\n{block}")
+    else:
+        gap = text[start + len(block) : end]
+        gap = gap if len(gap) > 1 and end < len(text) else "\n\n"
+        put = Edit(place, place, f"{_gap(text[:place])}{block}{gap}")
+    return [_taken_out(text, start, end), put]
+
+
+def _block(text: str, sections: Sequence[Section], section: Section) -> tuple[int, int]:
+    """Where a section begins and ends, with its heading and the blank lines at its end."""
+    following = (
+        one.line for one in sections if one.line > section.line and one.level <= section.level
+    )
+    starts, line = line_starts(text), next(following, None)
+    return starts[section.line], len(text) if line is None else starts[line]
+
+
+def _taken_out(text: str, start: int, end: int) -> Edit:
+    """The edit that takes out a section. Of the last one the blank lines before go instead of the
+    line breaks at the end of the text."""
+    if end < len(text):
+        return Edit(start, end, "")
+    return Edit(len(text[:start].rstrip("\n")), len(text.rstrip("\n")), "")
+
+
 def line_starts(text: str) -> list[int]:
     """Where each line begins."""
     starts = [0]

@@ -1,6 +1,7 @@
 """Windows on documents: sections, ranges and parts, what is behind, and writing through them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from rest_framework.test import APIClient
@@ -8,9 +9,11 @@ from rest_framework.test import APIClient
 from loom.access import Actor
 from loom.documents.models import Document
 from loom.people.models import User
+from loom.permissions import READ_DOCUMENTS
 from loom.trees.commands import node_writer
 from loom.trees.models import Tree
 from tests.commands.test_window_forms import View, other  # noqa: F401 (a fixture)
+from tests.two_groves import TwoGroves
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NOTES = "# Notes\n\nFirst.\n\n## Motive\n\nShe was tired.\nVery.\n\n## Place\n\nA harbour."
@@ -117,3 +120,96 @@ def test_a_revision_leads_to_the_line_that_made_it_and_the_window_it_was_seen_in
     step = next(one for one in steps if f"step:{one['seq']}" == made["origin"])
     assert step["canonical"].startswith(f"→ write #{window}\n")
     assert step["actor"] == view.actor.participant.uid == made["actor"]
+
+
+def test_a_document_or_a_part_of_it_is_stashed(view: View) -> None:
+    assert view.say('stash "all" content-of:doc:"notes"').startswith('✓ stashed "all"')
+    view.say('stash "why" content-of:doc:"notes" §motive')
+    view.say('stash "short" summary-of:doc:"notes"')
+    assert view.refusal('stash "why" content-of:doc:"notes"').code == "CONFLICT"
+    assert view.refusal('stash "x" content-of:doc:"notes" §nowhere').code == "NOT_FOUND"
+    view.say('write doc:"notes" replace:"tired" with:"awake"')
+    for label in ("all", "why", "short"):
+        view.say(f'recall "{label}"')
+    texts = [one["text"] for one in view.windows().values()]
+    assert texts[:2] == [NOTES, "## Motive\n\nShe was tired.\nVery."]
+    assert texts[2].startswith('doc:"notes" ')
+    view.say('drop stash:"why"')
+    assert len(view.windows()) == 2
+
+
+def test_whoever_may_not_read_documents_stashes_none(view: View) -> None:
+    view.actor = replace(view.actor, permissions=view.actor.permissions - {READ_DOCUMENTS})
+    for line in ('stash "x" content-of:doc:"notes"', 'stash "x" summary-of:doc:"notes"'):
+        assert view.refusal(line).code in ("PERMISSION_DENIED", "NOT_FOUND")
+    assert view.refusal('drop doc:"notes"').code in ("PERMISSION_DENIED", "NOT_FOUND")
+
+
+def test_a_difference_shows_what_was_changed_in_a_document_since_it_was_seen(
+    view: View,
+    other: View,  # noqa: F811
+) -> None:
+    other.say('write doc:"notes" replace:"tired" with:"awake"')
+    other.say('write doc:"notes" replace:"Very." with:"Not at all."')
+    said = view.say('open doc:"notes" as:diff')
+    (number,) = view.windows()
+    assert said == f'✓ opened #{number} doc:"notes" as:diff'
+    text = view.windows()[number]["text"].split("\n")
+    assert text[:2] == ["--- revision 1", "+++ revision 3"]
+    assert [line for line in text[2:] if line[0] in "+-"] == [
+        *("-She was tired.", "-Very.", "+She was awake.", "+Not at all.")
+    ]
+    assert view.say('open doc:"notes" as:diff') == said
+    other.say('open doc:"notes" as:diff')
+    (theirs,) = other.windows().values()
+    assert theirs["text"].startswith("--- revision 2\n+++ revision 3")
+    assert view.refusal(f'write #{number} "x"').code == "REJECTED"
+    assert view.refusal('open doc:"notes" as:diff live').code == "INVALID_SYNTAX"
+    view.say('write doc:"notes" replace:§motive "Rewritten."')  # the difference counts as a look
+    view.say(f"refresh #{number}")
+    assert "+Rewritten." in view.windows()[number]["text"]
+
+
+def test_drop_closes_the_windows_on_a_document(view: View) -> None:
+    view.say('open doc:"notes" §motive keep')
+    view.say('open doc:"notes" §place keep')
+    first, second = view.windows()
+    assert view.say(f"hide #{first}").startswith("✓ hidden")
+    assert view.say('drop doc:"notes"').startswith(f"✓ closed #{first} #{second}")
+    assert not view.windows()
+    assert view.refusal('drop doc:"notes"').code == "NOT_FOUND"
+
+
+def test_what_a_document_is_linked_to_and_embeds_is_listed_and_opened_along(view: View) -> None:
+    node = view.add('respond root "A lamp."')
+    other_node = view.add('respond root "A key."')
+    view.say(f'write doc:"notes" append\n![[{node}]]\n←')
+    view.say(f'link doc:"notes" to {other_node} as:supports')
+    assert f"[{node}]" in view.say('list doc:"notes" mentions')
+    listed = view.say('list doc:"notes" supports')
+    assert f"[{other_node}]" in listed and f"[{node}]" not in listed
+    assert "3 links" in view.say('list doc:"notes"')
+    assert "mentions" in view.refusal('list doc:"notes" annotations').hint
+    view.say('open doc:"notes" with:mentions')
+    assert [one["text"] for one in view.windows().values()][1:] == ["A lamp."]
+    view.say('open doc:"notes" with:supports')
+    assert [one["text"] for one in view.windows().values()][1:] == ["A lamp.", "A key."]
+
+
+def test_nothing_of_another_grove_is_stashed_dropped_or_listed(two_groves: TwoGroves) -> None:
+    left, right, both = two_groves.left, two_groves.right, two_groves.both
+    right.run(two_groves.both, 'write doc:"secret" new "Theirs."')
+    uid = Document.objects.get(title="secret").uid
+    outside = View(left.actor(both), left.tree, two_groves.client(both))
+    for name in ('doc:"secret"', f"doc:{uid}"):
+        for line in (
+            f'stash "x" content-of:{name}',
+            f'stash "x" summary-of:{name}',
+            f"drop {name}",
+            f"list {name} mentions",
+            f"open {name} with:related",
+            f"open {name} as:diff",
+            f"write {name} remove:§a",
+            f"write {name} move:§a after:§b",
+        ):
+            assert outside.refusal(line).code == "NOT_FOUND", line

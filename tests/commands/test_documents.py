@@ -84,6 +84,22 @@ def test_append_needs_no_look_and_is_a_paragraph(say: Say) -> None:
             'write doc:"notes" replace:"tower" with:"house → 👩‍🚀"',
             NOTES.replace("tower", "house → 👩‍🚀"),
         ),
+        ('write doc:"notes" replace:"e" with:"E" all', NOTES.replace("e", "E")),
+        ('write doc:"notes" replace:"tower" with:"house" all', NOTES.replace("tower", "house")),
+        (
+            'write doc:"notes" move:§means before:§motive',
+            "# Means\n\nA key.\n\n# Motive\n\nShe wanted the tower.\n\n## Doubt\n\nDid she?",
+        ),
+        (
+            'write doc:"notes" move:§doubt after:§means',
+            "# Motive\n\nShe wanted the tower.\n\n# Means\n\nA key.\n\n## Doubt\n\nDid she?",
+        ),
+        (
+            'write doc:"notes" remove:§doubt',
+            "# Motive\n\nShe wanted the tower.\n\n# Means\n\nA key.",
+        ),
+        ('write doc:"notes" remove:§motive', "# Means\n\nA key."),
+        ('write doc:"notes" remove:§means', NOTES.removesuffix("\n\n# Means\n\nA key.")),
     ],
 )
 def test_each_form_writes_in_its_place(say: Say, line: str, after: str) -> None:
@@ -92,6 +108,10 @@ def test_each_form_writes_in_its_place(say: Say, line: str, after: str) -> None:
     say(line)
     assert _text(document) == after
     assert newest(document).number == 2
+    say("undo")
+    assert _text(document) == NOTES
+    say("redo")
+    assert _text(document) == after
 
 
 @pytest.mark.parametrize(
@@ -100,6 +120,8 @@ def test_each_form_writes_in_its_place(say: Say, line: str, after: str) -> None:
         'write doc:"notes" replace:"tower" with:"tower"',
         'write doc:"notes" replace:§doubt "Did she?"',
         'write doc:"notes" append ""',
+        'write doc:"notes" move:§means after:§motive',
+        'write doc:"notes" replace:"she" with:"she" all',
     ],
 )
 def test_the_same_text_again_is_no_revision(say: Say, line: str) -> None:
@@ -109,6 +131,36 @@ def test_the_same_text_again_is_no_revision(say: Say, line: str) -> None:
         say(line)
     assert refused.value.code == "REJECTED"
     assert newest(document).number == 1
+
+
+def test_a_section_is_moved_only_to_a_place_outside_of_it(say: Say) -> None:
+    document = _made(say)
+    with pytest.raises(CommandError, match="§doubt is §motive or a part of it") as refused:
+        say('write doc:"notes" move:§motive after:§doubt')
+    assert refused.value.code == "INVALID_SYNTAX"
+    with pytest.raises(CommandError, match="no section §nowhere"):
+        say('write doc:"notes" move:§motive after:§nowhere')
+    for line in ("move:§means", "move:§means after:§motive before:§motive"):
+        with pytest.raises(CommandError, match="needs after: or before:"):
+            say(f'write doc:"notes" {line}')
+    with pytest.raises(CommandError, match="name sections"):
+        say('write doc:"notes" move:§motive after:end')
+    with pytest.raises(CommandError, match="0 times"):
+        say('write doc:"notes" replace:"zebra" with:"horse" all')
+    assert newest(document).number == 1
+
+
+def test_what_is_removed_was_looked_at_and_what_is_moved_is_merged(say: Say, writer: User) -> None:
+    document = _made(say)
+    with pytest.raises(CommandError, match="have not looked"):
+        say('write doc:"notes" remove:§doubt', by=writer)
+    say('write doc:"notes" replace:"Did she?" with:"She did."', by=writer)
+    with pytest.raises(CommandError, match="has changed since revision 1"):
+        say('write doc:"notes" remove:§doubt')
+    say('write doc:"notes" move:§doubt after:§means', by=writer)
+    assert _text(document).endswith("A key.\n\n## Doubt\n\nShe did.")
+    say('write doc:"notes" replace:"A key" with:"A rope" revision:3')
+    assert "She did." in _text(document) and "A rope" in _text(document)
 
 
 def test_whoever_overwrites_has_looked_first(say: Say, writer: User) -> None:
@@ -229,6 +281,43 @@ def test_undo_is_a_new_revision_with_the_text_before_and_redo_brings_it_back(say
     assert (_text(document), document.revision) == ("One.", 3)
     say("redo")
     assert (_text(document), document.revision) == ("One.\n\nTwo.", 4)
+
+
+@pytest.mark.parametrize("lines", [["undo", "undo", "undo"], ["undo n:3"]])
+def test_several_writes_are_undone_and_redone_one_after_the_other(
+    say: Say, lines: list[str]
+) -> None:
+    document = _made(say, "One.")
+    for word in ("Two.", "Three.", "Four."):
+        say(f'write doc:"notes" append "{word}"')
+    for line in lines:
+        assert "✗" not in say(line).reply
+    assert _text(document) == "One."
+    assert say("redo n:3").reply.count("✓ redid") == 3
+    assert _text(document) == "One.\n\nTwo.\n\nThree.\n\nFour."
+    assert say("undo n:2").reply.count("✓ undid") == 2
+    say("redo")
+    assert _text(document) == "One.\n\nTwo.\n\nThree."
+
+
+def test_an_undo_of_ones_own_counts_as_seen(say: Say) -> None:
+    document = _made(say)
+    say('write doc:"notes" replace:§doubt "None."')
+    say('write doc:"notes" replace:§doubt "Some."')
+    say("undo n:2")
+    say('write doc:"notes" replace:§doubt "Much."')
+    assert _text(document) == NOTES.replace("Did she?", "Much.")
+
+
+def test_undo_stops_at_what_somebody_wrote_between_own_writes(say: Say, writer: User) -> None:
+    document = _made(say, "One.")
+    say('write doc:"notes" append "Two."')
+    say('write doc:"notes" append "Hers."', by=writer)
+    say('write doc:"notes" append "Three."')
+    reply = say("undo n:2").reply
+    assert "✓ undid" in reply and "has since been changed by Writer" in reply
+    assert _text(document) == "One.\n\nTwo.\n\nHers."
+    assert say("redo").reply.startswith("✓ redid")
 
 
 def test_undo_of_what_somebody_has_written_on_is_a_conflict(say: Say, writer: User) -> None:

@@ -17,10 +17,13 @@ from loom.documents.rules import (
     left_out,
     line_difference,
     lines_of,
+    moved_section,
+    removed_section,
     sections_of,
     spans_of,
     stayed,
 )
+from loom.language.refs import ParseError
 from tests.steps import Scanned, scanned, steps
 
 WORDS = st.sampled_from(["Motive", "Doubt", "Notes", "Means", "End"])
@@ -71,6 +74,36 @@ def test_the_ids_of_a_small_document_stay_as_they_always_did(
     before: list[tuple[int, str]], after: list[tuple[int, str]]
 ) -> None:
     _agrees(before, after)
+
+
+@given(SMALL, st.integers(0, FEW), st.integers(0, FEW), st.booleans())
+def test_a_section_is_moved_and_removed_as_a_whole(
+    headings: list[tuple[int, str]], place: int, goal: int, is_after: bool
+) -> None:
+    text = _text(headings)
+    sections = sections_of(text)
+    if max(place, goal) >= len(sections):
+        return
+    (first, last), goal_lines = spans_of(text, sections)[place], spans_of(text, sections)[goal]
+    lines = text.split("\n")
+    own, others = lines[first - 1 : last], [*lines[: first - 1], *lines[last:]]
+    removed = edited(text, removed_section(text, sections, sections[place].id))
+    assert removed.split() == " ".join(others).split()
+    if first <= goal_lines[0] <= last:
+        with pytest.raises(ParseError):
+            moved_section(
+                text, sections, sections[place].id, to=sections[goal].id, is_after=is_after
+            )
+        return
+    edits = moved_section(
+        text, sections, sections[place].id, to=sections[goal].id, is_after=is_after
+    )
+    at = goal_lines[1] if is_after else goal_lines[0] - 1
+    before = [line for number, line in enumerate(lines[:at], 1) if not first <= number <= last]
+    after = [line for number, line in enumerate(lines[at:], at + 1) if not first <= number <= last]
+    moved = edited(text, edits)
+    assert moved.split() == " ".join([*before, *own, *after]).split()
+    assert len(sections_of(moved)) == len(sections)
 
 
 MANY = [(1 + number % 3, f"Heading {number}") for number in range(3 * FEW)]

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Literal
 
 from loom.access import demand, may_reach
-from loom.documents.queries import parts_named, text_of
+from loom.documents.models import Document
+from loom.documents.queries import parts_named, revision_seen, text_of
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.named_items import get_document, get_node, get_window, no_window, tree_of
@@ -20,6 +21,7 @@ from loom.trees.queries.node_context import documents_seen
 from loom.workspace.commands.windows import (
     close_window,
     demand_label,
+    document_of,
     get_stash,
     held,
     hide_window,
@@ -34,6 +36,7 @@ from loom.workspace.commands.windows import (
     note_change,
     numbered,
     open_linked,
+    open_linked_to_document,
     place_window,
     show_window,
     title_of,
@@ -158,6 +161,8 @@ def _on_document(context: Context, args: Open) -> tuple[Window, str]:
     of a long one, with its sections or parts."""
     demand(context.actor, {READ_DOCUMENTS}, "opening a document")
     document, part = get_document(context, args.ref), args.ref.slice
+    if args.form == "diff":
+        return _document_difference(context, document, keep=args.keep), ""
     try:
         shown = text_of(document, part)
     except ParseError as bad:
@@ -195,11 +200,26 @@ def cut_of(name: str, text: str, part: Slice | None) -> Cut:
 
 def _difference(context: Context, node: Node, *, keep: bool) -> Window:
     """The window that shows what has changed since this version, or in it."""
+    item = ids.of_node(node.pk)
+    return _difference_of(context, item, kind="node", version=node.hash, keep=keep)
+
+
+def _document_difference(context: Context, document: Document, *, keep: bool) -> Window:
+    """The window that shows what has changed since the revision that this workspace has seen, or
+    in the newest one. Whoever has seen that has then seen the newest."""
+    seen = revision_seen(context.workspace, document)
+    version = str(seen or document.revision)
+    if seen:
+        context.seen[document.pk] = document.revision
+    item = ids.of_document(document.pk)
+    return _difference_of(context, item, kind="document", version=version, keep=keep)
+
+
+def _difference_of(context: Context, item: int, *, kind: str, version: str, keep: bool) -> Window:
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, form="diff")
-    window = rows.filter(item=ids.of_node(node.pk)).order_by("number").first()
+    window = rows.filter(item=item).order_by("number").first()
     if window is None:
-        item = ids.of_node(node.pk)
-        window = new_window(context, kind="node", form="diff", item_id=item, version_seen=node.hash)
+        window = new_window(context, kind=kind, form="diff", item_id=item, version_seen=version)
     show_window(context, known(context, window), keep=keep)
     return known(context, window)
 
@@ -248,6 +268,10 @@ def _along(context: Context, window: Window, args: Open) -> list[Window]:
     """Opens what is linked to a window's node by one type, at most MOST_WITH items."""
     if not args.along:
         return []
+    document = document_of(context, window)
+    if document is not None:
+        kind = "mentions" if args.along.lower() == "mentions" else link_type(args.along)
+        return open_linked_to_document(context, document, kind, window.number, keep=args.keep)
     kind = link_type(args.along)
     node = node_of(window)
     if node is None:
@@ -503,22 +527,25 @@ def close_all(context: Context, args: All) -> Reply:
 
 
 class Drop(Args):
-    """A node that is pinned, or a stash."""
+    """A node or document that is pinned, or a stash."""
 
     ref: Annotated[RefField, Written("ref")]
 
 
 @command("drop", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def drop(context: Context, args: Drop) -> Reply:
-    """Closes the windows on a node, or a stash: `drop a7x2`, `drop stash:"label"`."""
+    """Closes the windows on a node or document, or a stash: `drop a7x2`, `drop stash:"label"`."""
     if args.ref.kind in ("window", "stash"):
         window = _named(context, args.ref)
         reply = _each(context, [window], "closed", close_window)
         if window.kind == "stash":
             reply = Reply(f"✓ dropped stash:{quote(window.label)}", items=reply.items)
         return _told(context, reply)
-    node = get_node(context, args.ref)
+    if args.ref.kind == "document":
+        item = ids.of_document(get_document(context, args.ref).pk)
+    else:
+        item = ids.of_node(get_node(context, args.ref).pk)
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False)
-    found = rows.filter(kind__in=windows.LENSES, item=ids.of_node(node.pk))
+    found = rows.filter(kind__in=windows.LENSES, item=item)
     rows_known = [known(context, one) for one in found.order_by("number")]
     return _told(context, _each(context, rows_known, "closed", close_window))

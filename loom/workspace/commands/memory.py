@@ -2,21 +2,23 @@
 
 from typing import Annotated, Literal
 
-from loom.access import closed_steps
+from loom.access import closed_steps, demand
+from loom.documents.models import Document
+from loom.documents.queries import Shown as ShownDocument
+from loom.documents.queries import text_of
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.jobs import enqueue
-from loom.engine.named_items import get_node, touched
+from loom.engine.named_items import get_document, get_node, touched
 from loom.engine.registry import command
 from loom.errors import CommandError
 from loom.language import ids
-from loom.language.refs import ParseError
+from loom.language.refs import ParseError, Ref, print_ref
 from loom.language.slices import get
 from loom.people.grove_settings import number_of
-from loom.permissions import LOOM
+from loom.permissions import LOOM, READ_DOCUMENTS
 from loom.text.shortening import summary_or_excerpt
 from loom.trees.commands.view import counted, in_one_line, is_range, range_of
-from loom.trees.models import Node
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import rows_of
 from loom.turns.models import Turn
@@ -48,7 +50,7 @@ class Stash(Args):
 
 
 class StashOf(Args):
-    """A node, or a part of it, whose text is put aside."""
+    """A node or document, or a part of it, whose text is put aside."""
 
     label: Annotated[str, Written("quoted")]
     of: Annotated[RefField, Written("option", key="content-of", value="ref")]
@@ -56,7 +58,7 @@ class StashOf(Args):
 
 
 class StashSummary(Args):
-    """A node, branch or range, whose summaries are put aside."""
+    """A node, branch, range or document, whose summaries are put aside."""
 
     label: Annotated[str, Written("quoted")]
     of: Annotated[RefField, Written("option", key="summary-of", value="ref")]
@@ -73,7 +75,11 @@ def stash(context: Context, args: Stash) -> Reply:
 
 @command("stash", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def stash_of(context: Context, args: StashOf) -> Reply:
-    """Puts the text of a node, or of a part of it, aside under a label."""
+    """Puts the text of a node or document, or of a part of it, aside under a label."""
+    if args.of.kind == "document":
+        document, shown = _read_document(context, args.of)
+        version, item = str(shown.revision.number), ids.of_document(document.pk)
+        return _stashed(context, args.label, shown.text, (item, version), replaces=args.replace)
     ref = aimed(context, args.of).ref
     node = get_node(context, ref, slices=True)
     if lookup.withheld(context.actor, [node.pk]):
@@ -86,12 +92,34 @@ def stash_of(context: Context, args: StashOf) -> Reply:
             text = get(node.text, ref.slice).text
         except ParseError as bad:
             raise CommandError(bad.code, bad.message, hint=bad.hint) from None
-    return _stashed(context, args.label, text, node, replaces=args.replace)
+    of = (ids.of_node(node.pk), node.hash)
+    return _stashed(context, args.label, text, of, replaces=args.replace)
+
+
+def _read_document(context: Context, ref: Ref) -> tuple[Document, ShownDocument]:
+    """A document and its text, or the part of it that the ref names. PERMISSION_DENIED if the
+    caller may not read documents."""
+    demand(context.actor, {READ_DOCUMENTS}, "stashing a document")
+    document = get_document(context, ref)
+    try:
+        shown = text_of(document, ref.slice)
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+    if not shown.text:
+        raise CommandError("REJECTED", "There is no text to stash.", hint="choose another part")
+    return document, shown
 
 
 @command("stash", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def stash_summary(context: Context, args: StashSummary) -> Reply:
-    """Puts a line for each node of a branch or range aside: its summary, else its first words."""
+    """Puts a line for each node of a branch or range, or for a document, aside: its summary, else
+    its first words."""
+    if args.of.kind == "document":
+        document, read = _read_document(context, args.of)
+        version, item = str(read.revision.number), ids.of_document(document.pk)
+        summary = "" if args.of.slice is not None else document.summary
+        text = f"{print_ref(args.of)} {summary_or_excerpt(summary, read.text)}"
+        return _stashed(context, args.label, text, (item, version), replaces=args.replace)
     rows = (
         range_of(context, args.of)
         if is_range(args.of)
@@ -110,8 +138,9 @@ def stash_summary(context: Context, args: StashSummary) -> Reply:
 
 
 def _stashed(
-    context: Context, label: str, text: str, node: Node | None = None, *, replaces: bool
+    context: Context, label: str, text: str, of: tuple[int, str] | None = None, *, replaces: bool
 ) -> Reply:
+    """Stashes a text; `of` is the item that it is taken from, and the version."""
     demand_label(label)
     rows = windows.stashed(context.workspace)
     old = rows.filter(label__iexact=label).first()
@@ -136,8 +165,8 @@ def _stashed(
         kind="stash",
         label=label,
         text=text,
-        item_id=ids.of_node(node.pk) if node else None,
-        version_seen=node.hash if node else "",
+        item_id=of[0] if of else None,
+        version_seen=of[1] if of else "",
         turn_uid=context.turn,
         is_visible=False,
         opened_at=context.now,
@@ -145,7 +174,7 @@ def _stashed(
     context.windows.append(made)
     return Reply(
         f'✓ stashed "{label}" ({counted(len(text), "character")})',
-        items=touched(node) if node else (),
+        items=of[:1] if of else (),
     )
 
 

@@ -1,13 +1,14 @@
 """Windows: what a participant keeps in view (docs/model.md §3), their settings, and acting for an
 agent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
 
-from loom.access import Actor, acting_as, demand, may_reach
-from loom.documents.queries import text_of
+from loom.access import Actor, acting_as, demand, documents_for, may_reach
+from loom.documents.models import Document
+from loom.documents.queries import links_of_document, text_of
 from loom.engine import registry, streams
 from loom.engine.context import Context
 from loom.engine.named_items import get_document
@@ -40,6 +41,7 @@ from loom.workspace.queries.windows import (
 from loom.workspace.window_rules import (
     LARGE,
     MOST_DEEP,
+    MOST_WITH,
     OF_WORKSPACE,
     Lines,
     demand_settings,
@@ -302,9 +304,52 @@ def open_linked(
 ) -> list[Window]:
     """Opens windows on what is linked to a node by one type, from the window `parent` (0: from
     none). LIMIT_EXCEEDED if they would be nested too deep."""
+    found = (link for link in links_of(context.actor, node) if link.type == kind)
+    sources = (_linked(context, link) for link in found)
+    return _open_sources(context, sources, kind, parent, most=most, keep=keep)
+
+
+def document_of(context: Context, window: Window) -> Document | None:
+    """The document whose lines a window shows, if the caller may read it; else None."""
+    if window.kind != "document":
+        return None
+    rows = documents_for(context.actor, context.tree).select_related("grove")
+    return rows.filter(pk=-(window.item_id or 0)).first()
+
+
+def open_linked_to_document(
+    context: Context, document: Document, kind: str, parent: int, *, keep: bool = False
+) -> list[Window]:
+    """Opens windows on at most MOST_WITH items that are linked to a document by one type, or that
+    it embeds (`mentions`)."""
+    found = links_of_document(context.actor, document, context.tree)
+    sources = (_end_of(context, link.item) for link in found if link.type == kind)
+    return _open_sources(context, sources, kind, parent, most=MOST_WITH, keep=keep)
+
+
+def _end_of(context: Context, item: int) -> Source | None:
+    """The text of an item at the end of a link of a document, if a window can show it whole."""
+    key = ids.document_id(item)
+    if key is not None:
+        far = documents_for(context.actor, context.tree).filter(pk=key).first()
+        return _whole(far) if far is not None else None
+    node = lookup.rows().filter(pk=ids.node_id(item) or 0).first()
+    if node is None or not node.text:
+        return None
+    return source_of(node) if may_reach(context.actor, node.tree_id, here=context.tree) else None
+
+
+def _open_sources(
+    context: Context,
+    sources: Iterable[Source | None],
+    kind: str,
+    parent: int,
+    *,
+    most: int,
+    keep: bool,
+) -> list[Window]:
     opened: list[Window] = []
-    for link in links_of(context.actor, node):
-        source = _linked(context, link) if link.type == kind else None
+    for source in sources:
         if source is None or len(opened) >= most:
             continue
         demand_depth(context, parent)
@@ -318,13 +363,18 @@ def open_linked(
 def _linked(context: Context, link: Seen) -> Source | None:
     """The target of a link, if it has a text that a window can show whole."""
     if link.document_uid and READ_DOCUMENTS in context.actor.permissions:
-        shown = text_of(get_document(context, Ref("document", id=link.document_uid)))
-        is_short = total_of(shown.text) <= LARGE
-        return source_of(shown.revision) if shown.text and is_short else None
+        return _whole(get_document(context, Ref("document", id=link.document_uid)))
     far = link.node
     if far is None or not far.text:
         return None
     return source_of(far) if may_reach(context.actor, far.tree_id, here=context.tree) else None
+
+
+def _whole(document: Document) -> Source | None:
+    """The newest text of a document, unless it is empty or too long for one window."""
+    shown = text_of(document)
+    is_short = total_of(shown.text) <= LARGE
+    return source_of(shown.revision) if shown.text and is_short else None
 
 
 def _parents(context: Context, number: int) -> dict[int, int]:

@@ -239,6 +239,10 @@ def _document_hits(found: list[Window]) -> dict[int, dict[int, Revision]]:
     documents: dict[int, dict[int, Revision]] = {}
     if seen:
         numbers = Q(number__in={int(number) for _, number in seen})
+        for one in found:
+            if one.kind == "document" and one.form == "diff":
+                before = int(one.version_seen) - 1
+                numbers |= Q(document=-(one.item_id or 0), number=before)
         recent = Q(number__gte=F("document__revision") - LAST_CHANGES, length__lte=MOST_READ)
         rows = Revision.objects.filter(numbers | recent | Q(number=F("document__revision")))
         rows = rows.filter(document__in={key for key, _ in seen})
@@ -290,7 +294,10 @@ def _of_document(window: Window, read: _Read) -> Shown:
         revision, is_stale = newest, False
     ref = title_of(revision.document.title, window)
     text = revision.text
-    rows = rows_of(text, lines, window.pad) if lines.last >= lines.first else ()
+    if window.form == "diff":
+        rows = _document_difference(revision, versions)
+    else:
+        rows = rows_of(text, lines, window.pad) if lines.last >= lines.first else ()
     return Shown(
         window,
         ref,
@@ -299,7 +306,7 @@ def _of_document(window: Window, read: _Read) -> Shown:
         is_stale=is_stale,
         current=f"revision {newest.number}" if is_stale else "",
         revision=revision.number,
-        lines=lines,
+        lines=None if window.form else lines,
         total=total_of(text),
         document=revision.document.uid,
         changes=_changes(versions),
@@ -368,9 +375,19 @@ def _difference(node: Node, newest: Node | None, read: _Read) -> tuple[Row, ...]
         old, new = read.nodes.get(node.edited_from_id or 0, node), node
     if {old.pk, new.pk} & read.gone:
         return (Row(0, WITHHELD),)
-    lines = unified_diff(
-        old.text.split("\n"), new.text.split("\n"), old.local_id, new.local_id, lineterm=""
-    )
+    return _compared(old.text, new.text, old.local_id, new.local_id)
+
+
+def _document_difference(seen: Revision, versions: dict[int, Revision]) -> tuple[Row, ...]:
+    """What has changed since the revision that was seen; for the newest, since the one before."""
+    old, new = seen, versions[max(versions)]
+    if new.number == seen.number:
+        old = versions.get(seen.number - 1, seen)
+    return _compared(old.text, new.text, f"revision {old.number}", f"revision {new.number}")
+
+
+def _compared(old: str, new: str, old_name: str, new_name: str) -> tuple[Row, ...]:
+    lines = unified_diff(old.split("\n"), new.split("\n"), old_name, new_name, lineterm="")
     return tuple(Row(0, line) for line in lines) or (Row(0, SAME),)
 
 

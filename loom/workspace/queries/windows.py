@@ -150,7 +150,7 @@ def ref_of(window: Window, here: Tree, node: Node | None, start: str = "") -> st
 def title_of(title: str, window: Window) -> str:
     """`doc:"notes" §motive`."""
     place = f" {window.place}" if window.place else ""
-    return f"doc:{quote(title)}{place}"
+    return f"doc:{quote(title)}{place}{' as:diff' if window.form == 'diff' else ''}"
 
 
 def name_of(actor: Actor, window: Window, here: Tree) -> str:
