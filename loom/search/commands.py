@@ -25,6 +25,7 @@ from loom.trees.commands.view import counted
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import NodeRow, withheld
+from loom.trees.queries.node_context import marks_shown
 from loom.trees.queries.outline import drawn, outline, outline_of
 from loom.trees.queries.places import places_of
 from loom.turns.models import Turn
@@ -55,11 +56,13 @@ def tree(context: Context, args: TreeArgs) -> Reply:
         context.actor, start.tree, context.workspace, start, depth=args.depth, limit=MAX_LINES
     )
     gone = withheld(context.actor, [line.row.id for line in made.lines])
+    marks = marks_shown({line.row.id: line.row.slot_id for line in made.lines})
 
     def words(row: NodeRow) -> str:
         if row.id in gone or not row.text:
             return ""
-        return summary_or_excerpt(row.summary, row.text, 30 if args.summary else 8)
+        said = summary_or_excerpt(row.summary, row.text, 30 if args.summary else 8)
+        return f"{said} · {marks[row.id]}" if row.id in marks else said
 
     lines = drawn(made.lines, context.here.slot_id, words)
     if made.is_cut:

@@ -16,7 +16,7 @@ from loom.notes.models import Mark
 from loom.people.names import as_sent, tree_named
 from loom.permissions import CROSS_TREE, LOOM
 from loom.text.ages import age
-from loom.text.shortening import excerpt, summary_or_excerpt
+from loom.text.shortening import excerpt, plain, summary_or_excerpt
 from loom.trees.commands.view import counted
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, places
@@ -96,7 +96,7 @@ def list_bookmarks(context: Context, args: ListBookmarks) -> Reply:
     lines, refs = [_head(total, "bookmark", args.where)], []
     for mark in shown:
         ref, said = named[mark.item_id]
-        label = f' "{mark.label}"' if mark.label else ""
+        label = f' "{plain(mark.label)}"' if mark.label else ""
         who = f"{as_sent(mark.participant.name)} · {age(context.now, mark.at)}"
         lines.append(f"  bookmark{label} by {who} · {said}")
         refs.append(ref)

@@ -13,6 +13,7 @@ from loom.errors import CommandError
 from loom.people.models import User
 from loom.search import listing
 from loom.trees.models import Tree
+from loom.trees.queries.node_context import marks_shown
 from tests.commands.conftest import Say
 from tests.two_groves import TITLE, TwoGroves
 
@@ -122,3 +123,34 @@ def test_a_list_asks_the_database_as_often_for_two_entries_as_for_twenty(
     few = asked()
     mark(18, "b")
     assert asked() == few
+
+
+def test_marks_are_shown_in_view_list_and_tree_also_on_a_later_wording(
+    say: Say, write: Write
+) -> None:
+    a = write("The tide turns.")
+    say(f'bookmark {a} "key point"')
+    say(f"tag {a} #keep")
+    marks = 'bookmarked "key point" · #keep'
+    for line in (f"view {a}", "list root continuations", "tree"):
+        assert marks in say(line).reply
+    new = say(f'edit {a} "The tide has turned." as:version').body["refs"][0]
+    later = f'bookmarked "key point" on [{a}] · #keep on [{a}]'
+    for line in (f"view {new}", "list root continuations", "tree"):
+        assert later in say(line).reply
+
+
+def test_annotations_say_what_they_are_and_links_what_was_noted(say: Say, write: Write) -> None:
+    a, b = write("a"), write("b")
+    note = say(f'annotate {a} "why?" as:question').body["refs"][0]
+    assert "· question ·" in say(f"list {a} annotations").reply
+    say(f"resolve {note}")
+    assert "· question · resolved ·" in say(f"list {a} annotations").reply
+    say(f'link {a} to {b} type:supports note:"as in the sea"')
+    assert 'note: "as in the sea"' in say(f"list {a} links").reply
+
+
+def test_marks_cost_one_query_however_many_nodes_are_shown() -> None:
+    with CaptureQueriesContext(connection) as queries:
+        marks_shown({node: node for node in range(1, 200)})
+    assert len(queries) == 1
