@@ -5,14 +5,17 @@ from collections.abc import Callable
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from loom.access import acting_as
+from agents.agent_prompt import near
+from loom.access import Actor, acting_as
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
 from loom.people.models import User
 from loom.search import listing
 from loom.trees.models import Tree
+from loom.trees.queries import lookup
 from loom.trees.queries.node_context import marks_shown
 from tests.commands.conftest import Say
 from tests.two_groves import TITLE, TwoGroves
@@ -154,3 +157,16 @@ def test_marks_cost_one_query_however_many_nodes_are_shown() -> None:
     with CaptureQueriesContext(connection) as queries:
         marks_shown({node: node for node in range(1, 200)})
     assert len(queries) == 1
+
+
+def test_the_path_of_a_request_keeps_marks_on_a_later_wording(
+    say: Say, write: Write, actor: Actor, tree: Tree
+) -> None:
+    a = write("The tide turns.")
+    say(f"bookmark {a}")
+    say(f"tag {a} #keep")
+    new = say(f'edit {a} "The tide has turned." as:version').body["refs"][0]
+    node = lookup.find_node(tree, new)
+    assert node is not None
+    line = near(tree, lookup.path_of(actor, tree, None, node), timezone.now())[-1]
+    assert (line.is_bookmarked, line.tags) == (True, ("keep",))
