@@ -393,8 +393,10 @@ def near(
 ) -> tuple[Near, ...]:
     """What may have changed about the `last` nodes of a path and about those with a mark; with the
     ids of the nodes in between that have no line. `prose`: with their first words."""
-    marked = _marked(row.id for row in rows)
-    chosen = {row.id for at, row in enumerate(rows) if at >= len(rows) - last or row.id in marked}
+    marks = _marks(row.slot_id for row in rows)
+    chosen = {
+        row.id for at, row in enumerate(rows) if at >= len(rows) - last or row.slot_id in marks
+    }
     margins = margins_of(tree, [Spot(row.id, row.slot_id) for row in rows if row.id in chosen])
     withheld = withheld_from_models(chosen) if prose else set()
     lines: list[Near] = []
@@ -412,8 +414,8 @@ def near(
                 age(now, row.created_at),
                 margin.children,
                 len(margin.notes),
-                bool(margin.bookmarks),
-                tuple(margin.tags),
+                "" in marks.get(row.slot_id, ()),
+                tuple(name for name in marks.get(row.slot_id, ()) if name),
                 sum(one.many for one in margin.links),
                 excerpt(row.text, EXCERPT_WORDS)
                 if prose and row.text and row.id not in withheld
@@ -425,15 +427,22 @@ def near(
     return tuple(lines)
 
 
-def _marked(nodes: Iterable[int]) -> set[int]:
-    """Those of the nodes that have a bookmark or a tag; one query, however many the tree has."""
-    sql, given = within("item_id", nodes)
+def _marks(slots: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    """The names of the tags on any wording of each slot, oldest first, and "" for a bookmark; one
+    query, however many the tree has."""
+    sql, given = within("n.slot_id", slots)
     rows = fetch(
-        f"SELECT DISTINCT item_id FROM notes_mark WHERE {sql}"  # noqa: S608
-        " AND kind IN ('bookmark', 'tag') AND removed_at IS NULL",
+        "SELECT n.slot_id, m.kind, m.label FROM trees_node n"  # noqa: S608
+        f" JOIN notes_mark m ON m.item_id = n.id WHERE {sql}"
+        " AND m.kind IN ('bookmark', 'tag') AND m.removed_at IS NULL ORDER BY m.id",
         [given],
     )
-    return {row[0] for row in rows}
+    found: dict[int, tuple[str, ...]] = {}
+    for slot, kind, label in rows:
+        name = "" if kind == "bookmark" else label
+        if name not in found.get(slot, ()):
+            found[slot] = (*found.get(slot, ()), name)
+    return found
 
 
 def actions(workspace: Workspace, most: int = 10) -> tuple[Action, ...]:

@@ -1,7 +1,10 @@
 """Finding things: the outline of a tree, and search."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, NamedTuple
+
+from django.db.models import F
 
 from loom.access import demand, documents_for, linked_to
 from loom.documents.queries import Shown, matching, text_of
@@ -10,9 +13,11 @@ from loom.engine.context import Context, Reply
 from loom.engine.jobs import enqueue
 from loom.engine.named_items import get_document, get_node, touched, tree_of
 from loom.engine.registry import command
+from loom.errors import CommandError
 from loom.language.refs import Ref
 from loom.language.slices import parse_ref
-from loom.people.names import tree_named
+from loom.notes.commands.annotations import ANNOTATION_FORMS
+from loom.people.names import as_sent, tree_named
 from loom.permissions import CROSS_TREE, LOOM, READ_DOCUMENTS
 from loom.search import queries as search
 from loom.text.shortening import excerpt, summary_or_excerpt
@@ -20,6 +25,7 @@ from loom.trees.commands.view import counted
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import NodeRow, withheld
+from loom.trees.queries.node_context import marks_shown
 from loom.trees.queries.outline import drawn, outline, outline_of
 from loom.trees.queries.places import places_of
 from loom.turns.models import Turn
@@ -50,11 +56,13 @@ def tree(context: Context, args: TreeArgs) -> Reply:
         context.actor, start.tree, context.workspace, start, depth=args.depth, limit=MAX_LINES
     )
     gone = withheld(context.actor, [line.row.id for line in made.lines])
+    marks = marks_shown({line.row.id: line.row.slot_id for line in made.lines})
 
     def words(row: NodeRow) -> str:
         if row.id in gone or not row.text:
             return ""
-        return summary_or_excerpt(row.summary, row.text, 30 if args.summary else 8)
+        said = summary_or_excerpt(row.summary, row.text, 30 if args.summary else 8)
+        return f"{said} · {marks[row.id]}" if row.id in marks else said
 
     lines = drawn(made.lines, context.here.slot_id, words)
     if made.is_cut:
@@ -80,6 +88,8 @@ def _start(context: Context, ref: Ref | None) -> Node:
 
 MOST_BESIDE = 300  # characters on each side of a hit
 MOST_ANSWERED = 16_000  # characters of an answer
+MOST_NAMES = 10  # that the refusal of an unknown author lists
+KINDS = ("text", "annotation", *ANNOTATION_FORMS)
 
 
 class FindArgs(Args):
@@ -95,21 +105,91 @@ class FindArgs(Args):
     ] = 3
 
 
+class FindWith(FindArgs):
+    """Words, if any, and what else a hit must be: its tag, author, kind, time and marks."""
+
+    query: Annotated[str, Written("quoted")] = ""
+    tag: Annotated[str, Written("option", key="tag", value="quoted")] = ""
+    by: Annotated[str, Written("option", key="by", value="quoted")] = ""
+    kind: Annotated[str, Written("option", key="kind", value="choice", choices=KINDS)] = ""
+    since: Annotated[str, Written("option", key="since", value="quoted", shown='"2026-01-31"')] = ""
+    before: Annotated[
+        str, Written("option", key="before", value="quoted", shown='"2026-01-31"')
+    ] = ""
+    leaf: Annotated[bool, Written("flag")] = False
+    bookmarked: Annotated[bool, Written("flag")] = False
+
+
 @command("find", group="Look", klass="look", permissions={LOOM})
 def find(context: Context, args: FindArgs) -> Reply:
     """Searches for text, anywhere in a word and in every script; best matches first."""
+    return _answered(context, args, search.EVERYTHING)
+
+
+@command("find", group="Look", klass="look", permissions={LOOM})
+def find_with(context: Context, args: FindWith) -> Reply:
+    """Finds what has a tag, an author, a kind, a time or a bookmark, or where a branch ends; the
+    newest first. With words: only where they stand."""
+    return _answered(context, args, _filters(context, args))
+
+
+def _filters(context: Context, args: FindWith) -> search.Filters:
+    only = search.Filters(
+        type=args.kind if args.kind in ("text", "annotation") else "",  # type: ignore[arg-type]
+        form="" if args.kind in ("text", "annotation") else args.kind,
+        tag=args.tag.removeprefix("#"),
+        author=_author(context, args.by) if args.by else "",
+        since=_time("since", args.since),
+        before=_time("before", args.before),
+        is_leaf=args.leaf,
+        is_bookmarked=args.bookmarked,
+    )
+    if only == search.EVERYTHING:
+        hint = 'write → find "words", or a filter such as tag:"name", by:"name" or leaf'
+        raise CommandError("INVALID_SYNTAX", "find needs words or a filter.", hint=hint)
+    return only
+
+
+def _author(context: Context, name: str) -> str:
+    """The uid of the participant of the grove with that name."""
+    people = context.actor.grove.participants
+    named = people.filter(name__iexact=name).order_by(F("archived_at").desc(nulls_first=True))
+    uid = named.values_list("uid", flat=True).first()
+    if uid is None:
+        names = list(people.order_by("pk").values_list("name", flat=True)[:MOST_NAMES])
+        hint = f"some of those who are here: {', '.join(map(as_sent, names))}"
+        raise CommandError("NOT_FOUND", f"Nobody here is called {excerpt(name)}.", hint=hint)
+    return uid
+
+
+def _time(key: str, given: str) -> datetime | None:
+    at = search.parse_since(given) if given else None
+    if given and at is None:
+        said = f"{key}: takes a date, not {excerpt(given)}."
+        raise CommandError("INVALID_SYNTAX", said, hint=f'write {key}:"2026-01-31"')
+    return at
+
+
+def _answered(context: Context, args: FindArgs, only: search.Filters) -> Reply:
     if isinstance(args.where, Ref) and args.where.kind == "document":
+        if only != search.EVERYTHING:
+            said = "These filters are for texts and annotations, not for lines of a document."
+            raise CommandError("INVALID_SYNTAX", said, hint='write → find "words" in:doc:"name"')
         return _in_document(context, args.where, args)
-    found = _without_request(context, _found(context, args))
+    found = _without_request(context, _found(context, args, only))
     _mark(context, args.query, found)
-    documents = _documents(context, args)
-    lines = [f"{counted(found.total + len(documents), 'hit')} for {excerpt(args.query)}"]
+    documents = _documents(context, args) if only == search.EVERYTHING else []
+    looked_for = f" for {excerpt(args.query)}" if args.query.strip() else ""
+    lines = [f"{counted(found.total + len(documents), 'hit')}{looked_for}"]
     ids = [hit.node.id for hit in found.hits if hit.node is not None]
     places = places_of(ids, context.workspace)
     for hit in found.hits:
         where = places[hit.node.id] if hit.node is not None else []
         lines.append(" · ".join([_hit(context.tree, hit, args.context), *where]))
     lines += [_document_hit(one, args.query, args.context) for one in documents]
+    if only != search.EVERYTHING and found.total > len(found.hits):
+        left = found.total - len(found.hits)
+        lines.append(f"… {left:,} more; ask with max: up to 50, or with another filter")
     lines = _bounded(lines)
     elsewhere = dict.fromkeys(hit.tree for hit in found.hits if hit.tree != context.tree)
     items = touched(*elsewhere, *(one.document for one in documents))
@@ -294,18 +374,26 @@ def _mark(context: Context, query: str, found: search.Found) -> None:
     context.outline = {**outline_of(context.workspace), **marked}
 
 
-def _found(context: Context, args: FindArgs) -> search.Found:
+def _found(
+    context: Context, args: FindArgs, only: search.Filters = search.EVERYTHING
+) -> search.Found:
     if args.where == "grove":
         demand(context.actor, {CROSS_TREE}, "find in:grove")
-        return search.find_in_grove(context.actor, args.query, limit=args.max)
+        return search.find_in_grove(context.actor, args.query, limit=args.max, only=only)
     if args.where == "tree":
         return search.find_in_tree(
-            context.actor, context.tree, context.workspace, args.query, limit=args.max
+            context.actor, context.tree, context.workspace, args.query, limit=args.max, only=only
         )
     ref = parse_ref(args.where) if isinstance(args.where, str) else args.where
     below = _start(context, ref)
     return search.find_in_tree(
-        context.actor, below.tree, context.workspace, args.query, below=below, limit=args.max
+        context.actor,
+        below.tree,
+        context.workspace,
+        args.query,
+        below=below,
+        limit=args.max,
+        only=only,
     )
 
 

@@ -120,6 +120,11 @@ _SUBTREE = """n.slot_id IN (WITH RECURSIVE down(slot) AS (
 _SEEN = "n.kind IN ('text', 'annotation') AND NOT n.version_pruned"
 
 
+def slots_below() -> str:
+    """The query for the slots at or below one, its parameter."""
+    return _SUBTREE.removeprefix("n.slot_id IN ").format(walked=walked("down.slot"))
+
+
 class Candidate(NamedTuple):
     """A version that may match; `length` of its text in code points."""
 

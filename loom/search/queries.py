@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
+from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models.expressions import RawSQL
 from django.utils.dateparse import parse_date, parse_datetime
 
 from loom.access import Actor
@@ -13,7 +15,16 @@ from loom.errors import CommandError
 from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
 from loom.notes.models import Mark
-from loom.search.index import Candidate, Match, Scope, candidates, fold, match
+from loom.search.index import (
+    MAX_CANDIDATES,
+    Candidate,
+    Match,
+    Scope,
+    candidates,
+    fold,
+    match,
+    slots_below,
+)
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, places
 from loom.trees.queries.lookup import NodeRow, fetch, listed, rows_of, selected_versions
@@ -27,7 +38,9 @@ Sort = Literal["best", "newest", "oldest"]
 @dataclass(frozen=True)
 class Filters:
     """Empty values filter nothing. `tag` is a name, `author` a participant's uid, `since` the
-    earliest time of writing; `archived` True: only archived trees, False: none of them."""
+    earliest time of writing and `before` the one from which on nothing is shown; `form` that of an
+    annotation; `archived` True: only archived trees, False: none of them. Marks of a text count
+    for all its wordings."""
 
     type: Kind = ""
     tag: str = ""
@@ -35,6 +48,15 @@ class Filters:
     since: datetime | None = None
     archived: bool | None = None
     sort: Sort = "best"
+    before: datetime | None = None
+    form: str = ""
+    is_leaf: bool = False
+    is_bookmarked: bool = False
+
+    @property
+    def is_of_nodes(self) -> bool:
+        """Whether no tree passes."""
+        return bool(self.type in ("text", "annotation") or self.form or self.is_leaf)
 
 
 EVERYTHING = Filters()
@@ -72,26 +94,46 @@ def filtered(only: Filters, nodes: Iterable[int], trees: Iterable[int]) -> Filte
         return Filtered(dict.fromkeys(nodes), dict.fromkeys(trees), True)
     newest = only.sort != "oldest"
     found_nodes = {} if only.type == "tree" else _nodes(only, list(nodes))
-    found_trees = {} if only.type in ("text", "annotation") else _trees(only, list(trees))
+    found_trees = {} if only.is_of_nodes else _trees(only, list(trees))
     return Filtered(found_nodes, found_trees, newest)
 
 
 def _nodes(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
     found: dict[int, datetime | None] = {}
     for chunk in in_chunks((key, 1) for key in ids):
-        rows = Node.objects.filter(pk__in=chunk)
-        if only.type:
-            rows = rows.filter(kind=only.type)
-        if only.author:
-            rows = rows.filter(author__uid=only.author)
-        if only.since:
-            rows = rows.filter(created_at__gte=only.since)
-        made = dict(rows.values_list("pk", "created_at"))
-        if only.tag:
-            tagged = _tagged(only.tag, set(made))
-            made = {key: at for key, at in made.items() if key in tagged}
-        found |= made
+        homes = {key >> ORDINAL_BITS for key in chunk}
+        rows = _passing(only, Node.objects.filter(pk__in=chunk), homes)
+        found |= dict(rows.values_list("pk", "created_at"))
     return found
+
+
+def _passing(only: Filters, rows: QuerySet[Node], trees: Iterable[int]) -> QuerySet[Node]:
+    """Those of the versions, in these trees, that pass the filters. A mark is looked for on all
+    versions of the slot: a new wording keeps those of the one before."""
+    if only.type:
+        rows = rows.filter(kind=only.type)
+    if only.form:
+        rows = rows.filter(kind="annotation", form=only.form)
+    if only.author:
+        rows = rows.filter(author__uid=only.author)
+    if only.since:
+        rows = rows.filter(created_at__gte=only.since)
+    if only.before:
+        rows = rows.filter(created_at__lt=only.before)
+    if only.is_leaf:
+        below = Node.objects.filter(parent_slot=OuterRef("slot"), slot=F("pk"), pruned=False)
+        rows = rows.filter(~Exists(below.filter(kind="text")), kind="text")
+    marks = Mark.objects.filter(tree__in=list(trees), removed_at__isnull=True).order_by()
+    marks = marks.filter(item__node__isnull=False)
+    if only.is_bookmarked:
+        bookmarked = marks.filter(kind="bookmark")
+        rows = rows.filter(slot__in=bookmarked.values("item__node__slot"))
+    if only.tag:
+        tagged = marks.filter(kind="tag")
+        labels = tagged.values_list("label", flat=True).distinct()
+        named = [label for label in labels if is_tag(label, only.tag)]
+        rows = rows.filter(slot__in=tagged.filter(label__in=named).values("item__node__slot"))
+    return rows
 
 
 def _trees(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
@@ -100,6 +142,11 @@ def _trees(only: Filters, ids: list[int]) -> dict[int, datetime | None]:
         rows = rows.filter(maker__uid=only.author)
     if only.since:
         rows = rows.filter(created_at__gte=only.since)
+    if only.before:
+        rows = rows.filter(created_at__lt=only.before)
+    if only.is_bookmarked:
+        marks = Mark.objects.filter(kind="bookmark", removed_at__isnull=True, item__node=None)
+        rows = rows.filter(pk__in=marks.filter(item_id__gt=0).values("tree"))
     made = dict(rows.values_list("pk", "created_at"))
     if only.tag:
         tagged = _tagged(only.tag, {item_ids.of_tree(key) for key in made})
@@ -160,16 +207,44 @@ def find_in_tree(
     *,
     below: Node | None = None,
     limit: int = 5,
+    only: Filters = EVERYTHING,
 ) -> Found:
     """Matching texts and annotations of one tree, and nodes with a tag of that name; or only texts
-    at or below one of its nodes."""
-    _demand_query(query)
+    at or below one of its nodes. Without a query what passes the filters `only`, the newest
+    first."""
+    if query.strip() or only == EVERYTHING:
+        _demand_query(query)
     scope = Scope((tree.pk,), below.slot_id if below is not None else None)
+    if not query.strip():
+        passing = _without_words(actor, only, scope, {tree.pk: workspace}, [tree])
+        kept = filtered(only, passing, ())
+        return _best(passing, {}, {tree.pk: tree}, limit, times=kept)
     matches = _node_matches(actor, query, scope, {tree.pk: workspace}, [tree])
     if below is None:
         tagged, _ = _tag_matches(actor, query, {tree.pk: workspace}, {tree.pk: tree})
         matches = {**tagged, **matches}
+    passed = filtered(only, matches, ()).nodes
+    matches = {key: one for key, one in matches.items() if key in passed}
     return _best(matches, {}, {tree.pk: tree}, limit)
+
+
+def _without_words(
+    actor: Actor,
+    only: Filters,
+    scope: Scope,
+    workspaces: dict[int, Workspace | None],
+    trees: Iterable[Tree],
+) -> dict[int, Match]:
+    """The newest MAX_CANDIDATES versions that pass the filters: those selected and not hidden. All
+    match equally."""
+    rows = Node.objects.filter(tree__in=scope.trees, kind__in=("text", "annotation"))
+    rows = _passing(only, rows.filter(version_pruned=False, depth__gt=0), scope.trees)
+    if scope.below is not None:
+        rows = rows.filter(slot__in=RawSQL(slots_below(), [scope.below]))  # noqa: S611
+    newest = rows.order_by("-pk").values_list("id", "slot_id", "length")[:MAX_CANDIDATES]
+    every = [Candidate(*row) for row in newest]
+    alike = Match(0, 1, 1.0)
+    return {one.id: alike for one in _seen(actor, every, workspaces, trees)}
 
 
 def find_in_grove(
@@ -177,7 +252,7 @@ def find_in_grove(
 ) -> Found:
     """Texts, annotations, titles and tags of all trees of the actor's grove that pass the filters
     `only`; without a query everything that has its tag. The hits after the first `offset`."""
-    if query.strip() or not only.tag:
+    if query.strip() or only == Filters(archived=only.archived, sort=only.sort):
         _demand_query(query)
     trees = Tree.objects.filter(grove=actor.grove, erasing_at__isnull=True).select_related("grove")
     if only.archived is not None:
@@ -191,8 +266,12 @@ def find_in_grove(
         titles = {key: found for key, tree in by_id.items() if (found := match(folded, tree.title))}
         tagged = _tag_matches(actor, query, workspaces, by_id)
         matches, titles = {**tagged[0], **matches}, {**tagged[1], **titles}
-    else:
+    elif only.tag:
         matches, titles = _bearers(actor, only.tag, workspaces, by_id)
+    else:
+        scope, alike = Scope(tuple(by_id)), Match(0, 1, 1.0)
+        matches = _without_words(actor, only, scope, workspaces, by_id.values())
+        titles = dict.fromkeys(by_id, alike)
     kept = filtered(only, matches, titles)
     matches = {key: one for key, one in matches.items() if key in kept.nodes}
     titles = {key: one for key, one in titles.items() if key in kept.trees}
@@ -225,7 +304,9 @@ def _bearers(
     """Everything with the tag: selected nodes that are not hidden, and trees. All match equally."""
     found = bearing(tag, trees)
     ids = [key for item in found if (key := item_ids.node_id(item)) is not None]
-    rows = Node.objects.filter(pk__in=ids, kind__in=("text", "annotation"), version_pruned=False)
+    slots = Node.objects.filter(pk__in=ids).values("slot")  # a tag stays on later wordings
+    rows = Node.objects.filter(slot__in=slots, kind__in=("text", "annotation"))
+    rows = rows.filter(version_pruned=False)
     every = [Candidate(*row) for row in rows.values_list("id", "slot_id", "length")]
     alike = Match(0, 1, 1.0)
     nodes = {one.id: alike for one in _seen(actor, every, workspaces, trees.values())}

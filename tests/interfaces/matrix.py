@@ -189,7 +189,7 @@ ROWS = [_row(line) for line in TABLE.strip().splitlines()]
 LINES = {
     "view": ['view doc:"Notes"', "view {node}"],
     "compare": ["compare {node} root"],
-    "list": ['list doc:"Notes"', "list documents", "list {node}"],
+    "list": ['list doc:"Notes"', "list documents", "list {node}", "list tags"],
     "tree": ["tree"],
     "find": ['find "opening"'],
     "search": ['search "opening"'],

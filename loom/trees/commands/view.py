@@ -3,9 +3,10 @@
 import difflib
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 from loom.access import Actor
@@ -61,11 +62,21 @@ def mark_of(node: Node) -> str:
     return "" if node.imported is None else " · imported"
 
 
-def line_of(node: Node, now: datetime, *, withheld: Collection[int] = ()) -> str:
-    """One line of a list: id, author, age, first words; no words for nodes in `withheld`."""
+def line_of(
+    node: Node,
+    now: datetime,
+    *,
+    withheld: Collection[int] = (),
+    marks: Mapping[int, str] = MappingProxyType({}),
+) -> str:
+    """One line of a list: id, author, age, what an annotation is, first words, marks; no words for
+    nodes in `withheld`."""
     words = WITHHELD if node.pk in withheld else summary_or_excerpt(node.summary, node.text)
     head = f"  [{node.local_id}] {named(node.author)} · {age(now, node.created_at)}"
-    return f"{head}{mark_of(node)} · {words}"
+    form = f" · {node.form}" if node.kind == "annotation" and node.form else ""
+    form += " · resolved" if form and node.slot.resolved_at is not None else ""
+    marked = f" · {marks[node.pk]}" if node.pk in marks else ""
+    return f"{head}{mark_of(node)}{form} · {words}{marked}"
 
 
 def escaped_for(actor: Actor, text: str) -> str:
@@ -270,6 +281,7 @@ def _foot(context: Context, node: Node) -> str:
         parts.append(counted(counts.sources, "source"))
     if counts.merges:
         parts.append(f"a source of {counted(counts.merges, 'node')}")
+    parts += node_context.marks_shown({node.pk: node.slot_id}).values()
     return " · ".join(parts)
 
 
@@ -432,7 +444,8 @@ def _listed(context: Context, node: Node, kind: str, found: list[Node]) -> Reply
     lines = [f"[{node.local_id}] → {number}:" if found else f"[{node.local_id}] → no {kind}"]
     found = [_selected(context, one, kind) for one in found]
     gone = withheld(context.actor, [one.pk for one in found])
-    lines += [line_of(one, context.now, withheld=gone) for one in found]
+    marks = node_context.marks_shown({one.pk: one.slot_id for one in found})
+    lines += [line_of(one, context.now, withheld=gone, marks=marks) for one in found]
     if more:
         lines.append("  … (→ tree shows further)")
     return Reply("\n".join(lines), refs=refs, items=touched(node))
@@ -474,7 +487,8 @@ def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
     refs = []
     gone = withheld(context.actor, [one.node.pk for one in seen[:MAX_LINES] if one.node])
     for one in seen[:MAX_LINES]:
-        lines.append(f"  {link_types.arrow(one.type)} {_end(context, one, gone)}")
+        note = f" · note: {excerpt(one.note)}" if one.note else ""
+        lines.append(f"  {link_types.arrow(one.type)} {_end(context, one, gone)}{note}")
         if one.node:
             refs.append(lookup.node_ref(one.node, context.tree.pk))
             context.note_read(ids.of_node(one.node.pk))

@@ -2,7 +2,7 @@
 that embed them, marks, counts."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from loom.language.ids import home_of
 from loom.links import link_types
 from loom.links.models import Link
 from loom.permissions import CROSS_TREE
+from loom.text.shortening import plain
 from loom.trees.models import Node, NodeSource, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import fetch, listed
@@ -186,6 +187,34 @@ def annotations_of(node: Node) -> QuerySet[Node]:
     )
     notes = lookup.rows().filter(slot__in=seen.order_by().values("pk"))
     return notes.filter(~Exists(newer), version_pruned=False).order_by("slot_id")
+
+
+_SHOWN_MARKS = """
+    SELECT n.slot_id, n.id, n.local_id, m.kind, m.label FROM trees_node n
+    JOIN notes_mark m ON m.item_id = n.id
+    WHERE {slots} AND m.kind IN ('bookmark', 'tag') AND m.removed_at IS NULL ORDER BY m.id
+"""
+
+
+def marks_shown(nodes: Mapping[int, int]) -> dict[int, str]:
+    """The bookmarks and tags of versions (row id: slot) in words, by row id: `bookmarked "key
+    point" · #tone on [a7x2]`. A mark of any wording counts for all; where it was put on another,
+    that is named. One query; versions without a mark are left out."""
+    if not nodes:
+        return {}
+    sql, given = lookup.within("n.slot_id", set(nodes.values()))
+    put: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
+    for slot, key, local_id, kind, name in fetch(_SHOWN_MARKS.format(slots=sql), [given]):
+        label = " ".join(plain(name).split())
+        said = f"#{label}" if kind == "tag" else f'bookmarked "{label}"' if label else "bookmarked"
+        put[slot].append((key, local_id, said))
+    found: dict[int, str] = {}
+    for node, slot in nodes.items():
+        own = [said for key, _, said in put[slot] if key == node]
+        others = [f"{said} on [{name}]" for key, name, said in put[slot] if said not in own]
+        if own or others:
+            found[node] = " · ".join(dict.fromkeys([*own, *others]))
+    return found
 
 
 # What is around nodes: siblings, versions, notes, marks and links.

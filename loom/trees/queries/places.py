@@ -60,8 +60,7 @@ def places_of(ids: Sequence[int], workspace: Workspace | None) -> dict[int, list
     """Where each of the nodes is, in words, by row id: `below x2a3 → r2v9`, the notes it answers
     up to the first text above; and `pruned`, `version pruned` or `below pruned [a7x2]`.
 
-    One query, three for each step up, and two for each node in a tree where something is
-    pruned.
+    One query, three for each step up, one for what is hidden, and two for each node that is.
     """
     nodes = list(Node.objects.filter(pk__in=ids).defer("text"))
     above: dict[int, tuple[str, int | None]] = {}
@@ -79,7 +78,12 @@ def places_of(ids: Sequence[int], workspace: Workspace | None) -> dict[int, list
             for kind, parent in found.values()
             if kind != "text" and parent is not None and parent not in above
         }
-    return {one.pk: [*_chain_of(one, above, names), *_hiding(one)] for one in nodes}
+    slots = {one.slot_id for one in nodes}
+    hidden = hidden_among(slots) if len(slots) > 1 else slots
+    return {
+        one.pk: [*_chain_of(one, above, names), *_hiding(one, is_hidden=one.slot_id in hidden)]
+        for one in nodes
+    }
 
 
 def _chain_of(
@@ -94,9 +98,9 @@ def _chain_of(
     return [f"below {' → '.join(chain)}"] if chain else []
 
 
-def _hiding(node: Node) -> list[str]:
+def _hiding(node: Node, *, is_hidden: bool) -> list[str]:
     found = ["version pruned"] if node.version_pruned else []
-    hiding = lookup.hidden_by(node)
+    hiding = lookup.hidden_by(node) if is_hidden else None
     if hiding is not None:
         own = hiding.pk == node.slot_id
         found.append("pruned" if own else f"below pruned [{hiding.local_id}]")
