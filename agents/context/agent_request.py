@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from agents.context.sections import (
+    HIDDEN,
     Counted,
     Own,
     Part,
@@ -23,6 +24,7 @@ from agents.context.sections import (
     threshold_of,
     total,
     windows,
+    windows_in,
 )
 from agents.context.subject_request import GAP, JOINT, KEPT_AT_THE_END, Fitted, fit
 from agents.context.values import Augment, Earlier, Portion, Request, Round, Syntax, View
@@ -229,15 +231,21 @@ def _made(aware: Aware, system: str, is_brief: bool, earlier: Earlier, fitted: F
 
 
 def _with_windows(aware: Aware, sizes: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    """The sizes that STATUS shows, with windows counted separately. If an earlier round has
-    already sent them unchanged, they are not counted with the rounds."""
-    of_windows = aware.counted(windows.render(aware.view))
+    """The sizes that STATUS shows, with windows counted separately: those that are visible, and
+    (HIDDEN) what earlier rounds sent of others, which stays in the requests of the turn."""
+    now = windows_in(windows.render(aware.view))
+    sent = [windows_in(one.workspace) for one in aware.rounds] if aware.stated else []
+    known = windows_in(aware.stated.get(windows.name, ""))
+    same = sum(aware.counted(text) for one, text in now.items() if known.get(one) == text)
+    before = sum(aware.counted(text) for each in sent for text in each.values())
     names = dict(sizes)
-    known = aware.stated.get(windows.name)
-    if known and known == dict(rendered(aware.view)).get(windows.name):
-        names["RESULTS"] = max(names["RESULTS"] - of_windows, 0)
     results = names.pop("RESULTS")
-    return (*names.items(), (windows.name, of_windows), ("RESULTS", results))
+    return (
+        *names.items(),
+        (windows.name, sum(map(aware.counted, now.values()))),
+        ("RESULTS", max(results - max(before, same), 0)),
+        (HIDDEN, max(before - same, 0)),
+    )
 
 
 def _portions(

@@ -284,11 +284,22 @@ def stated(sections: Sequence[tuple[str, str]], before: Mapping[str, str]) -> li
         if known is None:
             lines.append((name, text))
         elif text != known:
-            is_by_lines = SECTIONS[name].by_lines
-            lines.append((name, _new_lines(name, text, known) if is_by_lines else text))
+            lines.append((name, _differing(SECTIONS[name], text, known)))
     now = {name for name, _ in sections}
-    lines += [(name, framed(name, EMPTY)) for name in before if name not in now]
+    lines += [(name, _emptied(SECTIONS[name], before[name])) for name in before if name not in now]
     return [(name, text) for name, text in lines if text]
+
+
+def _differing(one: Section, text: str, known: str) -> str:
+    """What is sent of a section that was sent as `known` before."""
+    if one.since is not None:
+        return one.since(text, known)
+    return _new_lines(one.name, text, known) if one.by_lines else text
+
+
+def _emptied(one: Section, known: str) -> str:
+    """What is sent of a section that was not empty before, and is now."""
+    return one.since("", known) if one.since is not None else framed(one.name, EMPTY)
 
 
 def _new_lines(name: str, text: str, known: str) -> str:
@@ -309,12 +320,17 @@ def thousands(tokens: int) -> str:
     return f"{tokens / 1000:.1f}".removesuffix(".0") + "k"
 
 
+HIDDEN = "HIDDEN"  # windows that were sent in this turn and are not shown so any more
+
+
 @section("STATUS", 10)
 def status(view: View) -> str:
     """How much of the context is used, by part, and of the turn's budget; and whose request it
     is."""
     parts = [
-        f"{name} {thousands(tokens)}" for name, tokens in view.tokens if tokens or name == "PROMPT"
+        f"{name} {thousands(tokens)}{' until this turn ends' if name == HIDDEN else ''}"
+        for name, tokens in view.tokens
+        if tokens or name == "PROMPT"
     ]
     used = sum(tokens for _, tokens in view.tokens)
     sizes = " | ".join([*parts, f"{thousands(used)}/{thousands(view.limit)}"])
@@ -442,7 +458,39 @@ def _kept_only(view: View) -> View:
     return replace(view, panes=tuple(one for one in view.panes if one.is_kept))
 
 
-@section("WINDOWS", 40, shrink=_kept_only, priority=0, in_brief=_kept_only)
+def windows_in(text: str) -> dict[str, str]:
+    """The windows in the text of a section or message, by number, each with its frame. What they
+    show is escaped, so no line of it begins or ends one."""
+    found: dict[str, str] = {}
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if line.startswith("---WINDOW #"):
+            lines = []
+        lines.append(line)
+        if line.startswith("---WINDOW_END #"):
+            found[line.removeprefix("---WINDOW_END ")] = "\n".join(lines)
+    return found
+
+
+def _windows_since(text: str, known: str) -> str:
+    """The windows that were not sent as they are now, and the numbers of all others: `---WINDOWS ·
+    new #4 · changed #2 · hidden #1`."""
+    now, before = windows_in(text), windows_in(known)
+    new = [one for one in now if one not in before]
+    changed = [one for one in now if one in before and before[one] != now[one]]
+    hidden = [one for one in before if one not in now]
+    same = [one for one in now if before.get(one) == now[one]]
+    kinds = (("new", new), ("changed", changed), ("hidden", hidden))
+    more = "".join(f" · {kind} {' '.join(numbers)}" for kind, numbers in kinds if numbers)
+    body = [now[one] for one in now if one in new or one in changed]
+    body += [f"(as above: {' '.join(same)})"] if same else []
+    return framed(WINDOWS, "\n".join(body or ["(none is visible now)"]), more=more)
+
+
+WINDOWS = "WINDOWS"
+
+
+@section(WINDOWS, 40, shrink=_kept_only, priority=0, in_brief=_kept_only, since=_windows_since)
 def windows(view: View) -> str:
     """What the agent keeps in view: texts with numbered lines, results, stashes."""
     return "\n".join(map(pane_text, view.panes))

@@ -269,6 +269,8 @@ class View:
 
 Renderer = Callable[[View], str]
 Shrinker = Callable[[View], View]
+# From the text of a section now, and the text that was sent, to what is sent of it.
+Since = Callable[[str, str], str]
 # From where the request is assembled to fields of View. Rows are read outside this package.
 Collector = Callable[[Any], dict[str, Any]]
 
@@ -279,7 +281,8 @@ class Section:
     returns its body ("": left out), with other people's texts escaped. `shrink` removes values
     that the section can do without; among sections that can shrink, the one with the lowest
     `priority` does so first. `in_brief` keeps what a model with a small context is sent. For a
-    section that is stated `by_lines`, only new lines are sent again. `collect` reads its values;
+    section that is stated `by_lines`, only new lines are sent again; with `since`, what that makes
+    of its text now and of the one that was sent ("" for none). `collect` reads its values;
     agents.agent_prompt binds it with `collector`.
     """
 
@@ -290,6 +293,7 @@ class Section:
     priority: int = 0
     in_brief: Shrinker | None = None
     by_lines: bool = False
+    since: Since | None = None
     collect: Collector | None = None
 
     def shrunk(self, view: View) -> View:
@@ -317,12 +321,13 @@ def section(
     priority: int = 0,
     in_brief: Shrinker | None = None,
     by_lines: bool = False,
+    since: Since | None = None,
 ) -> Callable[[Renderer], Section]:
     """Registers the function as the renderer of a section; the section then has the function's
     name."""
 
     def register(render: Renderer) -> Section:
-        made = Section(name, order, render, shrink, priority, in_brief, by_lines)
+        made = Section(name, order, render, shrink, priority, in_brief, by_lines, since)
         SECTIONS[name] = made
         return made
 

@@ -430,17 +430,26 @@ def close_window(context: Context, window: Window) -> None:
 
 def token_change(context: Context) -> str:
     """`\n  +312 tokens · windows 1,204 tokens`: what the line has changed of what the visible
-    windows take of what is read, and what they all take now; nothing if it changed none."""
+    windows take of what is read, and what they all take now; nothing if it changed none. Results of
+    the running turn are not counted: they are sent until it ends, hidden or not. What is saved in a
+    turn is saved from the next one on, because the requests of a turn only grow."""
     if not context.windows:
         return ""
     # Windows are stored with the step of the line, so the rows still say what was visible.
     keys = [one.pk for one in context.windows if one.pk is not None]
-    rows = Window.objects.filter(pk__in=keys, is_visible=True)
-    was = contents_of(context.actor, context.workspace, rows)
-    now = contents_of(context.actor, context.workspace, held(context))
+    rows = Window.objects.filter(pk__in=keys, is_visible=True).select_related("item", "step")
+    was = contents_of(context.actor, context.workspace, _lasting(context, rows))
+    now = contents_of(context.actor, context.workspace, _lasting(context, held(context)))
     fresh = sum(one.tokens for one in now if one.window in context.windows)
     changed = fresh - sum(one.tokens for one in was)
-    return f"\n  {changed:+,} tokens · windows {sum(one.tokens for one in now):,} tokens"
+    later = " from the next turn on" if changed < 0 and context.turn else ""
+    return f"\n  {changed:+,} tokens{later} · windows {sum(one.tokens for one in now):,} tokens"
+
+
+def _lasting(context: Context, rows: Iterable[Window]) -> list[Window]:
+    """The windows without the results of the running turn."""
+    turn = context.turn
+    return [one for one in rows if not turn or one.kind != "result" or one.turn_uid != turn]
 
 
 def set_settings(actor: Actor, workspace: Workspace, settings: Mapping[str, Any]) -> Workspace:
