@@ -1,5 +1,5 @@
-"""How many tokens a loom-aware agent is sent: by section, in a dialogue and in a buffer with windows
-and tasks, and over the rounds of a turn that opens and hides windows.
+"""How many tokens a loom-aware agent is sent: by section, in a dialogue and in a buffer with
+windows and tasks, and over the rounds of a turn that opens and hides windows.
 
 Runs scripted turns in an installation of its own, against a scripted provider.
 Run: python -m bench.request_tokens [text]   (`text` prints the requests, too)
@@ -47,10 +47,10 @@ def main(shows_text: bool) -> None:
         settings.PROVIDER_ALLOW = (provider.entry,)
         Participant.objects.filter(pk=agent.pk).update(base_url=provider.url)
         agent.refresh_from_db()
-        sent = [_sections(actor, agent, *trees[mode], mode, shows_text) for mode in trees]
+        sent = [_sections(actor, agent, trees[mode], mode, shows_text) for mode in trees]
         print(f"of all: the requests in both trees begin alike with {common(*sent):,} characters")
-        for mode, (tree, ids) in trees.items():
-            _rounds(actor, agent, tree, ids, mode, provider)
+        for mode, at in trees.items():
+            _rounds(actor, agent, at, mode, provider)
         _limits(actor, agent, provider)
 
 
@@ -89,13 +89,14 @@ def _tree(actor: Any, agent: Any, mode: str) -> tuple[Any, list[str]]:
     return tree, ids[1:]
 
 
-def _sections(actor: Any, agent: Any, tree: Any, ids: list[str], mode: str, shows: bool) -> str:
+def _sections(actor: Any, agent: Any, at: tuple[Any, list[str]], mode: str, shows: bool) -> str:
     """Prints the sections of the first request of a turn; returns its text."""
     from agents.generation_requests import assembled
     from agents.next_request import next_place
     from loom.trees.commands import node_writer
     from loom.trees.models import Node
 
+    tree, ids = at
     own = node_writer.workspace_of(agent, tree)
     end = Node.objects.get(tree=tree, local_id=ids[-1])
     sent = assembled(next_place(actor, own, end))
@@ -108,12 +109,13 @@ def _sections(actor: Any, agent: Any, tree: Any, ids: list[str], mode: str, show
     return text
 
 
-def _rounds(actor: Any, agent: Any, tree: Any, ids: list[str], mode: str, provider: Any) -> None:
+def _rounds(actor: Any, agent: Any, at: tuple[Any, list[str]], mode: str, provider: Any) -> None:
     """Prints what the requests of a turn with four windows hold."""
     from loom.text.tokens import count
     from tests.agents.acting import asked, went
     from tests.providers.scripts import says
 
+    tree, ids = at
     provider.script(*(says(one.format(*ids[4:8])) for one in OPENS))
     before = len(provider.seen)
     turn = went(asked(actor, tree, agent, node=ids[-1], input="Read the four of them."))
