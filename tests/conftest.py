@@ -1,8 +1,10 @@
 """Fixtures for all tests: people with fixed roles, small trees, and API clients."""
 
 import gc
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import pytest
@@ -86,10 +88,15 @@ def django_db_setup(
     django_db_blocker: Any,
 ) -> Iterator[None]:
     """Gives this process its own database, a copy of a migrated one, instead of pytest-django's."""
-    cache_of_pytest: Any = request.config.cache
+    # Without pytest's cache (`-p no:cacheprovider`): a folder for temporary files.
+    cache_of_pytest: Any = getattr(request.config, "cache", None)
+    folder = Path(gettempdir(), f"heddle-database-{os.getuid()}")
+    if cache_of_pytest is not None:
+        folder = Path(cache_of_pytest.mkdir("heddle-database"))
+    folder.mkdir(mode=0o700, exist_ok=True)
     name = str(connection.settings_dict["NAME"])
     with django_db_blocker.unblock():
-        make_test_database(connection, Path(cache_of_pytest.mkdir("heddle-database")))
+        make_test_database(connection, folder)
     yield
     with django_db_blocker.unblock():
         drop_test_database(connection, name)
