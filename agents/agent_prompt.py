@@ -282,6 +282,11 @@ def _todos(place: Place) -> dict[str, Any]:
     return {"tasks": tuple(line for task in rows for line in workspace_bodies.task_lines(task))}
 
 
+@sections.scratchpad.collector
+def _scratchpad(place: Place) -> dict[str, Any]:
+    return {"scratchpad": place.workspace.scratchpad}
+
+
 @sections.memory.collector
 def _memory(place: Place) -> dict[str, Any]:
     labels = shown_windows.labels_of(place.workspace, STASHES)

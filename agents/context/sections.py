@@ -502,6 +502,12 @@ def todos(view: View) -> str:
     return frames_escaped("\n".join(plain(one) for one in view.tasks))
 
 
+@section("SCRATCHPAD", 47)
+def scratchpad(view: View) -> str:
+    """The one text that the agent keeps in every request."""
+    return escaped(view.scratchpad)
+
+
 @section("MEMORY", 50, shrink=lambda view: view, priority=2)
 def memory(view: View) -> str:
     """The agent's last lines, grouped by what they did, and the labels of its stashes."""

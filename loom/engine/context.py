@@ -90,6 +90,7 @@ class Context:
     chosen: dict[int, Node] = field(default_factory=dict)  # slot id → version
     outline: dict[str, Any] | None = None  # the outline as this line leaves it
     augments: dict[str, list[str]] | None = None  # what is loaded after this line
+    scratchpad: str | None = None  # the scratchpad as this line leaves it
     agent: Participant | None = None  # whose turn is undone: its work does not block it
     steps: list[Step] = field(default_factory=list)  # steps a command wrote itself
     windows: list[Window] = field(default_factory=list)  # that the line opened or changed

@@ -30,6 +30,7 @@ from loom.platform.inserts import update_row
 from loom.platform.prepared_queries import Given, Prepared
 from loom.text.quotations import take_out_quotations
 from loom.text.shortening import block_of
+from loom.text.tokens import count
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import make_items
 from loom.trees.models import Node, Tree
@@ -486,6 +487,9 @@ def _move(attempt: Attempt, workspace: Workspace, context: Context, *, hides: bo
     changed: dict[str, Any] = {"outline": context.outline} if context.outline is not None else {}
     if context.augments is not None and context.augments != workspace.augments:
         changed["augments"] = context.augments
+    if context.scratchpad is not None and context.scratchpad != workspace.scratchpad:
+        workspace.scratchpad = context.scratchpad
+        changed["scratchpad"] = count(context.scratchpad)
     if moves:
         workspace.position = position
         changed |= {

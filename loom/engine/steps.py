@@ -90,7 +90,7 @@ def write_view_event(
     workspace.outline = changed.get("outline", workspace.outline)
     workspace.augments = changed.get("augments", workspace.augments)
     workspace.revision += 1
-    update_row(workspace, "position", "outline", "augments", "revision")
+    update_row(workspace, "position", "outline", "augments", "scratchpad", "revision")
     writer = streams.lock(workspace, actor=attempt.actor.participant.uid)
     writer.append(kind, {**changed, "revision": workspace.revision})
     writer.flush()

@@ -51,7 +51,7 @@ def _except(found: re.Match[str]) -> Iterator[str]:
 
 def _remember(found: re.Match[str]) -> Iterator[str]:
     yield f"todo add {_text(found[1])}"
-    yield f'stash "a label" {_text(found[1])}'
+    yield f"scratchpad append {_text(found[1])}"
 
 
 def _append(found: re.Match[str]) -> Iterator[str]:

@@ -152,6 +152,7 @@ class Workspace(BaseModel):
     status: Status
     windows: list[dict[str, Any]]
     tasks: list[dict[str, Any]]
+    scratchpad: str
     augments: list[dict[str, Any]]
     outline: Outline
     notifications: list[Notification]

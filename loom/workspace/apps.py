@@ -11,6 +11,7 @@ COMMANDS = (
     "loom.workspace.commands.memory",
     "loom.workspace.commands.augments",
     "loom.workspace.commands.tasks",
+    "loom.workspace.commands.scratchpad",
     "loom.workspace.commands.saved",
 )
 

@@ -7,6 +7,8 @@ from loom.engine.fields import PublicIdentity
 from loom.people.models import Grove, Participant
 from loom.trees.models import Item, Node, Tree
 
+SCRATCHPAD_TOKENS = 200  # of the one text that every request of an agent shows it
+
 
 class Workspace(PublicIdentity):
     """One per participant and tree; survives restarts."""
@@ -20,6 +22,7 @@ class Workspace(PublicIdentity):
     checkpoint = models.IntegerField(default=0)
     outline = models.JSONField(default=dict)  # as loom.trees.queries.outline.outline_of reads it
     augments = models.JSONField(default=dict)  # {loaded, pinned}: ids of documents
+    scratchpad = models.TextField(blank=True, default="")
     settings = models.JSONField(default=dict)  # of its windows, see loom.workspace.queries.windows
     made_at = models.DateTimeField(auto_now_add=True)
     # The last event of the tree that its person has seen, and when; None: never.

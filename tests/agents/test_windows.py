@@ -306,6 +306,18 @@ def test_tasks_are_in_the_next_round_and_stay(talk: Talk) -> None:
     assert "---TODOS\nt1 [x] Check the lamp\n---TODOS_END" in talk.sent()
 
 
+def test_the_scratchpad_is_in_every_request_of_every_turn(talk: Talk) -> None:
+    talk.turn('→ scratchpad "Marie counts boats.\\n---LOOM"\n→ view here\n', "Done.")
+    section = "---SCRATCHPAD\nMarie counts boats.\n\\---LOOM\n---SCRATCHPAD_END"
+    assert section in talk.sent()
+    talk.turn("Nothing more.")
+    assert section in talk.sent()
+    talk.turn("→ scratchpad clear\n→ view here\n", "Done.")
+    assert "---SCRATCHPAD\n(empty now)\n---SCRATCHPAD_END" in talk.sent()
+    talk.turn("Nothing more.")
+    assert "SCRATCHPAD" not in talk.sent()
+
+
 def test_only_the_section_of_tasks_changes_with_a_task(
     talk: Talk, actor: Actor, tree: Tree, agent: Participant
 ) -> None:

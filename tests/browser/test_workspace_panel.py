@@ -94,6 +94,30 @@ def test_tasks_are_clicked_and_augments_loaded_by_keyboard_alone(
     expect(part(page, "steps").locator("li").first).to_contain_text("→ todo remove t1")
 
 
+def test_the_scratchpad_of_an_agent_is_read_and_changed_beside_its_windows(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Scratchpad", "Who is Marie?")
+    page = live(visit(f"/trees/{tree}"))
+    box = panel(page)
+    page.get_by_label("Whose windows").select_option(label="Watcher")
+    field = box.get_by_label("Scratchpad")
+    expect(field).to_have_value("")
+    heddle.provider.script(says('→ scratchpad "Marie counts boats."'))
+    turn(heddle, tree)
+    expect(field).to_have_value("Marie counts boats.", timeout=PATIENT)
+    field.fill('Marie counts\n"boats".')
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(part(page, "steps").locator("li").first).to_contain_text("→ scratchpad")
+    expect(part(page, "sizes")).to_contain_text("Scratchpad")
+    expect(field).to_have_value('Marie counts\n"boats".')
+    field.fill("")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(part(page, "steps").locator("li").first).to_contain_text("→ scratchpad clear")
+
+
 def test_what_an_agent_opens_and_hides_is_seen_while_it_does(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree("Seen live", "Who is Marie?")
     page = live(visit(f"/trees/{tree}"))

@@ -242,6 +242,7 @@ LINES = {
         'todo note t900 "soon"',
         "todo clear",
     ],
+    "scratchpad": ["scratchpad clear", 'scratchpad "a lamp"'],
     "think": ['think "hm"'],
     "budget": ["budget", "budget extend steps:5"],
     "help": ["help"],

@@ -76,6 +76,6 @@ def test_a_workspace_reports_its_position_and_what_it_chose(actor: Actor, tree: 
     assert body["versions"] == {a.local_id: a.local_id}
     assert body["participant"] == actor.participant.uid
     assert set(body) == set(
-        """id participant tree position versions revision status windows tasks augments outline
-        notifications drafts settings""".split()
+        """id participant tree position versions revision status windows tasks scratchpad
+        augments outline notifications drafts settings""".split()
     )

@@ -34,6 +34,7 @@ class Migration(migrations.Migration):
                 ("checkpoint", models.IntegerField(default=0)),
                 ("outline", models.JSONField(default=dict)),
                 ("augments", models.JSONField(default=dict)),
+                ("scratchpad", models.TextField(blank=True, default="")),
                 ("settings", models.JSONField(default=dict)),
                 ("made_at", models.DateTimeField(auto_now_add=True)),
                 ("seen_seq", models.BigIntegerField(default=0)),

@@ -33,8 +33,8 @@ def shown_in(workspace: Workspace) -> list[Window]:
 
 def view_state(workspace: Workspace, turn: str) -> str:
     """A hash that is the same as long as a workspace shows the same: its position, outline,
-    augments, windows and tasks. The results of the turn (its uid) count only once they are hidden,
-    because every look makes one. Two queries."""
+    augments, scratchpad, windows and tasks. The results of the turn (its uid) count only once they
+    are hidden, because every look makes one. Two queries."""
     outline = [workspace.outline.get(key) for key in ("depth", "expanded", "collapsed")]
     windows = [
         row
@@ -42,7 +42,8 @@ def view_state(workspace: Workspace, turn: str) -> str:
         if row[1] != turn or not row[2]
     ]
     tasks = [(one.number, one.state, one.place) for one in current_tasks(workspace)]
-    shown = [workspace.position_id, outline, workspace.augments, windows, tasks]
+    own = [workspace.augments, workspace.scratchpad]
+    shown = [workspace.position_id, outline, *own, windows, tasks]
     return blake2b(repr(shown).encode(), digest_size=8).hexdigest()
 
 

@@ -88,6 +88,7 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
         "status": _status(actor, workspace, parts),
         "windows": [window_body(one) for one in parts.windows],
         "tasks": [_task_body(one) for one in (*parts.tasks, *_archived(workspace))],
+        "scratchpad": workspace.scratchpad,
         "augments": _augments(parts.loaded),
         "outline": outline_of(workspace),
         "notifications": [{"text": one} for one in notifications_of(actor, workspace)],
@@ -121,6 +122,7 @@ def _status(actor: Actor, workspace: Workspace, parts: Parts) -> dict[str, Any]:
         "OUTLINE": count(outline_text(actor, workspace)),
         "WINDOWS": sum(one.tokens for one in parts.windows if one.window.is_visible),
         "TODOS": count("\n".join(todos)),
+        "SCRATCHPAD": count(workspace.scratchpad),
     }
     going_on = _GOING_ON.all(participant=workspace.participant_id, tree=workspace.tree_id)
     now = going_on[-1] if going_on else None

@@ -36,6 +36,7 @@ export const names = () => ({
   OUTLINE: t("Outline"),
   WINDOWS: t("Windows"),
   TODOS: t("To do"),
+  SCRATCHPAD: t("Scratchpad"),
   NOTIFICATIONS: t("Notifications"),
   LOOM: t("Loom context"),
   CLOSING: t("Closing line"),

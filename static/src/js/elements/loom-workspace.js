@@ -14,13 +14,13 @@ import { names } from "./loom-context.js";
 /** @typedef {{ref: string, state: string, text: string, notes: string[]}} Task */
 /** @typedef {{name: string, loaded: boolean, chosen: boolean, pinned: boolean, requires: string[], missing: string[], required_by: string[]}} Augment */
 /** @typedef {{steps: number, budget: string, tokens: number, sections: Record<string, number>}} Status */
-/** @typedef {{seq: number, status: Status, tasks: Task[], augments: Augment[], notifications: {text: string}[]}} Body */
+/** @typedef {{seq: number, status: Status, tasks: Task[], scratchpad: string, augments: Augment[], notifications: {text: string}[]}} Body */
 /** @typedef {{seq: number, line: string, canonical: string, outcome: string, loop_status: string, message: string, open: boolean}} Step */
 /** @typedef {{id: string, name: string, body: {lines: string[]}}} Arrangement */
 
 const SOON_MS = 250;
 const LAST = 10; // steps
-const ORDER = ["WINDOWS", "AUGMENTS", "OUTLINE", "TODOS"];
+const ORDER = ["WINDOWS", "AUGMENTS", "OUTLINE", "TODOS", "SCRATCHPAD"];
 
 export class LoomWorkspace extends HTMLElement {
   views = new TurnViews(() => this.heard(), { changed: (event) => isShown(event) && this.heard() });
@@ -115,10 +115,21 @@ export class LoomWorkspace extends HTMLElement {
     this.list("budget").textContent = status.budget;
     this.fill("sizes", ORDER.map((name) => size(name, status.sections[name] ?? 0, status.tokens)), "");
     this.fill("tasks", body.tasks.map((one) => this.task(one)), t("No tasks."));
+    this.pad(body.scratchpad);
     this.fill("augments", body.augments.map((one) => this.augment(one)), t("There are no augments. A document of this kind can be loaded into the prompt of a model."));
     this.fill("notifications", body.notifications.map(({ text }) => make("li", { dir: "auto" }, ...withRefs(text, this.page?.store))), t("Nothing new."));
     this.fill("steps", [...steps].reverse().map(step), t("Nothing has been done yet."));
     this.fill("arrangements", kept.map((one) => this.arrangement(one)), t("Save what is open under a name, to open it again here or in another tree."));
+  }
+
+  /** Shows the scratchpad; what is being typed there stays. @param {string} text */
+  pad(text) {
+    const box = /** @type {HTMLTextAreaElement} */ (this.querySelector("#scratchpad-text"));
+    const isTyped = box.value !== box.defaultValue && box.value !== text;
+    if (!isTyped || this.padOf !== this.workspace) box.value = text;
+    box.defaultValue = text;
+    box.readOnly = !this.mayAct;
+    this.padOf = this.workspace;
   }
 
   /** @param {string} name @param {HTMLElement[]} rows @param {string} none */
@@ -194,6 +205,10 @@ export class LoomWorkspace extends HTMLElement {
     if (!kind) return;
     event.preventDefault();
     const field = /** @type {HTMLInputElement} */ (form.elements.namedItem("text"));
+    if (kind === "scratchpad") {
+      await this.run([field.value.trim() ? `scratchpad ${quoted(field.value)}` : "scratchpad clear"]);
+      return;
+    }
     const isDone = kind === "task" ? await this.run([`todo add ${quoted(field.value)}`]) : await this.keep(field.value);
     if (isDone) field.value = "";
   }

@@ -1,0 +1,56 @@
+"""The scratchpad of a workspace: one short text that is part of every request of its agent
+(docs/model.md §5.1)."""
+
+from typing import Annotated
+
+from loom.engine.arguments import Args, Written
+from loom.engine.context import Context, Reply
+from loom.engine.registry import command
+from loom.errors import CommandError
+from loom.permissions import LOOM
+from loom.text.tokens import count
+from loom.workspace.models import SCRATCHPAD_TOKENS
+
+
+class Clear(Args):
+    """The word `clear`."""
+
+    clear: Annotated[str, Written("word", lead="clear")]
+
+
+@command("scratchpad", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def scratchpad_clear(context: Context, args: Clear) -> Reply:
+    """Empties your scratchpad."""
+    context.scratchpad = ""
+    return Reply("✓ scratchpad cleared")
+
+
+class Write(Args):
+    """The text, and whether it comes below what is there."""
+
+    content: Annotated[str, Written("content")]
+    append: Annotated[bool, Written("flag")] = False
+
+
+@command("scratchpad", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
+def scratchpad(context: Context, args: Write) -> Reply:
+    """Keeps one short text of yours that every request shows you, also in later turns; it replaces
+    what was there, with `append` it comes below."""
+    text = args.content.strip()
+    if not text:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "The text is empty.",
+            hint="→ scratchpad clear empties the scratchpad",
+        )
+    before = context.workspace.scratchpad
+    whole = f"{before}\n{text}" if args.append and before else text
+    tokens = count(whole)
+    if tokens > SCRATCHPAD_TOKENS:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"The scratchpad would have {tokens:,} tokens; at most {SCRATCHPAD_TOKENS} fit.",
+            hint='write it shorter, or → stash "label" "…" puts a long text aside',
+        )
+    context.scratchpad = whole
+    return Reply(f"✓ scratchpad ({tokens:,} tokens of {SCRATCHPAD_TOKENS})")
