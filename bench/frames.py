@@ -1,10 +1,11 @@
-"""How long the escaping of one text of four million characters takes, by what it is made of: it
+"""How long the escaping of one text takes (four million characters), by what it is made of: it
 holds the interpreter, and with it everybody.
 
-Run: python -m bench.frames
+Run: python -m bench.frames [characters]
 """
 
 import statistics
+import sys
 import time
 
 from loom.text.frames import _escaped, marks_escaped
@@ -27,10 +28,10 @@ PIECES = {
 }
 
 
-def main() -> None:
+def main(size: int) -> None:
     """Prints the medians in milliseconds."""
     for name, piece in PIECES.items():
-        text = piece * (SIZE // len(piece)) + ("---A" if "and a frame" in name else "")
+        text = piece * (size // len(piece)) + ("---A" if "and a frame" in name else "")
         taken: dict[str, list[float]] = {"escaped": [], "marks": []}
         for _ in range(ROUNDS):
             for what, work in (("escaped", _escaped), ("marks", marks_escaped)):
@@ -42,4 +43,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]) if sys.argv[1:] else SIZE)

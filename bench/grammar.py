@@ -1,10 +1,11 @@
 """How many lines a second of processor time are read: canonical ones, other wordings, and
 those of whole replies.
 
-Run: python -m bench.grammar
+Run: python -m bench.grammar [rounds]
 """
 
 import statistics
+import sys
 import time
 from collections.abc import Callable
 
@@ -25,10 +26,10 @@ CANONICAL = (
 )
 
 
-def rates(cases: dict[str, tuple[Callable[[], object], int]]) -> dict[str, float]:
+def rates(cases: dict[str, tuple[Callable[[], object], int]], rounds: int) -> dict[str, float]:
     """The median rate of each case, in runs per second; the rounds are interleaved."""
     taken: dict[str, list[float]] = {name: [] for name in cases}
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, (case, _) in cases.items():
             began = time.process_time()
             case()
@@ -36,7 +37,7 @@ def rates(cases: dict[str, tuple[Callable[[], object], int]]) -> dict[str, float
     return {name: cases[name][1] / statistics.median(times) for name, times in taken.items()}
 
 
-def main() -> None:
+def main(rounds: int) -> None:
     """Prints the medians."""
     from loom.engine import registry
     from loom.language.batches import segments_of
@@ -64,11 +65,11 @@ def main() -> None:
             50 * len(CANONICAL),
         ),
     }
-    for name, rate in rates(cases).items():
+    for name, rate in rates(cases, rounds).items():
         print(f"{name:18} {rate:10,.0f} a second")
     print("floor: 20,000 canonical lines a second")
 
 
 if __name__ == "__main__":
     open_installation()
-    main()
+    main(int(sys.argv[1]) if sys.argv[1:] else ROUNDS)

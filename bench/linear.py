@@ -2,11 +2,12 @@
 apart. A reader that takes one pass costs about eight times as much; one that takes the square,
 64 times.
 
-Run: python -m bench.linear
+Run: python -m bench.linear [divisor of the sizes]
 """
 
 import asyncio
 import contextlib
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
@@ -156,18 +157,18 @@ def of_texts() -> Readers:
     }
 
 
-def main() -> None:
+def main(less: int) -> None:
     """Prints the worst kind of each reader, by how it grows and by what it costs."""
     print(f"{'reader':12} {'size':>9} {'grows':>7} {'by':14} {'longest':>9} {'by':14}")
     for name, (read, kinds, size) in {**of_requests(), **of_texts()}.items():
         rows = []
         for piece in kinds:
-            short, long = growth(read, piece, size)
+            short, long = growth(read, piece, size // less)
             rows.append((long / max(short, LEAST_S), long, piece))
         worst, dearest = max(rows), max(rows, key=lambda row: row[1])
         verdict = "" if worst[0] < SQUARE else "  ← NOT LINEAR"
         print(
-            f"{name:12} {size * TIMES:9,} {worst[0]:6.1f}x {worst[2]!r:14}"
+            f"{name:12} {size // less * TIMES:9,} {worst[0]:6.1f}x {worst[2]!r:14}"
             f" {dearest[1]:8.2f}s {dearest[2]!r:14}{verdict}",
             flush=True,
         )
@@ -175,4 +176,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     open_installation()
-    main()
+    main(int(sys.argv[1]) if sys.argv[1:] else 1)

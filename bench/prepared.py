@@ -75,7 +75,7 @@ def main() -> None:
         {
             f"{name}: once / each time": (f"{name}, built once", f"{name}, built each time", aim)
             # Most of what an event costs is its payload as JSON and the row itself.
-            for name, aim in {**dict.fromkeys([*cases, "a head"], 0.5), "an event": 0.75}.items()
+            for name, aim in {**dict.fromkeys([*queries, "a head"], 0.5), "an event": 0.75}.items()
         },
     )
 

@@ -13,6 +13,7 @@ WORDS = "the river came down from the hills and nobody asked where it had been b
 PEOPLE = (("Ada", "human"), ("Ben", "human"), ("Iris", "model"))
 BELOW = 2_000
 FIRST = 4 + BELOW
+LEAST = FIRST + 1  # nodes of the smallest tree
 FAN = 20_000
 Parents = list[int]
 
@@ -94,7 +95,10 @@ def _nodes(parents: Parents, dice: random.Random) -> Iterator[dict[str, Any]]:
 
 
 def write(file: Path, shape: str, count: int) -> Parents:
-    """Writes a tree of a shape as a file to bring in; the parents of its places."""
+    """Writes a tree of a shape as a file to bring in; the parents of its places. A tree has LEAST
+    nodes or more."""
+    if count < LEAST:
+        raise ValueError(f"a tree has at least {LEAST:,} nodes here")
     dice = random.Random(7)
     parents = SHAPES[shape](count, dice)
     assert all(0 <= above < place for place, above in enumerate(parents) if place)

@@ -16,15 +16,44 @@ pytestmark = [pytest.mark.kill, pytest.mark.sqlite]
 ROOT = Path(__file__).resolve().parents[2]
 # The words that make it small, and what it prints at last.
 SMALL = {
+    "acting": ("1", r"grammar that acts +1 replies"),
+    "context": ("50", r"loom-aware, with its rows +[\d.]+ ms"),
+    "document_growth": ("3000 5", r"POST with headings +30,000 +[\d.]+ s"),
+    "documents": ("2 2 2", r"a client that joins a room not yet open +[\d.]+ s"),
+    "drawing": ("3 3", r"until drawn +p50 +[\d.]+ ms"),
+    "editor": ("30 50", r"a key while 16 changes came +[\d.]+"),
+    "experience": ("", r"accepted [\d.]+%"),
+    "exports": ("100", r"sillytavern +[\d.]+ s"),
+    "fanout": ("3 3", r"p95 / p95 × [\d.]+"),
+    "fifty": ("3", r"worker: \d+% of a core"),
+    "flow": ("", r"loom/turns/api\.py"),
+    "frames": ("4000", r"lines of a patch +escaped \d+ ms"),
+    "grammar": ("2", r"lines in replies +[\d,]+ a second"),
+    "importing": ("--nodes 100", r"openai, 100 nodes"),
+    "interleavings": ("--seeds 3", r"3 of 3 seeds ended equal"),
+    "kills": ("2 1", r"SQLite, \d+ s: nothing lost, nothing doubled"),
+    "linear": ("64", r"stream +[\d,]+ +[\d.]+x"),
+    "lines_or_tools": ("", r"sent in 4 rounds +\d+"),
+    "memory": ("200", r"worker +\d+ MB"),
+    "novel": ("50 50 5", r"memory before and after +[\d.]+"),
+    "page": ("deep --nodes 2100 --moves 3", r"listeners after 3 moves / before +[\d.]+"),
     "path": ("120 50", r"GET / bare +× +[\d.]+"),
+    "prefix": ("", r"turn to turn: 3 requests"),
+    "prepared": ("", r"a head: once / each time +× +[\d.]+"),
+    "priming": ("", r"5 candidates below 20,000 tokens"),
+    "prose": ("1", r"overlap right +\d/1"),
+    "providers": ("1", r"LiteLLM / own: first token × [\d.]+"),
+    "pruning": ("0,20 20 20", r"what hides it, most / least pruned +× +[\d.]+"),
+    "request_tokens": ("", r"of all: the requests in both trees begin alike"),
     "respond": ("30 60", r"large / small +× +[\d.]+"),
     "storage": ("10 200", r"all +[\d.]+"),
-    "fanout": ("3 3", r"p95 / p95 × [\d.]+"),
-    "wording": ("", r"wordings fresh: \d+, "),
-    "lines_or_tools": ("", r"sent in 4 rounds +\d+"),
-    "interleavings": ("--seeds 3", r"3 of 3 seeds ended equal"),
     "strangers": ("0.1 /ws/groves", r"\d+ rows, \d+ above"),
+    "streams": ("1", r"3 stream\(s\): first token bare [\d.]+ ms"),
+    "windows": ("", r"three sections of 500 lines: \d+ tokens"),
+    "wording": ("", r"wordings fresh: \d+, "),
 }
+# What the benches share, which measures nothing by itself.
+SHARED = {"__init__", "attacks", "bare", "installation", "page_actions", "shapes", "trees"}
 
 
 @pytest.mark.parametrize("name", SMALL)
