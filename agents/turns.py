@@ -27,7 +27,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.fields import new_uid
 from loom.engine.models import Event, Step
-from loom.errors import CommandError
+from loom.errors import CommandError, require
 from loom.language.batches import with_ids, with_made
 from loom.language.forms import Verbs
 from loom.language.lines import Command
@@ -162,8 +162,7 @@ def _take_answer(turn: Turn) -> bool:
 
 
 def _execute(turn: Turn) -> bool:
-    assert turn.generation is not None
-    said = reply_of(turn.generation)
+    said = reply_of(require(turn.generation, "the generation of the round"))
     over = len(said.commands) - budgets.most_lines(budget_of(turn))
     is_halted = any(one["halts"] for one in turn.replies)
     left = len(said.commands) - max(over, 0) - len(turn.replies)
@@ -192,10 +191,10 @@ def _old(kept: dict[str, Any]) -> dict[str, Any]:
 def _round(turn: Turn, said: Reply, notes: list[str]) -> dict[str, Any]:
     """What the row of the turn stores about a round, from which the next request is made. Only
     what is needed after the turn is kept then (`turn_lifecycle.end`)."""
-    assert turn.generation is not None
+    generation = require(turn.generation, "the generation of the round")
     sent = turn.prepared or {}
     return {
-        "generation": turn.generation.uid,
+        "generation": generation.uid,
         "text": said.text.rstrip(),
         "length": len(said.text),
         "prose": with_ids(said.prose, made_by(turn.replies)),
@@ -269,16 +268,16 @@ def guard(
     turn: Turn, actor: Actor, workspace: Workspace, said: Command, *, view: str = ""
 ) -> Verdict:
     """Decides whether a parsed line may run. `view`: what the agent has in view."""
-    assert said.line is not None
-    if turn.finish and not budgets.may_still_run(said.line.verb):
+    line = require(said.line, "the line")
+    if turn.finish and not budgets.may_still_run(line.verb):
         return Verdict(REPEATED)
     spent = spent_of(turn, turn_lifecycle.now())
-    over = budgets.refusal(budget_of(turn), spent, said.line.verb)
+    over = budgets.refusal(budget_of(turn), spent, line.verb)
     if over is not None:
         return Verdict(over)
-    if budgets.may_still_run(said.line.verb):
+    if budgets.may_still_run(line.verb):
         return Verdict()
-    return _looped(turn, workspace, said.line.canonical, view)
+    return _looped(turn, workspace, line.canonical, view)
 
 
 _LAST = Prepared(

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from loom.documents.models import Document
 from loom.engine.models import Step, StepItem, Stream
-from loom.errors import CommandError, not_found
+from loom.errors import CommandError, not_found, require
 from loom.language.ids import ORDINAL_BITS, home_of, ids_in, of_workspace, workspace_parts
 from loom.links.models import Link
 from loom.people.models import Grove, Membership, Participant, User
@@ -225,8 +225,7 @@ def get_tree(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Tre
     found = _TREE.first(user=user.pk or 0, uid=uid)
     actor = _member_of(user, found)
     demand_role(actor, role)
-    assert found is not None
-    return actor, found
+    return actor, require(found, "the tree")
 
 
 def _member_of(user: User, tree: Any) -> Actor:

@@ -2,7 +2,7 @@
 raises."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 Code = Literal[
     "NOT_FOUND",
@@ -40,6 +40,17 @@ CODES: dict[Code, Meaning] = {
     "REJECTED": Meaning(409, False),
     "UNAVAILABLE": Meaning(503, True),
 }
+
+
+Present = TypeVar("Present")
+
+
+def require(value: Present | None, what: str) -> Present:
+    """The value, which has to be there. Raises RuntimeError if it is None, which is a fault of
+    ours; other than by `assert`, also under `python -O`."""
+    if value is None:
+        raise RuntimeError(f"{what} is missing")
+    return value
 
 
 class CommandError(Exception):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from loom.errors import require
 from loom.language.forms import Form
 from loom.language.lines import Command, Line
 from loom.text.frames import escaped, frames_escaped
@@ -300,13 +301,16 @@ class Section:
     def shrunk(self, view: View) -> View:
         """The values without what the section can do without; its name is added if anything was
         removed."""
-        assert self.shrink is not None
-        less = replace(self.shrink(view), shortened=(*view.shortened, self.name))
+        less = replace(
+            require(self.shrink, f"how {self.name} shrinks")(view),
+            shortened=(*view.shortened, self.name),
+        )
         return view if self.render(less) == self.render(view) else less
 
     def collector(self, collect: Collector) -> Collector:
         """Binds the function that reads the section's values; a decorator."""
-        assert self.collect is None, self.name
+        if self.collect is not None:
+            raise RuntimeError(f"{self.name} has a collector already")
         self.collect = collect
         return collect
 

@@ -442,10 +442,9 @@ def _within_limit(commands: Sequence[Command]) -> list[Command]:
 
 
 def _one_look_too_many(said: Command) -> Command:
-    if not makes_window(said.line):
+    if said.line is None or not makes_window(said.line):
         return said
     message = f"The first {MAX_LOOKS} looks of a reply run; this is one more."
-    assert said.line is not None
     hint = f"read their results first, then write {said.line.canonical} if you still need it"
     bad = named_line(ParseError("LIMIT_EXCEEDED", message, hint), said.text, said.number)
     return replace(said, line=None, bad=bad)

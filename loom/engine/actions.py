@@ -17,7 +17,7 @@ from loom.engine.arguments import Args, ArgsT
 from loom.engine.models import Step, Stream
 from loom.engine.steps import recorded, storable
 from loom.engine.streams import Writer
-from loom.errors import CommandError
+from loom.errors import CommandError, require
 from loom.people.models import Grove, Participant
 from loom.permissions import Role
 from loom.platform.inserts import insert_row
@@ -54,13 +54,15 @@ class Change:
     @property
     def grove(self) -> Grove:
         """The grove that is changed."""
-        assert isinstance(self.item, Grove)
+        if not isinstance(self.item, Grove):
+            raise TypeError("this action changes no grove")
         return self.item
 
     @property
     def tree(self) -> Tree:
         """The tree that is changed."""
-        assert isinstance(self.item, Tree)
+        if not isinstance(self.item, Tree):
+            raise TypeError("this action changes no tree")
         return self.item
 
     @property
@@ -173,8 +175,7 @@ def _refused(
 
 def _write_step(change: Change, what: Action[Any, Any], args: Args, **fields: Any) -> None:
     """Writes a step of the stream itself: it has no workspace, and the stream numbers it."""
-    writer, author = change.writer, change.author
-    assert author is not None
+    writer, author = change.writer, require(change.author, "who acts")
     own = Step.objects.filter(workspace=None, stream=writer.stream.name).order_by("-seq")
     step = Step(
         stream=writer.stream.name,

@@ -8,6 +8,8 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from loom.errors import require
+
 _WRITES = re.compile(r"\s*(INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
 _TABLE = re.compile(r'\s*(?:INSERT\s+(?:OR\s+\w+\s+)?INTO|UPDATE|DELETE\s+FROM)\s+"?(\w+)"?', re.I)
 _RETURNED = re.compile(r"\bRETURNING\s+(.+)$", re.IGNORECASE | re.DOTALL)
@@ -90,8 +92,7 @@ class _Withheld:
         """What the database would answer: an INSERT the keys of its rows, an UPDATE or a DELETE
         how many rows it changes."""
         found = _TABLE.match(sql)
-        assert found is not None
-        table = found[1]
+        table = require(found, "the table of a write")[1]
         self._written.add(table)
         if sql.lstrip()[:6].upper() == "INSERT":
             self._inserted.add(table)

@@ -20,7 +20,7 @@ from loom.engine.dry_runs import ReadsItsWritesError, reading_only, writes_withh
 from loom.engine.models import Step
 from loom.engine.registry import Command
 from loom.engine.steps import locked, numbered_step, write_view_event
-from loom.errors import CommandError, not_found
+from loom.errors import CommandError, not_found, require
 from loom.language.arguments import demand_values
 from loom.language.forms import write
 from loom.language.lines import Line, makes_window, read
@@ -100,7 +100,8 @@ def execute(
     """
     if isinstance(command, Action):
         return run_action(actor, stream, command, args)
-    assert actor is not None and isinstance(stream, Tree)
+    if actor is None or not isinstance(stream, Tree):
+        raise TypeError("a command runs in a tree, for somebody")
     line = line_of(registry.command_of(command), args)
     own = node_writer.stored(workspace or access.workspace_of(actor.participant, stream))
     said = replace(request, line=line.canonical)
@@ -214,8 +215,7 @@ def _under_lock(attempt: Attempt, command: Command) -> Answer:
     if writer is not None:
         writer.origin = writer.origin or steps.next_step(attempt.workspace)
     context = _context(attempt, writer)
-    assert attempt.line is not None
-    reply = command.run(context, _args(command, attempt.line))
+    reply = command.run(context, _args(command, require(attempt.line, "the line")))
     if command.stream == "tree":
         Tree.objects.filter(pk=attempt.tree.pk).update(touched_at=context.now)
     if writer is not None:
@@ -256,9 +256,9 @@ def _without_lock(attempt: Attempt, command: Command) -> Answer:
         writer = streams.lock(attempt.written, actor=attempt.actor.participant.uid, is_dry=True)
         writer.origin = steps.next_step(attempt.workspace)
         context = _context(attempt, writer)
-        assert attempt.line is not None
+        args = _args(command, require(attempt.line, "the line"))
         with writes_withheld():
-            reply = command.run(context, _args(command, attempt.line))
+            reply = command.run(context, args)
         return would_answer(attempt, context, reply)
 
 

@@ -19,7 +19,7 @@ from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.models import Step
 from loom.engine.registry import command
-from loom.errors import CommandError, not_found
+from loom.errors import CommandError, not_found, require
 from loom.links import commands as links
 from loom.links.models import Link
 from loom.notes.commands import annotations, marks
@@ -246,9 +246,9 @@ def _steps(turn: Turn) -> list[Step]:
 
 
 def _undo_node(context: Context, turn: Turn) -> str:
-    assert turn.node is not None
+    node = require(turn.node, "the node of the turn")
     before = len(context.world.seqs)
-    op = {"op": "made", "node": turn.node.pk, "pruned": True}
+    op = {"op": "made", "node": node.pk, "pruned": True}
     line = f"→ undo turn:{turn.uid}"
     reverse = apply(context, [op])
     step_log.write_step(
@@ -260,7 +260,7 @@ def _undo_node(context: Context, turn: Turn) -> str:
         events=context.world.seqs[before:],
         inverse=reverse,
     )
-    return f"[{turn.node.local_id}], the answer of {turn.participant.name}"
+    return f"[{node.local_id}], the answer of {turn.participant.name}"
 
 
 MAX = 20

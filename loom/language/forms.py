@@ -423,7 +423,8 @@ _PLAIN_TAG = re.compile(r"[\w-]+")
 
 def write(verb: str, form: Form, values: Mapping[str, object], because: str = "") -> str:
     """The canonical line of a form's values, with its arrow, and its block if it has one."""
-    assert form.verb == verb
+    if form.verb != verb:
+        raise ValueError(f"{verb} is not the verb of this form")
     return write_line(form, values, because=because)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from loom.errors import require
 from loom.language.form_matching import is_ref
 from loom.language.forms import Verbs, syntax
 from loom.language.hints import BELOW, ELSE, MOST, lines_meant
@@ -120,8 +121,7 @@ class MissReader(LineReader):
         elif self.wants_block(said.text):
             hint = f"write {said.text} alone on its line, its text below it, closed by ←"
         else:
-            assert said.bad is not None
-            hint = f"{said.bad.hint}, alone on its line"
+            hint = f"{require(said.bad, 'why it was not read').hint}, alone on its line"
         message = f'line {number}: "{short(line)}" looks like a command.'
         return Command(line, bad=unread(message, f"{hint}; {AS_TEXT}"), number=number, near=True)
 
@@ -153,8 +153,8 @@ class MissReader(LineReader):
         elif read_as.line is not None and not names_nobody(read_as.line, said):
             hint = f"write {read_as.line.canonical.partition(chr(10))[0]} alone on its line"
         else:
-            assert verb is not None
-            hint = f"write → {syntax(self.verbs.forms[verb][-1])} alone on its line"
+            form = self.verbs.forms[require(verb, "the verb")][-1]
+            hint = f"write → {syntax(form)} alone on its line"
         message = f'line {number}: "{short(line)}" is no command: commands are lines after →.'
         return Command(line, bad=unread(message, f"{hint}; {_AGAIN}"), number=number, near=True)
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F
 
-from loom.errors import CommandError
+from loom.errors import CommandError, require
 from loom.money.days import today
 from loom.money.models import DailySpending
 from loom.money.prices import Counts, Prices, counts_of, dollars, prices_from, prices_of
@@ -167,10 +167,9 @@ def estimate(text: str) -> int:
 
 
 def _spend(row: Generation, nano: int) -> None:
-    assert row.payer is not None
-    assert row.day is not None
-    lock(row.payer, row.day)
-    add_spending(row.payer, row.day, nano)
+    payer, day = require(row.payer, "who pays"), require(row.day, "the day of spending")
+    lock(payer, day)
+    add_spending(payer, day, nano)
 
 
 def add_spending(payer: Participant, day: date, nano: int) -> None:

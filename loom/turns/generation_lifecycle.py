@@ -16,6 +16,7 @@ from django.utils import timezone
 from loom.documents.models import Document
 from loom.engine import busy, streams
 from loom.engine.jobs import enqueue
+from loom.errors import require
 from loom.language import ids
 from loom.money import spending
 from loom.people.models import Participant
@@ -330,8 +331,8 @@ def end_generation(
         writer = streams.lock(found.tree, actor=found.participant.uid)
         # A worker may be taking it at this moment: `begin` locks the lane, not the tree.
         lock_rows(Generation, pk=found.pk)
-        row = _ENDING.first(pk=found.pk)
-        assert row is not None, "its tree is locked"
+        # Its tree is locked, so it is still there.
+        row = require(_ENDING.first(pk=found.pk), "the generation")
         if row.status not in OPEN_STATUSES or (row.lease and row.lease != lease):
             return row.node
         is_candidate = not row.round  # the rounds of a turn make one node together, at its end

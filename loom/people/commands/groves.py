@@ -140,7 +140,6 @@ def show_as(user: User, *, name: str | None = None, theme: str | None = None) ->
 @action("change_own_name", stream="grove", role="reader")
 def _change_own_name(change: Change, args: OwnName) -> None:
     """Changes what a member is called in a grove."""
-    assert change.actor is not None
     person = change.actor.person
     name = free_name(change.grove, args.name, person)
     if name == person.name:
