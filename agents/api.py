@@ -32,7 +32,7 @@ from loom.language.ids import looks_like_id
 from loom.people.models import Participant
 from loom.permissions import GENERATE, in_order
 from loom.site.api_requests import user_of
-from loom.site.schema import a_truth, an_id, operation, word
+from loom.site.schema import a_choice, a_truth, an_id, operation, word
 from loom.site.waiting import hold_until_stopped
 from loom.text.hashes import instant
 from loom.trees.queries import lookup, provenance
@@ -318,7 +318,7 @@ class TaughtBody(BaseModel):
     "What a participant is taught",
     id="participant_taught",
     answers=TaughtBody,
-    asks=(an_id("mode", "Of the tree: dialogue (without it) or buffer."),),
+    asks=(a_choice("mode", "Of the tree; without it: dialogue.", ("dialogue", "buffer")),),
 )
 @api_view(["GET"])
 def instructed(request: Request, uid: str) -> Response:

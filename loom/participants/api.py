@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,6 +21,7 @@ from loom.participants.provider_kinds import DEFAULT_CONTEXT
 from loom.participants.templates import TEMPLATES
 from loom.people import models
 from loom.people.models import User
+from loom.permissions import Permission
 from loom.site import responses
 from loom.site.api_requests import MAX_TEXT, Part, Word, read, user_of
 from loom.site.schema import PAGES, a_truth, an_id, operation, paged, truth, word
@@ -36,7 +37,12 @@ class ParticipantChanged(Part):
     and an empty one removes the stored key."""
 
     name: str = Field("", min_length=1, max_length=verbs.MAX_NAME)
-    model_ref: str = Field("", min_length=3, max_length=200)
+    model_ref: str = Field(
+        "",
+        min_length=3,
+        max_length=200,
+        json_schema_extra={"pattern": rf"^{verbs.MODEL_REF}$"},
+    )
     base_url: str = Field("", max_length=500)
     allow_private: bool = False
     auth: Literal["bearer", "basic", "none"] = "bearer"
@@ -53,7 +59,9 @@ class ParticipantChanged(Part):
     tool_filter: list[Word] = Field([], max_length=256)
     parallel: int = Field(12, ge=1, le=256)
     prices: dict[str, float] = Field({}, max_length=5)
-    permissions: list[str] = Field([], max_length=32)
+    permissions: list[str] = Field(
+        [], max_length=32, json_schema_extra={"items": {"type": "string", "enum": [*Permission]}}
+    )
     loom_aware: bool = False
     archived: bool = False
     api_key: str | None = Field(None, max_length=2000)
@@ -63,6 +71,15 @@ class ParticipantSent(ParticipantChanged):
     """A new model participant; without `grove`, in the caller's first. `template`: the name of a
     template, or a model of the grove whose model, address and key it takes; then `model_ref` is
     optional."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": ["model_ref"]},
+                {"required": ["template"], "properties": {"template": {"minLength": 1}}},
+            ]
+        }
+    )
 
     grove: str = Field("", json_schema_extra={"pattern": "^[A-Za-z0-9]*$"})
     kind: Literal["model"] = "model"

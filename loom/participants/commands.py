@@ -209,7 +209,8 @@ RANGES = {
     "authority": (0, 3),
     "parallel": (1, 256),
 }
-_MODEL_REF = re.compile(r"[A-Za-z0-9_.-]+:[^\s\x00-\x1f\x7f]+\Z")
+MODEL_REF = r"[A-Za-z0-9_.-]+:[^\s\x00-\x1f\x7f]+"
+_MODEL_REF = re.compile(rf"{MODEL_REF}\Z")
 
 
 class Changes(Args):

@@ -113,6 +113,31 @@ def _grammar(name: str, value: object) -> str:
 _CHECKS = {"stop": _stop, "logit_bias": _bias, "grammar": _grammar}
 
 
+def sampler_schemas() -> dict[str, Any]:
+    """JSON schemas of the settings, by name. A null or an empty value is left out."""
+    numbers = {
+        name: {
+            "type": ["integer" if one.is_whole else "number", "null"],
+            "minimum": one.lowest,
+            "maximum": one.highest,
+        }
+        for name, one in {**REQUEST_OPTIONS, **SAMPLERS_BY_NAME}.items()
+    }
+    stop = {"type": "string", "minLength": 1, "maxLength": MAX_STOP}
+    bias = {"type": "number", "minimum": -100, "maximum": 100}
+    return {
+        **numbers,
+        "stop": {"type": "array", "items": stop, "maxItems": MAX_STOPS},
+        "logit_bias": {
+            "type": "object",
+            "propertyNames": {"pattern": "^[0-9]+$"},
+            "additionalProperties": bias,
+            "maxProperties": MAX_BIAS,
+        },
+        "grammar": {"type": "string", "maxLength": MAX_GRAMMAR},
+    }
+
+
 def read_samplers(written: str) -> dict[str, Any]:
     """The settings in a line: JSON, or `top_p=0.9 seed=7`."""
     if len(written) > MAX_LINE:

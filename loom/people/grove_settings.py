@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from loom.errors import CommandError
+from loom.errors import CommandError, require
 from loom.money.prices import NANO
 from loom.participants.provider_kinds import RESERVE
 from loom.people.names import TAG_COLOURS
@@ -34,6 +34,21 @@ class Setting:
     most: float | None = None
     choices: tuple[str, ...] = ()
     of: str = ""  # the budget that it is part of
+
+    def bounds(self) -> dict[str, Any]:
+        """Its values as a JSON schema."""
+        found: dict[str, Any] = {"type": self.kind}
+        if self.kind in ("integer", "number"):
+            return {**found, "minimum": self.least, "maximum": self.most}
+        if self.kind == "string":
+            return {
+                **found,
+                "maxLength": 200,
+                **({"enum": [*self.choices]} if self.choices else {}),
+            }
+        if self.kind == "object":
+            return {**found, "additionalProperties": {"type": "string", "enum": [*TAG_COLOURS]}}
+        return found
 
     def schema(self) -> dict[str, Any]:
         """It as a property of a JSON schema."""
@@ -196,11 +211,11 @@ def _demand_one(one: Setting, value: Any) -> None:
 
 def _demand_number(one: Setting, value: Any) -> None:
     kinds = (int,) if one.kind == "integer" else (int, float)
-    assert one.least is not None and one.most is not None
+    least, most = require(one.least, "the least value"), require(one.most, "the largest value")
     is_number = isinstance(value, kinds) and not isinstance(value, bool)
-    if not is_number or not one.least <= value <= one.most:
+    if not is_number or not least <= value <= most:
         whole = "a whole number" if one.kind == "integer" else "a number"
-        raise _wrong(f"{one.name} is {whole} from {one.least:,.15g} to {one.most:,.15g}.", one.says)
+        raise _wrong(f"{one.name} is {whole} from {least:,.15g} to {most:,.15g}.", one.says)
 
 
 def _demand_colours(given: Any) -> None:

@@ -333,9 +333,18 @@ def read(request: Request, model: type[B]) -> B:
             "INVALID_SYNTAX", "The body must be an object.", hint='such as {"name": …}'
         )
     try:
-        return model.model_validate(given)
+        return model.model_validate(_with_whole_numbers(given))
     except ValidationError as error:
         raise _refusal(error.errors(include_url=False)[0], model) from None
+
+
+def _with_whole_numbers(value: Any) -> Any:
+    """The value with 2.0 as 2: to JSON, and to JSON schemas, both are the same whole number."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if isinstance(value, dict):
+        return {key: _with_whole_numbers(one) for key, one in value.items()}
+    return [_with_whole_numbers(one) for one in value] if isinstance(value, list) else value
 
 
 # pydantic's error → the sentence returned. {field} is the place, the rest comes from its context.
@@ -381,6 +390,8 @@ def _plain(message: str) -> str:
 
 MAX_TEXT = 1_000_000
 
+# The schema of a name: one line with something to read in it (loom.people.names).
+ONE_LINE = r"^ *[^\x00-\x20\x7f-\xa0][^\x00-\x1f\x7f-\x9f]*$"
 Word = Annotated[str, Field(min_length=1, max_length=80)]
 
 

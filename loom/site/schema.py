@@ -159,9 +159,18 @@ def an_id(name: str, says: str, *, required: bool = False) -> OpenApiParameter:
     return OpenApiParameter(name, shape, description=says, required=required)
 
 
+def a_choice(name: str, says: str, allowed: Sequence[str]) -> OpenApiParameter:
+    """The schema of one of some words in the query, which may be left out or empty."""
+    return OpenApiParameter(name, {"type": "string", "enum": ["", *allowed]}, description=says)
+
+
 def a_truth(name: str, says: str) -> OpenApiParameter:
     """The schema of a boolean in the query."""
     return OpenApiParameter(name, OpenApiTypes.BOOL, description=says, default=False)
+
+
+DIGITS = 18  # of a number in the query
+MOST = 10**DIGITS - 1
 
 
 def a_number(
@@ -172,10 +181,8 @@ def a_number(
     most: int | None = None,
     default: int | None = None,
 ) -> OpenApiParameter:
-    """The schema of a whole number in the query."""
-    bounds = {"type": "integer", "minimum": least}
-    if most is not None:
-        bounds["maximum"] = most
+    """The schema of a whole number in the query, as `number` reads it."""
+    bounds = {"type": "integer", "minimum": least, "maximum": MOST if most is None else most}
     return OpenApiParameter(name, bounds, description=says, default=default)
 
 
@@ -187,7 +194,7 @@ def number(
     given = request.query_params.get(name)
     if given is None:
         return default
-    if not (given.isascii() and given.isdecimal()) or len(given) > 18 or int(given) < least:
+    if not (given.isascii() and given.isdecimal()) or len(given) > DIGITS or int(given) < least:
         raise CommandError(
             "INVALID_SYNTAX",
             f"{name} must be a whole number of at least {least}.",

@@ -26,7 +26,7 @@ from loom.engine.jobs import enqueue
 from loom.errors import Code, CommandError, not_found
 from loom.people.models import Grove, User
 from loom.site.api_requests import Body, read, user_of
-from loom.site.schema import form, operation
+from loom.site.schema import a_number, form, number, operation
 from loom.text.hashes import instant
 from loom.transfer import exporting, importing
 from loom.transfer.exporting import FORMATS, Format
@@ -279,7 +279,7 @@ class PartsChosen(Body):
     split: Literal["", "sections", "paragraphs", "whole"] = ""
 
 
-PAGE = 200
+PAGE, MOST_OFFSET = 200, 10**9
 
 
 @operation(
@@ -289,8 +289,8 @@ PAGE = 200
     answers=ImportParts,
     asks=(
         OpenApiParameter("q", OpenApiTypes.STR, description="Words of the title."),
-        OpenApiParameter("offset", OpenApiTypes.INT, default=0),
-        OpenApiParameter("limit", OpenApiTypes.INT, default=PAGE),
+        a_number("offset", "How many to skip.", most=MOST_OFFSET, default=0),
+        a_number("limit", "At most so many.", least=1, most=MAX_PARTS, default=PAGE),
     ),
 )
 @api_view(["GET"])
@@ -298,20 +298,10 @@ def parts(request: Request, uid: str) -> Response:
     """The trees in a file, at most 1,000 at a time, in the order of the file."""
     _, row = access.get_import(user_of(request), uid)
     found = searched(row, request.query_params.get("q", "")[:200])
-    start = _number(request, "offset", 0, 10**9)
-    shown = found.select_related("tree")[start : start + _number(request, "limit", PAGE, 1000)]
+    start = number(request, "offset", default=0, most=MOST_OFFSET)
+    limit = number(request, "limit", default=PAGE, least=1, most=MAX_PARTS)
+    shown = found.select_related("tree")[start : start + limit]
     return Response({"count": found.count(), "results": [_part(one) for one in shown]})
-
-
-def _number(request: Request, name: str, default: int, most: int) -> int:
-    given = request.query_params.get(name, "")
-    if not given:
-        return default
-    if not (given.isascii() and given.isdigit()) or int(given[:12]) > most:
-        raise CommandError(
-            "INVALID_SYNTAX", f"{name} is a number up to {most:,}.", hint=f"{name}={default}"
-        )
-    return int(given)
 
 
 def _part(part: ImportPart) -> dict[str, Any]:

@@ -3,7 +3,7 @@ stopping them."""
 
 import time
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from django.db import connection
 from pydantic import BaseModel, ConfigDict, Field
@@ -38,7 +38,7 @@ class LineSent(Body):
     may wait for the result; `key`: a repeat with the same key within HEDDLE_RECEIPT_DAYS does not
     run the line again. null counts as left out."""
 
-    line: str
+    line: Annotated[str, Field(json_schema_extra={"pattern": r"\S"})]
     dry_run: bool | None = False
     key: str | None = Field("", max_length=64)
     at: str | None = Field("", max_length=8)

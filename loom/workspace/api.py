@@ -1,10 +1,10 @@
 """Workspaces, their steps and drafts in the API."""
 
 from itertools import chain
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from django.db.models import QuerySet
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, WithJsonSchema
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -41,6 +41,7 @@ from loom.workspace.queries.workspace_bodies import (
     tasks_of,
     workspace_body,
 )
+from loom.workspace.window_rules import OF_WORKSPACE
 
 # Request bodies.
 
@@ -57,7 +58,10 @@ class DraftSent(Body):
 class WorkspaceChanged(Part):
     """Settings of a workspace; only the named ones change; null: as in its grove or tree."""
 
-    settings: dict[str, Any] = {}
+    settings: Annotated[
+        dict[str, Any],
+        WithJsonSchema({"type": "object", "propertyNames": {"enum": [*OF_WORKSPACE]}}),
+    ] = {}
 
 
 class Draft(BaseModel):

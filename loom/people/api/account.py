@@ -6,7 +6,7 @@ from typing import Any, get_args
 from django.conf import settings as conf
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -33,7 +33,9 @@ class SettingsChanged(Part):
 
     name: str = Field("", max_length=people.MAX_SHOWN)
     theme: preferences.Theme = "system"
-    language: str = Field("", max_length=20)
+    language: str = Field(
+        "", max_length=20, json_schema_extra={"enum": ["", *(code for code, _ in conf.LANGUAGES)]}
+    )
     prose: preferences.Prose = "serif"
     size: preferences.Size = "medium"
     width: preferences.Width = "medium"
@@ -290,6 +292,8 @@ class SavedSent(Body):
     """Something to save under a name: a search (`q`, `type`, `tag`, …), a preset (`top_p`, `stop`,
     …), or an arrangement of windows (`lines` that open them); a `shared` preset is for everybody
     in the grove."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": saving.schemas()})
 
     kind: saving.Kind
     name: str = Field(min_length=1, max_length=saving.MAX_NAME)

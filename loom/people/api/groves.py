@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from django.db.models import F
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, Field, WithJsonSchema, create_model
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -24,9 +24,18 @@ from loom.people.commands import accounts as people
 from loom.people.commands import groves as verbs
 from loom.people.grove_settings import SETTINGS, settings_schema, values_of
 from loom.permissions import Role
-from loom.search.queries import Filters, Hit, Kind, Sort, find_in_grove, parse_since
+from loom.search.queries import MAX_QUERY, Filters, Hit, Kind, Sort, find_in_grove, parse_since
 from loom.site import responses
-from loom.site.api_requests import Body, Instant, LinkNamed, Part, demand_scope, read, user_of
+from loom.site.api_requests import (
+    ONE_LINE,
+    Body,
+    Instant,
+    LinkNamed,
+    Part,
+    demand_scope,
+    read,
+    user_of,
+)
 from loom.site.schema import (
     PAGES,
     a_number,
@@ -54,17 +63,28 @@ CURSOR = (
 MOST_PUT_ASIDE = 200  # units that a list names
 
 
+# A line with something to read in it.
+Name = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra={"pattern": ONE_LINE})]
+_SETTINGS_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        name: {"anyOf": [one.bounds(), {"type": "null"}]} for name, one in SETTINGS.items()
+    },
+    "additionalProperties": False,
+}
+
+
 class GroveSent(Body):
     """A new grove."""
 
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
 
 
 class GroveChanged(Part):
     """The changes to a grove; only the named `settings` change."""
 
-    name: str = Field("", min_length=1, max_length=200)
-    settings: dict[str, Any] = {}
+    name: Name = ""
+    settings: Annotated[dict[str, Any], WithJsonSchema(_SETTINGS_SCHEMA)] = {}
 
 
 _KINDS: dict[str, Any] = {
@@ -74,7 +94,14 @@ _KINDS: dict[str, Any] = {
     "boolean": bool | None,
     "object": dict[str, str] | None,
 }
-_SETTINGS: dict[str, Any] = {name: (_KINDS[one.kind], None) for name, one in SETTINGS.items()}
+# The bounds are in the schema only: what is out of them is refused with the setting's sentence.
+_SETTINGS: dict[str, Any] = {
+    name: (
+        Annotated[_KINDS[one.kind], WithJsonSchema(_SETTINGS_SCHEMA["properties"][name])],
+        None,
+    )
+    for name, one in SETTINGS.items()
+}
 GroveSettings: type[Part] = create_model(
     "GroveSettings",
     __base__=Part,
@@ -156,7 +183,11 @@ class SearchServiceSent(Body):
     """The service with which a grove searches the web. `base_url`: empty for the default of the
     kind; `api_key`: null keeps the stored one for this address; `price_usd`: of one search."""
 
-    kind: str = Field(min_length=1, max_length=12)
+    kind: str = Field(
+        min_length=1,
+        max_length=12,
+        json_schema_extra={"enum": [one.name for one in SEARCH_SERVICES]},
+    )
     base_url: str = Field("", max_length=500)
     api_key: str | None = Field(None, max_length=500)
     allow_private: bool = False
@@ -457,12 +488,17 @@ def _text(name: str, says: str) -> OpenApiParameter:
     return OpenApiParameter(name, OpenApiTypes.STR, description=says)
 
 
+SINCE = {"anyOf": [{"type": "string", "format": one} for one in ("date", "date-time")]}
 ASKS = (
-    _text("q", "What to search for, also parts of words. Without it: all that have the tag."),
+    OpenApiParameter(
+        "q",
+        {"type": "string", "pattern": r"\S", "maxLength": MAX_QUERY},
+        description="What to search for, also parts of words. Without it: all that have the tag.",
+    ),
     OpenApiParameter("type", OpenApiTypes.STR, enum=["text", "annotation", "tree"]),
     _text("tag", "Only what has this tag."),
     _text("author", "Only what this participant wrote: an id or a name."),
-    _text("since", "Only from this day or instant on."),
+    OpenApiParameter("since", SINCE, description="Only from this day or instant on."),
     a_truth("archived", "true: only the archive; false: without it; left out: both."),
     OpenApiParameter("sort", OpenApiTypes.STR, enum=list(get_args(Sort)), default="best"),
     a_number("limit", f"At most {MOST}.", least=1, most=MOST),

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from rest_framework.decorators import api_view, parser_classes
 from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.parsers import MultiPartParser
@@ -65,6 +65,12 @@ class TreeSent(Body):
     system_context: str = Field("", max_length=MAX_TEXT)
 
 
+def _range(name: str) -> Any:
+    """The bounds of a number in the schema; what is out of them is refused by the command."""
+    least, most = public_links_module.RANGES[name]
+    return Field(json_schema_extra={"minimum": least, "maximum": most})
+
+
 class TreeChanged(Part):
     """Changes to a tree; mode and grove never change. `seen`: fields as the sender has read them;
     a field that has another value by now is not overwritten (CONFLICT)."""
@@ -76,9 +82,9 @@ class TreeChanged(Part):
     truncation: Literal["truncateMiddle", "rollingWindow", "stopAtLimit"] = "truncateMiddle"
     memory: str = Field("", max_length=MAX_TEXT)
     author_note: str = Field("", max_length=MAX_TEXT)
-    note_depth: int = 3
-    lore_scan: int = 2000
-    lore_budget: int = 1000
+    note_depth: Annotated[int, _range("note_depth")] = 3
+    lore_scan: Annotated[int, _range("lore_scan")] = 2000
+    lore_budget: Annotated[int, _range("lore_budget")] = 1000
     archived: bool = False
     seen: dict[str, str | int] = {}
 
@@ -99,6 +105,15 @@ class SettingsPinned(Body):
 class SummariesSent(Body):
     """The summaries to make: of nodes by their ids, and with `tree` a new one of the tree.
     `again`: also where there is one, or one has failed."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": ["nodes"], "properties": {"nodes": {"minItems": 1}}},
+                {"required": ["tree"], "properties": {"tree": {"const": True}}},
+            ]
+        }
+    )
 
     nodes: list[Annotated[str, Field(max_length=8)]] = Field(default_factory=list, max_length=100)
     tree: bool = False

@@ -27,6 +27,31 @@ MOST_LINES = 40  # per arrangement
 LONGEST_LINE = 1_000
 
 
+def schemas() -> list[Any]:
+    """What a body of each kind looks like, as JSON schemas."""
+    text = {"type": "string", "minLength": 1, "maxLength": 500}
+    line = {"type": "string", "maxLength": LONGEST_LINE}
+    bodies: dict[Kind, dict[str, Any]] = {
+        "search": {"properties": dict.fromkeys(SEARCH, text), "minProperties": 1},
+        "preset": {"properties": provider_kinds.sampler_schemas()},
+        "windows": {
+            "properties": {
+                "lines": {"type": "array", "items": line, "minItems": 1, "maxItems": MOST_LINES}
+            },
+            "required": ["lines"],
+        },
+    }
+    return [
+        {
+            "properties": {
+                "kind": {"const": kind},
+                "body": {"type": "object", "additionalProperties": False, **body},
+            }
+        }
+        for kind, body in bodies.items()
+    ]
+
+
 def saved_by(actor: Actor, kind: Kind) -> "QuerySet[Saved]":
     """What the actor saved of this kind and what is saved for the whole grove, ordered by name."""
     rows = Saved.objects.filter(grove=actor.grove, kind=kind)
