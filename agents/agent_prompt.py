@@ -208,7 +208,8 @@ def _status(place: Place) -> dict[str, Any]:
         budget = budget_in(place.actor.participant.budget, place.tree.grove.settings)
         return {"budget": budgets.shown(budget, budgets.Spent())}
     spent = spent_of(place.turn, timezone.now())
-    return {"budget": budgets.shown(budget_of(place.turn), spent)}
+    budget = budget_of(place.turn)
+    return {"budget": budgets.shown(budget, spent), "warning": budgets.warning(budget, spent)}
 
 
 @sections.outline.collector

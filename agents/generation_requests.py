@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any
 
 from django.utils import timezone
@@ -163,7 +164,17 @@ def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
     if any(one.name == "EARLIER" for one in sent.portions):
         named = [turn.tree.uid, turn.invoked_by_id, [row.id for row in place.read], False]
         jobs.enqueue("agents.tasks.summarise", named, queue="continue")
-    return prepared(place, sent)
+    return {**prepared(place, sent), "kept": _kept(turn.prepared, sent)}
+
+
+def _kept(before: Mapping[str, Any] | None, sent: Sent) -> int:
+    """How many tokens at the beginning of a request are those of the round before."""
+    if before is None:
+        return 0
+    old = [before["system"], *(block for _, blocks, _ in before["messages"] for block in blocks)]
+    new = [sent.system, *(block for one in sent.messages for block in one.blocks)]
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))
+    return sum(count(block) for block, _ in same)
 
 
 def assembled_for(place: Place, provider: Provider) -> Sent:
@@ -214,7 +225,7 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
     kept = turn.prepared
     if kept is None or withheld_from_models(kept["read"]):
         try:
-            kept = prepared_round(turn, actor)
+            kept = {**prepared_round(turn, actor), "kept": 0}  # it is the same round
         except TooLong as long:
             raise too_long(long) from None
         turn_lifecycle.replace_request(turn, kept)

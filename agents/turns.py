@@ -33,6 +33,7 @@ from loom.language.forms import Verbs
 from loom.language.lines import Command
 from loom.platform.prepared_queries import Given, Prepared
 from loom.text.shortening import shortened, without_name
+from loom.text.tokens import count
 from loom.trees.commands import node_writer
 from loom.trees.models import Node
 from loom.trees.queries import lookup
@@ -150,7 +151,9 @@ def _take_answer(turn: Turn) -> bool:
         return turn_lifecycle.keep(turn, status="assembling")
     if said.status in generation_lifecycle.OPEN_STATUSES:
         return False
-    tokens = turn.tokens + said.tokens_in + said.tokens_out
+    sent = turn.prepared or {}
+    read = budgets.cost(said.tokens_in, sent.get("kept", 0), sent.get("tokens", 0))
+    tokens = turn.tokens + read + said.tokens_out
     if said.finish in RUNS:
         return turn_lifecycle.keep(turn, status="executing", replies=[], tokens=tokens)
     if (said.error or {}).get("reason") == "empty" and turn.rounds:
@@ -248,13 +251,29 @@ def _repeats(rounds: list[dict[str, Any]]) -> bool:
 def _next_round(turn: Turn, rounds: list[dict[str, Any]]) -> bool:
     turn.rounds = rounds
     budget, spent = budget_of(turn), spent_of(turn, turn_lifecycle.now())
-    what = budgets.next_round(budget, spent, concluding=turn.is_concluding)
+    ahead = _ahead(turn, rounds[-1])
+    what = budgets.next_round(budget, spent, concluding=turn.is_concluding, ahead=ahead)
+    over = budgets.part_over(budget, replace(spent, depth=0)) or "tokens"
     if what == "end":
-        return turn_lifecycle.keep(turn, rounds=rounds, replies=[], status="finishing")
+        # Without an answer, what ended the turn must be said by the turn itself.
+        finish = "" if rounds[-1]["prose"] else f"interrupted:{over}"
+        return turn_lifecycle.keep(
+            turn, rounds=rounds, replies=[], status="finishing", finish=finish
+        )
     if what == "conclude":
-        over = budgets.what_is_over(budget, spent)
-        rounds[-1]["notes"].append(f"! {over} {LAST}")
+        why = budgets.what_is_over(budget, replace(spent, depth=0))
+        rest = max(budget.tokens - spent.tokens, 0)
+        why = why or f"Another round needs about {ahead:,} tokens, and {rest:,} are left."
+        rounds[-1]["notes"].append(f"! {why} {LAST}")
     return _go_on(turn, rounds, is_concluding=what == "conclude")
+
+
+def _ahead(turn: Turn, done: dict[str, Any]) -> int:
+    """About how many tokens of the budget the next round will use: its request begins with that of
+    the round that is done, followed by what was said and answered."""
+    sent = (turn.prepared or {}).get("tokens", 0)
+    said = count(done["text"]) + sum(count(one["reply"]) for one in done["replies"])
+    return budgets.cost(sent + said, sent, sent + said)
 
 
 # The guard of a line: budgets and loops.

@@ -33,7 +33,7 @@ from loom.language.slices import parts_of
 from loom.people.names import as_sent
 from loom.text.frames import escaped, frames_escaped
 from loom.text.shortening import plain
-from loom.text.tokens import count
+from loom.text.tokens import count, thousands
 
 # The texts of a path, and how many tokens they have.
 
@@ -313,13 +313,6 @@ def framed(name: str, body: str, *, more: str = "") -> str:
     return f"---{name}{more}\n{body}\n---{name}_END"
 
 
-def thousands(tokens: int) -> str:
-    """`37`, `0.4k`, `18.6k`, `50k`: in thousands with one decimal; below a hundred exact."""
-    if tokens < 100:
-        return f"{tokens}"
-    return f"{tokens / 1000:.1f}".removesuffix(".0") + "k"
-
-
 HIDDEN = "HIDDEN"  # windows that were sent in this turn and are not shown so any more
 
 
@@ -340,7 +333,7 @@ def status(view: View) -> str:
     spent = " · ".join(one for one in (view.budget, panes) if one)
     over = f"! windows have more than {view.most_lines} lines; → hide what you do not need"
     warned = over if lines > view.most_lines else ""
-    return "\n".join(line for line in (sizes, spent, warned, asked) if line)
+    return "\n".join(line for line in (sizes, spent, view.warning, warned, asked) if line)
 
 
 @section("NOTIFICATIONS", 80, by_lines=True)

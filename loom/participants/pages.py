@@ -46,6 +46,7 @@ from loom.site.page_requests import (
     whole_of,
     word_of,
 )
+from loom.text.tokens import thousands
 from loom.trees.pages.node_parts import age_of
 from loom.turns import budgets
 
@@ -391,8 +392,12 @@ def permission_form(request: HttpRequest, one: Participant | None) -> dict[str, 
 
 
 def _said(budget: budgets.Budget) -> str:
-    words = {"n": budget.steps, "time": budgets.clock(budget.milliseconds)}
-    return gettext("%(n)s steps, %(time)s") % words
+    words = {
+        "n": budget.steps,
+        "tokens": thousands(budget.tokens),
+        "time": budgets.clock(budget.milliseconds),
+    }
+    return gettext("%(n)s steps, %(tokens)s tokens, %(time)s") % words
 
 
 def permissions_of(request: HttpRequest) -> list[str]:

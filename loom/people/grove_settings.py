@@ -79,6 +79,7 @@ def _of_budget(of: str, budget: Budget) -> list[Setting]:
         _number(f"{of}_items", budget.items, _("different items of a turn"), 1, 100_000, of=of),
         _number(f"{of}_rounds", budget.rounds, _("rounds of a turn"), 1, 1_000, of=of),
         _number(f"{of}_seconds", seconds, _("seconds of a turn"), 1, 86_400, of=of),
+        _number(f"{of}_tokens", budget.tokens, _("tokens of a turn"), 1_000, 100_000_000, of=of),
     ]
 
 
@@ -266,13 +267,13 @@ def daily_limit(settings: Mapping[str, Any]) -> int:
 def budget_in(preset: str, settings: Mapping[str, Any]) -> Budget:
     """The budget of a preset in a grove with these settings. Raises INVALID_SYNTAX for an unknown
     preset."""
-    plain = budget_of(preset)
+    budget_of(preset)
     return Budget(
         steps=number_of(settings, f"{preset}_steps"),
         depth=number_of(settings, f"{preset}_depth"),
         items=number_of(settings, f"{preset}_items"),
         rounds=number_of(settings, f"{preset}_rounds"),
         milliseconds=number_of(settings, f"{preset}_seconds") * 1000,
-        tokens=plain.tokens,
+        tokens=number_of(settings, f"{preset}_tokens"),
         day=number_of(settings, "steps_a_day"),
     )

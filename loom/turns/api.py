@@ -23,7 +23,7 @@ from loom.site.api_requests import Body, read, user_of
 from loom.site.schema import operation
 from loom.site.waiting import Wait, hold, hold_until_stopped, of_search, of_turn
 from loom.trees.models import Tree
-from loom.turns import turn_lifecycle
+from loom.turns import budgets, turn_lifecycle
 from loom.turns.commands.continuing import outcome_of
 from loom.turns.queries import turn_body, turns
 from loom.web_search import commands as web_search
@@ -58,10 +58,11 @@ class TurnSent(Body):
     budget: Literal["", "quick", "standard", "thorough"] = ""
 
 
-class StepsSent(Body):
-    """How many additional steps."""
+class ExtensionSent(Body):
+    """How many additional steps and tokens; at least one of them."""
 
-    steps: int = Field(ge=1, le=500)
+    steps: int = Field(0, ge=0, le=500)
+    tokens: int = Field(0, ge=0, le=budgets.MOST_TOKENS)
 
 
 # Responses.
@@ -265,16 +266,18 @@ class Usage(BaseModel):
 
 
 class Extension(BaseModel):
-    """Additional steps that the agent asks for, and why."""
+    """Additional steps and tokens that the agent asks for, and why."""
 
     steps: int
+    tokens: int = 0
     why: str
 
 
 class Turn(BaseModel):
     """One turn. `answers_below` is the node that it answers below, `input` the caller's words;
     `generations` are its rounds in order, `steps` the numbers of its lines' steps in the agent's
-    workspace; `node` is the answer once it has ended with one."""
+    workspace; `node` is the answer once it has ended with one; `limit` is the part of its budget
+    for whose sake it had to end."""
 
     id: str
     tree: str
@@ -299,6 +302,7 @@ class Turn(BaseModel):
     form: Literal["continuation", "aside"] = Field(alias="as")
     budget: Budget
     usage: Usage
+    limit: Literal["day", "steps", "items", "rounds", "tokens", "time"] | None
     extension: Extension | None
     generations: list[str]
     steps: list[int]
@@ -339,15 +343,18 @@ def turn(request: Request, uid: str) -> Response:
 @operation(
     "POST",
     "turns extend",
-    "Give a turn more steps",
-    body=StepsSent,
+    "Give a turn more steps or tokens",
+    body=ExtensionSent,
     answers=Turn,
 )
 @api_view(["POST"])
 def extend(request: Request, uid: str) -> Response:
-    """Grants a running turn more steps than its preset has."""
+    """Grants a running turn more steps or tokens than its preset has."""
     actor, found = access.get_turn(user_of(request), uid)
-    turn_lifecycle.extend(actor, found, read(request, StepsSent).steps)
+    sent = read(request, ExtensionSent)
+    if not (sent.steps or sent.tokens):
+        raise CommandError("INVALID_SYNTAX", "How many more?", hint='{"steps": 20}')
+    turn_lifecycle.extend(actor, found, sent.steps, sent.tokens)
     return Response(turn_body(turns().get(pk=found.pk)))
 
 

@@ -6,34 +6,35 @@ from typing import Final, Literal
 
 from loom.errors import CommandError
 from loom.language.batches import MAX_COMMANDS
+from loom.text.tokens import thousands
 
 # Budgets of turns: a grove can change the numbers of each.
 
 
 BudgetName = Literal["quick", "standard", "thorough"]
 STEPS_A_DAY: Final = 1000  # steps of one agent in one tree, in 24 hours
-TOKENS: Final = 100_000
 USUAL_BUDGET: Final[BudgetName] = "standard"
 
 
 @dataclass(frozen=True)
 class Budget:
     """What one turn may use: steps, nesting of windows, distinct items, rounds, time in
-    milliseconds, and tokens sent and written. `day`: steps of the agent in a tree in 24 hours."""
+    milliseconds, and tokens sent and written, as `cost` counts them. `day`: steps of the agent in
+    a tree in 24 hours."""
 
     steps: int
     depth: int
     items: int
     rounds: int
     milliseconds: int
-    tokens: int = TOKENS
+    tokens: int
     day: int = STEPS_A_DAY
 
 
 BUDGETS: Final[dict[BudgetName, Budget]] = {
-    "quick": Budget(20, 3, 15, 3, 60_000),
-    "standard": Budget(100, 10, 50, 12, 300_000),
-    "thorough": Budget(500, 20, 200, 40, 1_200_000),
+    "quick": Budget(20, 3, 15, 3, 60_000, 100_000),
+    "standard": Budget(100, 10, 50, 12, 300_000, 200_000),
+    "thorough": Budget(500, 20, 200, 40, 1_200_000, 500_000),
 }
 
 
@@ -42,6 +43,9 @@ BUDGETS: Final[dict[BudgetName, Budget]] = {
 Next = Literal["go on", "conclude", "end"]
 HOURS_OF_A_DAY: Final = 24
 BEYOND: Final = 20  # lines of a round that are read in addition to the steps of the turn
+KEPT_COSTS: Final = 10  # tokens that the request before had too cost a tenth: providers cache them
+MOST_TOKENS: Final = 1_000_000  # that one extension grants
+WARNED_AT: Final = 80  # percent of a part of the budget
 # Verbs that still run when the budget is used up.
 ALWAYS: Final = frozenset({"help", "budget", "think"})
 
@@ -72,9 +76,16 @@ def budget_of(preset: str) -> Budget:
     )
 
 
-def extended(budget: Budget, steps: int) -> Budget:
-    """The budget with this many more steps, as granted after `budget extend`."""
-    return replace(budget, steps=budget.steps + steps)
+def extended(budget: Budget, steps: int, tokens: int = 0) -> Budget:
+    """The budget with this many more steps and tokens, as granted after `budget extend`."""
+    return replace(budget, steps=budget.steps + steps, tokens=budget.tokens + tokens)
+
+
+def cost(sent: int, kept: int, of: int) -> int:
+    """How many tokens of the budget a request of `sent` tokens uses. Of its text, `kept` of `of`
+    tokens at the beginning are those of the request before it, of which a tenth counts."""
+    share = sent * min(kept, of) // of if of else 0
+    return sent - share + share // KEPT_COSTS
 
 
 def what_is_over(budget: Budget, spent: Spent) -> str | None:
@@ -82,22 +93,57 @@ def what_is_over(budget: Budget, spent: Spent) -> str | None:
     number is used up when it reaches its limit; the depth only when it exceeds it, so that windows
     at the deepest level can still be used and closed.
     """
+    over = part_over(budget, spent)
+    return sentence(over, budget) if over else None
+
+
+def part_over(budget: Budget, spent: Spent) -> str:
+    """The first part of the budget that is used up: `day`, `steps`, `items`, `rounds`, `tokens`,
+    `time` or `depth`; "" for none."""
     if spent.steps_today >= budget.day:
-        return f"All {budget.day:,} steps of this agent here in {HOURS_OF_A_DAY} hours are used."
-    used = (
+        return "day"
+    for name, have, most in _used(budget, spent):
+        if have >= most:
+            return name
+    return "depth" if spent.depth > budget.depth else ""
+
+
+def _used(budget: Budget, spent: Spent) -> tuple[tuple[str, int, int], ...]:
+    """(name, used, allowed) of the parts of a budget that only grow."""
+    return (
         ("steps", spent.steps, budget.steps),
         ("items", spent.items, budget.items),
         ("rounds", spent.rounds, budget.rounds),
         ("tokens", spent.tokens, budget.tokens),
+        ("time", spent.milliseconds, budget.milliseconds),
     )
-    for name, have, most in used:
-        if have >= most:
-            return f"All {most:,} {name} of this turn are used."
-    if spent.milliseconds >= budget.milliseconds:
+
+
+def sentence(part: str, budget: Budget) -> str:
+    """Which part of the budget is used up, in words."""
+    if part == "day":
+        return f"All {budget.day:,} steps of this agent here in {HOURS_OF_A_DAY} hours are used."
+    if part == "time":
         return f"The time of this turn, {clock(budget.milliseconds)}, is over."
-    if spent.depth > budget.depth:
+    if part == "depth":
         return f"Windows lie at most {budget.depth} deep in this turn."
-    return None
+    return f"All {getattr(budget, part):,} {part} of this turn are used."
+
+
+def warning(budget: Budget, spent: Spent) -> str:
+    """The line that warns, once WARNED_AT percent of a part of the budget are used; else ""."""
+    near = [
+        f"{name} {clock(have)}/{clock(most)}"
+        if name == "time"
+        else f"{name} {thousands(have)}/{thousands(most)}"
+        for name, have, most in _used(budget, spent)
+        if have * 100 >= most * WARNED_AT
+    ]
+    if not near:
+        return ""
+    is_short = any(one.startswith("tokens") for one in near)
+    more = ", or ask for more: → budget extend tokens:50000" if is_short else ""
+    return f"! nearly used up: {', '.join(near)} · write your answer soon{more}"
 
 
 def is_late(budget: Budget, spent: Spent) -> bool:
@@ -136,23 +182,26 @@ def not_run(over: int, budget: Budget) -> str:
     )
 
 
-def next_round(budget: Budget, spent: Spent, *, concluding: bool) -> Next:
+def next_round(budget: Budget, spent: Spent, *, concluding: bool, ahead: int = 0) -> Next:
     """What follows a round that asks for another one: a round, the last round that may only
-    conclude, or, after that (`concluding`), the end."""
+    conclude, or, after that (`concluding`), the end. A round that needs more tokens (about `ahead`)
+    than are left is the last one, so that a turn uses at most one round more than its budget."""
     if concluding:
         return "end"
-    return "conclude" if what_is_over(budget, replace(spent, depth=0)) else "go on"
+    then = replace(spent, depth=0, tokens=spent.tokens + ahead)
+    return "conclude" if part_over(budget, then) else "go on"
 
 
 def shown(budget: Budget, spent: Spent) -> str:
-    """`steps 6/100 · depth 2/10 · items 9/50 · rounds 1/12 · 0:21/5:00`, as STATUS and the page
-    show it."""
+    """`steps 6/100 · depth 2/10 · items 9/50 · rounds 1/12 · tokens 12.4k/200k · 0:21/5:00`, as
+    STATUS and the page show it."""
     return " · ".join(
         (
             f"steps {spent.steps}/{budget.steps}",
             f"depth {spent.depth}/{budget.depth}",
             f"items {spent.items}/{budget.items}",
             f"rounds {spent.rounds}/{budget.rounds}",
+            f"tokens {thousands(spent.tokens)}/{thousands(budget.tokens)}",
             f"{clock(spent.milliseconds)}/{clock(budget.milliseconds)}",
         )
     )

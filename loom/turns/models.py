@@ -20,10 +20,10 @@ class Turn(PublicIdentity):
     `workspace`, `stated` or texts in `replies`, because their generations, steps and nodes store
     them (loom.workspace.queries.workspace_bodies.said_in). `replies` are those of the lines of the
     current round that ran; `waits_for` are the generations that one of its lines started and that
-    have not been reported yet. `extension` is what the agent asks for: `{steps, why}`. `scope` is
-    that of the API key that started the turn. `prepared` is the request of the current round,
-    assembled once, priced and sent (agents.generation_requests.prepared); None once the turn has
-    ended.
+    have not been reported yet. `extension` is what the agent asks for: `{steps, tokens, why}`.
+    `scope` is that of the API key that started the turn. `prepared` is the request of the current
+    round, assembled once, priced and sent (agents.generation_requests.prepared); None once the
+    turn has ended.
     """
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="turns")
@@ -39,6 +39,7 @@ class Turn(PublicIdentity):
     scope = models.CharField(max_length=8, default="owner")
     prepared = models.JSONField(null=True)
     more_steps = models.IntegerField(default=0)  # granted beyond the preset
+    more_tokens = models.IntegerField(default=0)
     extension = models.JSONField(null=True)
     round = models.IntegerField(default=0)
     rounds = models.JSONField(default=list)

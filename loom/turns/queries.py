@@ -1,6 +1,7 @@
 """Turns as readers see them, with their rounds, lines and what they spent."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
@@ -44,7 +45,7 @@ def turns() -> QuerySet[Turn]:
 def budget_of(turn: Turn) -> Budget:
     """What the turn may use: its preset and what was granted in addition."""
     of_grove = budget_in(turn.preset, turn.tree.grove.settings)
-    return budgets.extended(of_grove, turn.more_steps)
+    return budgets.extended(of_grove, turn.more_steps, turn.more_tokens)
 
 
 def lines_of(*turns: Turn) -> QuerySet[Step]:
@@ -144,6 +145,7 @@ def turn_body(turn: Turn) -> dict[str, Any]:
             "tokens": spent.tokens,
             "shown": budgets.shown(budget, spent),
         },
+        "limit": limit_of(turn, budget, spent) or None,
         "extension": turn.extension,
         "generations": list(_rounds(turn).values_list("uid", flat=True)),
         "steps": list(lines_of(turn).values_list("seq", flat=True)),
@@ -153,6 +155,21 @@ def turn_body(turn: Turn) -> dict[str, Any]:
         "created_at": instant(turn.created_at),
         "ended_at": instant(turn.ended_at) if turn.ended_at else None,
     }
+
+
+def limit_of(turn: Turn, budget: Budget, spent: Spent) -> str:
+    """The part of its budget for whose sake an ended turn had to conclude, such as `tokens`; ""
+    if it ended by itself."""
+    if turn.ended_at is None or turn.finish in ENDED_OTHERWISE:
+        return ""
+    if not (turn.is_concluding or turn.finish == TIME_OVER):
+        return ""
+    # The last round may have been asked for because the next one would have used too many.
+    return budgets.part_over(budget, replace(spent, depth=0)) or "tokens"
+
+
+TIME_OVER = "interrupted:time"
+ENDED_OTHERWISE = ("interrupted:loop", "interrupted:stopped")
 
 
 def _rounds(turn: Turn) -> QuerySet[Generation]:

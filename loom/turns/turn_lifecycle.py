@@ -193,21 +193,22 @@ def _write_input(writer: Writer, turn: Turn, text: str) -> None:
     turn.save(update_fields=["input_node", "answers_below"])
 
 
-def extend(actor: Actor, turn: Turn, steps: int) -> None:
-    """Grants a running turn more steps. For its inviter and owners."""
-    execute(actor, turn.tree, _extend, Extension(turn=turn, steps=steps))
+def extend(actor: Actor, turn: Turn, steps: int, tokens: int = 0) -> None:
+    """Grants a running turn more steps and tokens. For its inviter and owners."""
+    execute(actor, turn.tree, _extend, Extension(turn=turn, steps=steps, tokens=tokens))
 
 
 class Extension(Args):
-    """A turn, and the number of additional steps."""
+    """A turn, and the number of additional steps and tokens."""
 
     turn: Turn
     steps: int
+    tokens: int
 
 
 @action("extend_turn", stream="tree", role="reader")
 def _extend(change: Change, args: Extension) -> None:
-    """Grants a running turn more steps. For its inviter and owners."""
+    """Grants a running turn more steps and tokens. For its inviter and owners."""
     actor, turn = change.actor, args.turn
     if turn.invoked_by != actor.participant and not actor.is_owner:
         raise CommandError(
@@ -216,7 +217,11 @@ def _extend(change: Change, args: Extension) -> None:
             hint=f"ask {turn.invoked_by.name}",
         )
     rows = Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN)
-    if not rows.update(more_steps=F("more_steps") + args.steps, extension=None):
+    more = {
+        "more_steps": F("more_steps") + args.steps,
+        "more_tokens": F("more_tokens") + args.tokens,
+    }
+    if not rows.update(**more, extension=None):
         raise CommandError("REJECTED", "This turn has ended.", hint="start another")
 
 

@@ -16,7 +16,7 @@ from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
 
 pytestmark = pytest.mark.django_db(transaction=True)
-CLOCK = re.compile(r"\d:\d\d/5:00")
+COUNTED = re.compile(r"tokens [\d.]+k?/200k · \d:\d\d/5:00")
 
 
 @pytest.fixture
@@ -31,9 +31,9 @@ def agent(agent: Participant, tree: Tree) -> Participant:
 
 
 def texts(body: dict[str, Any]) -> list[tuple[str, str]]:
-    """(role, text) of all blocks; clocks stopped."""
+    """(role, text) of all blocks; without clocks and counted tokens."""
     return [
-        (one["role"], CLOCK.sub("0:00/5:00", part["text"]))
+        (one["role"], COUNTED.sub("tokens 0/200k · 0:00/5:00", part["text"]))
         for one in body["messages"]
         for part in one["content"]
     ]
@@ -74,7 +74,7 @@ def test_a_session_is_sent_to_the_byte(
 ---WORKSPACE revision {{revision}}
 ---STATUS
 {{status}}
-steps {{steps}}/100 · depth 0/10 · items {{steps}}/50 · rounds {{steps}}/12 · 0:00/5:00
+{{used}} · tokens 0/200k · 0:00/5:00
 request: [{c}] from {owner}
 ---STATUS_END
 ---OUTLINE
@@ -99,12 +99,16 @@ Permissions: loom_aware, loom_write
 Human active at [{a}], depth:1
 ---LOOM_END
 ---WORKSPACE_END"""
+    used = "steps {0}/100 · depth 0/10 · items {0}/50 · rounds {0}/12"
     said = texts(two)
     sizes = said[4][1].split("\n")[2]
     assert re.fullmatch(r"PROMPT \d\.\dk \| PATH \d\d \| REQUEST \d\d \| \d\.\dk/49k", sizes)
     assert said == [
         *path,
-        ("user", workspace.format(revision=revision - 2, status=sizes, steps=0, memory="")),
+        (
+            "user",
+            workspace.format(revision=revision - 2, status=sizes, used=used.format(0), memory=""),
+        ),
         ("user", "Continue."),
     ]
     said = texts(three)
@@ -115,7 +119,7 @@ Human active at [{a}], depth:1
 ---WORKSPACE revision {revision - 1} · only what changed
 ---STATUS
 {sizes}
-steps 1/100 · depth 0/10 · items 1/50 · rounds 1/12 · 0:00/5:00
+steps 1/100 · depth 0/10 · items 1/50 · rounds 1/12 · tokens 0/200k · 0:00/5:00
 request: [{c}] from {owner}
 ---STATUS_END
 ---MEMORY

@@ -1,6 +1,7 @@
 """How turns end: stopped or lost in every state, and always, whatever a model says."""
 
 import random
+import re
 from collections.abc import Callable
 
 import pytest
@@ -14,9 +15,12 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Step
 from loom.people.models import Participant
+from loom.site.display import cast_of
 from loom.trees.models import Node, Tree
 from loom.turns import generation_lifecycle, turn_lifecycle
 from loom.turns.models import ENDED_TURN, Generation, Turn
+from loom.turns.pages.turns import shown
+from loom.turns.queries import budget_of, turn_body
 from loom.turns.queries import turns as rows
 from tests.agents.acting import asked, outcomes, run_queued, went
 from tests.agents.conftest import Running
@@ -281,26 +285,70 @@ def test_what_is_used_up_leaves_one_last_round_to_conclude(
 def test_used_up_tokens_refuse_lines_and_leave_a_round_to_conclude(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider
 ) -> None:
-    half = {"prompt_tokens": 60_000, "completion_tokens": 1, "total_tokens": 60_001}
-    looks, tags = says("→ view here\n", usage=half), says("→ tag here #one\n", usage=half)
+    most = {"prompt_tokens": 199_000, "completion_tokens": 1, "total_tokens": 199_001}
+    looks, tags = says("→ view here\n", usage=most), says("→ tag here #one\n", usage=most)
     provider.script(looks, tags, says("The end."))
     turn = went(asked(actor, tree, agent, input="Begin.", budget="standard"))
     assert [outcome for _, outcome in outcomes(turn)] == ["ok", "LIMIT_EXCEEDED"]
     last = provider.seen[-1].json["messages"][-1]["content"]
-    assert "All 100,000 tokens of this turn are used." in last
-    assert turn.tokens > 120_000 and turn.node is not None and turn.node.text == "The end."
+    assert "All 200,000 tokens of this turn are used." in last
+    assert turn.tokens > 200_000 and turn.node is not None and turn.node.text == "The end."
+    assert turn_body(turn)["limit"] == "tokens" and turn_body(turn)["finish"] is None
+
+
+def test_what_the_round_before_was_sent_counts_a_tenth(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider
+) -> None:
+    usage = {"prompt_tokens": 10_000, "completion_tokens": 0, "total_tokens": 10_000}
+    provider.script(says("→ view here\n", usage=usage), says("Seen.", usage=usage))
+    turn = went(asked(actor, tree, agent, input="Begin.", budget="standard"))
+    assert 11_000 < turn.tokens < 14_000
+
+
+def test_a_round_for_which_too_few_tokens_are_left_is_the_last(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider
+) -> None:
+    usage = {"prompt_tokens": 199_990, "completion_tokens": 0, "total_tokens": 199_990}
+    provider.script(says("→ view here\n", usage=usage), says("The end."))
+    turn = went(asked(actor, tree, agent, input="Begin.", budget="standard"))
+    last = provider.seen[-1].json["messages"][-1]["content"]
+    assert re.search(r"! Another round needs about \d+ tokens, and 10 are left. This is the", last)
+    assert turn.status == "done" and turn_body(turn)["limit"] == "tokens"
+
+
+def test_a_turn_that_ends_without_an_answer_says_what_was_used_up(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider
+) -> None:
+    provider.script(*(says(f"→ view here lines:1-{n}\n") for n in range(1, 5)))
+    turn = went(asked(actor, tree, agent, input="Begin.", budget="quick"))
+    assert (turn.node, turn.status, turn.finish) == (None, "interrupted", "interrupted:rounds")
+    assert turn_body(turn)["limit"] == "rounds"
+    (card,) = shown(actor, [rows().get(pk=turn.pk)], cast_of(actor))
+    assert card.reason == "stopped: the rounds of the turn are used up; the text so far is kept"
+
+
+def test_a_budget_that_is_nearly_used_up_is_warned_of_in_the_status(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider
+) -> None:
+    usage = {"prompt_tokens": 170_000, "completion_tokens": 0, "total_tokens": 170_000}
+    provider.script(says("→ view here\n", usage=usage), says("The end."))
+    went(asked(actor, tree, agent, input="Begin.", budget="standard"))
+    status = provider.seen[-1].json["messages"][-1]["content"]
+    assert "tokens 170k/200k · " in status
+    assert "! nearly used up: tokens 170k/200k · write your answer soon" in status
 
 
 def test_more_steps_are_asked_for_by_the_agent_and_granted_by_people(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider
 ) -> None:
-    provider.script(says('→ budget extend steps:5 why:"more to read"\n'))
+    provider.script(says('→ budget extend steps:5 tokens:50000 why:"more to read"\n'))
     turn = asked(actor, tree, agent, input="Begin.")
     run_turn(turn.uid)
     run_queued(turn)
     run_turn(turn.uid)
     going = rows().get(pk=turn.pk)
-    assert going.extension == {"steps": 5, "why": "more to read"}
-    turn_lifecycle.extend(actor, going, 5)
+    assert going.extension == {"steps": 5, "tokens": 50_000, "why": "more to read"}
+    turn_lifecycle.extend(actor, going, 5, 50_000)
     assert execute_line(actor, tree, Request("budget")).body["ok"]
     assert rows().get(pk=turn.pk).more_steps == 5
+    assert budget_of(rows().get(pk=turn.pk)).tokens == 100_000 + 50_000

@@ -43,6 +43,16 @@ REASONS = {
     "money": gettext_noop("stopped: daily limit reached; the text so far is kept"),
     "stopped": gettext_noop("stopped; the text so far is kept"),
     "length": gettext_noop("stopped: max tokens reached"),
+    "time": gettext_noop("stopped: the time of the turn is over; the text so far is kept"),
+    "tokens": gettext_noop("stopped: the tokens of the turn are used up; the text so far is kept"),
+    "rounds": gettext_noop("stopped: the rounds of the turn are used up; the text so far is kept"),
+    "steps": gettext_noop("stopped: the steps of the turn are used up; the text so far is kept"),
+    "items": gettext_noop("stopped: the items of the turn are used up; the text so far is kept"),
+    "day": gettext_noop(
+        "stopped: the agent has used its steps of the day; the text so far is kept"
+    ),
+    "loop": gettext_noop("halted: it repeated itself; the text so far is kept"),
+    "no progress": gettext_noop("interrupted: no progress for two minutes; the text is kept"),
     "worker lost": gettext_noop("interrupted: the worker stopped; the text so far is kept"),
     "worker stopped": gettext_noop("interrupted: Heddle was stopped; the text so far is kept"),
     "worker error": gettext_noop("interrupted: internal error; the text so far is kept"),

@@ -25,23 +25,31 @@ def budget(context: Context, args: Budget) -> Reply:
         each = (f"{name}: {budgets.shown(one, Spent())}" for name, one in budgets.BUDGETS.items())
         return Reply("This line is part of no turn. Turns may use:\n" + "\n".join(each))
     allowed, spent = budget_of(turn), spent_of(turn, context.now)
-    rounds = f"rounds {spent.rounds}/{allowed.rounds} · tokens {spent.tokens:,}/{allowed.tokens:,}"
-    return Reply(f"{budgets.shown(allowed, spent)}\n{rounds}")
+    lines = [budgets.shown(allowed, spent), budgets.warning(allowed, spent)]
+    return Reply("\n".join(line for line in lines if line))
+
+
+USUAL_STEPS = 20
 
 
 class Extend(Args):
-    """How many more steps, and why."""
+    """How many more steps or tokens, and why."""
 
     extend: Annotated[str, Written("word", lead="extend")]
     steps: Annotated[
-        int, Written("option", key="steps", value="int", minimum=1, maximum=MOST_STEPS)
-    ] = 20
+        int | None, Written("option", key="steps", value="int", minimum=1, maximum=MOST_STEPS)
+    ] = None
+    tokens: Annotated[
+        int | None,
+        Written("option", key="tokens", value="int", minimum=1, maximum=budgets.MOST_TOKENS),
+    ] = None
     why: Annotated[str, Written("option", key="why", value="quoted")] = ""
 
 
 @command("budget", group="Meta", klass="look ✓", permissions={LOOM}, stream="workspace")
 def budget_extend(context: Context, args: Extend) -> Reply:
-    """Asks your inviter for more steps in this turn; meanwhile it continues with what it has."""
+    """Asks your inviter for more steps or tokens in this turn, 20 steps without a number;
+    meanwhile it continues with what it has."""
     turn = turns().filter(uid=context.turn).first() if context.turn else None
     if turn is None:
         raise CommandError(
@@ -49,6 +57,10 @@ def budget_extend(context: Context, args: Extend) -> Reply:
             "This line is not part of a turn, so there is nothing to extend.",
             hint="Extend a running turn from its card in the page.",
         )
-    turn.extension = {"steps": args.steps, "why": args.why}
+    tokens = args.tokens or 0
+    steps = args.steps or (0 if tokens else USUAL_STEPS)
+    turn.extension = {"steps": steps, "tokens": tokens, "why": args.why}
     turn.save(update_fields=["extension"])
-    return Reply(f"✓ asked {turn.invoked_by.name} for {args.steps} more steps")
+    wanted = ((steps, "steps"), (tokens, "tokens"))
+    said = " and ".join(f"{many:,} more {what}" for many, what in wanted if many)
+    return Reply(f"✓ asked {turn.invoked_by.name} for {said}")

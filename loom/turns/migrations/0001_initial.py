@@ -214,6 +214,7 @@ class Migration(migrations.Migration):
                 ("scope", models.CharField(default="owner", max_length=8)),
                 ("prepared", models.JSONField(null=True)),
                 ("more_steps", models.IntegerField(default=0)),
+                ("more_tokens", models.IntegerField(default=0)),
                 ("extension", models.JSONField(null=True)),
                 ("round", models.IntegerField(default=0)),
                 ("rounds", models.JSONField(default=list)),

@@ -29,9 +29,10 @@ from loom.site.page_requests import PersonRequest, abilities, person, place_at
 from loom.text.hashes import instant
 from loom.text.shortening import without_name
 from loom.trees.models import Node, Tree
-from loom.trees.pages.node_parts import age_of
+from loom.trees.pages.node_parts import age_of, broken_reason
 from loom.trees.queries.node_bodies import messages_of
 from loom.turns import budgets, queries
+from loom.turns.budgets import Budget, Spent
 from loom.turns.commands.continuing import asked_for, outcome_in
 from loom.turns.models import OPEN_TURN, Generation, Turn
 from loom.turns.queries import budget_of, lines_of, made_by
@@ -204,12 +205,23 @@ WORDS = {
 }
 
 
+CONCLUDED = {
+    "time": gettext_noop("It had to conclude: its time was over."),
+    "tokens": gettext_noop("It had to conclude: its tokens were used up."),
+    "rounds": gettext_noop("It had to conclude: its rounds were used up."),
+    "steps": gettext_noop("It had to conclude: its steps were used up."),
+    "items": gettext_noop("It had to conclude: its items were used up."),
+    "day": gettext_noop("It had to conclude: the agent's steps of the day were used up."),
+}
+
+
 @dataclass(frozen=True)
 class TurnShown:
     """One turn. `state` is a word for its status, `budget` the line about what it used; `error` is
-    what went wrong and what to do; `wants` is the number of additional steps it asks for; `node`
-    is its answer, `asked` its request; `view` is the workspace that reports its lines, and the
-    last event there that is included."""
+    what went wrong and what to do, `reason` why it ended without an error; `wants` and
+    `wants_tokens` are the additional steps and tokens that it asks for; `node` is its answer,
+    `asked` its request; `view` is the workspace that reports its lines, and the last event there
+    that is included."""
 
     id: str
     tree: str
@@ -229,10 +241,12 @@ class TurnShown:
     rounds: tuple[RoundShown, ...]
     error: str
     hint: str
+    reason: str
     node: str
     answer: str
     answers_below: str
     wants: int
+    wants_tokens: int
     why: str
     may_stop: bool
     may_extend: bool
@@ -367,10 +381,12 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: Read) -
         rounds=rounds_of(turn, found),
         error=str(error.get("message", "")),
         hint=str(error.get("hint", "")),
+        reason="" if error or is_open else _reason(turn, budget, spent),
         node=turn.node.local_id if turn.node else "",
         answer=turn.node.text if turn.node and turn.form == "aside" else "",
         answers_below=turn.answers_below.local_id,
         wants=int((turn.extension or {}).get("steps", 0)) if is_open else 0,
+        wants_tokens=int((turn.extension or {}).get("tokens", 0)) if is_open else 0,
         why=str((turn.extension or {}).get("why", "")),
         may_extend=may_extend,
         may_stop=may_stop,
@@ -378,6 +394,13 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: Read) -
         view=view,
         view_seq=view_seq,
     )
+
+
+def _reason(turn: Turn, budget: Budget, spent: Spent) -> str:
+    """Why an ended turn ended, unless it was done by itself: what broke it off, or which part of
+    its budget was used up, so that it had to conclude."""
+    limit = queries.limit_of(turn, budget, spent)
+    return broken_reason(turn.finish) or (gettext(CONCLUDED[limit]) if limit else "")
 
 
 @dataclass(frozen=True)

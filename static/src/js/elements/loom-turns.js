@@ -234,7 +234,7 @@ export class LoomTurns extends HTMLElement {
     if (!button || !turn) return;
     const act = button.getAttribute("data-turn-act");
     if (act === "undo") this.undo(keyOf(turn));
-    else if (act === "extend") this.extend(keyOf(turn), Number(button.getAttribute("data-steps")));
+    else if (act === "extend") this.extend(keyOf(turn), Number(button.getAttribute("data-steps")), Number(button.getAttribute("data-tokens")));
     else this.halt([turn]);
   }
 
@@ -257,9 +257,9 @@ export class LoomTurns extends HTMLElement {
     return turns.length > 0;
   }
 
-  /** Gives a turn the steps that it asked for. @param {string} id @param {number} steps */
-  extend(id, steps) {
-    json(`/api/turns/${id}/extend`, { method: "POST", body: { steps } }).then(
+  /** Gives a turn the steps and tokens that it asked for. @param {string} id @param {number} steps @param {number} tokens */
+  extend(id, steps, tokens) {
+    json(`/api/turns/${id}/extend`, { method: "POST", body: { steps, tokens } }).then(
       () => this.soon(0),
       (error) => {
         if (!(error instanceof Refused)) throw error;
