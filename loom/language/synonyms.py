@@ -11,13 +11,15 @@ DESTRUCTIVE: Final = frozenset(
 
 # Verbs that neither change the tree nor spend anything: a question may mean them.
 HARMLESS: Final = frozenset(
-    "view list tree compare find graph switch expand collapse back memory help budget show".split()
+    "view list tree compare find graph switch expand collapse back memory help budget show since"
+    " digest".split()
 )
 
 
 # Verbs whose answer is a result window: they also run inside marks (docs/model.md §5).
 LOOKS: Final = frozenset(
-    "view list tree compare find search graph help budget memory check todo augment".split()
+    "view list tree compare find search graph help budget memory check todo augment since"
+    " digest".split()
 )
 # Literal words of these verbs with which a line changes something.
 CHANGING: Final = ("reset", "clear", "extend", "add", "note", "store", "open")
@@ -212,6 +214,22 @@ _TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("todo", "done", "", "tick|tick off|check off|[x]|mark * done|mark * as done|complete"),
     ("todo", "toggle", "", "untick|uncheck|[]|mark * undone|mark * as undone"),
     ("write", "append", "text", "append|append to|add to end of"),
+    (
+        "since",
+        "",
+        "",
+        "what changed|what has changed|what is new|what has happened|what did others do|changes"
+        "|show changes|list changes|changes since|what changed since|what has changed since",
+    ),
+    ("scratchpad", "clear", "", "clear scratchpad|clear my scratchpad|empty scratchpad"),
+    (
+        "scratchpad",
+        "append",
+        "text",
+        "add to scratchpad|add to my scratchpad|append to scratchpad|write on scratchpad"
+        "|scratchpad add",
+    ),
+    ("digest", "", "", "overview|show overview|give me overview|what matters|what matters here"),
     ("refresh", "", "", "reload|update window|update windows|reread"),
     (
         "budget",
@@ -295,6 +313,8 @@ DROPPED: Final = {
         **dict.fromkeys(("refresh", "resize"), "and to windows window"),
         "todo": "and tasks task todo",
         "write": "to",
+        "since": "my your last turn",
+        "digest": "of this tree whole",
     }.items()
 }
 COUNTED: Final = frozenset(

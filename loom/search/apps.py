@@ -5,7 +5,12 @@ from importlib import import_module
 from django.apps import AppConfig
 
 # The modules that register commands and actions, in the order in which help lists them.
-COMMANDS = ("loom.search.commands", "loom.search.listing")
+COMMANDS = (
+    "loom.search.commands",
+    "loom.search.listing",
+    "loom.search.since",
+    "loom.search.digest",
+)
 
 
 class SearchConfig(AppConfig):

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from loom.language.forms import Form, Part, is_many
-from loom.language.refs import Place, Ref, Slice, is_type
+from loom.language.refs import WORDS, Place, Ref, Slice, is_type
 
 TAKEN = {"here", "root", "parent", "focus", "all", "tree", "grove"}
 
@@ -100,14 +100,17 @@ def _refs(part: Part) -> st.SearchStrategy[object]:
         return st.builds(lambda id_, end: Ref("range", id_, end=end), ids, ids)
     if not part.refs:
         return refs.filter(lambda ref: part.takes(ref.kind))
-    whole = st.one_of(*(_of_kind(kind) for kind in part.refs))
-    return st.builds(_placed, whole, st.none(), st.none() | slices)
+    whole = st.one_of(*(_of_kind(kind) for kind in part.refs if kind != "tree"))
+    placed = st.builds(_placed, whole, st.none(), st.none() | slices)
+    return placed | trees if "tree" in part.refs else placed
 
 
 def _of_kind(kind: str) -> st.SearchStrategy[Ref]:
     if kind == "agent":
         return st.builds(lambda id_, name: Ref("agent", "" if name else id_, name), ids, texts)
-    if kind in ("node", "turn"):
+    if kind in WORDS:
+        return st.just(Ref(WORDS[kind]))
+    if kind in ("node", "branch", "turn"):
         return st.builds(lambda id_: Ref(kind, id_), local_ids)  # type: ignore[arg-type]
     return st.builds(lambda number: Ref(kind, str(number)), st.integers(1, 999))  # type: ignore[arg-type]
 

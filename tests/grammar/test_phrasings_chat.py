@@ -7,6 +7,7 @@ import pytest
 from agents.agent_prompt import language
 from agents.providers.attempt import read_reply
 from tests.grammar.judged import rows
+from tests.grammar.phrasings_between import LINES as BETWEEN
 from tests.grammar.phrasings_chat import ALIKE, HEARD
 
 UNREAD = """
@@ -34,7 +35,7 @@ def verdict_on(reply: str, meant: str) -> str:
     return "useful" if any(form in hint for form in forms) else "unhelpful"
 
 
-@pytest.mark.parametrize(("reply", "meant"), [*rows(HEARD), *rows(ALIKE)])
+@pytest.mark.parametrize(("reply", "meant"), [*rows(HEARD), *rows(ALIKE), *rows(BETWEEN)])
 def test_a_line_in_other_words_runs_or_is_answered_with_what_it_means(
     reply: str, meant: str
 ) -> None:

@@ -44,7 +44,11 @@ def test_a_line_of_the_registry_reads_as_what_was_printed(form: Form, data: st.D
     because = data.draw(texts)
     text = write(form.verb, form, values, because)
     line = read(text, registry.forms(), registry.aliases())
-    assert registry.find(line.verb, line.form).form == form
+    read_as = registry.find(line.verb, line.form).form
+    if read_as != form:  # `find "a"` without a filter is the form that has none
+        own = {part.name for part in read_as.parts}
+        assert all(values[one.name] == one.absent for one in form.parts if one.name not in own)
+        values = {name: value for name, value in values.items() if name in own}
     assert line.values == values
     assert line.because == because
     assert line.canonical == text

@@ -242,6 +242,8 @@ LINES = {
         'todo note t900 "soon"',
         "todo clear",
     ],
+    "since": ["since"],
+    "digest": ["digest"],
     "scratchpad": ["scratchpad clear", 'scratchpad "a lamp"'],
     "think": ['think "hm"'],
     "budget": ["budget", "budget extend steps:5"],

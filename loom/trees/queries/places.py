@@ -152,6 +152,15 @@ def first_fork(root: Node, *, most: int, sandboxes: bool = True) -> Node:
     return root if end == root.pk else with_tree(root.tree, by_id(end))
 
 
+def slots_from(slot_id: int, *, most: int) -> list[int]:
+    """The text slot and those below it that are not pruned, the nearest first, at most `most`."""
+    down = lookup.step_down("part", slot="slot", columns="n.id")
+    sql = f"""WITH RECURSIVE part(slot) AS (
+        SELECT id FROM trees_node WHERE id = %s UNION ALL SELECT n.id FROM part {down}
+    ) SELECT slot FROM part LIMIT %s"""
+    return [key for (key,) in lookup.fetch(sql, [slot_id, most])]
+
+
 def is_below_pruned(slot: Node) -> bool:
     """Whether a slot above this one is pruned."""
     return bool(below_pruned(slot.tree_id, [slot.pk]))

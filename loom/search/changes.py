@@ -1,0 +1,344 @@
+"""What others have changed in a tree and its documents since a moment, by item."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import takewhile
+from typing import TypeVar
+
+from django.db.models import F, Q
+
+from loom.access import Actor, documents_for, trees_for
+from loom.documents.models import Document, Revision, read_whole
+from loom.engine import streams
+from loom.engine.models import Event
+from loom.language import ids as item_ids
+from loom.language.refs import Ref, print_ref
+from loom.links import link_types
+from loom.links.models import Link
+from loom.notes.models import Mark
+from loom.people.models import Participant
+from loom.people.names import as_sent
+from loom.permissions import READ_DOCUMENTS
+from loom.text.shortening import excerpt, plain
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.workspace.queries.windows import WITHHELD
+from loom.workspace.window_rules import difference_named
+
+MOST_EVENTS = 1_000  # of each stream, the newest ones
+MOST_DOCUMENTS = 20  # whose revisions are read
+MOST_REVISIONS = 50  # of a document, the newest ones
+SHOWN_REVISIONS = 3  # of a document
+MOST_COMPARED = 100_000  # characters of a text of which the differing words are shown
+WORDS = 12  # of a text
+FLAGS = {
+    ("pruned", True): "pruned",
+    ("pruned", False): "restored",
+    ("version_pruned", True): "version pruned",
+    ("version_pruned", False): "version restored",
+    ("excluded", True): "excluded",
+    ("excluded", False): "included",
+}
+K = TypeVar("K")
+
+
+@dataclass
+class Changed:
+    """An item that was changed: its ref, how a line names it, when it was changed last, and the
+    changes in words, oldest first."""
+
+    ref: str
+    named: str
+    at: datetime
+    said: list[str] = field(default_factory=list)
+
+
+class Changes:
+    """What others than the actor have changed since a moment. What was undone since, and what the
+    actor may not see, is left out; so is the node `asked`, the request of a turn. `is_cut`: there
+    are more than MOST_EVENTS events. `read` are the ids of the items that are named."""
+
+    def __init__(self, actor: Actor, tree: Tree, since: datetime, *, asked: int = 0) -> None:
+        self.actor, self.tree, self.since = actor, tree, since
+        self.is_cut = False
+        self.read: set[int] = set()
+        self._asked = asked
+        self._items: dict[str, Changed] = {}
+        events = self._events(f"tree:{tree.uid}")
+        if READ_DOCUMENTS in actor.permissions:
+            events += self._events(f"grove:{tree.grove.uid}", only=("link.", "mark."))
+        self._names = self._actors(events)
+        self._nodes = self._nodes_of(events)
+        older = [one.edited_from_id for one in self._nodes.values() if one.edited_from_id]
+        self._older = lookup.rows().in_bulk(older)
+        keys = [*(one.pk for one in self._nodes.values()), *self._older]
+        self._gone = lookup.withheld(actor, keys)
+        self._take(events)
+        self._take_documents()
+
+    @property
+    def items(self) -> list[Changed]:
+        """The changed items, those changed last first."""
+        return sorted(self._items.values(), key=lambda one: one.at, reverse=True)
+
+    # what is read
+
+    def _events(self, name: str, only: tuple[str, ...] = ()) -> list[Event]:
+        """The events of a stream by others since the moment, oldest first."""
+        rows = Event.objects.filter(stream=streams.stream_id(name)).order_by("-seq")
+        newest = rows[: MOST_EVENTS + 1].iterator(chunk_size=50)
+        recent = list(takewhile(lambda one: one.at > self.since, newest))
+        self.is_cut = self.is_cut or len(recent) > MOST_EVENTS
+        own = self.actor.participant.uid
+        others = [one for one in recent[:MOST_EVENTS] if one.actor != own]
+        return [one for one in others if not only or one.kind.startswith(only)][::-1]
+
+    def _actors(self, events: Iterable[Event]) -> dict[str, str]:
+        rows = Participant.objects.filter(uid__in={one.actor for one in events})
+        return {uid: as_sent(name) for uid, name in rows.values_list("uid", "name")}
+
+    def _nodes_of(self, events: Iterable[Event]) -> dict[str, Node]:
+        """The nodes of the tree that the events name, by local id."""
+        names: set[str] = set()
+        for one in events:
+            node = one.payload.get("node")
+            named = node if isinstance(node, dict) else one.payload
+            names.update(str(named[key]) for key in ("id", "node", "slot") if named.get(key))
+        rows = lookup.rows().filter(tree=self.tree, local_id__in=names)
+        return {one.local_id: one for one in rows}
+
+    # how it is said
+
+    def _say(self, ref: str, named: str, at: datetime, said: str) -> None:
+        row = self._items.setdefault(ref, Changed(ref, named, at))
+        row.at = max(row.at, at)
+        row.said.append(said)
+
+    def _say_of_node(self, name: str, event: Event, said: str) -> None:
+        self._say(name, f"[{name}]", event.at, said)
+
+    def _by(self, event: Event) -> str:
+        return f"by {self._names.get(event.actor, 'somebody')}"
+
+    def _words(self, node: Node) -> str:
+        return WITHHELD if node.pk in self._gone else excerpt(node.text, WORDS)
+
+    def _take(self, events: Sequence[Event]) -> None:
+        """Takes the events of each kind."""
+        kinds: dict[str, list[Event]] = defaultdict(list)
+        for one in events:
+            kinds[one.kind.partition(".")[0]].append(one)
+            if one.kind == "node.added":
+                self._added(one)
+            elif one.kind == "suggestion.decided":
+                self._decided(one)
+            elif one.kind in ("tag.renamed", "tag.removed", "tree.changed"):
+                self._of_tree(one)
+        self._flagged([one for one in kinds["node"] if one.kind == "node.flagged"])
+        self._settled(kinds["annotation"])
+        self._marked(kinds["mark"])
+        self._linked(kinds["link"])
+
+    # texts and notes
+
+    def _added(self, event: Event) -> None:
+        """A new text, a version with its difference, or a note on a node."""
+        body = event.payload.get("node") or {}
+        node = self._nodes.get(str(body.get("id")))
+        if node is None or node.pk == self._asked or node.kind not in ("text", "annotation"):
+            return
+        by, parent = self._by(event), str(body.get("parent") or "")
+        if node.kind == "annotation":
+            what = {"": "note", "diff": "suggestion"}.get(node.form, node.form)
+            self._say_of_node(parent, event, f"{what} [{node.local_id}] {by} {self._words(node)}")
+        elif body["slot"] != body["id"]:
+            said = f"version [{node.local_id}] {by}{self._difference(node)}"
+            self._say_of_node(str(body["slot"]), event, said)
+        else:
+            below = f" below [{parent}]" if parent else ""
+            self._say_of_node(node.local_id, event, f"new{below} {by} {self._words(node)}")
+
+    def _difference(self, node: Node) -> str:
+        """`, line 1: - "Marie" + "Mary"`: what a version changed."""
+        old = self._older.get(node.edited_from_id or 0)
+        is_seen = old is not None and not {old.pk, node.pk} & self._gone
+        if old is None or not is_seen or max(len(old.text), len(node.text)) > MOST_COMPARED:
+            return f" {self._words(node)}"
+        return f", {difference_named(old.text, node.text)}"
+
+    def _decided(self, event: Event) -> None:
+        version = event.payload.get("version")
+        as_ = f" as [{version}]" if version else ""
+        said = f"suggestion {event.payload['decision']}{as_} {self._by(event)}"
+        self._say_of_node(str(event.payload["node"]), event, said)
+
+    def _of_tree(self, event: Event) -> None:
+        """A new title of the tree, or a tag that was renamed or removed everywhere."""
+        payload = event.payload
+        if event.kind == "tree.changed":
+            if "title" not in payload:
+                return
+            said = f'title now "{plain(str(payload["title"]))}"'
+        else:
+            name = plain(str(payload["tags"][0]))
+            now = f" now #{plain(str(payload.get('name')))}"
+            said = f"#{name}{now if event.kind == 'tag.renamed' else ' removed'}"
+        self._say(f"tree:{self.tree.uid}", "this tree", event.at, f"{said} {self._by(event)}")
+
+    # what has two states
+
+    def _flagged(self, events: Sequence[Event]) -> None:
+        found = _net(
+            events, lambda one: (one.payload["node"], one.payload["flag"]), lambda one: one["value"]
+        )
+        for (name, flag), last in found.items():
+            node, value = self._nodes.get(name), bool(last.payload["value"])
+            said = FLAGS.get((flag, value))
+            if node is not None and said is not None and getattr(node, flag) == value:
+                self._say_of_node(name, last, f"{said} {self._by(last)}")
+
+    def _settled(self, events: Sequence[Event]) -> None:
+        found = _net(events, lambda one: one.payload["node"], lambda one: one["resolved"])
+        for name, last in found.items():
+            node, value = self._nodes.get(name), bool(last.payload["resolved"])
+            if node is not None and node.form != "diff" and bool(node.resolved_at) == value:
+                said = "resolved" if value else "reopened"
+                self._say_of_node(name, last, f"{said} {self._by(last)}")
+
+    def _marked(self, events: Sequence[Event]) -> None:
+        found = _present(events, lambda one: one.payload["mark"]["id"])
+        rows = Mark.objects.filter(uid__in=found, kind__in=("tag", "bookmark"))
+        marks = list(rows) if found else []
+        documents = self._documents_of(one.item_id for one in marks)
+        for mark in marks:
+            last = found[mark.uid]
+            is_there = last.kind == "mark.added"
+            if (mark.removed_at is None) != is_there:
+                continue
+            label = plain(mark.label)
+            bare = f"#{label}" if " " not in label else f'#"{label}"'
+            named = bare if mark.kind == "tag" else f'bookmark "{label}"' if label else "bookmark"
+            said = f"{named}{'' if is_there else ' removed'} {self._by(last)}"
+            self._say_of_item(mark.item_id, last.payload["mark"]["item"], documents, last, said)
+
+    def _linked(self, events: Sequence[Event]) -> None:
+        found = _present(events, lambda one: one.payload["link"]["id"])
+        links = list(Link.objects.filter(uid__in=found)) if found else []
+        ends = {end for one in links for end in (one.source_id, one.target_id)}
+        documents = self._documents_of(ends)
+        homes = {item_ids.home_of(end) for end in ends} - {0, self.tree.pk}
+        trees = {self.tree.pk}
+        if homes:
+            seen = trees_for(self.actor).filter(pk__in=homes)
+            trees |= set(seen.values_list("pk", flat=True))
+        for link in links:
+            last, both = found[link.uid], (link.source_id, link.target_id)
+            is_there = last.kind == "link.added"
+            is_seen = all(item_ids.home_of(end) in trees or end in documents for end in both)
+            if (link.removed_at is None) != is_there or not is_seen:
+                continue
+            body = last.payload["link"]
+            far = self._named(both[1], body["target"], documents)
+            note = f', note "{plain(link.note)}"' if link.note and is_there else ""
+            removed = "" if is_there else " removed"
+            said = f"{link_types.arrow(link.type)} {far}{removed} {self._by(last)}{note}"
+            self._say_of_item(both[0], body["source"], documents, last, said)
+            self.read.update(end for end in both if end > 0)
+
+    def _documents_of(self, items: Iterable[int]) -> dict[int, Document]:
+        """Those of the items that are documents which the actor may read, by the id of the item."""
+        keys = [key for one in items if (key := item_ids.document_id(one)) is not None]
+        if not keys:
+            return {}
+        rows = documents_for(self.actor, self.tree).filter(pk__in=keys)
+        return {item_ids.of_document(one.pk): one for one in rows}
+
+    def _say_of_item(
+        self, item: int, named: str, documents: dict[int, Document], event: Event, said: str
+    ) -> None:
+        """A change at a node, tree or document; nothing for a document that may not be read."""
+        document = documents.get(item)
+        if document is not None:
+            self._say(f"doc:{document.uid}", _titled(document), event.at, said)
+        elif item > 0:
+            self._say(named, self._named(item, named, documents), event.at, said)
+
+    def _named(self, item: int, ref: str, documents: dict[int, Document]) -> str:
+        """An item as a line names it."""
+        if item in documents:
+            return _titled(documents[item])
+        if item == item_ids.of_tree(self.tree.pk):
+            return "this tree"
+        return ref if item_ids.tree_id(item) is not None else f"[{ref}]"
+
+    # documents
+
+    def _take_documents(self) -> None:
+        """What others wrote in documents: the newest revisions with their differences. At most
+        four queries."""
+        rows = documents_for(self.actor, self.tree).filter(touched_at__gt=self.since)
+        documents = {one.pk: one for one in rows.order_by("-touched_at", "-pk")[:MOST_DOCUMENTS]}
+        if not documents:
+            return
+        newest = Revision.objects.filter(document__in=documents, at__gt=self.since)
+        newest = newest.filter(number__gt=F("document__revision") - MOST_REVISIONS)
+        others = newest.exclude(by=self.actor.participant).order_by("-number")
+        found: dict[int, list[int]] = defaultdict(list)
+        for key, number in others.values_list("document", "number"):
+            found[key].append(number)
+        texts = _texts_of({key: numbers[:SHOWN_REVISIONS] for key, numbers in found.items()})
+        for key, numbers in found.items():
+            shown = [_revised(texts, key, number) for number in numbers[:SHOWN_REVISIONS]]
+            left = len(numbers) - len(shown)
+            said = "; ".join([*shown, *([f"and {left} before"] if left else [])])
+            at = texts[key, numbers[0]].at
+            self._say(f"doc:{documents[key].uid}", _titled(documents[key]), at, said)
+
+
+def _net(
+    events: Iterable[Event], key: Callable[[Event], K], value: Callable[[dict[str, object]], object]
+) -> dict[K, Event]:
+    """The last event of each key, if the state after it differs from that before the first."""
+    first: dict[K, bool] = {}
+    last: dict[K, Event] = {}
+    for one in events:
+        first.setdefault(key(one), bool(value(one.payload)))
+        last[key(one)] = one
+    return {name: one for name, one in last.items() if bool(value(one.payload)) == first[name]}
+
+
+def _present(events: Iterable[Event], key: Callable[[Event], str]) -> dict[str, Event]:
+    """The last event of each mark or link that was only added, or only removed."""
+    first: dict[str, str] = {}
+    last: dict[str, Event] = {}
+    for one in events:
+        first.setdefault(key(one), one.kind)
+        last[key(one)] = one
+    return {name: one for name, one in last.items() if one.kind == first[name]}
+
+
+def _titled(document: Document) -> str:
+    return print_ref(Ref("document", name=document.title))
+
+
+def _texts_of(numbers: dict[int, list[int]]) -> dict[tuple[int, int], Revision]:
+    """The revisions with these numbers, and those before them, with their texts."""
+    wanted = Q()
+    for key, some in numbers.items():
+        wanted |= Q(document=key, number__in={number - back for number in some for back in (0, 1)})
+    rows = list(Revision.objects.filter(wanted).select_related("content", "by")) if wanted else []
+    read_whole(row.content for row in rows if row.length <= MOST_COMPARED)
+    return {(row.document_id, row.number): row for row in rows}
+
+
+def _revised(texts: dict[tuple[int, int], Revision], key: int, number: int) -> str:
+    """`revision 2 by Ada, line 3: - "stood" + "lay"`."""
+    new, old = texts[key, number], texts.get((key, number - 1))
+    by = f"revision {number} by {as_sent(new.by.name)}"
+    if old is None:
+        return f"new by {as_sent(new.by.name)}"
+    if max(old.length, new.length) > MOST_COMPARED:
+        return by
+    return f"{by}, {difference_named(old.text, new.text)}"

@@ -1,0 +1,251 @@
+"""`digest`: what matters in a tree or below a node, in at most 200 tokens (docs/model.md §5.1)."""
+
+import re
+from collections.abc import Iterable
+from typing import Annotated, NamedTuple
+
+from django.db.models import Exists, F, OuterRef, QuerySet
+
+from loom.access import documents_for, linked_to
+from loom.engine.arguments import Args, RefField, Written
+from loom.engine.context import Context, Reply
+from loom.engine.named_items import get_node, item_of, tree_of
+from loom.engine.registry import command
+from loom.language import ids as item_ids
+from loom.language.refs import Ref, print_ref
+from loom.notes.models import Mark
+from loom.people.names import as_sent, tree_named
+from loom.permissions import LOOM
+from loom.text.ages import age
+from loom.text.shortening import excerpt, plain
+from loom.text.tokens import count
+from loom.trees.commands.view import counted
+from loom.trees.models import Node
+from loom.trees.queries import lookup, places
+from loom.trees.queries.outline import Size, size_of
+from loom.workspace.queries.windows import WITHHELD
+
+TOKENS = 200
+# What is read, whatever the tree: its newest nodes, its deepest texts, what is below a node.
+NEWEST = 2_000
+DEEPEST = 200
+BELOW = 500
+LEAVES = 100  # of which the end is read
+MARKS = 60
+# How many entries a line has, and how many words an entry, until everything fits.
+SIZES = ((4, 8), (3, 6), (2, 5), (1, 4), (1, 0))
+_END = re.compile(r"[.!?…。！？:;)\]}\"'”’»›*_`—–]\s*\Z")
+
+
+class Digest(Args):
+    """A tree, or a node with what is below it; otherwise this tree."""
+
+    of: Annotated[
+        RefField | None,
+        Written(
+            "ref",
+            lead="of",
+            refs=("tree", "branch", "node", "here", "root", "parent"),
+            shown='tree:"…"|branch:x',
+        ),
+    ] = None
+
+
+@command("digest", group="Keep", klass="look", permissions={LOOM})
+def digest(context: Context, args: Digest) -> Reply:
+    """Shows in at most 200 tokens what matters in the tree, or with `of branch:a7x2` at and below
+    a node: what is marked, the longest threads, open questions, texts that break off, and what was
+    written last."""
+    part = _part_of(context, args.of)
+    text, refs = digest_of(part)
+    return Reply(text, refs=refs, items=(item_of(part.start),))
+
+
+class Entry(NamedTuple):
+    """A node that a line of the digest names, and what stands before and after its words."""
+
+    slot: int
+    before: str = ""
+    after: str = ""
+
+
+class Part:
+    """What a digest is of: the tree of `start`, or if that is not its root what is at and below
+    it."""
+
+    def __init__(self, context: Context, start: Node) -> None:
+        self.context, self.start = context, start
+        self.slots: list[int] | None = None
+        self.size: Size | None = None
+        if start.parent_slot_id is None:
+            self.size = size_of(context.actor, start.tree)
+        else:
+            self.slots = places.slots_from(start.slot_id, most=BELOW)
+
+    @property
+    def texts(self) -> QuerySet[Node]:
+        """The texts without their further versions."""
+        rows = Node.objects.filter(kind="text", slot=F("pk"), pruned=False, depth__gt=0)
+        if self.slots is not None:
+            return rows.filter(pk__in=self.slots).order_by()
+        return rows.filter(tree=self.start.tree).order_by()
+
+    @property
+    def notes(self) -> QuerySet[Node]:
+        """The annotations."""
+        rows = Node.objects.filter(kind="annotation", slot=F("pk"), pruned=False)
+        if self.slots is not None:
+            return rows.filter(parent_slot__in=self.slots).order_by()
+        return self.newest(rows.filter(tree=self.start.tree))
+
+    @property
+    def marks(self) -> QuerySet[Mark]:
+        """The bookmarks and tags of texts, the newest first."""
+        rows = Mark.objects.filter(kind__in=("bookmark", "tag"), removed_at__isnull=True)
+        if self.slots is not None:
+            rows = rows.filter(item__node__slot__in=self.slots)
+        return rows.filter(tree=self.start.tree, item__node__isnull=False).order_by("-pk")
+
+    def newest(self, rows: QuerySet[Node]) -> QuerySet[Node]:
+        """Those among the newest nodes of a tree, whose ids rise."""
+        if self.size is None:
+            return rows
+        last = item_ids.of_tree(self.start.tree_id) + self.size.nodes
+        return rows.filter(pk__gt=last - NEWEST)
+
+    @property
+    def leaves(self) -> QuerySet[Node]:
+        """The newest texts with no text below."""
+        below = Node.objects.filter(parent_slot=OuterRef("pk"), slot=F("pk"), pruned=False)
+        recent = self.newest(self.texts).order_by("-pk")
+        return recent.filter(~Exists(below.filter(kind="text")))
+
+
+def _part_of(context: Context, of: Ref | None) -> Part:
+    if of is not None and of.kind != "tree":
+        return Part(context, get_node(context, of))
+    return Part(context, lookup.root_of(context.tree if of is None else tree_of(context, of)))
+
+
+def digest_of(part: Part) -> tuple[str, tuple[str, ...]]:
+    """The digest, and the refs of the nodes that it names. At most twenty queries, of few rows."""
+    lines = {
+        "marked": _marked(part),
+        "longest threads": _threads(part),
+        "open questions": _questions(part),
+        "unfinished": _unfinished(part),
+        "written last": _last(part),
+    }
+    hidden = places.hidden_among({one.slot for some in lines.values() for one in some})
+    most = SIZES[0][0]
+    kept = {
+        name: [one for one in some if one.slot not in hidden][:most] for name, some in lines.items()
+    }
+    texts = _texts_of(part, (one.slot for some in kept.values() for one in some))
+    kept = {name: [one for one in some if one.slot in texts] for name, some in kept.items()}
+    head, foot, said, shown = _head(part), _documents(part), list[str](), list[Entry]()
+    for most, words in SIZES:
+        shown = [one for some in kept.values() for one in some[:most]]
+        said = [
+            f"{name}: {' · '.join(_said(texts[one.slot], one, words) for one in some[:most])}"
+            for name, some in kept.items()
+            if some
+        ]
+        if count("\n".join([head, *said, *foot])) <= TOKENS:
+            break
+    else:
+        foot = []
+        while count("\n".join([head, *said])) > TOKENS:
+            said.pop()
+    tree = part.context.tree.pk
+    refs = [lookup.node_ref(texts[one.slot][0], tree) for one in shown]
+    return "\n".join([head, *said, *foot]), tuple(dict.fromkeys(refs))
+
+
+def _head(part: Part) -> str:
+    if part.size is None:
+        return f"at and below [{part.start.local_id}]:"
+    tree, size = part.start.tree, part.size
+    branches = f"{size.branches:,} branch{'' if size.branches == 1 else 'es'}"
+    named = excerpt(tree.title, 8).strip('"')
+    return f"{tree_named(named)} · {counted(size.nodes, 'node')} · {branches} · depth {size.depth}"
+
+
+def _texts_of(part: Part, slots: Iterable[int]) -> dict[int, tuple[Node, str]]:
+    """The current version of each slot, and its text as the caller may see it."""
+    selected = lookup.selected_versions(set(slots), part.context.workspace)
+    nodes = lookup.rows().select_related("tree").in_bulk([key for key, _ in selected.values()])
+    gone = lookup.withheld(part.context.actor, nodes)
+    return {
+        node.slot_id: (node, WITHHELD if key in gone else node.text) for key, node in nodes.items()
+    }
+
+
+def _said(found: tuple[Node, str], one: Entry, words: int) -> str:
+    node, text = found
+    said = text if text == WITHHELD else excerpt(text, words) if words else ""
+    return " ".join(part for part in (f"[{node.local_id}]", one.before, said, one.after) if part)
+
+
+def _marked(part: Part) -> list[Entry]:
+    labels: dict[int, list[str]] = {}
+    marks = part.marks.values_list("kind", "label", "item__node__slot")
+    for kind, name, slot in marks[:MARKS]:
+        label = excerpt(plain(name), 4).strip('"')
+        bare = f"#{label}" if " " not in label else f'#"{label}"'
+        named = bare if kind == "tag" else "bookmarked" + (f' "{label}"' if label else "")
+        labels.setdefault(slot, []).append(named)
+    # What is bookmarked before what is only tagged.
+    found = sorted(labels, key=lambda slot: not any("bookmarked" in one for one in labels[slot]))
+    return [Entry(slot, " ".join(dict.fromkeys(labels[slot][:3]))) for slot in found]
+
+
+def _threads(part: Part) -> list[Entry]:
+    """The deepest texts that are leaves."""
+    deepest = list(part.texts.order_by("-depth", "-pk").values_list("pk", "depth")[:DEEPEST])
+    keys = [key for key, _ in deepest]
+    below = Node.objects.filter(parent_slot__in=keys, kind="text", slot=F("pk"), pruned=False)
+    inner = set(below.values_list("parent_slot", flat=True))
+    return [Entry(key, f"depth {depth}") for key, depth in deepest if key not in inner]
+
+
+def _questions(part: Part) -> list[Entry]:
+    rows = part.notes.filter(form="question", resolved_at__isnull=True).order_by("-pk")
+    newest = rows.values_list("pk", "parent_slot__local_id")[: 2 * SIZES[0][0]]
+    return [Entry(key, f"on [{at}]") for key, at in newest]
+
+
+def _unfinished(part: Part) -> list[Entry]:
+    """Leaves that were interrupted, or that end without a mark of punctuation."""
+    newest = list(part.leaves.values_list("pk", flat=True)[:LEAVES])
+    selected = lookup.selected_versions(set(newest), part.context.workspace)
+    rows = Node.objects.filter(pk__in=[key for key, _ in selected.values()]).exclude(text="")
+    found = []
+    for slot, text, finish in rows.order_by("-pk").values_list("slot", "text", "finish"):
+        if finish != "complete":
+            found.append(Entry(slot, finish.removeprefix("interrupted:")[:20]))
+        elif not _END.search(text[-20:]):
+            found.append(Entry(slot))
+    return found
+
+
+def _last(part: Part) -> list[Entry]:
+    rows = part.newest(part.texts).select_related("author").order_by("-pk")
+    now = part.context.now
+    return [
+        Entry(one.pk, f"{as_sent(one.author.name)} {age(now, one.created_at)}")
+        for one in rows.only("created_at", "author__name")[:4]
+    ]
+
+
+def _documents(part: Part) -> list[str]:
+    """The document of the tree that was written last."""
+    if part.size is None:
+        return []
+    context = part.context
+    rows = linked_to(part.start.tree, documents_for(context.actor, context.tree))
+    newest = rows.order_by("-touched_at", "-pk").first()
+    if newest is None:
+        return []
+    named = print_ref(Ref("document", name=newest.title[:60]))
+    return [f"document: {named} · updated {age(context.now, newest.touched_at)}"]
