@@ -13,6 +13,7 @@ from loom.access import Actor, documents_for
 from loom.documents import log as document_log
 from loom.documents import queries
 from loom.documents import rules as documents
+from loom.documents.effects import DocumentSeen, seen_by_line
 from loom.documents.models import Document, Revision, read_whole
 from loom.documents.queries import Shown, revision_seen, text_of
 from loom.documents.rules import Edit, Section, unpacked
@@ -71,7 +72,7 @@ def view_document(context: Context, args: ViewDocument) -> Reply:
         shown = text_of(document, args.ref.slice)
     except ParseError as bad:
         raise CommandError(bad.code, bad.message, hint=bad.hint) from None
-    context.seen[document.pk] = shown.revision.number
+    context.add(DocumentSeen(document.pk, shown.revision.number))
     head = (
         f"{named(document)} ({worded(document.words)} · "
         f"updated {age(context.now, document.touched_at)} · revision {shown.revision.number})"
@@ -398,7 +399,7 @@ def write_window(context: Context, args: WriteWindow) -> Reply:
     after, now = source_of(made.revision), span.moved(lines)
     move_along(context, before, after, span, but=window)
     move_window(context, window, after, now)
-    context.seen[document.pk] = made.revision.number
+    context.add(DocumentSeen(document.pk, made.revision.number))
     said = f"{lines_named(now)}, revision {made.revision.number}"
     text = f"✓ wrote {named(document)} {said}; {name} now {range_of(now)}"
     return replace(_written(context, "wrote", made), text=text)
@@ -461,7 +462,7 @@ def _write(context: Context, args: _Existing, said: str, *, observed: bool = Fal
     number = made.revision.number
     reply = _written(context, said, made)
     if seen:
-        context.seen[document.pk] = number
+        context.add(DocumentSeen(document.pk, number))
     if seen and seen < number - 1:
         others = changes_since(document, seen, number - 1)
         reply = replace(reply, text=f"{reply.text}\n  merged with {others}")
@@ -542,9 +543,9 @@ def _written(context: Context, said: str, made: document_log.Made) -> Reply:
 def _count_as_seen(context: Context, revision: Revision) -> None:
     """A revision of one's own is seen, if the one before it was."""
     document = revision.document
-    seen = context.seen.get(document.pk) or revision_seen(context.workspace, document)
+    seen = seen_by_line(context, document.pk) or revision_seen(context.workspace, document)
     if seen == revision.number - 1:
-        context.seen[document.pk] = revision.number
+        context.add(DocumentSeen(document.pk, revision.number))
 
 
 def undo_write(context: Context, op: Op) -> Op:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from loom.access import Actor
 from loom.engine import streams
 from loom.engine.context import Request
+from loom.engine.effects import Effects
 from loom.engine.registry import Command
 from loom.language.lines import Line
 from loom.people.models import Grove
@@ -26,7 +27,7 @@ class Attempt:
     seqs: list[int] = field(default_factory=list)
     position: str = ""  # where the line was given: a local id
     is_held: bool = False  # whether a node holds the line's content
-    far: dict[int, None] = field(default_factory=dict)  # as in Context
+    effects: Effects = field(default_factory=Effects)  # those of its context
 
     @property
     def written(self) -> Tree | Grove:

@@ -1,14 +1,15 @@
 """A line while it runs: the request, the context of its command, the reply and the answer."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from loom.access import Actor, may_reach
 from loom.engine import streams
+from loom.engine.effects import Effect, Effects, Read
 from loom.engine.models import Step
 from loom.engine.streams import Writer
 from loom.errors import not_found
@@ -17,8 +18,9 @@ from loom.people.models import Participant
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import NodeRow
-from loom.workspace.models import Task, Window, Workspace
+from loom.workspace.models import Workspace
 
+T = TypeVar("T")
 Op = dict[str, Any]  # one operation of an inverse, see loom.engine.undo
 
 
@@ -61,7 +63,8 @@ class Answer:
 class Reply:
     """What a command returns: `refs` are local ids in order, `inverse` is what undo would do,
     `items` the ids of the items touched, `generations` the uids of what is still running, `quotes`
-    the nodes whose texts `text` may show; the step names them."""
+    the nodes whose texts `text` may show; the step names them. `step` is the last step of a command
+    that writes its steps itself."""
 
     text: str
     refs: tuple[str, ...] = ()
@@ -71,12 +74,14 @@ class Reply:
     link_type: str = ""
     running: bool = False
     quotes: tuple[Node | NodeRow, ...] = ()
+    step: Step | None = None
 
 
 @dataclass
 class Context:
     """One line while it runs. `writer` is the locked tree (None if the command only looks); `at`
-    is the local id that `here` means, "" for the position of the workspace."""
+    is the local id that `here` means, "" for the position of the workspace. `effects` are what it
+    does besides writing that tree."""
 
     actor: Actor
     tree: Tree
@@ -86,27 +91,26 @@ class Context:
     origin: str
     turn: str = ""  # the id of the turn whose line it is
     writer: Writer | None = None
-    moved_to: Node | None = None
-    chosen: dict[int, Node] = field(default_factory=dict)  # slot id → version
-    outline: dict[str, Any] | None = None  # the outline as this line leaves it
-    augments: dict[str, list[str]] | None = None  # what is loaded after this line
-    scratchpad: str | None = None  # the scratchpad as this line leaves it
     agent: Participant | None = None  # whose turn is undone: its work does not block it
-    steps: list[Step] = field(default_factory=list)  # steps a command wrote itself
-    windows: list[Window] = field(default_factory=list)  # that the line opened or changed
-    shown: list[Window] | None = None  # the visible windows; None: not read yet
-    asides: list[tuple[str, str]] = field(default_factory=list)  # windows it hid, and why
-    seen: dict[int, int] = field(default_factory=dict)  # document id → revision that it shows
-    tasks: list[Task] = field(default_factory=list)  # that the line added or changed
-    # Items of other trees that the line read: its step names them, so that what it quotes can be
-    # withheld from those who may no longer see it, and cleared when it is erased.
-    far: dict[int, None] = field(default_factory=dict)
+    effects: Effects = field(default_factory=Effects)
+    _once: dict[Any, Any] = field(default_factory=dict)
+
+    def add(self, effect: Effect) -> None:
+        """Adds what the line does to what is stored with its step."""
+        self.effects.add(effect)
 
     def note_read(self, *items: int) -> None:
         """Notes those of the items that belong to other trees."""
-        for item in items:
-            if ids.home_of(item) not in (0, self.tree.pk):
-                self.far[item] = None
+        far = tuple(item for item in items if ids.home_of(item) not in (0, self.tree.pk))
+        if far:
+            self.add(Read(far))
+
+    def once(self, read: Callable[[Workspace], T]) -> T:
+        """What a query returns of the workspace, which this line asks only once."""
+        if read not in self._once:
+            self._once[read] = read(self.workspace)
+        value: T = self._once[read]
+        return value
 
     @cached_property
     def here(self) -> Node:
@@ -156,11 +160,3 @@ class Context:
         writer = streams.lock(self.tree.grove, actor=actor, origin=origin)
         yield writer
         writer.flush()
-
-    def move(self, node: Node) -> None:
-        """The workspace will have its position at `node`."""
-        self.moved_to = node
-
-    def choose(self, node: Node) -> None:
-        """The workspace will have `node` as the current version of its slot."""
-        self.chosen[node.slot_id] = node

@@ -10,35 +10,29 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.documents.models import DocumentView
-from loom.engine import busy, receipts, registry, steps, streams
+from loom.engine import busy, effects, receipts, registry, steps, streams, views
 from loom.engine.actions import Action, R, run_action
 from loom.engine.arguments import Args, ArgsT
 from loom.engine.attempt import Attempt
 from loom.engine.context import Answer, Context, Reply, Request
 from loom.engine.dry_runs import ReadsItsWritesError, reading_only, writes_withheld
+from loom.engine.effects import Storing
 from loom.engine.models import Step
 from loom.engine.registry import Command
-from loom.engine.steps import locked, numbered_step, write_view_event
+from loom.engine.steps import numbered_step
 from loom.errors import CommandError, not_found, require
 from loom.language.arguments import demand_values
 from loom.language.forms import write
-from loom.language.lines import Line, makes_window, read
+from loom.language.lines import Line, read
 from loom.language.refs import ParseError, quote, refuse_controls
 from loom.people.models import Grove
 from loom.platform.inserts import update_row
 from loom.platform.prepared_queries import Given, Prepared
 from loom.text.quotations import take_out_quotations
 from loom.text.shortening import block_of
-from loom.text.tokens import count
-from loom.trees.commands import node_writer
-from loom.trees.commands.node_writer import make_items
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
-from loom.workspace.models import VersionChoice, Window, Workspace
-from loom.workspace.queries import workspace_bodies
-from loom.workspace.queries.shown_windows import window_brief
-from loom.workspace.queries.windows import opened_by
+from loom.workspace.models import Workspace
 
 BARE = Request("")
 
@@ -57,7 +51,7 @@ def execute_line(
     Raises CommandError, with `canonical` (if the line could be parsed) and `step` (its number,
     None for a dry run) set on it; a refusal changes nothing but the log of steps.
     """
-    own = node_writer.stored(workspace or access.workspace_of(actor.participant, tree))
+    own = views.stored(workspace or access.workspace_of(actor.participant, tree))
     return busy.retry_while_busy(lambda: _logged(Attempt(actor, tree, own, request), refusal))
 
 
@@ -103,7 +97,7 @@ def execute(
     if actor is None or not isinstance(stream, Tree):
         raise TypeError("a command runs in a tree, for somebody")
     line = line_of(registry.command_of(command), args)
-    own = node_writer.stored(workspace or access.workspace_of(actor.participant, stream))
+    own = views.stored(workspace or access.workspace_of(actor.participant, stream))
     said = replace(request, line=line.canonical)
     return busy.retry_while_busy(lambda: _logged(Attempt(actor, stream, own, said, line), None))
 
@@ -160,7 +154,7 @@ def _run(attempt: Attempt, refusal: CommandError | None) -> Answer:
     context = _context(attempt, None)
     reply = command.run(context, _args(command, attempt.line))
     with transaction.atomic():
-        attempt.workspace = steps.locked(attempt.workspace)
+        attempt.workspace = views.locked(attempt.workspace)
         return done(attempt, context, reply)
 
 
@@ -208,7 +202,7 @@ def _under_lock(attempt: Attempt, command: Command) -> Answer:
     """
     request = attempt.request
     writer = _world_locked(attempt, command) if command.world else None
-    attempt.workspace = steps.locked(attempt.workspace)
+    attempt.workspace = views.locked(attempt.workspace)
     kept = receipts.find(attempt.actor, attempt.tree, request)
     if kept is not None:
         return Answer({**kept, "repeated": True}, running=bool(kept.get("running")))
@@ -279,7 +273,7 @@ def _refresh_tree(tree: Tree) -> None:
 
 
 def _context(attempt: Attempt, writer: streams.Writer | None) -> Context:
-    return Context(
+    context = Context(
         actor=attempt.actor,
         tree=attempt.tree,
         workspace=attempt.workspace,
@@ -288,21 +282,26 @@ def _context(attempt: Attempt, writer: streams.Writer | None) -> Context:
         origin=attempt.request.origin,
         turn=attempt.request.turn,
         writer=writer,
-        far=attempt.far,
     )
+    attempt.effects = context.effects
+    return context
 
 
 # The step of a line, and what it changes in the view.
 
 
 def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
-    """Writes the step and the moves of a line that ran; returns its answer. Needs a transaction."""
+    """Stores the step and the effects of a line that ran; returns its answer. Needs a
+    transaction."""
     workspace = attempt.workspace
     attempt.is_held = _is_held(attempt, context)
-    position = _move(attempt, workspace, context, hides=_hides(reply))
+    is_visible = views.is_led(workspace, context)
+    position = views.position_after(workspace, context)
+    if position.pk != workspace.position_id:
+        context.add(views.Moved(position))  # a line that was given at another node leads there
     message, quoted = take_out_quotations(reply.text, [(one.id, one.text) for one in reply.quotes])
-    if context.steps:
-        last = context.steps[-1]
+    if reply.step is not None:
+        last = reply.step
         last.message, last.quoted = message, quoted or None
         last.turn_place = attempt.request.place
         update_row(last, "message", "quoted", "turn_place")
@@ -313,103 +312,26 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
             outcome="ok",
             message=message,
             quoted=quoted or None,
-            items=tuple(dict.fromkeys((*reply.items, *context.far))),
+            items=tuple(dict.fromkeys((*reply.items, *context.effects.items_read))),
             link_type=reply.link_type,
             inverse=list(reply.inverse) or None,
         )
-    _keep_windows(attempt, workspace, context, last)
-    for document, revision in context.seen.items():
-        DocumentView.objects.update_or_create(
-            workspace=workspace, document_id=document, defaults={"revision": revision}
-        )
-    _keep_tasks(attempt, workspace, context)
+    effects.store_all(Storing(attempt, context, workspace, last))
+    if not is_visible:
+        position = lookup.visible_at_or_above(position, workspace)
     _write_line_event(attempt, workspace, last.seq)
     return replace(_answer(attempt, reply, position, step=last.seq), step=last)
-
-
-def _keep_windows(attempt: Attempt, workspace: Workspace, context: Context, step: Step) -> None:
-    """Stores the windows that a line opened or changed, and writes their events. In a turn the
-    result of a look command becomes a window too; the event of its line names it."""
-    if attempt.request.turn and makes_window(attempt.line):
-        Window.objects.create(
-            workspace=workspace,
-            number=step.seq,
-            kind="result",
-            step=step,
-            turn_uid=attempt.request.turn,
-            opened_at=context.now,
-        )
-    # A stash can only take over a label once the one it replaces is closed.
-    for window in sorted(context.windows, key=lambda one: (one.pk is None, one.number)):
-        is_new = window.pk is None
-        make_items([window.item_id] if window.item_id is not None else [])
-        if is_new:
-            is_first = window.number == step.seq
-            window.step = step if is_first else _step_of(attempt, workspace, context, window)
-        window.save()
-        kind = "opened" if is_new else "closed" if window.is_closed else "changed"
-        _write_window_event(attempt, workspace, kind, window)
-    for canonical, because in context.asides:
-        fields = {"canonical": canonical, "line": canonical, "because": because}
-        _aside(attempt, workspace, **fields, message="✓", evicts=True)
-
-
-def _step_of(attempt: Attempt, workspace: Workspace, context: Context, window: Window) -> Step:
-    """The step of one of several windows that a line opened, as if it had been opened on its
-    own."""
-    canonical = f"→ open {opened_by(window, context.tree)}"
-    items = [window.item_id] if window.item_id is not None else []
-    said = f"✓ opened #{window.number}"
-    return _aside(
-        attempt, workspace, canonical=canonical, line=canonical, message=said, items=items
-    )
-
-
-def _aside(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
-    """A step that follows from that of a line. It does not count as a line of the turn."""
-    return numbered_step(
-        workspace,
-        by=attempt.actor,
-        turn_uid=attempt.request.turn,
-        position=attempt.position[:8],
-        outcome="ok",
-        **fields,
-    )
-
-
-def _write_window_event(attempt: Attempt, workspace: Workspace, kind: str, window: Window) -> None:
-    write_view_event(attempt, workspace, f"window.{kind}", {"windows": [window_brief(window)]})
-
-
-def _keep_tasks(attempt: Attempt, workspace: Workspace, context: Context) -> None:
-    """Stores the tasks that a line added or changed, and writes an event for each kind."""
-    added = [one for one in context.tasks if one.pk is None]
-    changed = [one for one in context.tasks if one.pk is not None]
-    for task in context.tasks:
-        task.save()
-    for kind, rows in (("added", added), ("changed", changed)):
-        if rows:
-            bodies = [workspace_bodies.task_brief(one) for one in rows]
-            write_view_event(attempt, workspace, f"task.{kind}", {"tasks": bodies})
 
 
 def would_answer(attempt: Attempt, context: Context, reply: Reply) -> Answer:
     """The answer of a line in a dry run: like `done`, but nothing is written."""
     workspace = attempt.workspace
-    position = _position_after(workspace, context)
-    if _hides(reply) or (workspace.position_id == position.pk and not context.chosen):
-        position = lookup.visible_at_or_above(position, workspace, _would_be_pruned(context))
+    position = views.position_after(workspace, context)
+    if not views.is_led(workspace, context):
+        pruned = {one.slot: one.value for one in context.effects.of(views.Hidden)}
+        position = lookup.visible_at_or_above(position, workspace, pruned)
     attempt.seqs = []
     return _answer(attempt, replace(reply, generations=()), position, step=None)
-
-
-def _would_be_pruned(context: Context) -> dict[int, bool]:
-    """The slots that a line would prune or restore."""
-    flags = [one.payload for one in context.world.pending if one.kind == "node.flagged"]
-    slots = [(lookup.find_node(context.tree, one["slot"]), one) for one in flags]
-    return {
-        slot.pk: one["value"] for slot, one in slots if slot is not None and one["flag"] == "pruned"
-    }
 
 
 def _answer(attempt: Attempt, reply: Reply, position: Node, *, step: int | None) -> Answer:
@@ -441,8 +363,8 @@ def _write_refused(attempt: Attempt, why: CommandError) -> int:
     """Writes the step of a refused line, after its transaction was rolled back; returns its
     number."""
     with transaction.atomic():
-        workspace = locked(attempt.workspace)
-        fields = {"message": why.message, "hint": why.hint, "items": tuple(attempt.far)}
+        workspace = views.locked(attempt.workspace)
+        fields = {"message": why.message, "hint": why.hint, "items": attempt.effects.items_read}
         step = _step(attempt, workspace, outcome=why.code, **fields)
         _write_line_event(attempt, workspace, step.seq)
         return step.seq
@@ -465,44 +387,8 @@ def _step(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
     )
 
 
-def _position_after(workspace: Workspace, context: Context) -> Node:
-    """The position of the workspace after a line."""
-    return context.moved_to or (context.here if context.at else workspace.position)
-
-
-def _hides(reply: Reply) -> bool:
-    """Whether a line has pruned something, maybe where the workspace is."""
-    return any(op["op"] == "flag" and op["flag"] == "pruned" for op in reply.inverse)
-
-
-def _move(attempt: Attempt, workspace: Workspace, context: Context, *, hides: bool) -> Node:
-    """Moves the workspace to where the line led, selects versions and writes the event of the
-    workspace; returns the position."""
-    position = _position_after(workspace, context)
-    for slot_id, node in context.chosen.items():
-        VersionChoice.objects.update_or_create(
-            workspace=workspace, slot_id=slot_id, defaults={"node": node}
-        )
-    moves = workspace.position_id != position.pk or bool(context.chosen)
-    changed: dict[str, Any] = {"outline": context.outline} if context.outline is not None else {}
-    if context.augments is not None and context.augments != workspace.augments:
-        changed["augments"] = context.augments
-    if context.scratchpad is not None and context.scratchpad != workspace.scratchpad:
-        workspace.scratchpad = context.scratchpad
-        changed["scratchpad"] = count(context.scratchpad)
-    if moves:
-        workspace.position = position
-        changed |= {
-            "position": lookup.node_ref(position, attempt.tree.pk),
-            "versions": {str(n.slot.local_id): n.local_id for n in context.chosen.values()},
-        }
-    if changed:
-        write_view_event(attempt, workspace, "view.changed", changed)
-    return position if moves and not hides else lookup.visible_at_or_above(position, workspace)
-
-
 def _write_line_event(attempt: Attempt, workspace: Workspace, seq: int) -> None:
     """Writes the event that a line of a turn was answered; a step changes no tree."""
     if attempt.request.turn:
         said = {"step": seq, "turn": attempt.request.turn}
-        write_view_event(attempt, workspace, "view.changed", said)
+        views.write_view_event(attempt, workspace, "view.changed", said)

@@ -1,9 +1,9 @@
-"""Steps: the locked workspace, and the numbered record of each line that was tried."""
+"""Steps: the numbered record of each line that was tried."""
 
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import models
 from django.utils import timezone
@@ -11,27 +11,12 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from loom.access import Actor
-from loom.engine import streams
 from loom.engine.arguments import Secret
 from loom.engine.context import Context
+from loom.engine.items import make_items
 from loom.engine.models import Step, StepItem
-from loom.errors import not_found
 from loom.platform.inserts import insert_row, update_row
-from loom.platform.prepared_queries import lock_rows
 from loom.workspace.models import Workspace
-
-if TYPE_CHECKING:
-    from loom.engine.attempt import Attempt
-from loom.trees.commands.node_writer import _NOW, make_items
-
-
-def locked(workspace: Workspace) -> Workspace:
-    """The current state of the workspace, locked so that its steps can be numbered."""
-    lock_rows(Workspace, pk=workspace.pk)
-    found = _NOW.first(pk=workspace.pk)
-    if found is None:  # its tree was erased in the meantime
-        raise not_found("This workspace")
-    return found
 
 
 def next_step(workspace: Workspace) -> str:
@@ -48,7 +33,6 @@ def write_step(context: Context, **fields: Any) -> Step:
         turn_uid=context.turn,
         **fields,
     )
-    context.steps.append(step)
     if is_own_origin:
         context.world.origin = next_step(context.workspace)
     return step
@@ -81,33 +65,6 @@ def touch(step: Step, items: Sequence[int]) -> None:
         StepItem.objects.bulk_create(
             StepItem(step=step, item_id=one, place=place) for place, one in enumerate(items)
         )
-
-
-def write_view_event(
-    attempt: "Attempt", workspace: Workspace, kind: str, changed: dict[str, Any]
-) -> None:
-    """Stores what changed in the view and writes its event."""
-    workspace.outline = changed.get("outline", workspace.outline)
-    workspace.augments = changed.get("augments", workspace.augments)
-    workspace.revision += 1
-    update_row(workspace, "position", "outline", "augments", "scratchpad", "revision")
-    writer = streams.lock(workspace, actor=attempt.actor.participant.uid)
-    writer.append(kind, {**changed, "revision": workspace.revision})
-    writer.flush()
-
-
-# Changes of a workspace outside of a line: a turn begins, moves back or ends; a late answer.
-
-
-def answered(workspace: Workspace, seq: int, *, turn: str) -> None:
-    """Writes the event that the answer of a step arrived later, in a turn (its uid) or outside of
-    one (""). Needs a transaction in which the workspace is locked."""
-    workspace.revision += 1
-    update_row(workspace, "revision")
-    writer = streams.lock(workspace, actor=workspace.participant.uid)
-    said = {"step": seq, **({"turn": turn} if turn else {})}
-    writer.append("view.changed", {**said, "revision": workspace.revision})
-    writer.flush()
 
 
 # Arguments of actions as steps store them.

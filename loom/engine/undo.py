@@ -4,9 +4,9 @@ Each operation checks that everything still is as its step left it and that nobo
 on it (else CONFLICT), acts, and returns its own inverse, which redo applies.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import F, QuerySet
@@ -19,6 +19,7 @@ from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.models import Step
 from loom.engine.registry import command
+from loom.engine.views import Moved, position_after
 from loom.errors import CommandError, not_found, require
 from loom.links import commands as links
 from loom.links.models import Link
@@ -189,7 +190,14 @@ _APPLY: dict[str, Any] = {
 # `undo turn:ID`: undoes everything that an agent did in a turn, for its inviter or an owner.
 
 
-UndoOne = Callable[[Context, Step], str]
+class Undone(NamedTuple):
+    """What an undo or redo has done, in words, and its step."""
+
+    said: str
+    step: Step
+
+
+UndoOne = Callable[[Context, Step], Undone]
 
 
 def undo_turn(context: Context, uid: str, undo_one: UndoOne) -> Reply:
@@ -200,28 +208,37 @@ def undo_turn(context: Context, uid: str, undo_one: UndoOne) -> Reply:
         raise not_found(f"turn:{uid}")
     _demand_may(context, turn)
     context.agent = turn.participant
-    done: list[str] = []
-    was_hidden = lookup.hidden_by(context.here) is not None
-    undos: list[Callable[[], str]] = [partial(undo_one, context, one) for one in _steps(turn)]
+    undos: list[Callable[[], Undone]] = [partial(undo_one, context, one) for one in _steps(turn)]
     if _has_node(turn):
         undos.insert(0, partial(_undo_node, context, turn))
-    for undo_next in undos:
-        head = context.world.stream.head
-        try:
-            with transaction.atomic():
-                done.append(f"✓ undid {undo_next()}")
-        except CommandError as refused:
-            context.world.rewind(head)
-            if not done:
-                raise
-            done.append(refused.reply)
-            break
-    if not done:
+    if not undos:
         raise CommandError(
             "REJECTED", "Nothing in this turn is left to undo.", hint="→ undo undoes your own"
         )
+    return each(context, undos, "undid")
+
+
+def each(context: Context, undos: Iterable[Callable[[], Undone]], word: str) -> Reply:
+    """Runs them one by one; the first failure ends it, and is reported. Raises it if it is the
+    first."""
+    lines: list[str] = []
+    step: Step | None = None
+    was_hidden = lookup.hidden_by(context.here) is not None
+    for undo_next in undos:
+        head, count = context.world.stream.head, len(context.effects)
+        try:
+            with transaction.atomic():
+                said, step = undo_next()
+        except CommandError as refused:
+            context.world.rewind(head)
+            context.effects.rewind(count)
+            if not lines:
+                raise
+            lines.append(refused.reply)
+            break
+        lines.append(f"✓ {word} {said}")
     _leave_hidden(context, was_hidden=was_hidden)
-    return Reply("\n".join(done))
+    return Reply("\n".join(lines), step=step)
 
 
 def _demand_may(context: Context, turn: Turn) -> None:
@@ -245,13 +262,13 @@ def _steps(turn: Turn) -> list[Step]:
     return list(rows.order_by("-id"))
 
 
-def _undo_node(context: Context, turn: Turn) -> str:
+def _undo_node(context: Context, turn: Turn) -> Undone:
     node = require(turn.node, "the node of the turn")
     before = len(context.world.seqs)
     op = {"op": "made", "node": node.pk, "pruned": True}
     line = f"→ undo turn:{turn.uid}"
     reverse = apply(context, [op])
-    step_log.write_step(
+    step = step_log.write_step(
         context,
         line=line,
         canonical=line,
@@ -260,7 +277,7 @@ def _undo_node(context: Context, turn: Turn) -> str:
         events=context.world.seqs[before:],
         inverse=reverse,
     )
-    return f"[{node.local_id}], the answer of {turn.participant.name}"
+    return Undone(f"[{node.local_id}], the answer of {turn.participant.name}", step)
 
 
 MAX = 20
@@ -289,7 +306,7 @@ class Redo(Args):
 @command("undo", group="Make", klass="write", permissions={LOOM}, stream="tree")
 def undo(context: Context, args: Undo) -> Reply:
     """Undoes your last changes in this tree, newest first, each as a step of its own."""
-    return _repeated(context, args.n, _last_undoable, _undo_one, "undid")
+    return each(context, [lambda: _undo_one(context, _last_undoable(context))] * args.n, "undid")
 
 
 @command("undo", group="Make", klass="write", permissions={LOOM}, stream="tree")
@@ -312,38 +329,13 @@ def undo_ref(context: Context, args: UndoRef) -> Reply:
     was_hidden = lookup.hidden_by(context.here) is not None
     undone = _undo_one(context, step)
     _leave_hidden(context, was_hidden=was_hidden)
-    return Reply(f"✓ undid {undone}")
+    return Reply(f"✓ undid {undone.said}", step=undone.step)
 
 
 @command("redo", group="Make", klass="write", permissions={LOOM}, stream="tree")
 def redo(context: Context, args: Redo) -> Reply:
     """Repeats what you undid last. A new change clears it."""
-    return _repeated(context, args.n, _last_redoable, _redo_one, "redid")
-
-
-def _repeated(
-    context: Context,
-    times: int,
-    find: Callable[[Context], Step],
-    act: Callable[[Context, Step], str],
-    word: str,
-) -> Reply:
-    """Acts up to `times` times; the first failure ends it, and is reported."""
-    lines: list[str] = []
-    was_hidden = lookup.hidden_by(context.here) is not None
-    for _ in range(times):
-        head = context.world.stream.head
-        try:
-            with transaction.atomic():
-                lines.append(f"✓ {word} {act(context, find(context))}")
-        except CommandError as refused:
-            context.world.rewind(head)
-            if not lines:
-                raise
-            lines.append(refused.reply)
-            break
-    _leave_hidden(context, was_hidden=was_hidden)
-    return Reply("\n".join(lines))
+    return each(context, [lambda: _redo_one(context, _last_redoable(context))] * args.n, "redid")
 
 
 def _leave_hidden(context: Context, *, was_hidden: bool) -> None:
@@ -351,11 +343,11 @@ def _leave_hidden(context: Context, *, was_hidden: bool) -> None:
     Not in a dry run, where nothing was hidden and the reply does not mention it."""
     if context.world.is_dry:
         return
-    here = context.moved_to or context.here
+    here = position_after(context.workspace, context)
     if not was_hidden:
         visible = lookup.visible_at_or_above(here, context.workspace)
         if visible.pk != here.pk:
-            context.move(visible)
+            context.add(Moved(visible))
 
 
 def _own_steps(context: Context) -> QuerySet[Step]:
@@ -436,7 +428,7 @@ def _demand_permission(context: Context, step: Step) -> None:
     access.demand(context.actor, registry.find(verb).permissions, f"undoing {verb}")
 
 
-def _undo_one(context: Context, step: Step) -> str:
+def _undo_one(context: Context, step: Step) -> Undone:
     _demand_permission(context, step)
     before = len(context.world.seqs)
     reverse = apply(context, step.inverse or [])
@@ -444,8 +436,7 @@ def _undo_one(context: Context, step: Step) -> str:
     step.is_undone = True
     step.save(update_fields=["is_undone"])
     named = f"→ undo step:{step.seq}" if step.workspace_id else "→ undo"
-    _write(context, named, before, inverse=reverse, undoes=step)
-    return _said(step)
+    return Undone(_said(step), _write(context, named, before, inverse=reverse, undoes=step))
 
 
 def _lead_back(context: Context, step: Step) -> None:
@@ -456,11 +447,11 @@ def _lead_back(context: Context, step: Step) -> None:
         return
     slot = lookup.by_id(ops[0]["node"])
     was = lookup.find_node(context.tree, step.position)
-    here = context.moved_to or context.here
+    here = position_after(context.workspace, context)
     if was is None or ops[0]["value"] or here.slot_id != slot.parent_slot_id:
         return
     if lookup.is_at_or_above(slot, was):
-        context.move(was)
+        context.add(Moved(was))
 
 
 def _said(step: Step) -> str:
@@ -468,7 +459,7 @@ def _said(step: Step) -> str:
     return in_one_line(step.canonical) if step.workspace_id else step.message
 
 
-def _redo_one(context: Context, undone: Step) -> str:
+def _redo_one(context: Context, undone: Step) -> Undone:
     original = Step.objects.get(pk=undone.undoes_id or 0)
     _demand_permission(context, original)
     before = len(context.world.seqs)
@@ -477,8 +468,8 @@ def _redo_one(context: Context, undone: Step) -> str:
     undone.save(update_fields=["redone"])
     original.is_undone, original.inverse = False, again
     original.save(update_fields=["is_undone", "inverse"])
-    _write(context, "→ redo", before, inverse=None, undoes=None)
-    return _said(original)
+    own = _write(context, "→ redo", before, inverse=None, undoes=None)
+    return Undone(_said(original), own)
 
 
 def _write(
@@ -488,8 +479,8 @@ def _write(
     *,
     inverse: list[dict[str, object]] | None,
     undoes: Step | None,
-) -> None:
-    step_log.write_step(
+) -> Step:
+    return step_log.write_step(
         context,
         line=canonical,
         canonical=canonical,

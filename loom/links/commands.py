@@ -7,6 +7,7 @@ from django.db.models import Q
 from loom.documents.models import Document
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
+from loom.engine.items import make_items
 from loom.engine.named_items import get_document, get_node, touched, tree_of
 from loom.engine.registry import command
 from loom.errors import CommandError
@@ -17,7 +18,6 @@ from loom.links.queries import MOST_REACHED, graph_of, sureness, written
 from loom.people.names import tree_named
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
 from loom.text.shortening import excerpt
-from loom.trees.commands.node_writer import make_items
 from loom.trees.models import Tree
 from loom.trees.queries import lookup
 from loom.workspace.commands.windows import link_type

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 from django.db.models import F
 
 from loom.access import demand, documents_for, linked_to
+from loom.documents.effects import DocumentSeen
 from loom.documents.queries import Shown, matching, text_of
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
@@ -22,6 +23,7 @@ from loom.permissions import CROSS_TREE, LOOM, READ_DOCUMENTS
 from loom.search import queries as search
 from loom.text.shortening import excerpt, summary_or_excerpt
 from loom.trees.commands.view import counted
+from loom.trees.effects import OutlineChanged
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import NodeRow, withheld
@@ -290,7 +292,7 @@ def _opened(context: Context, args: FindOpen | OpenQuery) -> Reply:
         window = place_window(context, hit.source, lines, keep=args.keep, hit=marked)
         opened.setdefault(window.number, (window, hit.score))
         if hit.source.item < 0:
-            context.seen[-hit.source.item] = int(hit.source.version)
+            context.add(DocumentSeen(-hit.source.item, int(hit.source.version)))
     said = [f"✓ opened {len(hits)} of {counted(total, 'hit')} for {excerpt(args.query)}"]
     said += [f"  {title_of(context, one)} · ● {score:.2f}" for one, score in opened.values()]
     limited = within_limit(context, [one for one, _ in opened.values()])
@@ -371,7 +373,7 @@ def _mark(context: Context, query: str, found: search.Found) -> None:
     hits = [hit.node.local_id for hit in found.hits if hit.node and hit.tree == context.tree]
     scores = {hit.node.local_id: hit.score for hit in found.hits if hit.node}
     marked = {"query": query, "hits": hits, "scores": {one: scores[one] for one in hits}}
-    context.outline = {**outline_of(context.workspace), **marked}
+    context.add(OutlineChanged({**outline_of(context.workspace), **marked}))
 
 
 def _found(

@@ -12,6 +12,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from loom.engine import streams
+from loom.engine.items import make_items
 from loom.engine.streams import Writer
 from loom.language import ids
 from loom.links.commands import link_body
@@ -25,7 +26,7 @@ from loom.transfer.authors import HIDDEN, Addressing, Authors, WrittenNodes
 from loom.transfer.models import Import
 from loom.transfer.records import Record, Report
 from loom.trees.chains import Chains
-from loom.trees.commands.node_writer import keep_images, make_items
+from loom.trees.commands.node_writer import keep_images
 from loom.trees.models import Chain, Node, NodeSource, Tree
 from loom.trees.queries.lookup import (
     EXCLUDED,

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.engine import jobs, steps
+from loom.engine import jobs, views
 from loom.engine.actions import Change, action
 from loom.engine.arguments import Args, Secret, Written
 from loom.engine.context import Context, Reply
@@ -190,7 +190,7 @@ def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> N
         if found is None:
             return
         # Locks in the same order as lines do: the workspace, then money, then the stream.
-        workspace = steps.locked(found.workspace)
+        workspace = views.locked(found.workspace)
         lock_rows(WebSearch, uid=uid)
         row = going.select_related("payer").first()
         if row is None:
@@ -208,7 +208,7 @@ def ended(uid: str, *, text: str = "", error: dict[str, Any] | None = None) -> N
             row.spent = 0
         row.status, row.error, row.ended_at = "failed" if error else "done", error, timezone.now()
         row.save(update_fields=["status", "error", "spent", "ended_at"])
-        steps.answered(workspace, row.seq, turn=row.turn_uid)
+        views.answered(workspace, row.seq, turn=row.turn_uid)
         if row.turn_uid:
             jobs.enqueue("agents.tasks.run_turn", [row.turn_uid], queue="continue")
 

@@ -13,7 +13,7 @@ from loom.workspace.models import Workspace
 
 if TYPE_CHECKING:
     pass
-from loom.engine.steps import locked
+from loom.engine.views import locked
 
 
 def set_position_now(workspace: Workspace, node: Node, *, actor: Participant) -> None:

@@ -18,6 +18,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Step
 from loom.engine.named_items import touched
+from loom.engine.views import stored
 from loom.errors import CommandError
 from loom.people.commands.groves import change_grove
 from loom.people.models import Participant, User
@@ -112,7 +113,7 @@ def test_what_is_typed_in_a_buffer_counts_where_it_is_asked_for(
 ) -> None:
     Tree.objects.filter(pk=tree.pk).update(mode="buffer")
     tree.refresh_from_db()
-    own = node_writer.stored(node_writer.workspace_of(actor.participant, tree))
+    own = stored(node_writer.workspace_of(actor.participant, tree))
     slot = tree.nodes.get(local_id=opening)
     save(actor, own, slot, Kept("buffer", " She put her hand", None))
     client = api(actor.user)

@@ -16,6 +16,7 @@ from loom.engine import steps as step_log
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Receipt, Step
+from loom.engine.views import stored
 from loom.text.quotations import GONE
 from loom.transfer.models import Import, ImportPart
 from loom.trees import erased_texts as erasing
@@ -190,7 +191,7 @@ def test_requests_that_models_were_sent_are_cleared(two_groves: TwoGroves) -> No
     execute_line(ref, other, Request(f"respond root\n{LONG}\n←"))
     node = other.nodes.latest("id")
     turn = _turn(two)
-    view = node_writer.stored(node_writer.workspace_of(turn.participant, two.left.tree))
+    view = stored(node_writer.workspace_of(turn.participant, two.left.tree))
     step = Step.objects.create(
         workspace=view,
         seq=1,
@@ -239,7 +240,7 @@ def test_requests_that_models_were_sent_are_cleared(two_groves: TwoGroves) -> No
     )
     ImportPart.objects.create(of=row, number=0, title=f"{MARK} papers", tree=other)
     now = timezone.now()
-    own_view = node_writer.stored(node_writer.workspace_of(ref.participant, other))
+    own_view = stored(node_writer.workspace_of(ref.participant, other))
     WebSearch.objects.create(
         workspace=own_view, seq=9, payer=ref.participant, asks={"query": MARK}, day=now.date()
     )
@@ -306,7 +307,7 @@ def test_a_turn_elsewhere_that_has_read_the_tree_is_stopped(
     monkeypatch.setattr(erasing, "PATIENCE_S", 0.0)
     reading, other = _turn(two), _turn(two, "Iris")
     Turn.objects.update(status="generating", ended_at=None)
-    view = node_writer.stored(node_writer.workspace_of(reading.participant, two.left.tree))
+    view = stored(node_writer.workspace_of(reading.participant, two.left.tree))
     step = Step.objects.create(
         workspace=view,
         seq=1,

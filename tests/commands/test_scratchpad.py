@@ -9,6 +9,7 @@ from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event
+from loom.engine.views import stored
 from loom.errors import CommandError
 from loom.trees.commands import node_writer
 from loom.trees.models import Tree
@@ -75,7 +76,7 @@ def test_a_scratchpad_is_its_participants_and_an_agents_its_groves(
     side = two_groves.right
     side.run(two_groves.both, f'scratchpad "{SECRET}"')
     person = Workspace.objects.get(tree=side.tree, participant__user=two_groves.both)
-    agent = node_writer.stored(node_writer.workspace_of(two_groves.agent(side), side.tree))
+    agent = stored(node_writer.workspace_of(two_groves.agent(side), side.tree))
     write = {"line": f'scratchpad "{SECRET}"'}
     address = f"/api/workspaces/{agent.uid}/commands"
     member = two_groves.client(two_groves.both)

@@ -5,11 +5,11 @@ import json
 from django.utils import timezone
 
 from loom.access import Actor
+from loom.engine.items import make_items
 from loom.language import ids
 from loom.links.models import Link
 from loom.notes.models import Mark
 from loom.people.models import Participant
-from loom.trees.commands.node_writer import make_items
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import rows_of
 from loom.trees.queries.node_bodies import node_bodies, nodes_json

@@ -18,6 +18,7 @@ from loom.documents import actions as documents
 from loom.engine import streams
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
+from loom.engine.items import make_items
 from loom.people.commands import accounts as people
 from loom.people.commands import groves
 from loom.people.models import Grove, Participant, User, UserSession
@@ -132,7 +133,7 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
 def open_windows(actor: Actor, tree: Tree, local_id: str, tail: str = "") -> None:
     """A window on a node, a stash and a task, with the same numbers for everybody."""
     of = Node.objects.get(tree=tree, local_id=local_id).pk
-    node_writer.make_items([of])
+    make_items([of])
     own: dict[str, Any] = {"workspace": node_writer.workspace_of(actor.participant, tree)}
     own["opened_at"] = timezone.now()
     workspace_models.Window.objects.create(

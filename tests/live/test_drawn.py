@@ -13,6 +13,7 @@ from loom import access
 from loom.access import Actor, get_actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
+from loom.engine.items import make_items
 from loom.engine.models import Event, Step, StepItem
 from loom.language.ids import of_node
 from loom.live import frames
@@ -20,7 +21,6 @@ from loom.live import reads as live_reads
 from loom.people.models import Participant, User
 from loom.site.display import cast_from
 from loom.site.page_requests import known_node
-from loom.trees.commands.node_writer import make_items
 from loom.trees.models import Tree
 from loom.trees.pages import live_parts
 from loom.trees.pages.node_parts import drawn_of

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from loom.access import Actor
-from loom.engine import steps
+from loom.engine import views
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
@@ -84,7 +84,7 @@ class Windows(RuleBasedStateMachine):
         before = {one.number: one for one in rows}
         answer = " ".join(f"#{one}" for one in mentions)
         with transaction.atomic():
-            view = steps.locked(self.view)
+            view = views.locked(self.view)
             turn_lifecycle.hide_windows(view, answer, actor=self.actor.participant)
         for one in rows.all():
             was = before[one.number]

@@ -7,12 +7,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from loom.access import Actor
+from loom.engine.items import make_items
 from loom.language import ids
 from loom.links.models import Link
 from loom.notes.models import Mark
 from loom.people.models import User
 from loom.text import hashes
-from loom.trees.commands.node_writer import make_items
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import path_of, rows_of
 from loom.trees.queries.node_bodies import event_body, node_bodies

@@ -18,6 +18,7 @@ from loom.documents import log as document_log
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.fields import new_uid
+from loom.engine.items import make_items
 from loom.engine.models import Event, Step, Stream
 from loom.errors import CommandError
 from loom.language.ids import of_node
@@ -25,7 +26,6 @@ from loom.live import reads
 from loom.notes.models import Mark
 from loom.people.models import Participant, User
 from loom.transfer import importing
-from loom.trees.commands.node_writer import make_items
 from loom.trees.commands.public_links import make_public_link
 from loom.trees.models import Tree
 from loom.trees.pages.live_parts import parts_for

@@ -14,6 +14,7 @@ from loom.documents import log as document_log
 from loom.documents import queries as document_queries
 from loom.documents import rules as documents
 from loom.documents.commands import named
+from loom.documents.effects import DocumentSeen
 from loom.documents.models import Document, Revision
 from loom.documents.rules import Edit
 from loom.engine.arguments import Args, RefField, Written
@@ -432,7 +433,7 @@ def _document_taken(
         body = {"document": document.uid, "node": node.slot.local_id, "decision": decision}
         writer.append("suggestion.decided", {**body, "version": number})
     op: Op = {"op": "document", "document": document.pk, "at": number, "to": number - 1}
-    context.seen[document.pk] = number
+    context.add(DocumentSeen(document.pk, number))
     return Reply(
         f"✓ accepted [{node.local_id}] as revision {number} of {named(document)}",
         refs=(f"doc:{document.uid}",),

@@ -12,6 +12,7 @@ from loom.engine.actions import Change, action
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.execute import execute
+from loom.engine.items import make_items
 from loom.engine.named_items import get_document, get_own_node, tree_of
 from loom.engine.registry import command
 from loom.errors import CommandError
@@ -22,7 +23,6 @@ from loom.people.names import TAG_COLOURS, tree_named
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
 from loom.search.queries import is_tag
 from loom.text.shortening import plain
-from loom.trees.commands.node_writer import make_items
 from loom.trees.models import Item, Tree
 
 MAX_LABEL = 200

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 from django.db.models.lookups import GreaterThan
@@ -13,8 +13,10 @@ from django.utils import timezone
 from loom import access
 from loom.engine import jobs, streams
 from loom.engine.context import Context, Op
+from loom.engine.items import make_items
 from loom.engine.models import Stream
 from loom.engine.streams import Writer
+from loom.engine.views import Hidden, stored
 from loom.errors import CommandError
 from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
@@ -24,15 +26,11 @@ from loom.platform.inserts import insert_row
 from loom.platform.prepared_queries import Given, Prepared
 from loom.text import hashes
 from loom.text.images import hashes_in
-from loom.trees.models import ORDER, Chain, Image, Item, Node, NodeSource, Tree
+from loom.trees.models import ORDER, Chain, Image, Node, NodeSource, Tree
 from loom.trees.queries import lookup, outline
 from loom.trees.queries.node_bodies import event_body, without_text
 from loom.turns.models import Generation
 from loom.workspace.models import Workspace
-
-if TYPE_CHECKING:
-    pass
-
 
 MAX_NODE_BYTES = 4 * 1024 * 1024
 MODES = ("dialogue", "buffer")
@@ -229,17 +227,6 @@ def keep_images(tree: Tree, text: str) -> None:
             Image.objects.bulk_create([found], ignore_conflicts=True)
 
 
-def make_items(ids: Iterable[int]) -> None:
-    """Makes the items that do not exist yet, so that rows can point at them; one query."""
-    rows = []
-    for one in sorted(set(ids)):
-        node = item_ids.node_id(one)
-        home, kind = item_ids.home_of(one), "tree" if node is None else "node"
-        kind = "document" if item_ids.document_id(one) is not None else kind
-        rows.append(Item(id=one, kind=kind, tree_id=home, node_id=node))
-    Item.objects.bulk_create(rows, ignore_conflicts=True)
-
-
 def _grown(size: tuple[int, int], node: Node) -> tuple[int, int]:
     """The branches and the depth of a tree of this size after a stored node was added."""
     leaves, depth = size
@@ -266,18 +253,6 @@ def workspace_of(participant: Participant, tree: Tree) -> Workspace:
     return stored(access.workspace_of(participant, tree))
 
 
-def stored(workspace: Workspace) -> Workspace:
-    """The workspace, stored if it was not yet."""
-    if workspace.pk:
-        return workspace
-    made, _ = Workspace.objects.get_or_create(
-        participant=workspace.participant,
-        tree=workspace.tree,
-        defaults={"position_id": workspace.position_id, "uid": workspace.uid},
-    )
-    return made
-
-
 def flag(context: Context, node: Node, name: str, value: bool) -> Op:
     """Sets a flag (pruned, excluded: of the slot; version_pruned: of the version), writes
     the event, and returns the inverse."""
@@ -288,8 +263,10 @@ def flag(context: Context, node: Node, name: str, value: bool) -> Op:
     Node.objects.filter(pk=row_id).update(**changed)
     row = node if row_id == node.pk else Node.objects.get(pk=row_id)
     setattr(row, name, value)
-    if name == "pruned" and not context.world.is_dry:
-        set_size(context.world, row)
+    if name == "pruned":
+        context.add(Hidden(row_id, value))
+        if not context.world.is_dry:
+            set_size(context.world, row)
     context.world.append(
         "node.flagged",
         {"node": row.local_id, "slot": node.slot.local_id, "flag": name, "value": value},
@@ -375,9 +352,3 @@ def demand_text_node(node: Node, participle: str) -> None:
             else f"[{node.local_id}] is a {node.kind}, and only text is {participle}.",
             hint="choose a text node",
         )
-
-
-# Workspaces are locked before their steps are numbered and their views are changed.
-
-
-_NOW = Prepared(lambda: Workspace.objects.select_related("position").filter(pk=Given("pk")))

@@ -6,6 +6,7 @@ from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.named_items import get_node, get_own_node, touched
 from loom.engine.registry import command
+from loom.engine.views import Moved
 from loom.errors import CommandError
 from loom.language import ids
 from loom.people.names import shown_title
@@ -21,6 +22,7 @@ from loom.trees.commands.node_writer import (
     flag,
 )
 from loom.trees.commands.view import counted
+from loom.trees.effects import VersionChosen
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, places
 from loom.trees.queries.outline import MOST_COUNTED
@@ -68,7 +70,7 @@ def respond(context: Context, args: Respond) -> Reply:
     new = NewNode(args.content, parent=parent, sources=sources)
     made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
     title_from(context, made.text)
-    context.move(made)
+    context.add(Moved(made))
     settle_draft(context, parent, "buffer", args.content)
     return Reply(
         f"✓ created [{made.local_id}] as continuation from [{parent.local_id}]\n"
@@ -203,9 +205,9 @@ def edited_version(context: Context, node: Node, text: str) -> Node:
     above = places.version_above(node, context.workspace)
     new = NewNode(text, kind=node.kind, form=node.form, parent=above, slot=node, edited_from=node)
     made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
-    context.choose(made)
+    context.add(VersionChosen(made))
     if context.here.slot_id == node.slot_id:
-        context.move(made)
+        context.add(Moved(made))
     return made
 
 
@@ -224,7 +226,7 @@ def _fork(context: Context, target: Target, text: str, span: Span) -> Reply:
         made = [_beside(context, node, text, above)]
         is_whole = True
     now = follow(context, target, made[0], span, is_version=False) if is_whole else ""
-    context.move(made[-1])
+    context.add(Moved(made[-1]))
     return Reply(
         f"✓ created branch [{made[-1].local_id}] from [{node.local_id}]{now}\n"
         "  conversation continues from edit point",
@@ -274,7 +276,7 @@ def split(context: Context, args: Split) -> Reply:
     if not lookup.slots_below(node.slot_id).exclude(pk=tail.pk).exists():
         inverse = (*inverse, node_writer.flag(context, node, "pruned", True))
     if is_position:
-        context.move(head)
+        context.add(Moved(head))
     return Reply(
         f"✓ split [{node.local_id}] at {args.at}: [{head.local_id}] [{tail.local_id}]",
         refs=(head.local_id, tail.local_id),

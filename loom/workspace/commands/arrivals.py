@@ -5,8 +5,8 @@ nothing of the tree.
 """
 
 from loom.access import Actor, workspace_of
+from loom.engine.views import stored
 from loom.errors import CommandError
-from loom.trees.commands.node_writer import stored
 from loom.trees.models import Node, Tree
 from loom.workspace.models import Workspace
 

@@ -19,6 +19,7 @@ from loom.engine.streams import Writer
 from loom.errors import CommandError, not_found
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
 from loom.text.tokens import count
+from loom.workspace.effects import AugmentsChosen
 from loom.workspace.queries.augments import (
     MOST_AUGMENTS,
     Augment,
@@ -169,10 +170,8 @@ def _token_change(before: Loaded, now: Sequence[Augment]) -> str:
 
 
 def _set(context: Context, chosen: Sequence[Augment], pinned: Sequence[Augment]) -> None:
-    context.augments = {
-        "loaded": [one.uid for one in chosen],
-        "pinned": [one.uid for one in pinned],
-    }
+    loaded = tuple(one.uid for one in chosen)
+    context.add(AugmentsChosen(loaded, tuple(one.uid for one in pinned)))
 
 
 def _demand_room(context: Context, texts: Sequence[Augment]) -> None:

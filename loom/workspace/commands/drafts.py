@@ -16,11 +16,12 @@ from loom.access import Actor
 from loom.engine import streams
 from loom.engine.context import Context
 from loom.engine.models import Stream
+from loom.engine.views import stored
 from loom.errors import CommandError
 from loom.permissions import WRITE
 from loom.platform.prepared_queries import Given, Prepared
 from loom.text.hashes import instant
-from loom.trees.commands.node_writer import demand_text, stored
+from loom.trees.commands.node_writer import demand_text
 from loom.trees.models import Node, Tree
 from loom.workspace.models import Draft, Mention, Workspace
 

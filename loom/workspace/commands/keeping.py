@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Literal
 
 from loom.access import demand, may_reach
+from loom.documents.effects import DocumentSeen
 from loom.documents.models import Document
 from loom.documents.queries import parts_named, revision_seen, text_of
 from loom.engine.arguments import Args, RefField, Written
@@ -19,6 +20,7 @@ from loom.trees.models import Node
 from loom.trees.queries import lookup
 from loom.trees.queries.node_context import documents_seen
 from loom.workspace.commands.windows import (
+    changed_windows,
     close_window,
     demand_label,
     document_of,
@@ -181,7 +183,7 @@ def _on_document(context: Context, args: Open) -> tuple[Window, str]:
     place = "" if part is None or part.kind in ("lines", "para") else print_slice(part)
     lines, source = Lines(shown.first, shown.last), source_of(shown.revision)
     window = place_window(context, source, lines, keep=args.keep, place=place[:200])
-    context.seen[document.pk] = shown.revision.number
+    context.add(DocumentSeen(document.pk, shown.revision.number))
     return window, f" ({shown.clipped})" if shown.clipped else ""
 
 
@@ -210,7 +212,7 @@ def _document_difference(context: Context, document: Document, *, keep: bool) ->
     seen = revision_seen(context.workspace, document)
     version = str(seen or document.revision)
     if seen:
-        context.seen[document.pk] = document.revision
+        context.add(DocumentSeen(document.pk, document.revision))
     item = ids.of_document(document.pk)
     return _difference_of(context, item, kind="document", version=version, keep=keep)
 
@@ -493,7 +495,7 @@ def _show_full(context: Context, window: Window) -> None:
 
 
 def _limited(context: Context) -> str:
-    return within_limit(context, [one for one in held(context) if one in context.windows])
+    return within_limit(context, [one for one in held(context) if one in changed_windows(context)])
 
 
 @command("show", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")

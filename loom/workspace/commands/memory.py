@@ -33,6 +33,7 @@ from loom.workspace.commands.windows import (
     token_change,
     within_limit,
 )
+from loom.workspace.effects import WindowOpened
 from loom.workspace.models import Window
 from loom.workspace.queries import windows
 from loom.workspace.queries.window_contents import Shown, contents_of, staleness
@@ -171,7 +172,7 @@ def _stashed(
         is_visible=False,
         opened_at=context.now,
     )
-    context.windows.append(made)
+    context.add(WindowOpened(made))
     return Reply(
         f'✓ stashed "{label}" ({counted(len(text), "character")})',
         items=of[:1] if of else (),

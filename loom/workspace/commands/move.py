@@ -9,6 +9,7 @@ from loom.engine.context import Context, Reply
 from loom.engine.models import Step
 from loom.engine.named_items import get_node, get_own_node, touched, tree_of
 from loom.engine.registry import command
+from loom.engine.views import Moved
 from loom.errors import CommandError, not_found
 from loom.language import ids as item_ids
 from loom.language.refs import Ref
@@ -16,6 +17,7 @@ from loom.permissions import LOOM
 from loom.text.tokens import count
 from loom.trees.commands.node_writer import demand_visible
 from loom.trees.commands.view import counted
+from loom.trees.effects import OutlineChanged, VersionChosen, outline_after
 from loom.trees.models import Node
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import selected_version
@@ -75,9 +77,9 @@ def switch(context: Context, args: Switch) -> Reply:
             hint=f"→ view {node.local_id}",
         )
     demand_visible(node)
-    context.move(node)
+    context.add(Moved(node))
     if Node.objects.filter(slot=node.slot_id).exclude(pk=node.pk).exists():
-        context.choose(node)
+        context.add(VersionChosen(node))
     below = lookup.slots_below(node.slot_id).count()
     shown = lookup.node_ref(node, context.tree.pk)
     return Reply(
@@ -121,7 +123,7 @@ class TreeReset(Args):
 def tree_reset(context: Context, args: TreeReset) -> Reply:
     """Folds the outline of your workspace to a depth."""
     folded = {"depth": args.depth, "expanded": [], "collapsed": [], "found": []}
-    context.outline = {**outline_of(context.workspace), **folded}
+    context.add(OutlineChanged({**outline_of(context.workspace), **folded}))
     return Reply(f"✓ outline folded to depth {args.depth}")
 
 
@@ -138,7 +140,7 @@ def find_clear(context: Context, args: FindClear) -> Reply:
     marked = len(before["hits"])
     found = list(dict.fromkeys([*before["found"], *before["hits"][:HITS]]))[-MOST_FOUND:]
     nothing = {"query": "", "hits": [], "scores": {}, "found": found}
-    context.outline = {**before, **nothing}
+    context.add(OutlineChanged({**before, **nothing}))
     return Reply(f"✓ search cleared ({marked} marked)")
 
 
@@ -160,7 +162,7 @@ def expand(context: Context, args: Branch) -> Reply:
     opened = [*(one for one in before["expanded"] if one != name), name]
     collapsed = [one for one in before["collapsed"] if one != name]
     changed = {"expanded": opened[-MOST_EXPANDED:], "collapsed": collapsed}
-    context.outline = {**before, **changed}
+    context.add(OutlineChanged({**before, **changed}))
     shown = f"{CHILDREN} of {below}" if below > CHILDREN else f"{below}"
     said = f"✓ ▼ [{node.local_id}] → {shown} {'continuation' if below == 1 else 'continuations'}"
     return Reply(said + unfolding(context), items=touched(node))
@@ -283,11 +285,11 @@ def _closed(context: Context, found: Sequence[Window], name: str) -> Reply:
 
 def fold(context: Context, node: Node) -> None:
     """Folds what is below a node in the outline."""
-    before, name = context.outline or outline_of(context.workspace), str(node.slot.local_id)
+    before, name = outline_after(context), str(node.slot.local_id)
     opened = [one for one in before["expanded"] if one != name]
     collapsed = [*(one for one in before["collapsed"] if one != name), name]
     changed = {"expanded": opened, "collapsed": collapsed[-MOST_EXPANDED:]}
-    context.outline = {**before, **changed}
+    context.add(OutlineChanged({**before, **changed}))
 
 
 class Everything(Args):
@@ -300,7 +302,7 @@ class Everything(Args):
 def collapse_all(context: Context, args: Everything) -> Reply:
     """Folds the whole outline, except the way to your position."""
     nothing = {"depth": 0, "expanded": [], "collapsed": [], "found": []}
-    context.outline = {**outline_of(context.workspace), **nothing}
+    context.add(OutlineChanged({**outline_of(context.workspace), **nothing}))
     return Reply(f"✓ ▶ all{unfolding(context)}")
 
 
@@ -308,7 +310,7 @@ def unfolding(context: Context) -> str:
     """`\n  +40 tokens · outline 212 tokens`: what a line has changed of the outline."""
     before, now = (
         count(outline_text(context.actor, context.workspace, state))
-        for state in (None, context.outline)
+        for state in (None, outline_after(context))
     )
     return f"\n  {now - before:+,} tokens · outline {now:,} tokens"
 
@@ -350,9 +352,9 @@ def back(context: Context, args: Back) -> Reply:
     at = to if to is not None else context.here
     if to is not None:
         demand_visible(to)
-        context.move(to)
+        context.add(Moved(to))
         if Node.objects.filter(slot=to.slot_id).exclude(pk=to.pk).exists():
-            context.choose(to)
+            context.add(VersionChosen(to))
     more = "".join(f"\n  ▶ {one}" for one in undone if one)
     shown = lookup.node_ref(at, context.tree.pk)
     return Reply(

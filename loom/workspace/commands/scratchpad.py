@@ -9,6 +9,7 @@ from loom.engine.registry import command
 from loom.errors import CommandError
 from loom.permissions import LOOM
 from loom.text.tokens import count
+from loom.workspace.effects import ScratchpadChanged
 from loom.workspace.models import SCRATCHPAD_TOKENS
 
 
@@ -21,7 +22,7 @@ class Clear(Args):
 @command("scratchpad", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def scratchpad_clear(context: Context, args: Clear) -> Reply:
     """Empties your scratchpad."""
-    context.scratchpad = ""
+    context.add(ScratchpadChanged(""))
     return Reply("✓ scratchpad cleared")
 
 
@@ -52,5 +53,5 @@ def scratchpad(context: Context, args: Write) -> Reply:
             f"The scratchpad would have {tokens:,} tokens; at most {SCRATCHPAD_TOKENS} fit.",
             hint='write it shorter, or → stash "label" "…" puts a long text aside',
         )
-    context.scratchpad = whole
+    context.add(ScratchpadChanged(whole))
     return Reply(f"✓ scratchpad ({tokens:,} tokens of {SCRATCHPAD_TOKENS})")

@@ -8,6 +8,7 @@ from loom.engine.context import Context, Reply
 from loom.engine.registry import command
 from loom.errors import CommandError, not_found
 from loom.permissions import LOOM
+from loom.workspace.effects import TaskAdded, TaskChanged
 from loom.workspace.models import Task
 from loom.workspace.queries import tasks as task_list
 from loom.workspace.queries import workspace_bodies
@@ -85,7 +86,7 @@ def _set_order(context: Context, rows: Sequence[Task], made: Sequence[Task]) -> 
     for place, task in enumerate(rows, start=1):
         if task.place != place or task in made:
             task.place = place
-            context.tasks.append(task)
+            context.add(TaskAdded(task) if task in made else TaskChanged(task))
 
 
 class Change(Args):
@@ -107,7 +108,7 @@ def todo_change(context: Context, args: Change) -> Reply:
             task.is_removed = True
         else:
             task.state = after(task, args.to)
-    context.tasks += rows
+        context.add(TaskChanged(task))
     if args.to == "toggle":
         return Reply(
             "✓ " + " · ".join(f"t{task.number} {workspace_bodies.task_mark(task)}" for task in rows)
@@ -135,7 +136,7 @@ def todo_note(context: Context, args: Note) -> Reply:
             hint='add a task of its own: → todo add "…"',
         )
     task.notes = [*task.notes, args.text]
-    context.tasks.append(task)
+    context.add(TaskChanged(task))
     return Reply(f"✓ noted on t{task.number}")
 
 
@@ -153,7 +154,7 @@ def todo_clear(context: Context, args: Clear) -> Reply:
         raise CommandError("REJECTED", "There are no tasks.", hint='→ todo add "…" adds one')
     for task in rows:
         task.is_removed = True
-    context.tasks += rows
+        context.add(TaskChanged(task))
     return Reply(f"✓ removed {_numbered(rows)}")
 
 

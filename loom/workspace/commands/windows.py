@@ -12,7 +12,7 @@ from loom.documents.queries import links_of_document, text_of
 from loom.engine import registry, streams
 from loom.engine.context import Context
 from loom.engine.named_items import get_document
-from loom.engine.steps import locked
+from loom.engine.views import locked, stored
 from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.language.lines import read
@@ -21,11 +21,17 @@ from loom.links import link_types
 from loom.people.grove_settings import number_of
 from loom.people.models import Participant
 from loom.permissions import READ_DOCUMENTS, WRITE
-from loom.trees.commands.node_writer import stored
 from loom.trees.models import Node
 from loom.trees.queries import lookup
 from loom.trees.queries.node_context import Seen, links_of
 from loom.turns.queries import budget_of, turns
+from loom.workspace.effects import (
+    WindowChanged,
+    WindowEffect,
+    WindowOpened,
+    WindowsEvicted,
+    windows_of_line,
+)
 from loom.workspace.models import Window, Workspace
 from loom.workspace.queries import windows
 from loom.workspace.queries.shown_windows import depth_in, state_of
@@ -59,23 +65,35 @@ LONGEST_LABEL = 200
 
 def held(context: Context) -> list[Window]:
     """The visible windows, including those that the line opened and without those it has hidden."""
-    if context.shown is None:
-        context.shown = list(windows.visible(context.workspace))
-    rows = [*context.shown, *(one for one in context.windows if one not in context.shown)]
+    shown = _shown(context)
+    rows = [*shown, *(one for one in changed_windows(context) if one not in shown)]
     return [one for one in rows if one.is_visible and not one.is_closed]
+
+
+def _shown(context: Context) -> list[Window]:
+    """The windows that were visible before the line, read once, as it has changed them since."""
+    return context.once(_visible)
+
+
+def _visible(workspace: Workspace) -> list[Window]:
+    return list(windows.visible(workspace))
+
+
+def changed_windows(context: Context) -> list[Window]:
+    """The windows that the line has opened or changed so far."""
+    return windows_of_line(context.effects.of(WindowEffect))
 
 
 def known(context: Context, window: Window) -> Window:
     """The line's own copy of a window if it has changed it, else the window."""
-    held(context)
-    rows = [*context.windows, *(context.shown or ())]
+    rows = [*changed_windows(context), *_shown(context)]
     return next((one for one in rows if one == window), window)
 
 
 def note_change(context: Context, window: Window) -> Window:
     """Marks the window to be stored with the step of the line; returns it."""
-    if window not in context.windows:
-        context.windows.append(window)
+    if window not in changed_windows(context):
+        context.add(WindowChanged(window))
     return window
 
 
@@ -95,7 +113,7 @@ def new_window(context: Context, **fields: object) -> Window:
     """A window that the line opens. Its number is that of the line's step; several windows take
     the numbers of the steps after it."""
     _demand_room(context)
-    opened = sum(one._state.adding for one in context.windows)
+    opened = sum(one._state.adding for one in changed_windows(context))
     made = Window(
         workspace=context.workspace,
         number=next_step(context) + opened,
@@ -104,7 +122,7 @@ def new_window(context: Context, **fields: object) -> Window:
         shown_step=next_step(context),
         **fields,
     )
-    context.windows.append(made)
+    context.add(WindowOpened(made))
     return made
 
 
@@ -168,7 +186,8 @@ def within_limit(context: Context, fresh: Sequence[Window]) -> str:
     for one in shown:
         if one.window.number in gone:
             hide_window(context, one.window)
-    context.asides.append((f"→ hide {numbered(gone)}", f"more than {most:,} lines in windows"))
+    because = f"more than {most:,} lines in windows"
+    context.add(WindowsEvicted(f"→ hide {numbered(gone)}", because))
     return f"\n  hidden {numbered(gone)}: more than {most:,} lines"
 
 
@@ -433,14 +452,15 @@ def token_change(context: Context) -> str:
     windows take of what is read, and what they all take now; nothing if it changed none. Results of
     the running turn are not counted: they are sent until it ends, hidden or not. What is saved in a
     turn is saved from the next one on, because the requests of a turn only grow."""
-    if not context.windows:
+    mine = changed_windows(context)
+    if not mine:
         return ""
     # Windows are stored with the step of the line, so the rows still say what was visible.
-    keys = [one.pk for one in context.windows if one.pk is not None]
+    keys = [one.pk for one in mine if one.pk is not None]
     rows = Window.objects.filter(pk__in=keys, is_visible=True).select_related("item", "step")
     was = contents_of(context.actor, context.workspace, _lasting(context, rows))
     now = contents_of(context.actor, context.workspace, _lasting(context, held(context)))
-    fresh = sum(one.tokens for one in now if one.window in context.windows)
+    fresh = sum(one.tokens for one in now if one.window in mine)
     changed = fresh - sum(one.tokens for one in was)
     later = " from the next turn on" if changed < 0 and context.turn else ""
     return f"\n  {changed:+,} tokens{later} · windows {sum(one.tokens for one in now):,} tokens"

@@ -1,0 +1,29 @@
+"""What a line does to its workspace's view of a document."""
+
+from dataclasses import dataclass
+
+from loom.documents.models import DocumentView
+from loom.engine.context import Context
+from loom.engine.effects import Effect, Storing, stores
+
+
+@dataclass(frozen=True)
+class DocumentSeen(Effect):
+    """The workspace has seen a revision (its number) of a document (its row id)."""
+
+    document: int
+    revision: int
+
+
+@stores(DocumentSeen)
+def _store_seen(storing: Storing, effects: list[DocumentSeen]) -> None:
+    for document, revision in {one.document: one.revision for one in effects}.items():
+        DocumentView.objects.update_or_create(
+            workspace=storing.workspace, document_id=document, defaults={"revision": revision}
+        )
+
+
+def seen_by_line(context: Context, document: int) -> int | None:
+    """The revision of a document that the line has counted as seen so far, if any."""
+    seen = [one.revision for one in context.effects.of(DocumentSeen) if one.document == document]
+    return seen[-1] if seen else None
