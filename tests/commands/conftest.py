@@ -13,7 +13,9 @@ from loom.people.models import Grove, User
 from loom.trees.models import Tree
 
 Say = Callable[..., Answer]
-TOKENS = re.compile(r"  [+-][\d,]+ tokens · (windows|outline|augments) [\d,]+ tokens")
+TOKENS = re.compile(
+    r"  [+-][\d,]+ tokens( from the next turn on)? · (windows|outline|augments) [\d,]+ tokens"
+)
 
 
 @pytest.fixture
