@@ -52,7 +52,7 @@ from agents.subject_prompt import (
 from loom import access
 from loom.access import Actor
 from loom.engine import jobs
-from loom.links.link_types import STORED
+from loom.links.vocabulary import names_for
 from loom.participants.provider_keys import allowed_addresses, key_of
 from loom.text.tokens import count
 from loom.trees.commands.view import LISTS
@@ -88,7 +88,7 @@ def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent
             stated=turn.rounds[-1].get("stated", {}) if turn and turn.rounds else {},
             agents=agents,
             models=models,
-            lists=(*LISTS, *sorted(STORED)),
+            lists=(*LISTS, *names_for(place.actor)),
             threshold=place.number("result_threshold"),
             kept=place.number("truncation_kept"),
             step=place.number("earlier_step"),

@@ -20,7 +20,7 @@ from agents.refusals import too_long
 from loom import access
 from loom.access import Actor
 from loom.errors import CommandError
-from loom.links.link_types import STORED
+from loom.links.vocabulary import names_for
 from loom.money import queries as usage
 from loom.money.prices import NANO, caches_from, prices_of
 from loom.people.models import Participant
@@ -179,7 +179,7 @@ def taught(member: Actor, agent: Participant, mode: Literal["dialogue", "buffer"
 def teaching_of(actor: Actor, mode: Literal["dialogue", "buffer"]) -> Teaching:
     """What an acting agent is taught in a tree of that mode."""
     agents, models = agents_for(actor)
-    lists = (*LISTS, *sorted(STORED))
+    lists = (*LISTS, *names_for(actor))
     return Teaching(commands_for(actor), mode, agents, models, lists)
 
 

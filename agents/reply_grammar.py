@@ -6,7 +6,7 @@ from agents.providers.registry import Provider
 from loom.access import Actor
 from loom.engine import registry
 from loom.language.gbnf import Known, grammar_of
-from loom.links.link_types import STORED
+from loom.links.vocabulary import names_for
 from loom.people.models import Participant
 from loom.trees.commands.view import LISTS
 
@@ -37,7 +37,7 @@ def grammar_for(
         grove_id=agent.grove_id, kind="model", archived_at__isnull=True
     )
     names = others.exclude(pk=agent.pk).values_list("name", flat=True)
-    known = Known(tuple(nodes), (*LISTS, *sorted(STORED)), tuple(names))
+    known = Known(tuple(nodes), (*LISTS, *names_for(actor)), tuple(names))
     open_to = (one for one in registry.listed() if one.permissions <= actor.permissions)
     forms = (one.form for one in open_to if not verbs or one.verb in verbs)
     return grammar_of(forms, known, acts=acts)

@@ -86,11 +86,11 @@ def main(many: int) -> int:
     """Prints a row each without a grammar, with it, and with one that begins with a line."""
     from loom.engine import registry
     from loom.language.gbnf import Known, grammar_of
-    from loom.links.link_types import STORED
+    from loom.links.link_types import STANDARD
     from loom.permissions import GENERATE, LOOM, WRITE
 
     forms = [one.form for one in registry.every() if one.permissions <= {LOOM, WRITE, GENERATE}]
-    known = Known(("a7x2", "b3k9"), STORED, ("Muse",))
+    known = Known(("a7x2", "b3k9"), STANDARD.names("writer"), ("Muse",))
     kinds = {
         "no grammar": "",
         "grammar": grammar_of(forms, known),

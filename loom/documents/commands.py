@@ -28,7 +28,8 @@ from loom.language.refs import ParseError, Place
 from loom.language.slices import PART_LINES
 from loom.language.slices import words as worded
 from loom.links import link_types
-from loom.links.commands import join, link_body
+from loom.links.commands.links import join, link_body
+from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
 from loom.text.ages import age
 from loom.text.shortening import SUMMARY_WORDS, excerpt
@@ -153,11 +154,12 @@ def list_links(context: Context, args: ListDocument) -> Reply:
     found = queries.links_of_document(context.actor, document, context.tree)
     kind = args.type.lower()
     if kind not in ("", "links"):
-        if kind not in (*link_types.LINK_TYPES, "mentions"):
+        known = vocabulary_of(context.actor.grove).words(archetype_of(context.actor))
+        if kind not in (*known, "mentions"):
             raise CommandError(
                 "INVALID_SYNTAX",
                 f"There is no list {kind!r} of a document.",
-                hint="there are " + ", ".join(("links", "mentions", *link_types.LINK_TYPES)),
+                hint="there are " + ", ".join(("links", "mentions", *known)),
             )
         found = [one for one in found if one.type == kind]
     typed = "" if kind in ("", "links") else f" ({kind})"

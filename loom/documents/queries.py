@@ -23,8 +23,8 @@ from loom.errors import not_found
 from loom.language import ids as item_ids
 from loom.language.refs import ParseError, Ref, Slice
 from loom.language.slices import PART_LINES, headings_in, parse_ref
-from loom.links import link_types
 from loom.links.models import Link
+from loom.links.vocabulary import keys_for, vocabulary_of
 from loom.people.names import tree_named
 from loom.permissions import READ_DOCUMENTS
 from loom.platform.prepared_queries import Given, Prepared
@@ -292,7 +292,7 @@ def links_of_document(actor: Actor, document: Document, here: Tree | None) -> li
     rows = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
     found = [
         (link, link.target_id if link.source_id == own else link.source_id)
-        for link in rows.order_by("id")
+        for link in rows.filter(type__in=keys_for(actor, document.grove)).order_by("id")
     ]
     ends = {far for _, far in found}
     trees = {
@@ -306,8 +306,9 @@ def links_of_document(actor: Actor, document: Document, here: Tree | None) -> li
     )
     gone = withheld(actor, [key for key, one in nodes.items() if one.tree_id in trees])
     seen = []
+    types = vocabulary_of(document.grove)
     for link, far in found:
-        kind = link.type if link.source_id == own else link_types.reverse_of(link.type)
+        kind = types.read(link.type, outward=link.source_id == own)
         node, tree = nodes.get(far), trees.get(item_ids.home_of(far))
         other = linked.get(item_ids.document_id(far) or 0)
         if other is not None:

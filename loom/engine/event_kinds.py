@@ -15,9 +15,9 @@ KINDS: dict[str, frozenset[str]] = {
     "grove": frozenset(
         """grove.created grove.changed member.added member.changed member.removed
         invitation.added invitation.removed participant.added participant.changed
-        document.added document.changed type.added check.changed trail.changed pipe.saved
-        tree.erased preset.saved preset.removed link.added link.removed mark.added mark.removed
-        suggestion.decided token.changed""".split()
+        document.added document.changed type.added type.changed check.changed trail.changed
+        pipe.saved tree.erased preset.saved preset.removed link.added link.removed mark.added
+        mark.removed suggestion.decided token.changed""".split()
     ),
     "workspace": frozenset(
         """view.changed window.opened window.changed window.closed task.added task.changed

@@ -21,7 +21,7 @@ from loom.engine.models import Step
 from loom.engine.registry import command
 from loom.engine.views import Moved, position_after
 from loom.errors import CommandError, not_found, require
-from loom.links import commands as links
+from loom.links.commands import links
 from loom.links.models import Link
 from loom.notes.commands import annotations, marks
 from loom.notes.models import Mark

@@ -5,7 +5,7 @@ from importlib import import_module
 from django.apps import AppConfig
 
 # The modules that register commands and actions, in the order in which help lists them.
-COMMANDS = ("loom.links.commands",)
+COMMANDS = ("loom.links.commands.links", "loom.links.commands.types")
 
 
 class LinksConfig(AppConfig):

@@ -3,7 +3,7 @@
 from django.db import models
 
 from loom.engine.fields import PublicIdentity
-from loom.people.models import Participant
+from loom.people.models import Grove, Participant
 from loom.trees.models import Item, Tree
 
 
@@ -33,3 +33,27 @@ class Link(PublicIdentity):
 
     def __str__(self) -> str:
         return f"{self.source_id} {self.type} {self.target_id}"
+
+
+class LinkType(PublicIdentity):
+    """A link type of a grove (`loom.links.link_types.Type`). A new grove begins with the standard
+    list. `key` is what links store; it stays when the type is renamed."""
+
+    grove = models.ForeignKey(Grove, models.CASCADE, related_name="link_types")
+    key = models.CharField(max_length=40)
+    name = models.CharField(max_length=40)
+    reverse = models.CharField(max_length=40)
+    group = models.CharField(max_length=16, default="semantic")
+    colour = models.CharField(max_length=16, blank=True)
+    archetypes = models.JSONField(default=list)  # that see it
+    archived_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["grove", "key"], name="link_type_key_once"),
+            models.UniqueConstraint(fields=["grove", "name"], name="link_type_name_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

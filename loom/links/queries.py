@@ -12,8 +12,8 @@ from loom.access import Actor, trees_for
 from loom.documents.models import Document
 from loom.language import ids
 from loom.language.ids import home_of
-from loom.links import link_types
 from loom.links.models import Link
+from loom.links.vocabulary import archetype_of, keys_for, vocabulary_of
 from loom.people.models import Grove
 from loom.permissions import CROSS_TREE
 from loom.text.hashes import instant
@@ -55,7 +55,7 @@ def links_in(actor: Actor, tree: Tree, node: Node | None = None) -> list[Link]:
     """The links that start in a tree, or all that start or end at a node; oldest first. Links with
     an end in a tree that the actor may not see are left out; an erased end is returned as
     `erased`."""
-    rows = Link.objects.filter(removed_at__isnull=True).select_related("by", "tree")
+    rows = Link.objects.filter(removed_at__isnull=True).select_related("by", "tree__grove")
     if node is None:
         return _seen(actor, tree, rows.filter(tree=tree))
     own = ids.of_node(node.pk)
@@ -73,7 +73,8 @@ def _seen(actor: Actor, tree: Tree, rows: "QuerySet[Link]") -> list[Link]:
     return [
         link
         for link, both in ends.items()
-        if all(one in documents if one < 0 else home_of(one) in seen for one in both)
+        if link.type in keys_for(actor, link.tree.grove)
+        and all(one in documents if one < 0 else home_of(one) in seen for one in both)
     ]
 
 
@@ -84,7 +85,7 @@ def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
         {
             "id": link.uid,
             "tree": link.tree.uid,
-            "type": link.type,
+            "type": vocabulary_of(link.tree.grove).read(link.type, outward=True),
             "source": named[link.source_id],
             "target": named[link.target_id],
             "note": link.note,
@@ -124,11 +125,16 @@ def portals_of(
     """The portals at the foot of each node, by row id; if a grove is given, only those that lead
     out of it. Four queries for all nodes."""
     found: list[tuple[int, str, int]] = []
+    archetype, groves = archetype_of(actor), {actor.grove.pk: actor.grove}
     for end, other in (("source", "target"), ("target", "source")):
         links = Link.objects.filter(**{f"{end}__in": nodes}, removed_at__isnull=True)
-        for kind, own, far in links.order_by("id").values_list("type", end, other):
-            shown = kind if end == "source" else link_types.reverse_of(kind)
-            found.append((own, shown, far))
+        rows = links.order_by("id").values_list("type", end, other, "tree__grove")
+        for kind, own, far, home in list(rows):
+            if home not in groves:
+                groves[home] = Grove.objects.get(pk=home)
+            types = vocabulary_of(groves[home])
+            if kind in types.keys_seen(archetype):
+                found.append((own, types.read(kind, outward=end == "source"), far))
     trees = _visible_portals(actor, {home_of(far) for _, _, far in found}, outside)
     documents = documents_seen(actor, None, (far for _, _, far in found)) if not outside else set()
     ends: dict[int, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
@@ -195,12 +201,16 @@ def sureness(confidence: float | None) -> str:
 def graph_of(actor: Actor, node: Node, types: Iterable[str], depth: int) -> Graph:
     """What can be reached from a node over links of these types, in either direction, at most
     `depth` links away, if the actor may see it. At most five queries for each step."""
-    wanted = set(types)
-    inward = {one for one in link_types.STORED if link_types.reverse_of(one) in wanted}
+    of_grove = vocabulary_of(node.tree.grove)
+    seen_types = of_grove.keys_seen(archetype_of(actor))
+    words = [of_grove.by_word.get(one.lower()) for one in types]
+    read = [one for one in words if one is not None and one[0].key in seen_types]
+    outward = {kind.key for kind, is_out in read if is_out}
+    inward = {kind.key for kind, is_out in read if kind.symmetric or not is_out}
     start = ids.of_node(node.pk)
     items, links, last = {start: 0}, dict[int, Edge](), {start}
     for away in range(1, depth + 1):
-        out = Q(source__in=last, type__in=wanted & set(link_types.STORED))
+        out = Q(source__in=last, type__in=outward)
         found = Link.objects.filter(out | Q(target__in=last, type__in=inward))
         found = found.filter(removed_at__isnull=True, tree__in=trees_for(actor)).order_by("id")
         rows = found.values_list("id", "source_id", "target_id", "type", "confidence")
@@ -230,6 +240,7 @@ def _seen_of(actor: Actor, here: Tree, items: set[int]) -> set[int]:
 
 def graph_body(graph: Graph, tree: Tree) -> dict[str, Any]:
     """A graph as the API returns it; items by how they are named in the tree."""
+    types = vocabulary_of(tree.grove)
     names = written(graph.items, tree.pk)
     return {
         "nodes": [{"item": names[one], "depth": away} for one, away in graph.items.items()],
@@ -237,7 +248,7 @@ def graph_body(graph: Graph, tree: Tree) -> dict[str, Any]:
             {
                 "source": names[one.source],
                 "target": names[one.target],
-                "type": one.type,
+                "type": types.read(one.type, outward=True),
                 "confidence": one.confidence,
                 "level": sureness(one.confidence) or None,
             }

@@ -131,6 +131,8 @@ class Grove(PublicIdentity):
 
     name = models.CharField(max_length=200)
     settings = models.JSONField(default=dict)
+    # The digest of its list of link types, see `loom.links.vocabulary`; "": the standard list.
+    link_types_digest = models.CharField(max_length=32, blank=True, default="")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -9,6 +9,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from rest_framework.renderers import JSONRenderer
 
 from loom.documents import api as documents
+from loom.links import api as links
 from loom.participants import api as participants
 from loom.people.api import account, groves
 from loom.site import api_errors as errors
@@ -116,7 +117,7 @@ _api: list[URLPattern | URLResolver] = [
     path("workspaces/<id:uid>/augments", workspaces.augments),
     path("steps", workspaces.steps),
     path("links", trees.links),
-    path("link-types", trees.types),
+    path("link-types", links.types),
     path("trees/<id:uid>/nodes", nodes.nodes),
     path("trees/<id:uid>/nodes/<id:local_id>", nodes.node),
     path("trees/<id:uid>/nodes/<id:local_id>/provenance", nodes.provenance),

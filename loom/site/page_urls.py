@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, path, register_converter
 from django.urls.converters import StringConverter
 
 from loom.documents import pages as documents
+from loom.links import pages as links
 from loom.participants import pages as participants
 from loom.people.pages import accounts, grove_admin, groves
 from loom.trees.pages import history, live_parts, panels, public, trees
@@ -44,6 +45,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("groves/<uid:uid>/rows", groves.rows),
     path("groves/<uid:uid>/settings", grove_admin.settings_page),
     path("groves/<uid:uid>/tags", grove_admin.tags_page),
+    path("groves/<uid:uid>/link-types", links.types_page),
     path("groves/<uid:uid>/searches", groves.save_search),
     path("groves/<uid:uid>/trees", groves.make_tree),
     path("groves/<uid:uid>/people", grove_admin.members_page),

@@ -68,6 +68,7 @@ class Member(BaseModel):
     name: str
     role: Role
     participant: str
+    archetype: str
 
 
 class Invitation(BaseModel):
@@ -191,8 +192,13 @@ class Link(BaseModel):
 
 
 class LinkType(BaseModel):
-    """A link type; `reverse` is its name as read from the target."""
+    """A link type; `reverse` is its name as read from the target, `archetypes` are those that
+    see it."""
 
     name: str
     reverse: str
     symmetric: bool
+    group: str
+    colour: str
+    archetypes: list[str]
+    archived: bool

@@ -295,8 +295,8 @@ def _text(part: NodePart) -> str:
 
 
 def _link(part: LinkPart) -> Link:
-    if part.type not in link_types.STORED:
-        raise unreadable(f"There is no link type {part.type!r}.")
+    if not link_types.NAME.match(part.type) or len(part.type) > link_types.MAX_NAME:
+        raise unreadable(f"{part.type[:60]!r} can't be a link type.")
     fields = part.model_dump(include=set(LinkPart.model_fields))
     return Link(**{**fields, "at": _instant(part.at, "a link")})
 

@@ -17,6 +17,7 @@ from loom.access import Actor, may_read_call
 from loom.language.ids import home_of, place_of
 from loom.links.models import Link
 from loom.links.queries import written
+from loom.links.vocabulary import vocabulary_of
 from loom.notes.models import Mark
 from loom.people.models import Participant
 from loom.text.hashes import instant
@@ -331,11 +332,12 @@ def _marks(tree: Tree, rows: "QuerySet[Mark]", last: int) -> Iterator[list[Body]
 
 
 def _links(tree: Tree, rows: "QuerySet[Link]", last: int) -> Iterator[list[Body]]:
+    types = vocabulary_of(tree.grove)
     for batch in _pages(rows.select_related("by")):
         shown = _names(tree, (item for row in batch for item in (row.source_id, row.target_id)))
         yield [
             {
-                "type": row.type,
+                "type": types.read(row.type, outward=True),
                 "source": shown[row.source_id],
                 "target": shown[row.target_id],
                 "note": row.note,

@@ -15,8 +15,9 @@ from loom.engine import streams
 from loom.engine.items import make_items
 from loom.engine.streams import Writer
 from loom.language import ids
-from loom.links.commands import link_body
+from loom.links.commands.links import link_body
 from loom.links.models import Link
+from loom.links.vocabulary import vocabulary_of
 from loom.notes.commands.marks import mark_body
 from loom.notes.models import Mark
 from loom.platform.inserts import insert_rows
@@ -324,6 +325,7 @@ def add_links(builder: TreeBuilder, given: list[records.Link], progress: Progres
     """Writes links in batches, with their events; links without a target are left out."""
     builder.authors.meet((one.by, kind_of(builder, one.by)) for one in given)
     addressing = builder.addressing
+    types = vocabulary_of(builder.tree.grove)
     waiting = iter(given)
     while batch := list(islice(waiting, BATCH)):
         with transaction.atomic():
@@ -335,18 +337,27 @@ def add_links(builder: TreeBuilder, given: list[records.Link], progress: Progres
                     builder.report.dropped["links to elsewhere"] += 1
                     continue
                 make_items([source, target])
+                kind, outward = types.by_word.get(one.type.lower(), (None, True))
+                note = one.note if kind is not None else f"{one.type}: {one.note}".rstrip(": ")
+                if kind is None:
+                    builder.report.warn(
+                        f"The grove has no link type {one.type!r}: such links became related."
+                    )
+                if not outward:
+                    source, target = target, source
                 row = Link(
                     tree=builder.tree,
-                    type=one.type,
+                    type=kind.key if kind is not None else "related",
                     source_id=source,
                     target_id=target,
-                    note=one.note,
+                    note=note,
                     confidence=one.confidence,
                     by=builder.authors.of(one.by, kind_of(builder, one.by)),
                     at=_made_at(one.at, builder),
                 )
                 row.save(force_insert=True)
                 ends = addressing.shown(one.source), addressing.shown(one.target)
+                ends = ends if outward else (ends[1], ends[0])
                 writer.append("link.added", {"link": link_body(row, *ends)})
                 builder.report.kept["links"] += 1
             writer.flush()

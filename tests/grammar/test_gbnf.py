@@ -11,13 +11,15 @@ from loom.language.batches import Batch, segments_of
 from loom.language.forms import Form
 from loom.language.gbnf import Known, grammar_of, literal
 from loom.language.lines import read
-from loom.links.link_types import STORED
+from loom.links.link_types import STANDARD
 from loom.permissions import LOOM, WRITE
 from tests.grammar.gbnf_reader import rules_of, strings
 from tests.grammar.table import ALIASES, ALL, FORMS
 from tests.thorough import tries
 
-KNOWN = Known(nodes=("a7x2", "b3k9"), types=tuple(STORED), agents=("Muse", 'the "other"'))
+KNOWN = Known(
+    nodes=("a7x2", "b3k9"), types=STANDARD.names("writer"), agents=("Muse", 'the "other"')
+)
 REGISTERED = [one.form for one in registry.every()]
 
 

@@ -135,6 +135,9 @@ GET    steps?workspace={workspace}     200 404 404 404 401
 GET    links?tree={tree}               200 200 200 404 401
 GET    links?tree={tree}&node={node}   200 200 200 404 401
 GET    link-types                      200 200 200 200 401
+GET    link-types?grove={grove}        200 200 200 404 401
+POST   link-types                      201 201 403 404 401  {"grove":"{grove}","name":"answers"}
+PATCH  link-types                200 403 403 404 401 {"grove":"{grove}","type":"uses","name":"u"}
 GET    generations/{generation}        200 200 200 404 401
 POST   generations/{generation}/stop   200 200 403 404 401
 GET    calls/{call}                    200 200 200 404 401

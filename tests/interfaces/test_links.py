@@ -84,7 +84,8 @@ def test_every_type_is_reported_with_its_reverse(api: Client, owner: User) -> No
     listed = api(owner).get("/api/link-types").json()["results"]
     types: dict[str, Any] = {one["name"]: one for one in listed}
     assert types["supports"] == {
-        "name": "supports", "reverse": "supported_by", "symmetric": False
+        "name": "supports", "reverse": "supported_by", "symmetric": False, "group": "evidence",
+        "colour": "", "archetypes": ["reader", "writer", "editor", "auditor"], "archived": False,
     }  # fmt: skip
     assert types["related"]["symmetric"]
 

@@ -269,7 +269,7 @@ def test_nodes_that_make_no_tree_are_refused(name: str, bring: Bring) -> None:
     [
         {"marks": [{"kind": "star", "item": "a2a2"}]},
         {"marks": [{"kind": "tag", "item": "z9z9"}]},
-        {"links": [{"type": "eats", "source": "a2a2", "target": "tree"}]},
+        {"links": [{"type": "eats 2", "source": "a2a2", "target": "tree"}]},
         {"links": [{"source": "a2a2", "target": "tree", "confidence": 2}]},
         {"links": "none"},
         {"tree": {"mode": "poem"}},

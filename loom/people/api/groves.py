@@ -17,7 +17,7 @@ from loom import access
 from loom.access import Actor
 from loom.engine import put_aside as aside
 from loom.engine import streams
-from loom.errors import CommandError
+from loom.errors import CommandError, require
 from loom.notes.commands import marks as tag_commands
 from loom.participants.provider_kinds import SEARCH_SERVICES
 from loom.people.commands import accounts as people
@@ -53,6 +53,8 @@ from loom.trees.queries.event_log import MAX_EVENTS
 from loom.trees.queries.trees import grove_bodies, grove_body, tags_in
 from loom.web_search import commands as searching
 from loom.web_search.models import SearchService
+
+Archetype = Literal["reader", "writer", "editor", "auditor"]
 
 CURSOR = (
     a_number("since", "The last seq that is known."),
@@ -328,6 +330,15 @@ class MemberSent(MemberNamed):
     role: Role
 
 
+class MemberPart(Part):
+    """A user by name, and what changes: the role, or the archetype that decides which link types
+    they are shown."""
+
+    user: str = Field("", min_length=1)
+    role: Role = "reader"
+    archetype: Archetype = "writer"
+
+
 @operation("GET", "members list", "Members", answers=responses.Page[responses.Member], asks=PAGES)
 @operation(
     "POST",
@@ -340,8 +351,8 @@ class MemberSent(MemberNamed):
 @operation(
     "PATCH",
     "members change",
-    "Give a member another role",
-    body=MemberSent,
+    "Give a member another role or archetype",
+    body=MemberPart,
     answers=responses.Member,
 )
 @operation("DELETE", "members remove", "Remove a member", body=MemberNamed, answers=responses.Gone)
@@ -356,10 +367,24 @@ def members(request: Request, uid: str) -> Response:
     if request.method == "DELETE":
         verbs.remove_member(actor, read(request, MemberNamed).user)
         return Response({"ok": True})
-    body = read(request, MemberSent)
     if request.method == "PATCH":
-        return Response(verbs.member_body(verbs.change_role(actor, body.user, body.role)))
+        return Response(_member_changed(actor, read(request, MemberPart)))
+    body = read(request, MemberSent)
     return Response(verbs.member_body(verbs.add_member(actor, body.user, body.role)), status=201)
+
+
+def _member_changed(actor: Actor, part: MemberPart) -> dict[str, Any]:
+    """A member with the role or archetype that was sent; INVALID_SYNTAX if neither was."""
+    if not {"role", "archetype"} & set(part.sent):
+        raise CommandError(
+            "INVALID_SYNTAX", "There is nothing to change.", hint="send a role or an archetype"
+        )
+    member = None
+    if "role" in part.sent:
+        member = verbs.change_role(actor, part.user, part.role)
+    if "archetype" in part.sent:
+        member = verbs.change_archetype(actor, part.user, part.archetype)
+    return verbs.member_body(require(member, "the member"))
 
 
 class InvitationSent(Body):

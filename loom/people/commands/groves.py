@@ -15,6 +15,7 @@ from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
 from loom.engine.streams import Writer
 from loom.errors import CommandError, not_found
+from loom.links.link_types import ARCHETYPES
 from loom.people import grove_settings, names
 from loom.people.commands import accounts as people
 from loom.people.models import Grove, Invitation, Membership, Participant, User
@@ -48,6 +49,13 @@ def make_grove(user: User, name: str) -> Grove:
     return execute(None, None, _make_grove, NewGrove(user=user, name=name))
 
 
+def begin_link_types(grove: Grove) -> None:
+    """Gives a new grove the standard list of link types."""
+    from loom.links.commands.types import begin  # it imports the engine, which imports people
+
+    begin(grove)
+
+
 class NewGrove(Args):
     """The user who makes a grove, and its name."""
 
@@ -59,6 +67,7 @@ class NewGrove(Args):
 def _make_grove(change: Change, args: NewGrove) -> Grove:
     """Makes a grove, owned by its maker."""
     grove = Grove.objects.create(name=names.checked(args.name, most=MAX_NAME, writes=False))
+    begin_link_types(grove)
     person = _person(grove, args.user)
     writer = change.open(grove, person)
     writer.append("grove.created", {"grove": grove.uid, "name": grove.name})
@@ -185,6 +194,7 @@ def member_body(member: Membership) -> dict[str, Any]:
         "name": member.participant.name,
         "role": member.role,
         "participant": member.participant.uid,
+        "archetype": member.participant.archetype,
     }
 
 
@@ -225,6 +235,36 @@ class MemberRole(Args):
 
     user: str
     role: str
+
+
+class MemberSeesAs(Args):
+    """A member, and the archetype that decides which link types they are shown."""
+
+    user: str
+    archetype: str
+
+
+def change_archetype(actor: Actor, username: str, archetype: str) -> Membership:
+    """Decides which link types a member is shown."""
+    args = MemberSeesAs(user=username, archetype=archetype)
+    return execute(actor, actor.grove, _change_archetype, args)
+
+
+@action("change_archetype", stream="grove", role="owner")
+def _change_archetype(change: Change, args: MemberSeesAs) -> Membership:
+    """Decides which link types a member is shown."""
+    member = _member(change.actor, args.user)
+    if args.archetype not in ARCHETYPES:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"There is no archetype {args.archetype[:40]!r}.",
+            hint=" or ".join(ARCHETYPES),
+        )
+    if args.archetype != member.participant.archetype:
+        member.participant.archetype = args.archetype
+        member.participant.save(update_fields=["archetype"])
+        change.writer.append("member.changed", {"member": member_body(member)})
+    return member
 
 
 class MemberNamed(Args):

@@ -33,6 +33,10 @@ class Migration(migrations.Migration):
                 ),
                 ("name", models.CharField(max_length=200)),
                 ("settings", models.JSONField(default=dict)),
+                (
+                    "link_types_digest",
+                    models.CharField(blank=True, default="", max_length=32),
+                ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={

@@ -21,8 +21,8 @@ from loom.access import Actor
 from loom.engine import streams
 from loom.errors import CommandError, not_found
 from loom.language.ids import looks_like_id
-from loom.links.link_types import LINK_TYPES
 from loom.links.queries import graph_body, graph_of
+from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.site import responses
 from loom.site.api_requests import user_of
 from loom.site.schema import a_number, a_truth, an_id, number, operation, truth, word
@@ -383,7 +383,8 @@ def graph(request: Request, uid: str, local_id: str) -> Response:
     actor, tree = access.get_tree(user_of(request), uid)
     found = get_node(tree, local_id)
     wanted = [one for one in request.query_params.get("types", "").split(",") if one]
-    types = [link_type(one) for one in wanted] or LINK_TYPES
+    known = vocabulary_of(tree.grove).words(archetype_of(actor))
+    types = [link_type(actor, one) for one in wanted] or known
     depth = number(request, "depth", default=3, least=1, most=MOST_DEEP)
     return Response(graph_body(graph_of(actor, found, types, depth), tree))
 

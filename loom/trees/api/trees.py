@@ -20,7 +20,6 @@ from rest_framework.response import Response
 from loom import access
 from loom.access import Actor
 from loom.errors import CommandError
-from loom.links import link_types
 from loom.links.queries import link_bodies, links_in
 from loom.people.models import User
 from loom.site import api_requests as requests
@@ -238,7 +237,7 @@ def settings(request: Request, uid: str) -> Response:
     return Response({"settings": merged, "pins": shown})
 
 
-# Links and their types. They are made and removed by lines: link, unlink.
+# Links. They are made and removed by lines: link, unlink.
 
 
 _NODE = OpenApiParameter("node", OpenApiTypes.STR, description="Only those at this node.")
@@ -258,24 +257,6 @@ def links(request: Request) -> Response:
     named = request.query_params.get("node")
     found = links_in(actor, tree, get_node(tree, named) if named else None)
     return paged_at_once(request, found, lambda page: link_bodies(page, tree))
-
-
-@operation(
-    "GET",
-    "link-types list",
-    "The types a link may have",
-    answers=responses.Page[responses.LinkType],
-)
-@api_view(["GET"])
-def types(request: Request) -> Response:
-    """Every stored type with its name as read from the target."""
-    listed = [_type(name) for name in link_types.STORED]
-    return Response({"count": len(listed), "results": listed})
-
-
-def _type(name: str) -> dict[str, Any]:
-    reverse = link_types.reverse_of(name)
-    return {"name": name, "reverse": reverse, "symmetric": name in link_types.SYMMETRIC}
 
 
 # Trees: listing, making, changing, archiving, erasing.

@@ -20,6 +20,7 @@ from loom.language import ids
 from loom.language.refs import Ref, Slice, print_ref
 from loom.language.slices import parts_of
 from loom.links import link_types
+from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.models import Participant
 from loom.people.names import as_sent, tree_named
 from loom.permissions import LOOM
@@ -411,7 +412,8 @@ def list_(context: Context, args: List) -> Reply:
         return _affordances(context, node)
     if kind in ("claims",):
         raise CommandError("UNAVAILABLE", "Claims are not supported yet.", hint="list another type")
-    if kind == "links" or kind in _link_words():
+    words = _link_words(context)
+    if kind == "links" or kind in words:
         return _links(context, node, kind)
     rows = {
         "continuations": lambda: lookup.slots_below(node.slot_id),
@@ -425,14 +427,15 @@ def list_(context: Context, args: List) -> Reply:
         raise CommandError(
             "INVALID_SYNTAX",
             f"There is no list {kind!r}.",
-            hint="there are " + ", ".join((*LISTS, *sorted(link_types.STORED))),
+            hint="there are " + ", ".join((*LISTS, *sorted(words))),
         )
     return _listed(context, node, kind, list(rows[kind]()[: MAX_LINES + 1]))
 
 
-def _link_words() -> set[str]:
-    stored = set(link_types.STORED) | {link_types.reverse_of(name) for name in link_types.STORED}
-    return stored | {"mentioned_by"}
+def _link_words(context: Context) -> set[str]:
+    """The names and reverses of the link types that the caller sees, and `mentioned_by`."""
+    types = vocabulary_of(context.tree.grove)
+    return {*types.words(archetype_of(context.actor)), "mentioned_by"}
 
 
 def _listed(context: Context, node: Node, kind: str, found: list[Node]) -> Reply:
@@ -463,7 +466,7 @@ def _of_tree(context: Context, tree: Tree, kind: str) -> Reply:
         parts = [f"{name} {number}" for name, number in types.most_common()]
         said = f"{_named(tree)} links: {' · '.join(parts) or 'none'}"
         return Reply(said, refs=(f"tree:{tree.uid}",), items=touched(tree))
-    if kind != "links" and kind not in _link_words():
+    if kind != "links" and kind not in _link_words(context):
         raise CommandError(
             "INVALID_SYNTAX",
             f"A tree has no list {kind!r}.",

@@ -15,8 +15,8 @@ from loom.documents.models import DocumentEmbed, Revision
 from loom.documents.queries import embedded
 from loom.language import ids
 from loom.language.ids import home_of
-from loom.links import link_types
 from loom.links.models import Link
+from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.permissions import CROSS_TREE
 from loom.text.shortening import plain
 from loom.trees.models import Node, NodeSource, Tree
@@ -82,9 +82,9 @@ def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
     found = list(rows.filter(tree__in=trees_for(actor)).order_by("id"))
     far = {one.target_id if one.source_id == own else one.source_id for one in found}
     keys = [key for one in far if (key := ids.node_id(one)) is not None]
-    trees = {
-        one.pk: one for one in trees_for(actor).filter(pk__in={home_of(one) for one in far} - {0})
-    }
+    asked_trees = {home_of(one) for one in far} | {link.tree_id for link in found}
+    rows_of_trees = trees_for(actor).filter(pk__in=asked_trees - {0}).select_related("grove")
+    trees = {one.pk: one for one in rows_of_trees}
     nodes = lookup.rows().filter(tree__in=trees).in_bulk(keys) if keys else {}
     for node in nodes.values():
         node.tree = trees[node.tree_id]
@@ -93,9 +93,13 @@ def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
     gone = {home_of(one) for one in far if one > 0} - set(trees)
     erased = erased_among(gone) if gone else set()
     seen = []
+    archetype = archetype_of(actor)
     for link in found:
         outward = link.source_id == own
-        kind = link.type if outward else link_types.reverse_of(link.type)
+        types = vocabulary_of(trees[link.tree_id].grove)
+        if link.type not in types.keys_seen(archetype):
+            continue
+        kind = types.read(link.type, outward=outward)
         end = link.target_id if outward else link.source_id
         document, tree = linked.get(ids.document_id(end) or 0), trees.get(home_of(end))
         if document is not None:
@@ -504,9 +508,10 @@ def _put_links(
 ) -> None:
     """The links by type, those from the node first; broken ones are left out."""
     ends: dict[str, list[str]] = defaultdict(list)
+    types = vocabulary_of(tree.grove)
     for kind, outward, local_id, grove in links:
         if grove == tree.grove_id:
-            ends[kind if outward else link_types.reverse_of(kind)].append(local_id)
+            ends[types.read(kind, outward=outward)].append(local_id)
         elif grove is not None:
             margin.is_linked_out = True
     margin.links = tuple(

@@ -272,9 +272,11 @@ def _along(context: Context, window: Window, args: Open) -> list[Window]:
         return []
     document = document_of(context, window)
     if document is not None:
-        kind = "mentions" if args.along.lower() == "mentions" else link_type(args.along)
+        kind = (
+            "mentions" if args.along.lower() == "mentions" else link_type(context.actor, args.along)
+        )
         return open_linked_to_document(context, document, kind, window.number, keep=args.keep)
-    kind = link_type(args.along)
+    kind = link_type(context.actor, args.along)
     node = node_of(window)
     if node is None:
         raise _not_so(window, "only a text has links to follow")

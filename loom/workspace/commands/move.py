@@ -190,7 +190,7 @@ class Linked(Args):
 def expand_type(context: Context, args: Linked) -> Reply:
     """Opens what is linked to a node by one type, in windows; `of focus` follows the windows that
     the last expand opened."""
-    kind = link_type(args.type)
+    kind = link_type(context.actor, args.type)
     opened: list[Window] = []
     sources = _sources(context, args.ref)
     for node, parent in sources:
@@ -245,7 +245,7 @@ class LinkedOf(Args):
 @command("collapse", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
 def collapse_type(context: Context, args: LinkedOf) -> Reply:
     """Closes the windows that an expand of this type opened, and those opened from them."""
-    kind = link_type(args.type)
+    kind = link_type(context.actor, args.type)
     node = get_node(context, args.ref)
     steps = context.workspace.steps.filter(link_type=kind, outcome="ok")
     seqs = set(steps.filter(touched__item=item_ids.of_node(node.pk)).values_list("seq", flat=True))

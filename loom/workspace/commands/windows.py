@@ -17,7 +17,7 @@ from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.language.lines import read
 from loom.language.refs import ParseError, Ref
-from loom.links import link_types
+from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.grove_settings import number_of
 from loom.people.models import Participant
 from loom.permissions import READ_DOCUMENTS, WRITE
@@ -306,16 +306,12 @@ def merge_into(context: Context, window: Window) -> None:
 # Opening linked items.
 
 
-def link_type(word: str) -> str:
-    """The link type with that name; INVALID_SYNTAX with the list of types if there is none."""
-    kind = word.lower()
-    if kind not in link_types.LINK_TYPES:
-        raise CommandError(
-            "INVALID_SYNTAX",
-            f"There is no link type {kind!r}.",
-            hint=f"there are {', '.join(link_types.LINK_TYPES)}",
-        )
-    return kind
+def link_type(actor: Actor, word: str) -> str:
+    """The name or reverse of a link type of the grove, as it is written; INVALID_SYNTAX with the
+    list of those that the actor sees if there is none."""
+    types = vocabulary_of(actor.grove)
+    kind, outward = types.demand(word, archetype_of(actor))
+    return kind.read(outward=outward)
 
 
 def open_linked(

@@ -13,8 +13,10 @@ from loom.engine.registry import command
 from loom.errors import CommandError
 from loom.language import ids
 from loom.links import link_types
+from loom.links.link_types import unknown_type
 from loom.links.models import Link
 from loom.links.queries import MOST_REACHED, graph_of, sureness, written
+from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.names import tree_named
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
 from loom.text.shortening import excerpt
@@ -104,31 +106,25 @@ def link_body(link: Link, source: str, target: str) -> dict[str, object]:
     }
 
 
-def _demand_type(name: str) -> str:
-    name = name.lower()
-    if name not in link_types.STORED:
-        raise CommandError(
-            "INVALID_SYNTAX",
-            f"There is no link type {name!r}.",
-            hint="there are " + ", ".join(sorted(link_types.STORED)),
-        )
-    return name
-
-
-def _between(source: int, target: int, kinds: tuple[str, ...] = ()) -> list[Link]:
+def _between(context: Context, source: int, target: int, kinds: tuple[str, ...] = ()) -> list[Link]:
     """The links from source to target, and symmetric ones the other way round."""
+    types = vocabulary_of(context.tree.grove)
+    symmetric = [one.key for one in types.types if one.symmetric]
     there = Q(source=source, target=target)
-    back = Q(source=target, target=source, type__in=link_types.SYMMETRIC)
+    back = Q(source=target, target=source, type__in=symmetric)
     found = Link.objects.filter(there | back, removed_at__isnull=True).select_related("by")
     return list(found.filter(type__in=kinds) if kinds else found)
 
 
-def _demand_new(source: int, target: int, kind: str, *, shown: tuple[str, str], note: str) -> None:
+def _demand_new(
+    context: Context, ends: tuple[int, int], kind: str, *, shown: tuple[str, str], note: str
+) -> None:
+    source, target = ends
     if source == target:
         raise CommandError(
             "REJECTED", f"{shown[0]} can't be linked to itself.", hint="name two items"
         )
-    if _between(source, target, (kind,)):
+    if _between(context, source, target, (kind,)):
         raise CommandError(
             "REJECTED",
             f"{shown[0]} and {shown[1]} already have this link.",
@@ -164,7 +160,9 @@ def link(context: Context, args: LinkArgs) -> Reply:
 
 
 def _link(context: Context, args: LinkArgs) -> Reply:
-    kind = _demand_type(args.type)
+    types = vocabulary_of(context.tree.grove)
+    made_as = types.demand_new(args.type, archetype_of(context.actor))
+    kind = made_as.key
     source, shown, item, tree = _item(context, args.source)
     target, shown_to, item_to, _ = _item(context, args.target)
     if tree.pk != context.tree.pk:
@@ -173,15 +171,15 @@ def _link(context: Context, args: LinkArgs) -> Reply:
             "A link belongs to the tree of its source, which is another tree.",
             hint="start the link here, or run the command in that tree",
         )
-    _demand_new(source, target, kind, shown=(shown, shown_to), note=args.note)
+    _demand_new(context, (source, target), kind, shown=(shown, shown_to), note=args.note)
     made = join(context, source, target, kind, note=args.note, confidence=args.confidence)
     context.append(source, "link.added", {"link": link_body(made, item, item_to)})
     undone: Op = {"op": "link", "link": made.pk, "removed": True, "ends": [item, item_to]}
     return Reply(
-        f"✓ linked {shown} {link_types.arrow(kind)} {shown_to}",
+        f"✓ linked {shown} {link_types.arrow(made_as.name)} {shown_to}",
         refs=(item, item_to),
         items=(source, target),
-        link_type=kind,
+        link_type=made_as.name,
         inverse=() if kind == EVIDENCE else (undone,),
     )
 
@@ -244,13 +242,18 @@ def unlink(context: Context, args: UnlinkArgs) -> Reply:
 
 
 def _unlink(context: Context, args: UnlinkArgs) -> Reply:
-    kinds = (_demand_type(args.type),) if args.type else ()
+    types = vocabulary_of(context.tree.grove)
+    named = types.demand(args.type, archetype_of(context.actor)) if args.type else None
+    if named is not None and not named[1]:
+        raise unknown_type(args.type, types.names(archetype_of(context.actor)))
+    kinds = (named[0].key,) if named is not None else ()
     source, shown, item, _ = _item(context, args.source)
     target, shown_to, item_to, _ = _item(context, args.target)
     found = [
         one
-        for one in _between(source, target, kinds)
-        if one.tree_id == context.tree.pk or min(one.source_id, one.target_id) < 0  # a document
+        for one in _between(context, source, target, kinds)
+        if one.type in types.keys_seen(archetype_of(context.actor))
+        and (one.tree_id == context.tree.pk or min(one.source_id, one.target_id) < 0)  # a document
     ]
     if not found:
         raise CommandError(
@@ -262,7 +265,7 @@ def _unlink(context: Context, args: UnlinkArgs) -> Reply:
         raise CommandError(
             "INVALID_SYNTAX",
             f"There are {len(found)} links between {shown} and {shown_to}.",
-            hint=" or ".join(f"as:{one.type}" for one in found),
+            hint=" or ".join(f"as:{types.read(one.type, outward=True)}" for one in found),
         )
     if found[0].type == EVIDENCE:
         raise CommandError(
@@ -272,11 +275,12 @@ def _unlink(context: Context, args: UnlinkArgs) -> Reply:
         )
     ends = [item, item_to] if found[0].source_id == source else [item_to, item]
     inverse = set_removed(context, found[0], ends, True)
+    name = types.read(found[0].type, outward=True)
     return Reply(
-        f"✓ unlinked {shown} {link_types.arrow(found[0].type)} {shown_to}",
+        f"✓ unlinked {shown} {link_types.arrow(name)} {shown_to}",
         refs=(item, item_to),
         items=(source, target),
-        link_type=found[0].type,
+        link_type=name,
         inverse=(inverse,),
     )
 
@@ -298,7 +302,7 @@ class GraphArgs(Args):
 def graph(context: Context, args: GraphArgs) -> Reply:
     """Lists what can be reached from a node over links of some types, with their confidence."""
     node = get_node(context, args.ref)
-    types = [link_type(one) for one in args.types]
+    types = [link_type(context.actor, one) for one in args.types]
     found = graph_of(context.actor, node, types, args.depth)
     names = written(found.items, context.tree.pk)
     keys = {key: one for one in found.items if (key := ids.node_id(one)) is not None}
@@ -309,11 +313,12 @@ def graph(context: Context, args: GraphArgs) -> Reply:
     items, links = f"{many} item{'' if many == 1 else 's'}", len(found.links)
     said = f"{', '.join(types)}: {items}, {links} link{'' if links == 1 else 's'}"
     context.note_read(*found.items)
+    of_grove = vocabulary_of(node.tree.grove)
     lines = [f"[{names[ids.of_node(node.pk)]}] {said}"]
     for one in found.links:
         sure = f" {sureness(one.confidence)}".rstrip()
         figure = f" {one.confidence:.2f}" if one.confidence is not None else ""
-        arrow = f"──[{one.type}{sure}{figure}]──→"
+        arrow = f"──[{of_grove.read(one.type, outward=True)}{sure}{figure}]──→"
         end = f"[{names[one.target]}]{words.get(one.target, '')}"
         lines.append(f"  [{names[one.source]}] {arrow} {end}")
     if found.is_cut:

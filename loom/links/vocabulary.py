@@ -1,0 +1,50 @@
+"""The link types of a grove, and those that somebody sees."""
+
+from functools import lru_cache
+
+from loom.access import Actor
+from loom.links.link_types import STANDARD, Type, Vocabulary
+from loom.links.models import LinkType
+from loom.people.models import Grove
+
+MOST_KEPT = 500  # lists that differ, in one process
+
+
+def vocabulary_of(grove: Grove) -> Vocabulary:
+    """The link types of a grove. No query for the standard list or one that this process has read:
+    the grove names its list by a digest, so what is kept is never out of date."""
+    digest = grove.link_types_digest
+    return STANDARD if digest in ("", STANDARD.digest) else _kept(digest, grove.pk)
+
+
+@lru_cache(MOST_KEPT)
+def _kept(digest: str, grove: int) -> Vocabulary:
+    return Vocabulary(map(type_of, LinkType.objects.filter(grove=grove)))
+
+
+def type_of(row: LinkType) -> Type:
+    """A stored link type as a value."""
+    return Type(
+        row.key,
+        row.name,
+        row.reverse,
+        row.group,
+        row.colour,
+        tuple(row.archetypes),
+        row.archived_at is not None,
+    )
+
+
+def archetype_of(actor: Actor) -> str:
+    """The archetype that decides which link types somebody is shown: that of who acts."""
+    return actor.participant.archetype or "writer"
+
+
+def keys_for(actor: Actor, grove: Grove) -> frozenset[str]:
+    """The stored types of a grove's links that the actor is shown."""
+    return vocabulary_of(grove).keys_seen(archetype_of(actor))
+
+
+def names_for(actor: Actor) -> tuple[str, ...]:
+    """What the actor may call a new link in their grove."""
+    return vocabulary_of(actor.grove).names(archetype_of(actor))
