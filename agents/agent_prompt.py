@@ -115,17 +115,12 @@ def place_of(actor: Actor, turn: Turn) -> Place:
 
 def language() -> Language:
     """All commands: one that is not permitted is still parsed, and refused when it runs."""
-    return Language(registry.forms(), registry.aliases(), looks)
+    return Language(registry.language(), looks)
 
 
 def looks(line: Line) -> bool:
     """Whether a line looks at something, so that a reply ends at its batch."""
     return registry.find(line.verb, line.form).klass.startswith("look")
-
-
-def makes_window(line: Line) -> bool:
-    """Whether the answer of a line is a result window instead of one line."""
-    return registry.find(line.verb, line.form).klass == "look"
 
 
 # The texts of a path that are sent.
@@ -468,7 +463,7 @@ def _last(most: int) -> Prepared[Step]:
     return Prepared(
         lambda: (
             Step.objects.filter(workspace=Given("of"))
-            .exclude(canonical__startswith="→ think")
+            .exclude(registry.silent_steps())
             .order_by("-seq")[:most]
         )
     )
@@ -479,7 +474,8 @@ def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:
     nodes = (names.get(ids.node_id(one) or 0) for one in items)
     first = next((one for one in nodes if one), "")
     verb = said[0] if step.canonical and said else "an unread line"
-    return Action(verb, (first,) if first else (), step.outcome)
+    past = registry.language().of(verb).past or verb
+    return Action(verb, (first,) if first else (), step.outcome, past)
 
 
 def agents_for(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -506,7 +502,10 @@ def _usable(
     """The commands for these permissions, `without` some verbs; `verbs` are how many there are."""
     listed = (one for one in registry.listed() if one.verb not in without)
     allowed = (one for one in listed if one.permissions <= permissions)
-    return tuple(Syntax(one.group, one.syntax, one.summary.split(".")[0]) for one in allowed)
+    return tuple(
+        Syntax(one.group, one.syntax, one.summary.split(".")[0], one.facts.example)
+        for one in allowed
+    )
 
 
 def truncation_for(asker: Participant, tree: Tree) -> str:

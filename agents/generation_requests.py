@@ -24,7 +24,6 @@ from agents.context.agent_request import GO_ON, Aware, Message, Sent
 from agents.context.sections import Counted
 from agents.context.subject_request import Reading, TooLong, count_small
 from agents.context.values import (
-    BY_EXAMPLE,
     Augment,
     LineReply,
     Request,
@@ -51,7 +50,7 @@ from agents.subject_prompt import (
 )
 from loom import access
 from loom.access import Actor
-from loom.engine import jobs
+from loom.engine import jobs, registry
 from loom.links.vocabulary import names_for
 from loom.participants.provider_keys import allowed_addresses, key_of
 from loom.text.tokens import count
@@ -129,7 +128,16 @@ def _named(asks: Request | None) -> str:
 
 def round_of(kept: dict[str, Any]) -> Round:
     """A round as the turn's row stores it."""
-    replies = tuple(LineReply(one["line"], one["reply"], one["number"]) for one in kept["replies"])
+    verbs = registry.language()
+    replies = tuple(
+        LineReply(
+            one["line"],
+            one["reply"],
+            one["number"],
+            has_parts=verbs.of(registry.verb_of_step(one["line"])).has_parts,
+        )
+        for one in kept["replies"]
+    )
     return Round(
         kept["text"], replies, kept["dropped"], tuple(kept["notes"]), kept.get("workspace", "")
     )
@@ -244,7 +252,7 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
             kept["nodes"],
             # The embedded model never writes a line on its own (measured: 0 of 40).
             acts=asked.provider.grammar and not turn.rounds,
-            verbs=BY_EXAMPLE if sent.is_brief else (),
+            only_examples=sent.is_brief,
         ),
         blocks=tuple(Blocks(one.role, one.blocks, one.kept) for one in sent.messages),
         key=key_of(agent),

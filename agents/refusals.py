@@ -4,12 +4,11 @@ long."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.agent_prompt import makes_window
 from agents.context.subject_request import TooLong
 from loom.engine import registry
 from loom.engine.models import Step
 from loom.errors import CommandError
-from loom.language.lines import Command, read
+from loom.language.lines import Command, makes_window, read
 from loom.language.refs import ParseError
 from loom.text.shortening import without_name
 
@@ -38,7 +37,7 @@ def result_of(steps: Sequence[Step], seq: int) -> str:
     if step is None or not step.canonical:
         return ""
     try:
-        said = read(step.canonical, registry.forms(), registry.aliases())
+        said = read(step.canonical, registry.language())
     except ParseError:  # its text is in the node that it made, so it opened no window
         return ""
     return f"#{seq}" if makes_window(said) else ""

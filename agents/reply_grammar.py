@@ -1,6 +1,6 @@
 """The grammar to which a local model's reply is held."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from agents.providers.registry import Provider
 from loom.access import Actor
@@ -22,13 +22,13 @@ def grammar_for(
     nodes: Sequence[str],
     *,
     acts: bool = False,
-    verbs: Collection[str] = (),
+    only_examples: bool = False,
 ) -> str:
     """The GBNF grammar of what the acting agent may write: prose, and lines of the commands that
     the agent and its inviter may use, about `nodes` (local ids); "" if the provider supports no
     grammar and the participant does not say that its server does. With `acts` an answer is a
-    single line, so that a model too small to think of one acts at all. With `verbs` only these are
-    lines.
+    single line, so that a model too small to think of one acts at all. With
+    `only_examples` only verbs that are taught by an example are lines.
     """
     agent = actor.participant
     if not provider.grammar and CAPABILITY not in agent.capabilities:
@@ -39,5 +39,5 @@ def grammar_for(
     names = others.exclude(pk=agent.pk).values_list("name", flat=True)
     known = Known(tuple(nodes), (*LISTS, *names_for(actor)), tuple(names))
     open_to = (one for one in registry.listed() if one.permissions <= actor.permissions)
-    forms = (one.form for one in open_to if not verbs or one.verb in verbs)
+    forms = (one.form for one in open_to if one.facts.example or not only_examples)
     return grammar_of(forms, known, acts=acts)

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import IntegrityError
 
-from agents.agent_prompt import demand_turn, language, makes_window
+from agents.agent_prompt import demand_turn
 from agents.context.agent_request import asks_again
 from agents.context.subject_request import TooLong
 from agents.context.values import Reply
@@ -29,8 +29,7 @@ from loom.engine.fields import new_uid
 from loom.engine.models import Event, Step
 from loom.errors import CommandError, require
 from loom.language.batches import with_ids, with_made
-from loom.language.forms import Verbs
-from loom.language.lines import Command
+from loom.language.lines import Command, makes_window
 from loom.platform.prepared_queries import Given, Prepared
 from loom.text.shortening import shortened, without_name
 from loom.text.tokens import count
@@ -288,13 +287,14 @@ def guard(
 ) -> Verdict:
     """Decides whether a parsed line may run. `view`: what the agent has in view."""
     line = require(said.line, "the line")
-    if turn.finish and not budgets.may_still_run(line.verb):
+    outlives = registry.find(line.verb).facts.outlives_budget
+    if turn.finish and not outlives:
         return Verdict(REPEATED)
     spent = spent_of(turn, turn_lifecycle.now())
-    over = budgets.refusal(budget_of(turn), spent, line.verb)
+    over = budgets.refusal(budget_of(turn), spent, outlives_budget=outlives)
     if over is not None:
         return Verdict(over)
-    if budgets.may_still_run(line.verb):
+    if outlives:
         return Verdict()
     return _looped(turn, workspace, line.canonical, view)
 
@@ -343,7 +343,7 @@ def _views(turn: Turn) -> dict[str, str]:
 
 def _past(step: Step, others: Sequence[datetime], view: str, after: str) -> Past:
     is_ok = step.outcome == "ok"
-    changed = is_ok and bool(step.events) and not step.canonical.startswith("→ think")
+    changed = is_ok and bool(step.events) and not registry.is_silent(step.canonical)
     return Past(
         step.seq,
         shortened(step.canonical or step.line),
@@ -415,7 +415,7 @@ def next_line(turn: Turn, said: Reply, left: int) -> bool:
 
 
 def _searches(said: Command) -> bool:
-    return said.line is not None and said.line.verb == "search"
+    return said.line is not None and registry.find(said.line.verb).facts.answers_later
 
 
 def _take_searches(turn: Turn, said: Reply) -> bool:
@@ -437,9 +437,8 @@ def _ended(uids: list[str]) -> str:
 def _said(turn: Turn, reply: Reply, number: int) -> tuple[dict[str, Any], list[str]]:
     """The reply to a line, and the generations it waits for. If the line already ran before a
     worker was lost, its reply is read from its step; it does not run again."""
-    spoken = language()
     made = made_by(turn.replies)
-    said = with_made(reply.commands[number - 1], made, Verbs(spoken.forms, spoken.aliases))
+    said = with_made(reply.commands[number - 1], made, registry.language())
     place = f"{turn.round}.{number}"
     step = turn_lifecycle.step_at(turn, place)
     warning = view = ""
@@ -512,7 +511,7 @@ def _record(said: Command, step: Step, warning: str) -> dict[str, Any]:
     """What the row stores about a line: `asks` for another round, `halts` the turn."""
     is_ok = step.outcome == "ok"
     reply = message_of(step) if is_ok else refusal_text(step, where_of(said, step))
-    is_look = said.line is not None and makes_window(said.line)
+    is_look = makes_window(said.line)
     klass = registry.find(said.line.verb, said.line.form).klass if said.line else ""
     if klass == "silent" and is_ok:
         reply = ""

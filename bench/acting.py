@@ -70,7 +70,7 @@ def judge(texts: list[tuple[str, bool]]) -> Counter[str]:
 
     found: Counter[str] = Counter()
     for text, ended in texts:
-        parts = segments_of(text, registry.forms(), registry.aliases(), finished=ended)
+        parts = segments_of(text, registry.language(), finished=ended)
         commands = [one for part in parts if isinstance(part, Batch) for one in part.commands]
         found["acting"] += bool(commands)
         for number, one in enumerate(commands, 1):

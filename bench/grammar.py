@@ -45,7 +45,7 @@ def main(rounds: int) -> None:
     from loom.language.refs import ParseError
     from tests.grammar.phrasings import KNOWN
 
-    forms, aliases = registry.forms(), registry.aliases()
+    verbs = registry.language()
     canonical = CANONICAL * 200
     wordings = [text for text, _ in KNOWN]
     reply = "\n\n".join(f"Some prose of a reply.\n{line}" for line in CANONICAL) + "\n"
@@ -53,7 +53,7 @@ def main(rounds: int) -> None:
     def read_all(lines: list[str] | tuple[str, ...]) -> None:
         for line in lines:
             try:
-                read(line, forms, aliases)
+                read(line, verbs)
             except ParseError:
                 continue
 
@@ -61,7 +61,7 @@ def main(rounds: int) -> None:
         "canonical lines": (lambda: read_all(canonical), len(canonical)),
         "other wordings": (lambda: read_all(wordings), len(wordings)),
         "lines in replies": (
-            lambda: [segments_of(reply, forms, aliases, finished=True) for _ in range(50)],
+            lambda: [segments_of(reply, verbs, finished=True) for _ in range(50)],
             50 * len(CANONICAL),
         ),
     }

@@ -125,7 +125,7 @@ def of_texts() -> Readers:
     from loom.site import markdown
 
     def a_line(text: str) -> None:
-        read(f"view {text}".replace("\n", " "), registry.forms(), registry.aliases())
+        read(f"view {text}".replace("\n", " "), registry.language())
 
     def a_reply(text: str) -> None:
         cutter = Cutter(language())

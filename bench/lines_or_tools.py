@@ -92,7 +92,7 @@ def as_tools(count: Count) -> dict[str, int]:
     tools = json.dumps([_tool(one) for one in registry.every()], ensure_ascii=False)
     written = answers = 0
     for number, (text, answer) in enumerate(SESSION):
-        line = read(text, registry.forms(), registry.aliases())
+        line = read(text, registry.language())
         absent = registry.find(line.verb, line.form).form.plan.absent
         given = {k: _plain(v) for k, v in line.values.items() if v != absent.get(k)}
         arguments = json.dumps(given, ensure_ascii=False)

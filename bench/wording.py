@@ -23,7 +23,7 @@ def judge(table: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {"understood": [], "refused": [], "not read": [], "wrong": []}
     for said, means in table:
         try:
-            line = read(said, registry.forms(), registry.aliases()).canonical.removeprefix("→ ")
+            line = read(said, registry.language()).canonical.removeprefix("→ ")
         except ParseError:
             line = ""
         line = "" if _NOBODY.search(line) else line

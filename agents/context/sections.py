@@ -10,10 +10,8 @@ from typing import Any, Literal
 
 from agents.context.values import (
     BRIEF,
-    BY_EXAMPLE,
     HOW,
     MEMORY,
-    PAST,
     PROSE_PATH,
     SECTIONS,
     SYMBOLS,
@@ -138,7 +136,7 @@ class Teaching:
 def instructions(teaching: Teaching, *, brief: bool = False) -> str:
     """The section. With `brief`, the version for models with a small context."""
     if brief:
-        shown = (line for verb, line in BY_EXAMPLE.items() if verb in teaching.verbs)
+        shown = dict.fromkeys(one.example for one in teaching.commands if one.example)
         return framed("INSTRUCTIONS", "\n".join([BRIEF, *shown]))
     lines = [WHERE]
     if teaching.mode == "buffer":
@@ -228,7 +226,7 @@ def _shortened(answer: LineReply, counted: Counted, threshold: int) -> str:
         while first and counted(first) > threshold:
             first = first[: len(first) * 3 // 4]
         return f"{first}{CUT}\n({_shown(first, answer.reply, tokens)} · view a smaller slice)"
-    rest = f"→ {_line_of(answer)} part:2" if answer.line.startswith("→ view") else NARROWER
+    rest = f"→ {_line_of(answer)} part:2" if answer.has_parts else NARROWER
     return f"{first}{CUT}\n({_shown(first, answer.reply, tokens)} · {rest})"
 
 
@@ -527,6 +525,6 @@ def _actions(said: tuple[str, str], run: Sequence[Action]) -> str:
     if outcome != "ok":
         return f"✗ {verb} ({outcome})"
     named = dict.fromkeys(node for one in run for node in one.nodes)
-    words = PAST.get(verb, verb)
+    words = run[0].past or verb
     line = f"{words} {', '.join(named)}" if named else words
     return line if len(run) <= max(len(named), 1) else f"{line} ({len(run)})"

@@ -30,7 +30,6 @@ from agents.providers.values import (
     of_status,
 )
 from loom.language.batches import MAX_LOOKS, ArrivingReply, Batch, Segment, prose_of, segments_of
-from loom.language.forms import Verbs
 from loom.language.lines import ARROW_MARKS, Command, is_undecided, makes_window, named_line
 from loom.language.refs import ParseError
 from loom.text.images import described, images_parted
@@ -416,7 +415,7 @@ def cut_of(segments: Sequence[Segment], language: Language) -> int | None:
 
 
 def _segments(text: str, language: Language, *, finished: bool) -> tuple[Segment, ...]:
-    return segments_of(text, language.forms, language.aliases, finished=finished)
+    return segments_of(text, language.verbs, finished=finished)
 
 
 def _looks(said: Command, language: Language) -> bool:
@@ -455,7 +454,7 @@ class Cutter:
     split into pieces."""
 
     def __init__(self, language: Language) -> None:
-        self._arriving = ArrivingReply(Verbs(language.forms, language.aliases), language.looks)
+        self._arriving = ArrivingReply(language.verbs, language.looks)
         self._rest: list[str] = []
         self._has_arrow = self._is_known = False
 

@@ -14,6 +14,7 @@ from loom.documents import log as document_log
 from loom.documents import queries
 from loom.documents import rules as documents
 from loom.documents.effects import DocumentSeen, seen_by_line
+from loom.documents.hints import WRITE_HINTS
 from loom.documents.models import Document, Revision, read_whole
 from loom.documents.queries import Shown, revision_seen, text_of
 from loom.documents.rules import Edit, Section, unpacked
@@ -21,12 +22,13 @@ from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.jobs import enqueue
 from loom.engine.named_items import get_document, get_window, item_of
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.engine.streams import Writer
 from loom.errors import CommandError, not_found
 from loom.language.refs import ParseError, Place
 from loom.language.slices import PART_LINES
 from loom.language.slices import words as worded
+from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
 from loom.links.commands.links import join, link_body
 from loom.links.vocabulary import archetype_of, vocabulary_of
@@ -296,6 +298,17 @@ _OF_WRITE: dict[str, Any] = {
     "stream": "grove",
     "ahead": _worked_ahead,
 }
+
+
+describe_verb(
+    Verb(
+        "write",
+        hints=WRITE_HINTS,
+        is_daily=True,
+        phrases=(Phrases("append|append to|add to end of", before="append", needs="text"),),
+        dropped=("to"),
+    )
+)
 
 
 @command("write", **_OF_WRITE)

@@ -65,9 +65,10 @@ def _as_ref(value: Any) -> Any:
 RefField = Annotated[Ref, BeforeValidator(_as_ref), WithJsonSchema({"type": "string"})]
 
 
-def form_of(verb: str, args: type[Args]) -> Form:
+def form_of(verb: str, args: type[Args], *, makes_window: bool = False) -> Form:
     """The written form of a command: one part for each field, in the order of the fields."""
-    return Form(verb, tuple(_part(name, field) for name, field in args.model_fields.items()))
+    parts = tuple(_part(name, field) for name, field in args.model_fields.items())
+    return Form(verb, parts, makes_window)
 
 
 def _part(name: str, field: Any) -> Part:

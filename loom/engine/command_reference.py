@@ -7,9 +7,10 @@ from loom.access import Actor
 from loom.engine import registry
 from loom.engine.arguments import Args, Written
 from loom.engine.context import Context, Reply
-from loom.engine.registry import Command, command
+from loom.engine.registry import Command, command, describe_verb
 from loom.errors import CommandError
 from loom.language.forms import Form
+from loom.language.verbs import Phrases, Verb
 from loom.permissions import LOOM, in_order, lacking
 from loom.web_search.commands import unusable
 
@@ -101,6 +102,28 @@ class Help(Args):
     """The verb to explain; without one all are listed."""
 
     verb: Annotated[str, Written("word")] = ""
+
+
+describe_verb(
+    Verb(
+        "help",
+        example="See all commands: → help",
+        is_daily=True,
+        is_harmless=True,
+        outlives_budget=True,
+        phrases=(
+            Phrases("how do i use|how does|explain command|what does|manual|man|what is command"),
+            Phrases("what can i do|what commands are there|which commands are there|commands"),
+            Phrases(
+                "which commands can i use|what commands can i use|list of commands|i need help"
+            ),
+            Phrases(
+                "list commands|show commands|show available commands|show help|give me help|usage"
+            ),
+        ),
+        dropped=("about command commands do does for i on use using with work"),
+    )
+)
 
 
 @command("help", group="Meta", klass="look", permissions={LOOM})

@@ -24,7 +24,7 @@ from loom.errors import CommandError, not_found, require
 from loom.language.arguments import demand_values
 from loom.language.forms import write
 from loom.language.lines import Line, read
-from loom.language.refs import ParseError, quote, refuse_controls
+from loom.language.refs import ParseError, refuse_controls
 from loom.people.models import Grove
 from loom.platform.inserts import update_row
 from loom.platform.prepared_queries import Given, Prepared
@@ -139,9 +139,9 @@ def _run(attempt: Attempt, refusal: CommandError | None) -> Answer:
     try:
         access.demand(attempt.actor, command.permissions, command.verb)
     except CommandError as refused:
-        if command.verb == "search":  # the web, which many take for the tree
-            query = quote(str(attempt.line.values.get("query", "")))
-            refused.hint = f"→ find {query} searches what is here. {refused.hint}"
+        instead = command.facts.instead
+        if instead is not None:
+            refused.hint = f"{instead(attempt.line.values)} {refused.hint}"
         raise
     _demand_scope(attempt.actor, command)
     if command.world:  # documents can't be changed from an archived tree either
@@ -178,7 +178,7 @@ def _demand_scope(actor: Actor, command: Command) -> None:
 
 def _read(text: str) -> Line:
     try:
-        return read(text, registry.forms(), registry.aliases())
+        return read(text, registry.language())
     except ParseError as bad:
         raise CommandError(
             bad.code, bad.message, hint=bad.hint, status=413 if _is_size(bad) else None

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args, get_type_hints
 
+from django.db.models import Q
+
 from loom.access import Actor
 from loom.engine.arguments import Args, ArgsT, form_of
 from loom.engine.context import Context, Reply
 from loom.language.forms import Form, syntax
+from loom.language.verbs import Verb, Verbs
 from loom.permissions import Permission
 from loom.trees.models import Tree
 
@@ -39,11 +42,22 @@ class Command:
     summary: str
     aliases: tuple[str, ...] = ()
     ahead: Ahead | None = None
+    opens_windows: bool = False
+
+    @property
+    def facts(self) -> Verb:
+        """What is registered of the verb."""
+        return language().of(self.verb)
 
     @property
     def world(self) -> bool:
         """Whether it changes what everybody sees: a tree or a grove."""
         return self.stream in ("tree", "grove")
+
+    @property
+    def is_of_view(self) -> bool:
+        """Whether it only looks, moves or keeps, in the view of the one who runs it."""
+        return self.group in ("Look", "Move", "Keep") and not self.world
 
     @property
     def syntax(self) -> str:
@@ -53,6 +67,17 @@ class Command:
 
 _commands: dict[str, list[Command]] = {}
 _aliases: dict[str, str] = {}
+_facts: dict[str, Verb] = {}
+_by_function: dict[Callable[..., "Reply"], Command] = {}
+
+
+def describe_verb(verb: Verb) -> None:
+    """Registers what is to be known of a verb beside its forms: its past tense, an example, how
+    else its lines may be worded."""
+    if verb.name in _facts:
+        raise ValueError(f"{verb.name!r} is described twice")
+    _facts[verb.name] = verb
+    language.cache_clear()
 
 
 def command(
@@ -65,10 +90,13 @@ def command(
     aliases: tuple[str, ...] = (),
     is_first: bool = False,
     ahead: Ahead | None = None,
+    makes_window: bool | None = None,
+    opens_windows: bool = False,
 ) -> Callable[[Callable[["Context", ArgsT], "Reply"]], Callable[["Context", ArgsT], "Reply"]]:
     """Registers a function as one form of `verb`; the type of its second parameter is its Args.
     The first form that can read a line is used: `is_first` puts this one before those already
-    registered."""
+    registered. `makes_window`: whether the answer is a result window, as that of every look is;
+    `opens_windows`: whether it opens windows of items."""
 
     def register(
         run: Callable[["Context", ArgsT], "Reply"],
@@ -81,15 +109,21 @@ def command(
             permissions=frozenset(permissions),
             stream=stream,
             args=args,
-            form=form_of(verb, args),
+            form=form_of(
+                verb, args, makes_window=klass == "look" if makes_window is None else makes_window
+            ),
             run=run,
             summary=inspect.getdoc(run) or "",
             aliases=aliases,
             ahead=ahead,
+            opens_windows=opens_windows,
         )
         several = _commands.setdefault(verb, [])
         several.insert(0 if is_first else len(several), made)
         forms.cache_clear()
+        language.cache_clear()
+        _silent.cache_clear()
+        _by_function[run] = made
         _aliases.update(dict.fromkeys(aliases, verb))
         return run
 
@@ -108,6 +142,14 @@ def aliases() -> dict[str, str]:
     return dict(_aliases)
 
 
+@cache
+def language() -> Verbs:
+    """The verbs as lines are read with them: forms, aliases and what is registered of each.
+    Cached: every line is parsed with it."""
+    known = {verb: one for verb, one in _facts.items() if verb in _commands}
+    return Verbs(forms(), aliases(), known)
+
+
 def find(verb: str, form: int = 0) -> Command:
     """The command of a verb's form."""
     return _commands[verb][form]
@@ -115,7 +157,7 @@ def find(verb: str, form: int = 0) -> Command:
 
 def command_of(run: Callable[..., "Reply"]) -> Command:
     """The command that a function was registered as."""
-    return next(one for one in every() if one.run is run)
+    return _by_function[run]
 
 
 def every() -> Iterable[Command]:
@@ -137,6 +179,47 @@ def is_for_documents(command: Command) -> bool:
     """Whether the first thing that a line names is a document."""
     refs = [part.refs for part in command.form.parts if part.kind == "ref"]
     return refs[:1] == [("document",)]
+
+
+def verb_of_step(canonical: str) -> str:
+    """The verb of a canonical line as a step stores it; "" if there is none."""
+    word = canonical.removeprefix("→ ").split(maxsplit=1)
+    return word[0] if word and word[0] in _commands else ""
+
+
+@cache
+def _silent() -> frozenset[str]:
+    """The verbs that answer nothing and are no change that others see, such as `think`."""
+    several = _commands.items()
+    return frozenset(v for v, many in several if all(one.klass == "silent" for one in many))
+
+
+def is_silent(canonical: str) -> bool:
+    """Whether the line of a step is of a verb that answers nothing, such as `think`."""
+    return verb_of_step(canonical) in _silent()
+
+
+def is_line_of(canonical: str, *runs: Callable[..., "Reply"]) -> bool:
+    """Whether the line of a step has the verb of one of these commands."""
+    return verb_of_step(canonical) in {command_of(run).verb for run in runs}
+
+
+def steps_of(*runs: Callable[..., "Reply"]) -> Q:
+    """The condition that the line of a step has the verb of one of these commands."""
+    return _steps({command_of(run).verb for run in runs})
+
+
+def silent_steps() -> Q:
+    """The condition that the line of a step is of a verb that answers nothing."""
+    return _steps(_silent())
+
+
+def _steps(verbs: Iterable[str]) -> Q:
+    found = Q(pk__in=())
+    for verb in sorted(verbs):
+        found |= Q(canonical=f"→ {verb}") | Q(canonical__startswith=f"→ {verb} ")
+        found |= Q(canonical__startswith=f"→ {verb}\n")
+    return found
 
 
 def verbs() -> list[str]:

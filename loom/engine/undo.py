@@ -18,9 +18,10 @@ from loom.engine import steps as step_log
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.models import Step
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.engine.views import Moved, position_after
 from loom.errors import CommandError, not_found, require
+from loom.language.verbs import Verb
 from loom.links.commands import links
 from loom.links.models import Link
 from loom.notes.commands import annotations, marks
@@ -303,6 +304,19 @@ class Redo(Args):
     n: Annotated[int, Written("option", key="n", value="int", minimum=1, maximum=MAX)] = 1
 
 
+describe_verb(
+    Verb(
+        "undo",
+        past="undid",
+        is_daily=True,
+        is_destructive=True,
+        asks_first=True,
+        dropped=("change changes last my step steps times"),
+        meant_by="revert rollback cancel",
+    )
+)
+
+
 @command("undo", group="Make", klass="write", permissions={LOOM}, stream="tree")
 def undo(context: Context, args: Undo) -> Reply:
     """Undoes your last changes in this tree, newest first, each as a step of its own."""
@@ -330,6 +344,14 @@ def undo_ref(context: Context, args: UndoRef) -> Reply:
     undone = _undo_one(context, step)
     _leave_hidden(context, was_hidden=was_hidden)
     return Reply(f"✓ undid {undone.said}", step=undone.step)
+
+
+describe_verb(
+    Verb(
+        "redo",
+        dropped=("change changes last my step steps times"),
+    )
+)
 
 
 @command("redo", group="Make", klass="write", permissions={LOOM}, stream="tree")

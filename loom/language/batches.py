@@ -2,10 +2,10 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from loom.language.forms import CLOSER, Form, Verbs
+from loom.language.forms import CLOSER
 from loom.language.lines import (
     BACK,
     ESCAPED_BACK,
@@ -17,6 +17,7 @@ from loom.language.lines import (
 )
 from loom.language.near_misses import MOST_OF_CALL, Awaits, Fence, MissReader, is_detail, is_result
 from loom.language.refs import ParseError, unread
+from loom.language.verbs import Verbs
 
 MAX_COMMANDS = 200  # commands of one reply that are parsed; each costs up to a few milliseconds
 MAX_LOOKS = 10  # look commands of one batch that run
@@ -53,8 +54,7 @@ Segment = Prose | Batch
 
 def segments_of(
     text: str,
-    forms: Mapping[str, Sequence[Form]],
-    aliases: Mapping[str, str],
+    verbs: Verbs,
     *,
     finished: bool,
 ) -> tuple[Segment, ...]:
@@ -62,7 +62,7 @@ def segments_of(
     says that the model ended it: then its end closes the last line and block. Otherwise a command
     that is still open at the end is not run. Raises nothing.
     """
-    return _ReplyReader(text, Verbs(forms, aliases), finished).segments()
+    return _ReplyReader(text, verbs, finished).segments()
 
 
 def prose_of(segments: Sequence[Segment]) -> str:

@@ -2,22 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from typing import Final
 
-from loom.language.forms import Form, Part, Verbs
+from loom.language.forms import Form, Part
 from loom.language.refs import PREFIXES, SLICES
-from loom.language.synonyms import (
-    COUNTED,
-    DROPPED,
-    ITEM_KEYS,
-    KEYED,
-    KEYS,
-    LEADS,
-    NOISE,
-    NUMBERS,
-    TYPES,
-    Frame,
-)
+from loom.language.synonyms import COUNTED, ITEM_KEYS, NOISE, NUMBERS, TYPES
+from loom.language.verbs import Frame, Verbs
 
 # Puts the words after a verb where a form has them: the result is a line for the canonical reader,
 # or nothing if a word has no place.
@@ -35,114 +24,6 @@ _SLICES = {
 }
 
 
-# Replacements of wordings in lines of one verb, tried in order.
-SWAPPED: dict[str, tuple[tuple[str, str], ...]] = {
-    "view": (
-        ("with all its annotations", "with-annotations"),
-        ("with its annotations", "with-annotations"),
-        ("with the annotations", "with-annotations"),
-        ("with annotations", "with-annotations"),
-        ("and its annotations", "with-annotations"),
-        ("including annotations", "with-annotations"),
-        ("including its annotations", "with-annotations"),
-        ("once more", "again"),
-        ("in full", "full"),
-        ("full text", "full"),
-        ("whole text", "full"),
-        ("whole", "full"),
-        ("entire", "full"),
-        ("complete", "full"),
-        ("completely", "full"),
-        ("in brief", "summary"),
-        ("in short", "summary"),
-        ("briefly", "summary"),
-        ("short version", "summary"),
-        ("all of", "full"),
-        ("first paragraph", "para:1"),
-    ),
-    "tree": (
-        ("with summaries", "summary"),
-        ("to depth", "depth"),
-        ("levels deep", "depth"),
-        ("levels", "depth"),
-        ("level", "depth"),
-        ("deep", "depth"),
-    ),
-    "find": (
-        ("in this tree", "in:tree"),
-        ("in the tree", "in:tree"),
-        ("in the grove", "in:grove"),
-        ("in the whole grove", "in:grove"),
-        ("in all trees", "in:grove"),
-        ("everywhere", "in:grove"),
-        ("at most", "max"),
-        ("up to", "max"),
-        ("and open them", "open"),
-    ),
-    "switch": (
-        ("the start", "root"),
-        ("the beginning", "root"),
-        ("the top", "root"),
-        ("home", "root"),
-    ),
-    "continue": (("max tokens", "tokens"),),
-    "annotate": (
-        ("with a question", "as:question"),
-        ("with the question", "as:question"),
-        ("with a warning", "as:warning"),
-        ("with the warning", "as:warning"),
-        ("with an objection", "as:objection"),
-        ("with a note", "as:note"),
-        ("as a", "as"),
-        ("as an", "as"),
-        ("as", ""),
-        ("question", "as:question"),
-        ("warning", "as:warning"),
-        ("objection", "as:objection"),
-        ("suggestion", "as:suggestion"),
-        ("note", "as:note"),
-        ("question:", "as:question"),
-        ("warning:", "as:warning"),
-        ("objection:", "as:objection"),
-    ),
-    "split": (
-        ("in two", ""),
-        ("into two", ""),
-        ("at character", "at"),
-        ("at position", "at"),
-        ("after character", "at"),
-    ),
-    "compare": (
-        ("side by side", "as:side"),
-        ("side-by-side", "as:side"),
-        ("word by word", "as:words"),
-    ),
-    "link": (("with type", "as"), ("of type", "as")),
-    "bookmark": (("with the label", "called"), ("with label", "called")),
-    "exclude": (("from the context", ""), ("from context", "")),
-    "edit": (("as a new version", "as:version"), ("in a fork", "as:fork")),
-}
-
-_ALL = (("everything", "all"), ("all windows", "all"), ("all of them", "all"))
-SWAPPED |= {
-    verb: (*SWAPPED.get(verb, ()), *_ALL)
-    for verb in ("hide", "show", "close", "refresh", "collapse")
-}
-SWAPPED["open"] = (
-    ("and keep it", "keep"),
-    ("and keep", "keep"),
-    ("in my context", ""),
-    ("to my context", ""),
-    ("to context", ""),
-)
-_SWAPS = {
-    verb: [(phrase.split(), new.split()) for phrase, new in pairs]
-    for verb, pairs in SWAPPED.items()
-}
-
-
-# Verbs that take a node and no document, although their refs have the form of any.
-OF_NODES: Final = frozenset("respond edit split prune exclude include switch continue".split())
 _KEYED = re.compile(r"([A-Za-z_]+)([:=])")
 _IDS = {"branch": "branch:", "step": "step:", "turn": "turn:", "window": "#", "task": "t"}
 _NOUNS = {"doc": "doc", "document": "doc", "stash": "stash", "tree": "tree", "agent": "agent"}
@@ -165,13 +46,14 @@ _PREFIXED = re.compile(
 def fit(form: Form, frame: Frame, rest: list[str], verbs: Verbs) -> str | None:
     """The line of this form for the words, if every word has a place or a rule that drops it; else
     None. The canonical reader still has to parse it."""
-    for phrase, new in _SWAPS.get(form.verb, ()):
+    for phrase, new in verbs.of(form.verb).swapped_words:
         rest = swap(rest, phrase, new)
     fitting = _Fitting(form, [*frame.before, *rest], verbs)
     while fitting.at < len(fitting.words):
         if not fitting.take():
             return None
-    if form.verb in OF_NODES and any(ref.startswith("doc:") for ref in fitting.refs):
+    takes_documents = verbs.of(form.verb).takes_documents
+    if not takes_documents and any(ref.startswith("doc:") for ref in fitting.refs):
         return None
     return fitting.line() if fitting.has(frame.needs) else None
 
@@ -193,7 +75,8 @@ class _Fitting:
         self.counted = False
         self._free = sum(part.kind in ("ref", "range") for part in self.plan.order)
         self._leads = [p.lead for p in self.plan.leads.values() if p.kind in ("ref", "range")]
-        self._dropped = DROPPED.get(form.verb, frozenset())
+        self._facts = verbs.of(form.verb)
+        self._dropped = self._facts.dropped_words
 
     def has(self, need: str) -> bool:
         """Whether there is an argument of the kind that the phrase requires."""
@@ -205,7 +88,7 @@ class _Fitting:
 
     def line(self) -> str | None:
         """The pieces in the order in which the form takes them."""
-        if self.form.verb == "list" and self.types and not self.refs:
+        if self._facts.takes_type and self.types and not self.refs:
             self.refs.append("here")
         self._give_texts()
         first = self.plan.order[0].kind if self.plan.order else ""
@@ -272,7 +155,7 @@ class _Fitting:
             return value
         if found[2] == "=" and key in PREFIXES:
             return f"{key}:{value}"
-        key = KEYED.get(self.form.verb, {}).get(key, key)
+        key = self._facts.options.get(key, key)
         if key in self.plan.words and value.lower() in ("true", "yes", "1"):
             return key
         if not value and found[2] == ":" and key in self.plan.words:
@@ -370,7 +253,7 @@ class _Fitting:
 
     def _takes_key(self, word: str) -> bool:
         """`depth 5`, `200 tokens`, `as a question`: an option in two words."""
-        key = KEYS.get(self.form.verb, {}).get(word, word)
+        key = self._facts.keys.get(word, word)
         part = self.plan.options.get(key)
         if part is not None:
             at = self._after(frozenset(("of", "is", "=")))
@@ -421,7 +304,7 @@ class _Fitting:
         next_ = self._word(at)
         if word == "in" and next_.lower().startswith("tree:"):
             return self._step(self.refs, f"in {next_}", at + 1 - self.at)
-        lead = word if word in self.plan.leads else LEADS.get(self.form.verb, {}).get(word, "")
+        lead = word if word in self.plan.leads else self._facts.leads.get(word, "")
         part = self.plan.leads.get(lead)
         if part is None or (word == "and" and self._is_typed()):
             return False

@@ -5,11 +5,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, cast
+from typing import Literal, cast
 
 from loom.language.refs import (
-    BLANK,
-    MAX_BLANKS,
     SHOWN_REFS,
     ParseError,
     Place,
@@ -18,7 +16,6 @@ from loom.language.refs import (
     Token,
     continues_tree,
     demand_ref,
-    first_word,
     in_tree,
     misread,
     plain,
@@ -28,10 +25,8 @@ from loom.language.refs import (
     quote,
     short,
     unread,
-    without_arrow,
 )
 from loom.language.slices import slice_of, with_slice
-from loom.language.synonyms import candidates
 
 PartKind = Literal[
     "word", "ref", "range", "type", "content", "quoted", "tags", "option", "flag", "choice"
@@ -101,10 +96,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Form:
-    """One way to write a verb. Parts are in the order in which they are printed."""
+    """One way to write a verb. Parts are in the order in which they are printed. `makes_window`
+    says whether its answer is a result window, so that the line only looks."""
 
     verb: str
     parts: tuple[Part, ...]
+    makes_window: bool = False
 
     @cached_property
     def plan(self) -> Plan:
@@ -198,48 +195,6 @@ def _value(part: Part) -> str:
         return f"{part.default}{limit}"
     text = part.shown or "|".join((*part.choices, _VALUES[part.value]))
     return f"{text}={part.default}" if part.value == "word" and part.default else text
-
-
-# The known verbs, and how a line begins with one.
-
-
-class Verbs(NamedTuple):
-    """The known verbs, each with its forms, and their aliases."""
-
-    forms: Mapping[str, Sequence[Form]]
-    aliases: Mapping[str, str]
-
-    def verb_of(self, word: str) -> str | None:
-        """The verb for a word, which may be an alias; else None."""
-        low = word.lower()
-        verb = low if low in self.forms else self.aliases.get(low)
-        return verb if verb in self.forms else None
-
-    def body(self, line: str) -> str:
-        """A line without the blanks and the arrow before it. Raises ParseError."""
-        body = line.rstrip(" \t\r")
-        blanks = len(body) - len(body.lstrip(BLANK))
-        body = without_arrow(body[blanks:])
-        if not body:
-            raise unread("The command is missing.", "write one, such as → view here")
-        if blanks > MAX_BLANKS:
-            raise unread(
-                "At most two spaces may come before a command.", "write it at the start of the line"
-            )
-        return body
-
-    def split(self, body: str) -> tuple[str, str]:
-        """The verb, and what follows it on its line. Raises ParseError."""
-        word = first_word(body)
-        verb = self.verb_of(word)
-        if verb is None:
-            raise self._unknown(word)
-        return verb, body[len(word) :]
-
-    def _unknown(self, word: str) -> ParseError:
-        near = candidates(word, self.forms, self.aliases)
-        hint = f"did you mean: {', '.join(near)}" if near else "→ help lists the commands"
-        return ParseError("INVALID_SYNTAX", f"There is no command {short(word)}.", hint, near)
 
 
 # The parts of a form that a line has given so far.

@@ -13,7 +13,6 @@ from loom.language.forms import (
     Form,
     Part,
     RefBinding,
-    Verbs,
     allows,
     syntax,
     write,
@@ -37,7 +36,8 @@ from loom.language.refs import (
     unread,
     without_arrow,
 )
-from loom.language.synonyms import CHANGING, LOOKS, ONE_BY_ONE, OTHER_TYPES, TYPES
+from loom.language.synonyms import OTHER_TYPES, TYPES
+from loom.language.verbs import Verbs
 from loom.language.wording import no_reading, several_readings, variants
 
 MAX_LINE_BYTES = 64 * 1024
@@ -49,13 +49,15 @@ NODE = "node:"  # printed before an id without a digit, which would otherwise be
 
 @dataclass(frozen=True)
 class Line:
-    """One command: its verb, the form that was used, and a value for every part."""
+    """One command: its verb, the form that was used, and a value for every part. `makes_window`
+    says whether the answer is a result window: such a line changes nothing, not even the view."""
 
     verb: str
     form: int
     values: Mapping[str, object]
     because: str = ""
     canonical: str = ""
+    makes_window: bool = False
 
 
 class Reading(MarkedArguments):
@@ -165,7 +167,7 @@ def canonical_line(body: str, below: str | None, verbs: Verbs) -> Line:
         because = reading.because or ""
         canonical = write(verb, form, values, because)
         _demand_size(canonical.partition("\n")[0])
-        return Line(verb, number, values, because, canonical)
+        return Line(verb, number, values, because, canonical, form.makes_window)
     raise _best(failures)
 
 
@@ -233,13 +235,7 @@ def _too_much(below: str, verbs: Verbs) -> ParseError:
 # A line in any wording.
 
 
-def read(
-    text: str,
-    forms: Mapping[str, Sequence[Form]],
-    aliases: Mapping[str, str],
-    *,
-    is_whole: bool = True,
-) -> Line:
+def read(text: str, verbs: Verbs, *, is_whole: bool = True) -> Line:
     """The command in `text`: one line, with an optional arrow, and its block below it. The first
     form of the verb that parses it is used. Other wordings are accepted if the rules turn them
     into exactly one line. Raises ParseError: INVALID_SYNTAX, LIMIT_EXCEEDED for a line over 64 KiB
@@ -249,7 +245,6 @@ def read(
     refuse_controls(text)
     line, newline, rest = text.partition("\n")
     _demand_size(line)
-    verbs = Verbs(forms, aliases)
     body = verbs.body(line)
     below = rest if newline else None
     try:
@@ -266,14 +261,14 @@ def read(
 
             raise with_suggestion(worse, body, below, verbs) from None
     is_nobody = NODE in said.canonical and NODE not in line.lower()
-    if is_nobody or _is_other_type(said) or _ends_in_punctuation(said):
+    if is_nobody or _is_other_type(said, verbs) or _ends_in_punctuation(said):
         return in_other_words(body, below, verbs, said)
     return said
 
 
-def _is_other_type(line: Line) -> bool:
-    """Whether `list` was parsed with another word for a type: `children`, `ancestors`."""
-    kind = str(line.values.get("type", "")).lower() if line.verb == "list" else ""
+def _is_other_type(line: Line, verbs: Verbs) -> bool:
+    """Whether a line was parsed with another word for a type: `list a7x2 children`."""
+    kind = str(line.values.get("type", "")).lower() if verbs.of(line.verb).takes_type else ""
     return kind in OTHER_TYPES or TYPES.get(kind, kind) != kind
 
 
@@ -408,7 +403,7 @@ class LineReader:
         id that is not known yet."""
         bare = _with_stand_ins(text)
         try:
-            line = read(bare, self.verbs.forms, self.verbs.aliases)
+            line = read(bare, self.verbs)
         except ParseError as bad:
             if bare is not text:
                 shown = (_without_stand_ins(bad.message), _without_stand_ins(bad.hint))
@@ -416,7 +411,7 @@ class LineReader:
             return Command(text, bad=named_line(bad, text, number), number=number)
         if bare is not text:
             line = replace(line, canonical=_without_stand_ins(line.canonical))
-        return Command(text, line=line, number=number, note=note_of(text, line))
+        return Command(text, line=line, number=number, note=note_of(text, line, self.verbs))
 
     def read_all(self, text: str, number: int = 0) -> list[Command]:
         """The commands of a line: several if it names several items and its verb takes one."""
@@ -426,9 +421,12 @@ class LineReader:
         from loom.language.near_misses import each_of  # it reads lines itself
 
         several = each_of(text, self.verbs)
-        if not several or first_word(without_arrow(several[0])) not in ONE_BY_ONE:
+        if not several or not self._takes_each(several[0]):
             return [said]
         return [self.read(one, number) for one in several]
+
+    def _takes_each(self, canonical: str) -> bool:
+        return self.verbs.of(first_word(without_arrow(canonical))).takes_each
 
     def like(self, line: str) -> Like | None:
         """The command that a whole line would be without its marks, or with the right arrow."""
@@ -490,19 +488,13 @@ def is_id(word: str) -> bool:
 
 
 def makes_window(line: Line | None) -> bool:
-    """Whether a line only looks: it changes nothing, not even the view. A literal word (`tree
-    reset`, `find clear`, `todo add`) has its own name as value; `find "clear"` does not; `to` is
-    the new state of a task."""
-    if line is None or line.verb not in LOOKS:
-        return False
-    return not any(line.values.get(word) == word for word in CHANGING) and "to" not in line.values
+    """Whether there is a line and it only looks: its answer is a result window."""
+    return line is not None and line.makes_window
 
 
-def note_of(text: str, line: Line) -> str:
+def note_of(text: str, line: Line, verbs: Verbs) -> str:
     """A note for the reply to a line in other words."""
-    if line.verb == "find" and first_word(without_arrow(text.strip())).lower() == "search":
-        return '! this is what the tree holds; search "words" searches the web, where you may'
-    return ""
+    return verbs.of(line.verb).notes.get(first_word(without_arrow(text.strip())).lower(), "")
 
 
 def named_line(bad: ParseError, text: str, number: int) -> ParseError:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from loom.errors import require
 from loom.language.form_matching import is_ref
-from loom.language.forms import Verbs, syntax
+from loom.language.forms import syntax
 from loom.language.hints import BELOW, ELSE, MOST, lines_meant
 from loom.language.lines import (
     LIKE,
@@ -37,6 +37,7 @@ from loom.language.refs import (
     without_arrow,
 )
 from loom.language.synonyms import ENDS
+from loom.language.verbs import Verbs
 from loom.language.wording import plain_quotes, suggestions
 
 _FEW_WORDS = 6
@@ -272,7 +273,7 @@ def with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs)
 def _in_words_meant(body: str, below: str | None, verbs: Verbs) -> str:
     """The line, or the two of which one was meant, for a body in words of other programs."""
     found: list[str] = []
-    for line in lines_meant(plain_quotes(body), below):
+    for line in lines_meant(plain_quotes(body, verbs), below, verbs):
         if line.startswith(ELSE) and found:
             continue
         bare = line.removeprefix(ELSE)
@@ -318,7 +319,7 @@ def _each_on_its_line(lines: Sequence[str]) -> str:
 def _suggested(text: str, below: str | None, verbs: Verbs) -> str:
     """The canonical line of a text; "" if there is none, or it takes a common word as an id."""
     try:
-        line = read(f"→ {text}" if below is None else f"→ {text}\n{below}", *verbs, is_whole=False)
+        line = read(f"→ {text}" if below is None else f"→ {text}\n{below}", verbs, is_whole=False)
     except ParseError:
         return ""
     return "" if NODE in line.canonical and NODE not in text.lower() else line.canonical
@@ -341,7 +342,7 @@ def each_of(text: str, verbs: Verbs) -> tuple[str, ...]:
     found: list[str] = []
     for item in re.findall(_ITEM, match[1], re.I):
         try:
-            one = read(line[: match.start()] + item + text[match.end() :], *verbs, is_whole=False)
+            one = read(line[: match.start()] + item + text[match.end() :], verbs, is_whole=False)
         except ParseError:
             return ()
         found.append(one.canonical)

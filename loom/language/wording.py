@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 
 from loom.language.form_matching import fit, is_ref, swap
-from loom.language.forms import Verbs
 from loom.language.refs import (
     AmbiguousError,
     ParseError,
@@ -22,21 +21,15 @@ from loom.language.refs import (
 from loom.language.synonyms import (
     AFTERWARDS,
     ARTICLES,
-    DESTRUCTIVE,
-    HARMLESS,
-    LONGEST,
-    MEANT,
     MOST,
     NUMBERS,
-    PHRASES,
     PLACES,
     PLAIN_POLITE,
     POLITE,
     SHORT,
     TYPES,
-    Frame,
-    candidates,
 )
+from loom.language.verbs import Frame, Verbs
 
 MAX_TOKENS = 48  # a longer line is not natural language
 _BEFORE_REFS = frozenset("from at on under below to in for".split())
@@ -90,7 +83,7 @@ def variants(body: str, verbs: Verbs) -> tuple[list[str], list[str]]:
     text = free_text(body, verbs)
     if text is not None:
         return [text], []
-    tokens = tokens_of(plain_quotes(body))
+    tokens = tokens_of(plain_quotes(body, verbs))
     own: dict[str, None] = {}
     others: dict[str, None] = {}
     if len(tokens) > MAX_TOKENS:
@@ -101,7 +94,7 @@ def variants(body: str, verbs: Verbs) -> tuple[list[str], list[str]]:
         words[0] = words[0].lstrip("/!").rstrip(":").lower() or words[0]
     for said, own_word_only in _bared(words):
         for frame, rest in _frames(said, verbs):
-            if not _may_be_meant(frame.verb, words, asks, own_word_only):
+            if not _may_be_meant(frame.verb, words, verbs, asks=asks, own_word_only=own_word_only):
                 continue
             found = own if frame == Frame(said[0]) else others
             for form in verbs.forms[frame.verb]:
@@ -111,11 +104,11 @@ def variants(body: str, verbs: Verbs) -> tuple[list[str], list[str]]:
     return list(own), [line for line in others if line not in own]
 
 
-def plain_quotes(body: str) -> str:
+def plain_quotes(body: str, verbs: Verbs) -> str:
     """A body with “these”, ‘these’ or 'these' quotes replaced by plain ones, if it has no plain
     ones, and a call such as `view(a7x2)` as words."""
     call = _CALL.fullmatch(body)
-    if call is not None and call[1].lower() not in DESTRUCTIVE:
+    if call is not None and call[1].lower() not in verbs.destructive:
         body = f"{call[1]} {call[2]}"
     if '"' in body:
         return body
@@ -125,12 +118,14 @@ def plain_quotes(body: str) -> str:
     return _SINGLE.sub(lambda match: quote(match[1]), body)
 
 
-def _may_be_meant(verb: str, words: list[str], asks: bool, own_word_only: bool) -> bool:
+def _may_be_meant(
+    verb: str, words: list[str], verbs: Verbs, *, asks: bool, own_word_only: bool
+) -> bool:
     """Whether the phrasing allows a verb: a question asks for no change, unless it is a request;
     `can I` asks for permission only."""
-    if verb in HARMLESS:
+    if verb in verbs.harmless:
         return True
-    if verb in DESTRUCTIVE:
+    if verb in verbs.destructive:
         return own_word_only and not asks
     first, second = (*words, "", "")[:2]
     if second == "i" and first in ("can", "may", "could"):
@@ -145,9 +140,8 @@ def free_text(body: str, verbs: Verbs) -> str | None:
     rest = rest.strip()
     if '"' in body or not rest or "because:" in rest:
         return None
-    if word.lower().rstrip(":") == "think" and "think" in verbs.forms:
-        return f"think {quote(rest)}"
-    return None
+    verb = word.lower().rstrip(":")
+    return f"{verb} {quote(rest)}" if verb in verbs.forms and verbs.of(verb).takes_text else None
 
 
 # Suggestions for a line that cannot be parsed.
@@ -163,8 +157,12 @@ def suggestions(body: str, verbs: Verbs) -> Iterator[tuple[str, ...]]:
             yield tuple(parts)
     if verb is None:
         near = meant(body, verbs)
-        own = candidates(first_word(body), verbs.forms, verbs.aliases)
-        if len(near) == 1 and near[0] not in DESTRUCTIVE and near[0] in (*HARMLESS, *own):
+        own = verbs.near(first_word(body))
+        if (
+            len(near) == 1
+            and near[0] not in verbs.destructive
+            and near[0] in (*verbs.harmless, *own)
+        ):
             line = f"{near[0]}{body[len(first_word(body)) :]}"
             yield (line,)
             yield from suggestions(line, verbs)
@@ -181,7 +179,7 @@ def suggestions(body: str, verbs: Verbs) -> Iterator[tuple[str, ...]]:
         types = [word for word in words[1:] if word.isalpha() and word not in ("to", "as")]
         if len(refs) == 2 and len(types) == 1:
             yield (f"link {refs[0]} to {refs[1]} as:{types[0]}",)
-    if verb not in HARMLESS or _TURNS & {word.lower() for word in words}:
+    if verb not in verbs.harmless or _TURNS & {word.lower() for word in words}:
         return  # what is left out may matter
     for count in range(len(words) - 1, 1, -1):
         yield (" ".join(words[:count]).rstrip(".,;:!?—–-#/"),)
@@ -233,13 +231,16 @@ def meant(body: str, verbs: Verbs) -> tuple[str, ...]:
     spoken = [token.raw.lower().strip(".,;:!?") for token in body_tokens(body)][:8]
     for place, word in enumerate(spoken):
         own = verbs.verb_of(word)
-        for near in (own if place == 0 or own in HARMLESS else None, *MEANT.get(word, ())):
+        for near in (
+            own if place == 0 or own in verbs.harmless else None,
+            *verbs.meant_by.get(word, ()),
+        ):
             if near in verbs.forms:
                 found[str(near)] = None
         if place == 0:
-            found.update(dict.fromkeys(candidates(word, verbs.forms, verbs.aliases)))
-        for frame in PHRASES.get((word,), ()):
-            if frame.verb in verbs.forms and frame.verb in HARMLESS:
+            found.update(dict.fromkeys(verbs.near(word)))
+        for frame in verbs.phrases.get((word,), ()):
+            if frame.verb in verbs.forms and frame.verb in verbs.harmless:
                 found[frame.verb] = None
     return tuple(found)[:MOST]
 
@@ -337,22 +338,22 @@ def _frames(words: list[str], verbs: Verbs) -> Iterator[tuple[Frame, list[str]]]
         return
     said = _placed(words)
     verb = verbs.verb_of(words[0])
-    if verb is not None and (verb not in DESTRUCTIVE or words[0] == verb):
+    if verb is not None and (verb not in verbs.destructive or words[0] == verb):
         yield Frame(verb), words[1:]
-        if verb not in DESTRUCTIVE and said != words:
+        if verb not in verbs.destructive and said != words:
             yield Frame(verb), said[1:]
     if words[0] in NUMBERS or words[0].isdigit() or words[0] == "another":
         rest = words[words[0] == "another" :]
-        yield from _known(verbs, Frame("continue", needs="count"), rest)
+        yield from _known(verbs, Frame(verbs.counted, needs="count"), rest)
     if words[0] in TYPES or (words[0] in ARTICLES and words[1:2] and words[1] in TYPES):
-        yield from _known(verbs, Frame("list", needs="type"), words)
-    for phrase, taken, rest in _prefixes(said):
-        for frame in PHRASES.get(phrase, ()):
+        yield from _known(verbs, Frame(verbs.typed, needs="type"), words)
+    for phrase, taken, rest in _prefixes(said, verbs.longest_phrase):
+        for frame in verbs.phrases.get(phrase, ()):
             yield from _known(verbs, frame, [*taken, *rest])
 
 
 def _known(verbs: Verbs, frame: Frame, rest: list[str]) -> Iterator[tuple[Frame, list[str]]]:
-    if frame.verb in verbs.forms and frame.verb not in DESTRUCTIVE:
+    if frame.verb in verbs.forms and frame.verb not in verbs.destructive:
         yield frame, rest
 
 
@@ -369,7 +370,9 @@ def _is_this(word: str, after: str) -> bool:
     return word == "this" and (after[:1] in ("", '"', "#") or after in _AFTER_THIS)
 
 
-def _prefixes(words: list[str]) -> Iterator[tuple[tuple[str, ...], list[str], list[str]]]:
+def _prefixes(
+    words: list[str], longest: int
+) -> Iterator[tuple[tuple[str, ...], list[str], list[str]]]:
     """Beginnings of the words, without articles and with one ref as `*`: the phrase with and
     without `me`, the ref in it, and the words after it."""
     whole: list[str] = []
@@ -383,7 +386,7 @@ def _prefixes(words: list[str]) -> Iterator[tuple[tuple[str, ...], list[str], li
             taken, said = [word], "*"
         whole.append(said)
         bare += [] if said in ("me", "us") else [said]
-        if len(bare) > LONGEST:
+        if len(bare) > longest:
             return
         for phrase in {tuple(whole), tuple(bare)}:
             yield phrase, taken, words[at + 1 :]

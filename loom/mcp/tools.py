@@ -20,7 +20,6 @@ from loom.mcp.api_client import WAIT_S, Caller, Refused
 from loom.permissions import GENERATE
 
 SALT = "heddle.mcp.session"
-DESTROYS = {"prune", "exclude", "unlink", "untag", "unbookmark", "reject", "drop", "undo"}
 MOST_TREES = 100  # the last used ones, among which a title is looked for
 MOST_NAMED = 20  # trees that a refusal names
 
@@ -104,15 +103,20 @@ async def _line(
 def _command(line: str) -> registry.Command:
     """The command that a line is. Raises Refused."""
     try:
-        parsed = read(line, registry.forms(), registry.aliases())
+        parsed = read(line, registry.language())
     except ParseError as bad:
         raise Refused({"code": bad.code, "message": bad.message, "hint": bad.hint}) from None
     return registry.find(parsed.verb, parsed.form)
 
 
+def _asks_first() -> list[str]:
+    """The verbs that take something away, so that a person is asked first."""
+    return sorted({one.verb for one in registry.every() if one.facts.asks_first})
+
+
 def _tool_for(command: registry.Command) -> str:
     """The tool that runs a command."""
-    if command.verb in DESTROYS:
+    if command.facts.asks_first:
         return "loom_destroy"
     is_look = not command.world and GENERATE not in command.permissions
     return "loom_look" if is_look else "loom_write"
@@ -313,7 +317,7 @@ def _tools() -> dict[str, LoomTool]:
         LoomTool(
             _declared(
                 "loom_destroy",
-                f"Take away: {', '.join(sorted(DESTROYS))}. Without confirm it only says what it "
+                f"Take away: {', '.join(_asks_first())}. Without confirm it only says what it "
                 "would do. Ask the person first.",
                 {**by_line, "confirm": {"type": "boolean", "default": False}},
                 required=("session", "line"),

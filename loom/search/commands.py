@@ -13,10 +13,11 @@ from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.jobs import enqueue
 from loom.engine.named_items import get_document, get_node, touched, tree_of
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError
 from loom.language.refs import Ref
 from loom.language.slices import parse_ref
+from loom.language.verbs import Phrases, Verb
 from loom.notes.commands.annotations import ANNOTATION_FORMS
 from loom.people.names import as_sent, tree_named
 from loom.permissions import CROSS_TREE, LOOM, READ_DOCUMENTS
@@ -48,6 +49,37 @@ class TreeArgs(Args):
         int, Written("option", key="depth", value="int", minimum=0, maximum=MAX_DEPTH)
     ] = 5
     summary: Annotated[bool, Written("flag")] = False
+
+
+describe_verb(
+    Verb(
+        "tree",
+        past="looked at the tree",
+        example="Show the tree: → tree",
+        is_daily=True,
+        is_harmless=True,
+        takes_each=True,
+        phrases=(
+            Phrases(
+                "outline|show tree|show outline|view tree|view outline|see tree|see outline"
+                "|draw tree|draw outline|display tree|display outline|print tree|give me tree"
+                "|give me outline|map|show map|let me see tree|print outline"
+                "|let me see outline|show whole tree|list tree|structure|show structure"
+                "|view structure"
+            ),
+        ),
+        swaps=(
+            ("with summaries", "summary"),
+            ("to depth", "depth"),
+            ("levels deep", "depth"),
+            ("levels", "depth"),
+            ("level", "depth"),
+            ("deep", "depth"),
+        ),
+        dropped=("at beginning below of out starting under whole"),
+        options={"levels": "depth", "max_depth": "depth"},
+    )
+)
 
 
 @command("tree", group="Look", klass="look", permissions={LOOM})
@@ -120,6 +152,57 @@ class FindWith(FindArgs):
     ] = ""
     leaf: Annotated[bool, Written("flag")] = False
     bookmarked: Annotated[bool, Written("flag")] = False
+
+
+describe_verb(
+    Verb(
+        "find",
+        past="searched",
+        example='Find a word: → find "lamp"',
+        is_daily=True,
+        is_harmless=True,
+        phrases=(
+            Phrases(
+                "find|look for|where is|where does it say|which nodes mention"
+                "|which nodes contain|grep|locate|search tree for|search this tree for"
+                "|show nodes that mention|find nodes that mention|find nodes that contain"
+                "|find nodes with|find all nodes with|what mentions|who mentions|search for"
+                "|where does|find nodes",
+                needs="text",
+            ),
+            Phrases(
+                "search grove for|search whole grove for|search everywhere for",
+                before="in:grove",
+                needs="text",
+            ),
+            Phrases("search|search tree|search nodes for|find mentions of", needs="text"),
+            Phrases("find all mentions of|find passages that say|find passages with", needs="text"),
+            Phrases("which contains|which mentions|which passages mention", needs="text"),
+            Phrases("clear find|clear search|clear hits|clear marks", before="clear"),
+        ),
+        swaps=(
+            ("in this tree", "in:tree"),
+            ("in the tree", "in:tree"),
+            ("in the grove", "in:grove"),
+            ("in the whole grove", "in:grove"),
+            ("in all trees", "in:grove"),
+            ("everywhere", "in:grove"),
+            ("at most", "max"),
+            ("up to", "max"),
+            ("and open them", "open"),
+        ),
+        dropped=(
+            "all containing every for hits mentioned mentioning nodes occur occurrence"
+            " occurrences occurs of phrase text with word words"
+        ),
+        keys={"under": "in", "below": "in", "within": "in", "inside": "in"},
+        options={"limit": "max", "top": "max"},
+        notes={
+            "search": "! this is what the tree holds; "
+            'search "words" searches the web, where you may'
+        },
+    )
+)
 
 
 @command("find", group="Look", klass="look", permissions={LOOM})
@@ -260,13 +343,17 @@ class OpenQuery(FindArgs):
     keep: Annotated[bool, Written("flag")] = False
 
 
-@command("find", group="Look", klass="look ✓", permissions={LOOM}, stream="workspace")
+@command(
+    "find", group="Look", klass="look ✓", permissions={LOOM}, stream="workspace", opens_windows=True
+)
 def find_open(context: Context, args: FindOpen) -> Reply:
     """Opens windows on the best matches, with lines around them."""
     return _opened(context, args)
 
 
-@command("open", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+@command(
+    "open", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace", opens_windows=True
+)
 def open_query(context: Context, args: OpenQuery) -> Reply:
     """The same: `open "words"` opens windows on the best matches."""
     return _opened(context, args)

@@ -10,9 +10,10 @@ from loom.access import documents_for, linked_to
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.named_items import get_node, item_of, tree_of
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.language import ids as item_ids
 from loom.language.refs import Ref, print_ref
+from loom.language.verbs import Phrases, Verb
 from loom.notes.models import Mark
 from loom.people.names import as_sent, tree_named
 from loom.permissions import LOOM
@@ -49,6 +50,20 @@ class Digest(Args):
             shown='tree:"…"|branch:x',
         ),
     ] = None
+
+
+describe_verb(
+    Verb(
+        "digest",
+        past="read the digest",
+        is_daily=True,
+        is_harmless=True,
+        phrases=(
+            Phrases("overview|show overview|give me overview|what matters|what matters here"),
+        ),
+        dropped="of this tree whole",
+    )
+)
 
 
 @command("digest", group="Keep", klass="look", permissions={LOOM})

@@ -6,9 +6,10 @@ from typing import Annotated
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.models import Step
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.errors import not_found
 from loom.language.refs import Ref, print_ref
+from loom.language.verbs import Phrases, Verb
 from loom.permissions import LOOM
 from loom.search.changes import MOST_EVENTS, Changes
 from loom.text.ages import age
@@ -23,6 +24,24 @@ class Since(Args):
 
     start: Annotated[RefField | None, Written("ref", refs=("step", "turn"))] = None
     after: Annotated[int, Written("option", key="after", value="int", minimum=0)] = 0
+
+
+describe_verb(
+    Verb(
+        "since",
+        past="looked at what changed",
+        is_daily=True,
+        is_harmless=True,
+        phrases=(
+            Phrases(
+                "what changed|what has changed|what is new|what has happened|what did others do"
+                "|changes|show changes|list changes|changes since|what changed since"
+                "|what has changed since"
+            ),
+        ),
+        dropped="my your last turn",
+    )
+)
 
 
 @command("since", group="Keep", klass="look", permissions={LOOM})

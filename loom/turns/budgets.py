@@ -46,8 +46,6 @@ BEYOND: Final = 20  # lines of a round that are read in addition to the steps of
 KEPT_COSTS: Final = 10  # tokens that the request before had too cost a tenth: providers cache them
 MOST_TOKENS: Final = 1_000_000  # that one extension grants
 WARNED_AT: Final = 80  # percent of a part of the budget
-# Verbs that still run when the budget is used up.
-ALWAYS: Final = frozenset({"help", "budget", "think"})
 
 
 @dataclass(frozen=True)
@@ -151,15 +149,10 @@ def is_late(budget: Budget, spent: Spent) -> bool:
     return spent.milliseconds >= budget.milliseconds
 
 
-def may_still_run(verb: str) -> bool:
-    """Whether a verb runs even if the budget is used up."""
-    return verb in ALWAYS
-
-
-def refusal(budget: Budget, spent: Spent, verb: str) -> CommandError | None:
-    """LIMIT_EXCEEDED for a line with this verb, or None if it may run."""
+def refusal(budget: Budget, spent: Spent, *, outlives_budget: bool) -> CommandError | None:
+    """LIMIT_EXCEEDED for a line, or None if it may run, as one whose verb outlives the budget."""
     over = what_is_over(budget, spent)
-    if over is None or may_still_run(verb):
+    if over is None or outlives_budget:
         return None
     return CommandError(
         "LIMIT_EXCEEDED",

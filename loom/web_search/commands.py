@@ -2,7 +2,7 @@
 sends the request, and the result becomes the answer of the line's step."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Annotated, Any
 
@@ -16,8 +16,10 @@ from loom.engine.arguments import Args, Secret, Written
 from loom.engine.context import Context, Reply
 from loom.engine.execute import execute
 from loom.engine.models import Step
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError
+from loom.language.refs import quote
+from loom.language.verbs import Verb
 from loom.money import spending
 from loom.money.days import today
 from loom.money.prices import NANO, dollars
@@ -54,6 +56,16 @@ class Search(Args):
     max: Annotated[int, Written("option", key="max", value="int", minimum=1, maximum=10)] = 5
     include: Annotated[tuple[str, ...], Written("option", key="include", value="words")] = ()
     exclude: Annotated[tuple[str, ...], Written("option", key="exclude", value="words")] = ()
+
+
+def _find_instead(values: Mapping[str, object]) -> str:
+    """What searches the tree, which many take `search` for."""
+    return f"→ find {quote(str(values.get('query', '')))} searches what is here."
+
+
+describe_verb(
+    Verb("search", past="searched the web for", answers_later=True, instead=_find_instead)
+)
 
 
 @command("search", group="Look", klass="look", permissions={WEB_SEARCH}, stream="workspace")

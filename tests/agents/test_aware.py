@@ -166,7 +166,7 @@ def test_no_text_of_others_can_forge_a_frame(forged: str) -> None:
 
 def test_a_long_result_is_shortened_and_says_how_much_and_what_shows_the_rest() -> None:
     text = "\n".join(f"line {n} " + "x" * 100 for n in range(300))
-    said = results(Round("x", (LineReply("→ view w3d5 full", text, 7),)), count)
+    said = results(Round("x", (LineReply("→ view w3d5 full", text, 7, has_parts=True),)), count)
     whole = said.split("\n", 2)[2].rpartition("…\n")[0]
     assert text.startswith(whole) and whole == parts_of(text)[0]
     assert said.endswith(
@@ -259,7 +259,12 @@ def test_what_may_not_be_cut_and_does_not_fit_is_too_long() -> None:
 
 def test_a_model_that_reads_little_is_told_by_example_and_only_what_it_may() -> None:
     commands = tuple(
-        Syntax("Look", f"{verb} REF [full|summary]", "Shows a node and what is around it")
+        Syntax(
+            "Look",
+            f"{verb} REF [full|summary]",
+            "Shows a node and what is around it",
+            "Read a text: → view here" if verb == "view" else "",
+        )
         for verb in ("view", "tree", *(f"look{n}" for n in range(35)))
     )
     sent = assemble(replace(AWARE, commands=commands, limit=1_536))

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from agents.context.values import BY_EXAMPLE
 from agents.providers.openai import OpenAI
 from agents.providers.registry import EMBEDDED, provider_of
 from agents.providers.values import Ask, Failure
@@ -39,7 +38,7 @@ def test_no_grammar_goes_where_none_is_taken(actor: Actor, muse: Participant) ->
     muse.capabilities = ["grammar"]
     assert grammar_for(agent, provider_of("openai"), []).startswith("root ::= item")
     assert grammar_for(agent, EMBEDDED, [], acts=True).startswith('root ::= command "\\n"?\n')
-    few = grammar_for(agent, EMBEDDED, [], verbs=BY_EXAMPLE)
+    few = grammar_for(agent, EMBEDDED, [], only_examples=True)
     assert '"view"' in few and '"list"' not in few
 
 

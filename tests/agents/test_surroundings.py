@@ -16,12 +16,12 @@ TWIGS = (
     OutlineLine("d5n7", '"Warm."', 2, True),
 )
 DEEDS = (
-    Action("view", ("a7x2",)),
-    Action("view", ("b3k9",)),
-    Action("annotate", ("b3k9",)),
-    Action("continue", ("b3k9",)),
-    Action("continue", ("b3k9",)),
-    Action("find"),
+    Action("view", ("a7x2",), past="viewed"),
+    Action("view", ("b3k9",), past="viewed"),
+    Action("annotate", ("b3k9",), past="annotated"),
+    Action("continue", ("b3k9",), past="continued from"),
+    Action("continue", ("b3k9",), past="continued from"),
+    Action("find", past="searched"),
     Action("prune", ("a7x2",), "PERMISSION_DENIED"),
 )
 NEAR = (

@@ -40,7 +40,7 @@ HARD = [
 
 @pytest.mark.parametrize("text", SAID)
 def test_the_arguments_of_a_line_are_that_line_again(text: str) -> None:
-    said = read(text, registry.forms(), registry.aliases())
+    said = read(text, registry.language())
     command = registry.find(said.verb, said.form)
     again = line_of(command, command.args.model_validate(dict(said.values)))
     assert (again.verb, again.form, again.canonical) == (said.verb, said.form, said.canonical)
@@ -58,7 +58,7 @@ def test_a_text_is_written_as_it_is_and_its_step_has_a_line_that_says_it(
     if len(text) > STORED_WHOLE:  # the node holds the text; the line names it
         assert f"({len(text):,} characters, sha256 " in canonical
     else:
-        assert read(canonical, registry.forms(), registry.aliases()).values["content"] == text
+        assert read(canonical, registry.language()).values["content"] == text
     step = Step.objects.get(workspace__tree=tree, seq=answer.body["step"])
     assert (step.outcome, step.canonical) == ("ok", canonical)
     assert step.events == answer.body["events"] != []

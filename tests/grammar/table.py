@@ -1,7 +1,9 @@
 """The written forms of the commands that exist so far, as the tables of docs/model.md §5.1 have
 them. The registry derives its own; these stand for every kind of part."""
 
+from loom.engine import registry
 from loom.language.forms import Form, Part
+from loom.language.verbs import Verbs
 
 REF = Part("ref", "ref")
 REF_OR_HERE = Part("ref", "ref", optional=True)
@@ -26,19 +28,23 @@ def _form(verb: str, *parts: Part) -> Form:
     return Form(verb, parts)
 
 
-VIEW = _form(
+def _look(verb: str, *parts: Part) -> Form:
+    return Form(verb, parts, makes_window=True)
+
+
+VIEW = _look(
     "view",
     REF,
     Part("length", "choice", optional=True, choices=("full", "summary")),
     Part("with_annotations", "flag"),
     Part("form", "option", True, key="as", value="choice", choices=("prose", "nodes", "diff")),
 )
-LIST = _form("list", REF, Part("type", "type", optional=True, default=""))
-TREE = _form(
+LIST = _look("list", REF, Part("type", "type", optional=True, default=""))
+TREE = _look(
     "tree", Part("ref", "ref", True, lead="from"), count("depth", 5), Part("summary", "flag")
 )
 TREE_RESET = _form("tree", Part("reset", "word", lead="reset"), count("depth", 2))
-FIND = _form(
+FIND = _look(
     "find",
     Part("query", "quoted"),
     option("in", "ref", choices=("tree", "grove"), default="tree"),
@@ -110,7 +116,7 @@ UNLINK = _form(
 BOOKMARK = _form("bookmark", REF_OR_HERE, Part("label", "quoted", optional=True, default=""))
 UNDO = _form("undo", count("n", 1, 20))
 UNDO_REF = _form("undo", Part("ref", "ref", refs=("step", "turn")))
-HELP = _form("help", Part("verb", "word", optional=True, default=""))
+HELP = _look("help", Part("verb", "word", optional=True, default=""))
 
 # Not built yet, but of kinds that the others lack.
 ACCEPT = _form("accept", REF)
@@ -140,7 +146,7 @@ EXPAND_TYPE = _form(
 EXPAND_REF = _form("expand", REF)
 HIDE = _form("hide", Part("windows", "ref", many=True, refs=("window",)))
 HIDE_ALL = _form("hide", Part("all", "word", lead="all"))
-GRAPH = _form(
+GRAPH = _look(
     "graph", REF, Part("types", "option", key="types", value="words"), count("depth", 3, 10)
 )
 WRITE_AT = _form("write", REF, Part("at", "option", key="at", value="place"), CONTENT)
@@ -177,3 +183,4 @@ FORMS: dict[str, list[Form]] = {}
 for _one in ALL:
     FORMS.setdefault(_one.verb, []).append(_one)
 ALIASES = {"read": "view", "show": "view", "go": "switch", "focus": "switch", "merge": "respond"}
+VERBS = Verbs(FORMS, ALIASES, registry.language().facts)

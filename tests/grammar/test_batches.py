@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from loom.language.batches import Batch, Prose, Segment, prose_of, segments_of
 from loom.language.lines import Command, read
 from loom.language.refs import ParseError
-from tests.grammar.table import ALIASES, FORMS
+from tests.grammar.table import VERBS
 from tests.thorough import tries
 
 
 def parted(text: str, *, finished: bool = True) -> tuple[Segment, ...]:
     """The segments of a reply."""
-    return segments_of(text, FORMS, ALIASES, finished=finished)
+    return segments_of(text, VERBS, finished=finished)
 
 
 def commands(text: str, *, finished: bool = True) -> list[Command]:
@@ -221,7 +221,7 @@ def test_segments_span_the_whole_reply_and_each_command_reads_as_it_stands(
             assert command.text.removeprefix("→ ") in raw  # its marks are left away
             assert (command.line is None) != (command.bad is None)
             if command.line is not None:
-                assert read(command.text, FORMS, ALIASES) == command.line
+                assert read(command.text, VERBS) == command.line
             assert command.bad is None or isinstance(command.bad, ParseError)
 
 

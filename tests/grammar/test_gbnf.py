@@ -14,7 +14,7 @@ from loom.language.lines import read
 from loom.links.link_types import STANDARD
 from loom.permissions import LOOM, WRITE
 from tests.grammar.gbnf_reader import rules_of, strings
-from tests.grammar.table import ALIASES, ALL, FORMS
+from tests.grammar.table import ALL, FORMS, VERBS
 from tests.thorough import tries
 
 KNOWN = Known(
@@ -36,7 +36,7 @@ def lines_of(form: Form, known: Known | None = None) -> st.SearchStrategy[str]:
 def test_every_line_of_the_tables_is_read_as_its_form(
     form: Form, known: Known | None, data: st.DataObject
 ) -> None:
-    line = read(data.draw(lines_of(form, known)), FORMS, ALIASES)
+    line = read(data.draw(lines_of(form, known)), VERBS)
     assert FORMS[line.verb][line.form] == form
 
 
@@ -44,7 +44,7 @@ def test_every_line_of_the_tables_is_read_as_its_form(
 @given(data=st.data())
 @settings(max_examples=tries(40))
 def test_every_line_of_the_registry_is_read_as_its_form(form: Form, data: st.DataObject) -> None:
-    line = read(data.draw(lines_of(form, KNOWN)), registry.forms(), registry.aliases())
+    line = read(data.draw(lines_of(form, KNOWN)), registry.language())
     assert registry.find(line.verb, line.form).form == form
 
 
@@ -54,7 +54,7 @@ WHOLE = rules_of(grammar_of(REGISTERED, KNOWN))
 @given(reply=strings(WHOLE))
 @settings(max_examples=tries(400))
 def test_in_whole_replies_every_command_is_read(reply: str) -> None:
-    for segment in segments_of(reply, registry.forms(), registry.aliases(), finished=True):
+    for segment in segments_of(reply, registry.language(), finished=True):
         if isinstance(segment, Batch):
             assert [command.bad for command in segment.commands] == [None] * len(segment.commands)
 
@@ -72,7 +72,7 @@ def test_without_any_form_a_reply_is_prose() -> None:
 
 @given(reply=strings(rules_of(grammar_of(REGISTERED, KNOWN, acts=True))))
 def test_who_has_to_act_writes_one_line(reply: str) -> None:
-    said = segments_of(reply, registry.forms(), registry.aliases(), finished=True)
+    said = segments_of(reply, registry.language(), finished=True)
     (batch,) = (one for one in said if isinstance(one, Batch))
     assert len(batch.commands) == 1
     assert reply.startswith("→ ")

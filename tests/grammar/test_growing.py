@@ -10,7 +10,7 @@ from agents.providers.attempt import Cutter, read_reply
 from loom.language import lines
 from loom.language.batches import MAX_COMMANDS, Batch, segments_of
 from loom.language.lines import Line, read
-from tests.grammar.table import ALIASES, FORMS
+from tests.grammar.table import VERBS
 from tests.thorough import THOROUGH, tries
 
 # Longer than a line may be (64 KiB), so that a reply of one line is too long as well.
@@ -22,12 +22,12 @@ def looks(line: Line) -> bool:
     return line.verb in LOOKS
 
 
-LANGUAGE = Language(FORMS, ALIASES, looks)
+LANGUAGE = Language(VERBS, looks)
 
 
 def _has_ended(text: str) -> bool:
     """The same by reading all of the text."""
-    for one in segments_of(text, FORMS, ALIASES, finished=False):
+    for one in segments_of(text, VERBS, finished=False):
         if isinstance(one, Batch) and any(said.line and looks(said.line) for said in one.commands):
             return one.closed
     return False
@@ -63,7 +63,7 @@ def test_a_line_is_read_once_however_it_comes(monkeypatch: pytest.MonkeyPatch) -
 
     def counted(text: str, *more: object) -> Line:
         seen.append(len(text))
-        return read(text, FORMS, ALIASES)
+        return read(text, VERBS)
 
     monkeypatch.setattr(lines, "read", counted)
     cutter = Cutter(LANGUAGE)
@@ -92,7 +92,7 @@ def test_how_many_lines_are_read_does_not_grow_with_the_reply(
 
     def counted(text: str, *more: object) -> Line:
         seen.append(text)
-        return read(text, FORMS, ALIASES)
+        return read(text, VERBS)
 
     monkeypatch.setattr(lines, "read", counted)
     for number in (MAX_COMMANDS * 4, MAX_COMMANDS * 8):

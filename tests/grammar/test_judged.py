@@ -6,8 +6,7 @@ from agents.agent_prompt import language
 from agents.context.values import Reply
 from agents.providers.attempt import read_reply
 from loom.engine import registry
-from loom.language.lines import Line, makes_window, read
-from loom.language.synonyms import DESTRUCTIVE
+from loom.language.lines import makes_window, read
 from tests.grammar.judged import CALLS, MENTIONED, NEAR, REFUSED, RUNS, TEXT, rows
 
 
@@ -102,21 +101,15 @@ def test_no_destructive_line_runs_without_its_own_word() -> None:
     for reply, lines in rows(RUNS):
         for line in lines.split("|"):
             verb = line.split(" ")[0]
-            assert verb not in DESTRUCTIVE or verb in reply.lower()
+            assert verb not in registry.language().destructive or verb in reply.lower()
 
 
 @pytest.mark.parametrize("command", list(registry.every()), ids=lambda one: one.syntax)
-def test_only_commands_with_a_result_window_run_in_marks(command: registry.Command) -> None:
-    form = registry.forms()[command.verb].index(command.form)
-    values = {
-        part.name: part.lead if part.kind == "word" and part.lead else part.absent
-        for part in command.form.parts
-    }
-    line = Line(command.verb, form, values, canonical="→ x")
+def test_only_commands_that_look_have_a_result_window(command: registry.Command) -> None:
     is_look = command.klass == "look" and command.group != "Make"  # `continue` spends
-    assert makes_window(line) == is_look
+    assert command.form.makes_window == is_look
 
 
 @pytest.mark.parametrize("word", ["clear", "reset", "add", "extend"])
 def test_a_search_for_a_word_of_another_line_still_only_looks(word: str) -> None:
-    assert makes_window(read(f'→ find "{word}"', registry.forms(), registry.aliases()))
+    assert makes_window(read(f'→ find "{word}"', registry.language()))

@@ -4,12 +4,12 @@ import pytest
 
 from loom.language.lines import Line, read
 from loom.language.refs import ParseError, Ref, Slice
-from tests.grammar.table import ALIASES, FORMS
+from tests.grammar.table import VERBS
 
 
 def line(text: str) -> Line:
     """The line read with the forms of the table."""
-    return read(text, FORMS, ALIASES)
+    return read(text, VERBS)
 
 
 def refused(text: str) -> ParseError:

@@ -12,7 +12,7 @@ from loom.language.slices import parse_ref
 from loom.text.hashes import digest_of
 from loom.text.shortening import STORED_WHOLE, digest_named, shortened, without_name
 from tests.grammar.strategies import refs, texts, values_of
-from tests.grammar.table import ALIASES, ALL, FORMS
+from tests.grammar.table import ALL, FORMS, VERBS
 from tests.thorough import tries
 
 
@@ -23,7 +23,7 @@ def test_a_printed_line_reads_as_what_was_printed(form: Form, data: st.DataObjec
     values = data.draw(values_of(form))
     because = data.draw(texts)
     text = write(form.verb, form, values, because)
-    line = read(text, FORMS, ALIASES)
+    line = read(text, VERBS)
     assert (line.verb, FORMS[line.verb][line.form]) == (form.verb, form)
     assert line.values == values
     assert line.because == because
@@ -43,7 +43,7 @@ def test_a_line_of_the_registry_reads_as_what_was_printed(form: Form, data: st.D
     assume(all(one.kind != "tree" for one in refs_in_order[:-1]))
     because = data.draw(texts)
     text = write(form.verb, form, values, because)
-    line = read(text, registry.forms(), registry.aliases())
+    line = read(text, registry.language())
     read_as = registry.find(line.verb, line.form).form
     if read_as != form:  # `find "a"` without a filter is the form that has none
         own = {part.name for part in read_as.parts}
@@ -78,7 +78,7 @@ def test_a_shortened_line_names_its_text_and_is_read_by_no_form(content: str) ->
     assert without_name(short) == "→ respond …"
     assert shortened(short) == short
     with pytest.raises(ParseError):
-        read(short, FORMS, ALIASES)
+        read(short, VERBS)
 
 
 def test_a_line_without_a_long_text_is_stored_whole() -> None:

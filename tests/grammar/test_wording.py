@@ -10,13 +10,15 @@ from loom.engine import registry
 from loom.language.forms import Form, Part
 from loom.language.lines import read
 from loom.language.refs import ParseError
-from loom.language.synonyms import DESTRUCTIVE, PHRASES
+from loom.language.verbs import Verbs
 from tests.grammar import table
 from tests.grammar.phrasings import KNOWN, REFUSED
 from tests.grammar.phrasings_apart import APART
 from tests.grammar.phrasings_fresh import FRESH
 from tests.grammar.strategies import texts
 from tests.thorough import tries
+
+VERBS = registry.language()
 
 # An id without a digit is nobody's: such a line is answered NOT_FOUND (docs/model.md §4).
 NOBODY = re.compile(r"node:[a-z]+(?![\w-])")
@@ -26,7 +28,7 @@ def said(text: str, *, is_whole: bool = True) -> str:
     """The canonical line that a wording is read as; REFUSED where it is not read or names
     nothing that can be. If not `is_whole`, the line to write instead is not looked for."""
     try:
-        line = read(text, registry.forms(), registry.aliases(), is_whole=is_whole)
+        line = read(text, VERBS, is_whole=is_whole)
     except ParseError as bad:
         assert bad.code in ("INVALID_SYNTAX", "LIMIT_EXCEEDED", "NOT_FOUND")
         assert len(bad.candidates) <= 3
@@ -77,10 +79,10 @@ def test_a_word_that_turns_the_sense_is_never_skipped(word: str) -> None:
 
 
 def test_destructive_verbs_need_their_own_word() -> None:
-    assert not {frame.verb for frames in PHRASES.values() for frame in frames} & DESTRUCTIVE
+    assert not {one.verb for many in VERBS.phrases.values() for one in many} & VERBS.destructive
     for text, line in (*KNOWN, *APART):
         verb = said(text).partition(" ")[0]
-        assert verb not in DESTRUCTIVE or verb in text.lower().replace("`", "").split(), (
+        assert verb not in VERBS.destructive or verb in text.lower().replace("`", "").split(), (
             text,
             line,
         )
@@ -114,7 +116,7 @@ def test_what_the_rules_do_not_decide_names_what_may_be_meant(
     text: str, candidates: tuple[str, ...]
 ) -> None:
     with pytest.raises(ParseError) as caught:
-        read(text, registry.forms(), registry.aliases())
+        read(text, VERBS)
     assert caught.value.code == "INVALID_SYNTAX"
     assert caught.value.candidates == candidates
     assert candidates[0] in caught.value.hint
@@ -122,7 +124,7 @@ def test_what_the_rules_do_not_decide_names_what_may_be_meant(
 
 def test_two_readings_are_named_and_neither_is_run() -> None:
     with pytest.raises(ParseError) as caught:
-        read("get continuations from a7x2", registry.forms(), registry.aliases())
+        read("get continuations from a7x2", VERBS)
     assert caught.value.code == "INVALID_SYNTAX"
     assert caught.value.candidates == ("list", "continue")
     assert caught.value.hint == "write → list a7x2 continuations or → continue from a7x2"
@@ -130,7 +132,7 @@ def test_two_readings_are_named_and_neither_is_run() -> None:
 
 def test_a_block_opened_at_the_end_of_its_line_is_answered_with_how_to_open_it() -> None:
     with pytest.raises(ParseError) as caught:
-        read("→ annotate a7x2 ←\nA remark.\n←", registry.forms(), registry.aliases())
+        read("→ annotate a7x2 ←\nA remark.\n←", VERBS)
     assert caught.value.hint == (
         "write → annotate a7x2, the text in the lines below it, and ← alone on the last"
     )
@@ -138,7 +140,7 @@ def test_a_block_opened_at_the_end_of_its_line_is_answered_with_how_to_open_it()
 
 def test_a_number_over_its_maximum_is_that_in_other_words_too() -> None:
     with pytest.raises(ParseError) as caught:
-        read("give me 50 more from here", registry.forms(), registry.aliases())
+        read("give me 50 more from here", VERBS)
     assert caught.value.code == "LIMIT_EXCEEDED"
 
 
@@ -169,10 +171,13 @@ LATER = {
 )
 def test_the_kind_of_argument_decides_shared_words(text: str, line: str) -> None:
     aliases = {"read": "view", "go": "switch", "navigate": "expand"}
-    assert read(text, LATER, aliases).canonical == f"→ {line}"
+    verbs = Verbs(LATER, aliases, VERBS.facts)
+    assert read(text, verbs).canonical == f"→ {line}"
 
 
-WORDS = sorted({word for phrase in PHRASES for word in phrase} | set("a7x2 b3k9 the #3 3".split()))
+WORDS = sorted(
+    {word for phrase in VERBS.phrases for word in phrase} | set("a7x2 b3k9 the #3 3".split())
+)
 
 
 @given(words=st.lists(st.sampled_from(WORDS), max_size=8), text=texts)
@@ -181,16 +186,16 @@ def test_any_words_are_read_or_refused_and_what_is_read_stays_itself(
     words: list[str], text: str
 ) -> None:
     try:
-        line = read(" ".join(words), registry.forms(), registry.aliases())
+        line = read(" ".join(words), VERBS)
     except ParseError:
         return
-    assert read(line.canonical, registry.forms(), registry.aliases()) == line
-    assert line.verb not in DESTRUCTIVE or line.verb in words
+    assert read(line.canonical, VERBS) == line
+    assert line.verb not in VERBS.destructive or line.verb in words
 
 
 @given(text=texts, words=st.sampled_from(["reply to a7x2 with {}", "say {} please"]))
 def test_a_quoted_text_is_never_touched(text: str, words: str) -> None:
     from loom.language.refs import quote
 
-    line = read(words.format(quote(text)), registry.forms(), registry.aliases())
+    line = read(words.format(quote(text)), VERBS)
     assert line.values["content"] == text

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loom.engine import registry
 from loom.errors import CommandError
 from loom.turns.budgets import (
     BUDGETS,
@@ -15,7 +16,6 @@ from loom.turns.budgets import (
     clock,
     cost,
     extended,
-    may_still_run,
     next_round,
     refusal,
     shown,
@@ -78,17 +78,17 @@ def test_just_below_every_limit_nothing_is_over() -> None:
 
 
 def test_the_hundred_and_first_line_is_refused() -> None:
-    refused = refusal(STANDARD, Spent(steps=100), "view")
+    refused = refusal(STANDARD, Spent(steps=100), outlives_budget=False)
     assert refused is not None
     assert refused.code == "LIMIT_EXCEEDED"
     assert refused.hint
-    assert refusal(STANDARD, Spent(steps=99), "view") is None
+    assert refusal(STANDARD, Spent(steps=99), outlives_budget=False) is None
 
 
 @pytest.mark.parametrize("verb", ["help", "budget", "think"])
 def test_some_verbs_run_though_all_is_used(verb: str) -> None:
-    assert may_still_run(verb)
-    assert refusal(STANDARD, Spent(steps=10_000), verb) is None
+    assert registry.find(verb).facts.outlives_budget
+    assert refusal(STANDARD, Spent(steps=10_000), outlives_budget=True) is None
 
 
 def test_there_is_one_last_round_and_no_other() -> None:
@@ -100,7 +100,7 @@ def test_there_is_one_last_round_and_no_other() -> None:
 
 def test_windows_too_deep_refuse_a_line_but_do_not_end_the_turn() -> None:
     deep = Spent(depth=11)
-    assert refusal(STANDARD, deep, "expand") is not None
+    assert refusal(STANDARD, deep, outlives_budget=False) is not None
     assert next_round(STANDARD, deep, concluding=False) == "go on"
 
 
@@ -139,14 +139,14 @@ def test_a_round_that_needs_more_tokens_than_are_left_is_the_last() -> None:
 
 def test_tokens_may_be_added() -> None:
     more = extended(STANDARD, 0, 50_000)
-    assert refusal(more, Spent(tokens=249_999), "view") is None
-    assert refusal(more, Spent(tokens=250_000), "view") is not None
+    assert refusal(more, Spent(tokens=249_999), outlives_budget=False) is None
+    assert refusal(more, Spent(tokens=250_000), outlives_budget=False) is not None
 
 
 def test_steps_may_be_added() -> None:
     more = extended(STANDARD, 20)
-    assert refusal(more, Spent(steps=119), "view") is None
-    assert refusal(more, Spent(steps=120), "view") is not None
+    assert refusal(more, Spent(steps=119), outlives_budget=False) is None
+    assert refusal(more, Spent(steps=120), outlives_budget=False) is not None
 
 
 figures = st.integers(0, 2_000)

@@ -1,17 +1,21 @@
 """Links between items: stored once, in the tree of their source; the reverse is computed."""
 
+import re
+from collections.abc import Iterator
 from typing import Annotated
 
 from django.db.models import Q
+from django.utils.translation import gettext_noop
 
 from loom.documents.models import Document
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.items import make_items
 from loom.engine.named_items import get_document, get_node, touched, tree_of
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError
 from loom.language import ids
+from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
 from loom.links.link_types import unknown_type
 from loom.links.models import Link
@@ -141,6 +145,41 @@ def _demand_new(
 _WITH_DOCUMENTS = {LOOM, WRITE, READ_DOCUMENTS}
 
 
+_ID = r"\[?([a-z][0-9][a-z][0-9]\w{0,4})\]?"
+
+
+def _with_type(found: re.Match[str]) -> Iterator[str]:
+    first, second, kind, rest = found.groups()
+    options = re.sub(r"\b(confidence|note)\s*[:= ]\s*", r"\1:", rest.strip(" ,."))
+    yield f"link {first} to {second} as:{kind} {options}".strip()
+
+
+describe_verb(
+    Verb(
+        "link",
+        done=gettext_noop("Added a link"),
+        hints=(
+            (
+                rf"link {_ID} (?:to|and|with) {_ID},?\s+\(?(?:as )?([a-z]\w+)\)?(.*)",
+                _with_type,
+            ),
+        ),
+        past="linked",
+        is_daily=True,
+        phrases=(
+            Phrases("link|connect|relate|tie|make link from|add link from|make link between"),
+            Phrases("add link between|draw link from|create link from|create link between"),
+        ),
+        swaps=(
+            ("with type", "as"),
+            ("of type", "as"),
+        ),
+        leads={"with": "to", "and": "to", "→": "to", "->": "to"},
+        options={"type": "as", "kind": "as", "relation": "as"},
+    )
+)
+
+
 @command("link", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
 def link_from_document(context: Context, args: LinkFromDocument) -> Reply:
     """Links a document to another item."""
@@ -223,6 +262,19 @@ def set_removed(context: Context, found: Link, ends: list[str], removed: bool) -
     return {"op": "link", "link": found.pk, "removed": not removed, "ends": ends}
 
 
+describe_verb(
+    Verb(
+        "unlink",
+        done=gettext_noop("Removed a link"),
+        past="unlinked",
+        is_destructive=True,
+        asks_first=True,
+        leads={"from": "to", "and": "to"},
+        meant_by="delete remove erase kill trash disconnect detach",
+    )
+)
+
+
 @command("unlink", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
 def unlink_document(context: Context, args: UnlinkDocument) -> Reply:
     """Removes the link from a document to another item."""
@@ -296,6 +348,14 @@ class GraphArgs(Args):
     depth: Annotated[
         int, Written("option", key="depth", value="int", minimum=1, maximum=MOST_DEEP)
     ] = 3
+
+
+describe_verb(
+    Verb(
+        "graph",
+        is_harmless=True,
+    )
+)
 
 
 @command("graph", group="Look", klass="look", permissions={LOOM})

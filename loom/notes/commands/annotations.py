@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from loom import access
 from loom.access import Actor, documents_for
@@ -20,10 +21,11 @@ from loom.documents.rules import Edit
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.named_items import get_document, get_own_node, item_of, touched, tree_of
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.language.refs import ParseError
+from loom.language.verbs import Phrases, Verb
 from loom.notes.commands.marks import add_mark
 from loom.notes.models import Mark
 from loom.people.models import Participant
@@ -53,6 +55,55 @@ class Annotate(Args):
         Literal["note", "question", "suggestion", "warning", "objection"],
         Written("option", key="as", value="choice", choices=ANNOTATION_FORMS),
     ] = "note"
+
+
+def _note_phrases() -> tuple[Phrases, ...]:
+    """`make note`, `add question`, `leave remark` and the like, and `note` and `comment` alone."""
+    made = []
+    verbs = ("make", "add", "leave", "put", "write", "attach", "ask", "post", "raise")
+    for noun in ("note", "comment", "annotation", "question", "warning", "objection", "remark"):
+        phrases = [f"{verb} {noun}" for verb in verbs]
+        phrases += [noun] if noun in ("note", "comment") else []
+        before = f"as:{noun}" if noun in ("question", "warning", "objection") else ""
+        made.append(Phrases("|".join(phrases), before=before, needs="text"))
+    return tuple(made)
+
+
+describe_verb(
+    Verb(
+        "annotate",
+        done=gettext_noop("Added a note"),
+        past="annotated",
+        example='Leave a remark: → annotate here "Why now?"',
+        is_daily=True,
+        phrases=(
+            Phrases("warn about|warn of", before="as:warning", needs="text"),
+            Phrases("object to", before="as:objection", needs="text"),
+            *_note_phrases(),
+        ),
+        swaps=(
+            ("with a question", "as:question"),
+            ("with the question", "as:question"),
+            ("with a warning", "as:warning"),
+            ("with the warning", "as:warning"),
+            ("with an objection", "as:objection"),
+            ("with a note", "as:note"),
+            ("as a", "as"),
+            ("as an", "as"),
+            ("as", ""),
+            ("question", "as:question"),
+            ("warning", "as:warning"),
+            ("objection", "as:objection"),
+            ("suggestion", "as:suggestion"),
+            ("note", "as:note"),
+            ("question:", "as:question"),
+            ("warning:", "as:warning"),
+            ("objection:", "as:objection"),
+        ),
+        dropped=("about at for on saying says that to with"),
+        options={"form": "as", "type": "as", "kind": "as"},
+    )
+)
 
 
 @command("annotate", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
@@ -148,6 +199,17 @@ class Resolve(Args):
     reason: Annotated[str, Written("quoted")] = ""
 
 
+describe_verb(
+    Verb(
+        "resolve",
+        done=gettext_noop("Resolved a note"),
+        past="resolved",
+        phrases=(Phrases("resolve|mark * resolved|mark * as resolved|settle|close * as resolved"),),
+        dropped=("because"),
+    )
+)
+
+
 @command("resolve", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def resolve(context: Context, args: Resolve) -> Reply:
     """Marks an annotation as settled; a reason is kept as a reply to it. An objection needs one."""
@@ -193,6 +255,15 @@ class Suggest(Args):
 
     ref: Annotated[RefField, Written("ref", but=("document",))]
     content: Annotated[str, Written("content")]
+
+
+describe_verb(
+    Verb(
+        "suggest",
+        done=gettext_noop("Suggested a change"),
+        past="suggested",
+    )
+)
 
 
 @command("suggest", group="Make", klass="write", permissions={LOOM}, stream="tree")
@@ -288,6 +359,15 @@ class Reject(Args):
     reason: Annotated[str, Written("quoted")] = ""
 
 
+describe_verb(
+    Verb(
+        "accept",
+        done=gettext_noop("Accepted a suggestion"),
+        past="accepted",
+    )
+)
+
+
 @command("accept", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def accept(context: Context, args: Accept) -> Reply:
     """Makes a suggestion a version; of a text, marks the older wording above it as read."""
@@ -316,6 +396,18 @@ def accept_edited(context: Context, args: AcceptEdited) -> Reply:
         return _document_taken(context, node, about, args.content)
     _, newest = _open_suggestion(context, node)
     return _taken(context, node, newest, args.content, decision="edited")
+
+
+describe_verb(
+    Verb(
+        "reject",
+        done=gettext_noop("Rejected a suggestion"),
+        past="rejected",
+        is_destructive=True,
+        asks_first=True,
+        meant_by="refuse decline",
+    )
+)
 
 
 @command("reject", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")

@@ -4,6 +4,7 @@ or removing a tag in a whole grove."""
 from typing import Annotated
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext_noop
 
 from loom.access import Actor
 from loom.documents.models import Document
@@ -14,9 +15,10 @@ from loom.engine.context import Context, Op, Reply
 from loom.engine.execute import execute
 from loom.engine.items import make_items
 from loom.engine.named_items import get_document, get_own_node, tree_of
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError
 from loom.language import ids
+from loom.language.verbs import Phrases, Verb
 from loom.notes.models import Mark
 from loom.people.models import Grove
 from loom.people.names import TAG_COLOURS, tree_named
@@ -133,6 +135,29 @@ def _own_bookmark(context: Context, item_id: int) -> Mark | None:
 _WITH_DOCUMENTS = {LOOM, WRITE, READ_DOCUMENTS}
 
 
+describe_verb(
+    Verb(
+        "bookmark",
+        done=gettext_noop("Added a bookmark"),
+        past="bookmarked",
+        example="Mark a text: → bookmark here",
+        is_daily=True,
+        takes_each=True,
+        phrases=(
+            Phrases(
+                "bookmark|star|add bookmark|set bookmark|put bookmark|make bookmark|place bookmark"
+            ),
+        ),
+        swaps=(
+            ("with the label", "called"),
+            ("with label", "called"),
+        ),
+        dropped=("as at called for named on to"),
+        options={"as": "label", "name": "label"},
+    )
+)
+
+
 @command("bookmark", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
 def bookmark_document(context: Context, args: BookmarkDocument) -> Reply:
     """Bookmarks a document; others can see it."""
@@ -164,6 +189,18 @@ def _bookmark(context: Context, args: Bookmark) -> Reply:
     inverse = (add_mark(context, item_id, item, "bookmark", args.label), *inverse)
     label = f' as "{plain(args.label)}"' if args.label else ""
     return Reply(f"✓ bookmarked {shown}{label}", refs=(item,), items=(item_id,), inverse=inverse)
+
+
+describe_verb(
+    Verb(
+        "unbookmark",
+        done=gettext_noop("Removed a bookmark"),
+        asks_first=True,
+        takes_each=True,
+        phrases=(Phrases("remove bookmark|unstar|take bookmark|drop bookmark|clear bookmark"),),
+        dropped=("at from of off on"),
+    )
+)
 
 
 @command("unbookmark", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
@@ -207,6 +244,21 @@ def _written(names: list[str]) -> str:
     return " ".join(f"#{name}" if " " not in name else f'#"{name}"' for name in lines)
 
 
+describe_verb(
+    Verb(
+        "tag",
+        done=gettext_noop("Added a tag"),
+        past="tagged",
+        is_daily=True,
+        takes_each=True,
+        phrases=(
+            Phrases("tag|label|add tag|add tags|put tag|put tags|set tag|mark|give", needs="tag"),
+        ),
+        dropped=("as on tag tags to with"),
+    )
+)
+
+
 @command("tag", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
 def tag_document(context: Context, args: TagDocument) -> Reply:
     """Adds tags to a document."""
@@ -245,6 +297,20 @@ def _tag(context: Context, args: Tag) -> Reply:
         items=(item_id,),
         inverse=tuple(reversed(inverse)),
     )
+
+
+describe_verb(
+    Verb(
+        "untag",
+        done=gettext_noop("Removed a tag"),
+        asks_first=True,
+        takes_each=True,
+        phrases=(
+            Phrases("remove tag|remove tags|take tag|take tags|drop tag|clear tag", needs="tag"),
+        ),
+        dropped=("from of off on tag tags"),
+    )
+)
 
 
 @command("untag", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")

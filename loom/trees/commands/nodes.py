@@ -2,13 +2,16 @@
 
 from typing import Annotated, Literal
 
+from django.utils.translation import gettext_noop
+
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.named_items import get_node, get_own_node, touched
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.engine.views import Moved
 from loom.errors import CommandError
 from loom.language import ids
+from loom.language.verbs import Phrases, Verb
 from loom.people.names import shown_title
 from loom.permissions import LOOM, WRITE
 from loom.trees.commands import node_writer
@@ -50,6 +53,30 @@ class Respond(Args):
             needs="sources",
         ),
     ] = "context"
+
+
+describe_verb(
+    Verb(
+        "respond",
+        done=gettext_noop("Added a text"),
+        past="wrote",
+        example='Write the next text: → respond "Then it rained."',
+        is_daily=True,
+        takes_documents=False,
+        phrases=(
+            Phrases(
+                "branch *|branch from|branch off *|branch off from|branch at|continue with",
+                needs="text",
+            ),
+            Phrases(
+                "respond|reply|answer|say|write|add reply|post|post reply|write reply"
+                "|add response|write response|add|write answer|tell",
+                needs="text",
+            ),
+        ),
+        dropped=("after at below on saying to under with"),
+    )
+)
 
 
 @command(
@@ -122,6 +149,38 @@ class EditReplace(Args):
         Literal["version", "fork"] | None,
         Written("option", key="as", value="choice", choices=("version", "fork")),
     ] = None
+
+
+describe_verb(
+    Verb(
+        "edit",
+        done=gettext_noop("Saved a new version"),
+        past="edited",
+        is_daily=True,
+        takes_documents=False,
+        phrases=(
+            Phrases("fork", before="as:fork", needs="text"),
+            Phrases(
+                "edit|change|change text of|edit text of|rewrite|revise|modify|update|reword"
+                "|replace",
+                needs="text",
+            ),
+            Phrases("replace|change|substitute|edit", before="replace", needs="text"),
+            Phrases(
+                "make new version of|write new version of|new version of",
+                before="as:version",
+                needs="text",
+            ),
+        ),
+        swaps=(
+            ("as a new version", "as:version"),
+            ("in a fork", "as:fork"),
+        ),
+        dropped=("in of reads say so to with"),
+        keys={"to": "with", "by": "with", "into": "with"},
+        options={"mode": "as", "old": "replace", "new": "with"},
+    )
+)
 
 
 @command("edit", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
@@ -248,6 +307,27 @@ class Split(Args):
     at: Annotated[int, Written("option", key="at", value="int", minimum=1)]
 
 
+describe_verb(
+    Verb(
+        "split",
+        done=gettext_noop("Split a text in two"),
+        past="split",
+        takes_documents=False,
+        phrases=(Phrases("split|divide|break|cut"),),
+        swaps=(
+            ("in two", ""),
+            ("into two", ""),
+            ("at character", "at"),
+            ("at position", "at"),
+            ("after character", "at"),
+        ),
+        dropped=("character characters chars of points position"),
+        keys={"after": "at"},
+        options={"position": "at", "offset": "at"},
+    )
+)
+
+
 @command("split", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def split(context: Context, args: Split) -> Reply:
     """Splits a text into two nodes, the second below the first; the original stays as it is."""
@@ -302,6 +382,20 @@ class OfSlot(Args):
     ref: Annotated[RefField, Written("ref")]
 
 
+describe_verb(
+    Verb(
+        "prune",
+        done=gettext_noop("Pruned a text"),
+        past="pruned",
+        is_daily=True,
+        is_destructive=True,
+        asks_first=True,
+        takes_documents=False,
+        meant_by="delete remove erase kill trash discard throw",
+    )
+)
+
+
 @command("prune", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def prune(context: Context, args: Hide) -> Reply:
     """Hides a node and everything below it from views and requests; nothing is deleted."""
@@ -346,6 +440,17 @@ def _prune_version(context: Context, node: Node) -> Reply:
     return Reply(f"✓ pruned version [{node.local_id}]", items=touched(node), inverse=(inverse,))
 
 
+describe_verb(
+    Verb(
+        "restore",
+        done=gettext_noop("Restored a text"),
+        past="restored",
+        takes_each=True,
+        phrases=(Phrases("restore|unprune|bring back|recover|get back|bring * back"),),
+    )
+)
+
+
 @command("restore", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def restore(context: Context, args: Hide) -> Reply:
     """Restores a pruned node or version with everything below it."""
@@ -366,10 +471,41 @@ def restore(context: Context, args: Hide) -> Reply:
     )
 
 
+describe_verb(
+    Verb(
+        "exclude",
+        done=gettext_noop("Excluded a text from models"),
+        past="excluded",
+        asks_first=True,
+        takes_each=True,
+        takes_documents=False,
+        phrases=(Phrases("leave out|exclude|leave * out"),),
+        swaps=(
+            ("from the context", ""),
+            ("from context", ""),
+        ),
+        meant_by="hide",
+    )
+)
+
+
 @command("exclude", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def exclude(context: Context, args: OfSlot) -> Reply:
     """Leaves this node's text out of everything that models are sent; what is below it stays."""
     return _excluded(context, args, True)
+
+
+describe_verb(
+    Verb(
+        "include",
+        done=gettext_noop("Included a text for models again"),
+        past="included",
+        takes_each=True,
+        takes_documents=False,
+        phrases=(Phrases("include"),),
+        dropped=("again"),
+    )
+)
 
 
 @command("include", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")

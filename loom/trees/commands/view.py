@@ -14,11 +14,12 @@ from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.jobs import enqueue
 from loom.engine.named_items import get_node, touched, tree_of
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError
 from loom.language import ids
 from loom.language.refs import Ref, Slice, print_ref
 from loom.language.slices import parts_of
+from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.models import Participant
@@ -175,6 +176,67 @@ class View(Args):
     ] = None
 
 
+describe_verb(
+    Verb(
+        "view",
+        has_parts=True,
+        past="viewed",
+        example="Read a text: → view here",
+        is_daily=True,
+        is_harmless=True,
+        takes_each=True,
+        phrases=(
+            Phrases(
+                "view|show|see|look|look at|read|display|inspect|examine|have a look at"
+                "|take a look at|what is|what is in|what is at|what does * say"
+                "|what is written in|tell me about|give me|let me see|let me read|describe"
+                "|what does * contain|print out|bring up|text of"
+            ),
+            Phrases(
+                "read all of|what exactly does * say|full text of|whole text of", before="full"
+            ),
+            Phrases("summarise|summarize|sum up|summary of", before="summary"),
+            Phrases("show diff of|view diff of|diff of", before="as:diff"),
+            Phrases("open|print|pull up"),
+            Phrases("look|look around|look here", before="here"),
+            Phrases(
+                "path|path to|path of|show path|show path to|show path of|view path"
+                "|view path to|view path of|ancestors of|ancestors|list ancestors of"
+                "|show ancestors of|list * ancestors|list * parents|list * parent|list * path"
+                "|view * ancestors|what leads to|what is above",
+                before="branch",
+            ),
+            Phrases("path|path here|show path|view path", before="branch here"),
+        ),
+        swaps=(
+            ("with all its annotations", "with-annotations"),
+            ("with its annotations", "with-annotations"),
+            ("with the annotations", "with-annotations"),
+            ("with annotations", "with-annotations"),
+            ("and its annotations", "with-annotations"),
+            ("including annotations", "with-annotations"),
+            ("including its annotations", "with-annotations"),
+            ("once more", "again"),
+            ("in full", "full"),
+            ("full text", "full"),
+            ("whole text", "full"),
+            ("whole", "full"),
+            ("entire", "full"),
+            ("complete", "full"),
+            ("completely", "full"),
+            ("in brief", "summary"),
+            ("in short", "summary"),
+            ("briefly", "summary"),
+            ("short version", "summary"),
+            ("all of", "full"),
+            ("first paragraph", "para:1"),
+        ),
+        dropped=("'s about again at content contents id in of on section text"),
+        options={"format": "as"},
+    )
+)
+
+
 @command("view", group="Look", klass="look", permissions={LOOM}, aliases=("read",))
 def view(context: Context, args: View) -> Reply:
     """Shows a node, a tree, a branch or a range: its summary, or with `full` all of it."""
@@ -307,6 +369,29 @@ class Compare(Args):
     ] = None
 
 
+describe_verb(
+    Verb(
+        "compare",
+        is_daily=True,
+        is_harmless=True,
+        phrases=(
+            Phrases(
+                "compare|diff|difference between|what is difference between"
+                "|show difference between|diff between|compare between|what changed between"
+                "|how do|show diff between"
+            ),
+        ),
+        swaps=(
+            ("side by side", "as:side"),
+            ("side-by-side", "as:side"),
+            ("word by word", "as:words"),
+        ),
+        dropped=("against and between differ from to versus vs with"),
+        options={"mode": "as"},
+    )
+)
+
+
 @command("compare", group="Look", klass="look", permissions={LOOM}, aliases=("diff",))
 def compare(context: Context, args: Compare) -> Reply:
     """Compares two nodes: what differs, word by word (`[-old-] {+new+}`), or with `as:side`
@@ -399,6 +484,45 @@ class List(Args):
 
     ref: Annotated[RefField, Written("ref", but=("document",))]
     type: Annotated[str, Written("type")] = ""
+
+
+describe_verb(
+    Verb(
+        "list",
+        past="listed",
+        is_daily=True,
+        is_harmless=True,
+        takes_each=True,
+        takes_type=True,
+        phrases=(
+            Phrases(
+                "list|show|see|view|display|what|which|what are|give me|let me see|look at"
+                "|get|enumerate|are there|are there any|any|find|how many",
+                needs="type",
+            ),
+            Phrases(
+                "what is under|what is below|what is beneath|what follows|what comes after"
+                "|what is after|what comes next after|what hangs below|what hangs under"
+                "|what lies below|what lies under|where does * lead|where can i go from"
+                "|how does * continue|how does * go on|show what is under|show what is below"
+                "|see what is under|see what is below|list what is under|list what is below"
+                "|show what follows|list everything under|list everything below"
+                "|what is there below|what is there under|what is there after",
+                before="continuations",
+            ),
+            Phrases("what is beside|what is next to|what stands beside", before="siblings"),
+            Phrases("what is * linked to|what is linked to|what does * link to", before="links"),
+            Phrases("which nodes link to|what links to", before="links"),
+            Phrases("what was noted on|what do people say about", before="annotations"),
+            Phrases("what has been said about|what was said about", before="annotations"),
+            Phrases("history of|show history of|view history of", before="versions"),
+        ),
+        dropped=(
+            "'s about after all any are around at below does every for from has have of on"
+            " other there to under"
+        ),
+    )
+)
 
 
 @command("list", group="Look", klass="look", permissions={LOOM})

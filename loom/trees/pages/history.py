@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from loom import access
 from loom.access import Actor
-from loom.engine import streams
+from loom.engine import registry, streams
 from loom.engine.models import Event, Step
 from loom.errors import CommandError, not_found
 from loom.site import markdown
@@ -266,30 +266,6 @@ class Action:
     line: str = ""
 
 
-PLAIN_WORDS = {
-    "accept": gettext_noop("Accepted a suggestion"),
-    "annotate": gettext_noop("Added a note"),
-    "bookmark": gettext_noop("Added a bookmark"),
-    "continue": gettext_noop("Asked for continuations"),
-    "edit": gettext_noop("Saved a new version"),
-    "exclude": gettext_noop("Excluded a text from models"),
-    "include": gettext_noop("Included a text for models again"),
-    "link": gettext_noop("Added a link"),
-    "prune": gettext_noop("Pruned a text"),
-    "reject": gettext_noop("Rejected a suggestion"),
-    "replace": gettext_noop("Replaced words"),
-    "resolve": gettext_noop("Resolved a note"),
-    "respond": gettext_noop("Added a text"),
-    "restore": gettext_noop("Restored a text"),
-    "split": gettext_noop("Split a text in two"),
-    "suggest": gettext_noop("Suggested a change"),
-    "tag": gettext_noop("Added a tag"),
-    "unbookmark": gettext_noop("Removed a bookmark"),
-    "unlink": gettext_noop("Removed a link"),
-    "untag": gettext_noop("Removed a tag"),
-}
-
-
 # The text of a canonical line: the first quoted one, or the block below it.
 _TEXT = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"|\n(?P<block>.*)', re.DOTALL)
 
@@ -297,14 +273,14 @@ _TEXT = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"|\n(?P<block>.*)', re.DOTALL)
 def _plain(step: Step) -> tuple[str, str]:
     """What a step did in plain words, and the beginning of its text; the line itself if there are
     no plainer words."""
-    line = step.canonical.removeprefix("→").strip()
-    verb = line.split(maxsplit=1)[0] if line else ""
-    if verb not in PLAIN_WORDS:
+    verb = registry.verb_of_step(step.canonical)
+    done = registry.language().of(verb).done
+    if not done:
         return step.canonical[:MAX_WORDS], ""
-    words = gettext(PLAIN_WORDS[verb])
+    words = gettext(done)
     if verb == "edit" and "created branch" in step.message:
         words = gettext("Saved a new branch")
-    found = _TEXT.search(line)
+    found = _TEXT.search(step.canonical)
     text = (found["quoted"] or found["block"] or "") if found else ""
     return words, " ".join(re.sub(r'\\(["\\])', r"\1", text).split())[:MAX_EXCERPT]
 

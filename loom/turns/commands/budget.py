@@ -4,8 +4,9 @@ from typing import Annotated
 
 from loom.engine.arguments import Args, Written
 from loom.engine.context import Context, Reply
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError
+from loom.language.verbs import Phrases, Verb
 from loom.permissions import LOOM
 from loom.turns import budgets
 from loom.turns.budgets import Spent
@@ -15,6 +16,22 @@ from loom.workspace.commands.tasks import MOST_STEPS
 
 class Budget(Args):
     """No arguments: the whole budget is shown."""
+
+
+describe_verb(
+    Verb(
+        "budget",
+        is_harmless=True,
+        outlives_budget=True,
+        phrases=(
+            Phrases("how much is left|what is left|show budget|what is my budget|show my budget"),
+            Phrases(
+                "how much budget is left|how many steps are left|how many steps do i have left"
+            ),
+        ),
+        dropped=("my"),
+    )
+)
 
 
 @command("budget", group="Meta", klass="look", permissions={LOOM})

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any
 
+from django.utils.translation import gettext_noop
+
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.fields import new_uid
 from loom.engine.named_items import get_agents, get_own_node, touched
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found
+from loom.language.verbs import Phrases, Verb
 from loom.money import spending
 from loom.money.prices import prices_of
 from loom.money.queries import path_tokens
@@ -53,7 +56,49 @@ class Continue(Args):
     ] = ()
 
 
-@command("continue", group="Make", klass="look", permissions={LOOM, GENERATE}, stream="tree")
+describe_verb(
+    Verb(
+        "continue",
+        done=gettext_noop("Asked for continuations"),
+        past="continued from",
+        is_daily=True,
+        takes_count=True,
+        takes_documents=False,
+        phrases=(
+            Phrases(
+                "continue|generate|go on|carry on|keep going|proceed|extend|sample|keep writing"
+            ),
+            Phrases(
+                "let * continue|have * continue|ask * to continue|get * to continue", before="using"
+            ),
+            Phrases(
+                "let * write|have * write|ask * for|ask * to write", before="using", needs="count"
+            ),
+            Phrases(
+                "give me|give us|make|create|write|write me|produce|i want|get|get me|draft",
+                needs="count",
+            ),
+        ),
+        swaps=(("max tokens", "tokens"),),
+        dropped=(
+            "after alternative alternatives another at below by candidate candidates"
+            " completion completions continuation continuations different further more new of"
+            " on option options starting times under variant variants"
+        ),
+        leads={"with": "using", "by": "using"},
+        options={"count": "n", "number": "n", "max_tokens": "tokens", "temp": "temperature"},
+    )
+)
+
+
+@command(
+    "continue",
+    group="Make",
+    klass="look",
+    permissions={LOOM, GENERATE},
+    stream="tree",
+    makes_window=False,
+)
 def continue_(context: Context, args: Continue) -> Reply:
     """Asks models for n continuations each; they are streamed and become nodes when they end."""
     point = get_own_node(context, args.ref)

@@ -5,7 +5,8 @@ from typing import Annotated
 from loom.engine.arguments import Args, Written
 from loom.engine.context import Context, Reply
 from loom.engine.named_items import touched
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
+from loom.language.verbs import Verb
 from loom.permissions import LOOM
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text
@@ -16,6 +17,17 @@ class Think(Args):
     """The thought."""
 
     content: Annotated[str, Written("content")]
+
+
+describe_verb(
+    Verb(
+        "think",
+        is_daily=True,
+        outlives_budget=True,
+        takes_text=True,
+        dropped=("about"),
+    )
+)
 
 
 @command("think", group="Mind", klass="silent", permissions={LOOM}, stream="tree")

@@ -137,17 +137,17 @@ def _round(
 @lru_cache(maxsize=64)
 def _prose(text: str) -> str:
     """The prose of a round whose lines are running."""
-    return prose_of(segments_of(text, registry.forms(), registry.aliases(), finished=True))
+    return prose_of(segments_of(text, registry.language(), finished=True))
 
 
 def _thought(step: Step, texts: dict[int, str]) -> str:
     """The text of a `think` line; "" for any other line."""
-    if step.outcome != "ok" or not step.canonical.startswith("→ think"):
+    if step.outcome != "ok" or not registry.is_silent(step.canonical):
         return ""
     if step.pk in texts:
         return texts[step.pk]
     try:
-        said = read(step.canonical, registry.forms(), registry.aliases())
+        said = read(step.canonical, registry.language())
     except ParseError:
         return ""
     return str(said.values.get("content", ""))

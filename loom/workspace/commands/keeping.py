@@ -10,11 +10,12 @@ from loom.documents.queries import parts_named, revision_seen, text_of
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.named_items import get_document, get_node, get_window, no_window, tree_of
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.language.refs import ParseError, Ref, Slice, print_ref, print_slice, quote
 from loom.language.slices import Cut, get
+from loom.language.verbs import Phrases, Verb
 from loom.permissions import LOOM, READ_DOCUMENTS
 from loom.trees.models import Node
 from loom.trees.queries import lookup
@@ -45,6 +46,7 @@ from loom.workspace.commands.windows import (
     token_change,
     within_limit,
 )
+from loom.workspace.hints import DROP_HINTS, HIDE_HINTS
 from loom.workspace.models import Window
 from loom.workspace.queries import windows
 from loom.workspace.queries.windows import (
@@ -78,7 +80,26 @@ class Open(Args):
     label: Annotated[str, Written("option", key="label", value="quoted")] = ""
 
 
-@command("open", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
+describe_verb(
+    Verb(
+        "open",
+        past="opened",
+        is_daily=True,
+        phrases=(Phrases("pin|keep open|keep", before="keep"),),
+        swaps=(
+            ("and keep it", "keep"),
+            ("and keep", "keep"),
+            ("in my context", ""),
+            ("to my context", ""),
+            ("to context", ""),
+        ),
+    )
+)
+
+
+@command(
+    "open", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace", opens_windows=True
+)
 def open_(context: Context, args: Open) -> Reply:
     """Opens a window on a node or lines of it, a branch, a range or a tree; with `keep` until you
     hide it, otherwise for this turn. `open #14 keep` keeps a result. `live` follows the current
@@ -311,6 +332,14 @@ class Resize(Args):
     window: Annotated[RefField, Written("ref", refs=("window",), shown="#n lines:a-b")]
 
 
+describe_verb(
+    Verb(
+        "resize",
+        dropped=("and to window windows"),
+    )
+)
+
+
 @command("resize", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
 def resize(context: Context, args: Resize) -> Reply:
     """Gives a window other lines, of the current version: `resize #4 lines:10-60`."""
@@ -364,6 +393,20 @@ class All(Args):
     """All windows."""
 
     all: Annotated[str, Written("word", lead="all")]
+
+
+describe_verb(
+    Verb(
+        "refresh",
+        phrases=(Phrases("reload|update window|update windows|reread"),),
+        swaps=(
+            ("everything", "all"),
+            ("all windows", "all"),
+            ("all of them", "all"),
+        ),
+        dropped=("and to window windows"),
+    )
+)
 
 
 @command("refresh", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
@@ -452,6 +495,23 @@ def _visible(context: Context) -> list[Window]:
     return windows.by_number(held(context))
 
 
+describe_verb(
+    Verb(
+        "hide",
+        hints=HIDE_HINTS,
+        past="hid",
+        is_daily=True,
+        swaps=(
+            ("everything", "all"),
+            ("all windows", "all"),
+            ("all of them", "all"),
+        ),
+        dropped=("and result results window windows"),
+        meant_by="hide",
+    )
+)
+
+
 @command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def hide(context: Context, args: Named) -> Reply:
     """Hides windows: they are not sent to you again until you show them."""
@@ -469,6 +529,22 @@ def hide_labelled(context: Context, args: Labelled) -> Reply:
 def hide_all(context: Context, args: All) -> Reply:
     """Hides all windows."""
     return _all(context, _visible(context), "hidden", hide_window)
+
+
+describe_verb(
+    Verb(
+        "show",
+        past="showed",
+        is_daily=True,
+        is_harmless=True,
+        swaps=(
+            ("everything", "all"),
+            ("all windows", "all"),
+            ("all of them", "all"),
+        ),
+        dropped=("and result results window windows"),
+    )
+)
 
 
 @command("show", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
@@ -512,6 +588,22 @@ def show_all(context: Context, args: All) -> Reply:
     return _told(context, Reply(reply.text + _limited(context), items=reply.items))
 
 
+describe_verb(
+    Verb(
+        "close",
+        past="closed",
+        is_daily=True,
+        phrases=(Phrases("drop"),),
+        swaps=(
+            ("everything", "all"),
+            ("all windows", "all"),
+            ("all of them", "all"),
+        ),
+        dropped=("and result results window windows"),
+    )
+)
+
+
 @command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def close(context: Context, args: Named) -> Reply:
     """Closes windows for good."""
@@ -534,6 +626,16 @@ class Drop(Args):
     """A node or document that is pinned, or a stash."""
 
     ref: Annotated[RefField, Written("ref")]
+
+
+describe_verb(
+    Verb(
+        "drop",
+        hints=DROP_HINTS,
+        asks_first=True,
+        phrases=(Phrases("close window on|close windows on|close window of"),),
+    )
+)
 
 
 @command("drop", group="Keep", klass="write", permissions={LOOM}, stream="workspace")

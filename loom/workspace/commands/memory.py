@@ -10,11 +10,12 @@ from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.jobs import enqueue
 from loom.engine.named_items import get_document, get_node, touched
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError
 from loom.language import ids
 from loom.language.refs import ParseError, Ref, print_ref
 from loom.language.slices import get
+from loom.language.verbs import Phrases, Verb
 from loom.people.grove_settings import number_of
 from loom.permissions import LOOM, READ_DOCUMENTS
 from loom.text.shortening import summary_or_excerpt
@@ -64,6 +65,15 @@ class StashSummary(Args):
     label: Annotated[str, Written("quoted")]
     of: Annotated[RefField, Written("option", key="summary-of", value="ref")]
     replace: Annotated[bool, Written("flag")] = False
+
+
+describe_verb(
+    Verb(
+        "stash",
+        past="stashed",
+        is_daily=True,
+    )
+)
 
 
 @command("stash", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
@@ -185,6 +195,16 @@ class Recall(Args):
     label: Annotated[str, Written("quoted")]
 
 
+describe_verb(
+    Verb(
+        "recall",
+        past="recalled",
+        is_daily=True,
+        phrases=(Phrases("what did i stash as|bring up", needs="text"),),
+    )
+)
+
+
 @command("recall", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
 def recall(context: Context, args: Recall) -> Reply:
     """Shows a stash again and keeps it in view."""
@@ -209,6 +229,23 @@ class Memory(Args):
 
 SHOWN = 50
 HIDDEN = 20
+
+
+describe_verb(
+    Verb(
+        "memory",
+        is_daily=True,
+        is_harmless=True,
+        phrases=(
+            Phrases("status|where am i|show status|show memory|what is open"),
+            Phrases(
+                "show hidden windows|list hidden windows|list windows|show windows",
+                before="windows",
+            ),
+            Phrases("what windows are there|which windows are open|windows", before="windows"),
+        ),
+    )
+)
 
 
 @command("memory", group="Keep", klass="look", permissions={LOOM}, aliases=("status",))

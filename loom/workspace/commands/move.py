@@ -4,15 +4,17 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from loom.access import may_reach
+from loom.engine import registry
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.models import Step
 from loom.engine.named_items import get_node, get_own_node, touched, tree_of
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.engine.views import Moved
 from loom.errors import CommandError, not_found
 from loom.language import ids as item_ids
 from loom.language.refs import Ref
+from loom.language.verbs import Phrases, Verb
 from loom.permissions import LOOM
 from loom.text.tokens import count
 from loom.trees.commands.node_writer import demand_visible
@@ -49,13 +51,41 @@ SHOWN_ENDS = 2
 MOST_BACK = 20
 MOST_LINKED = 40  # items that one line opens
 RECENT = 200  # steps that are searched for moves
-SWITCHED = "→ switch "
 
 
 class Switch(Args):
     """The node to move to."""
 
     ref: Annotated[RefField, Written("ref", lead="to")]
+
+
+describe_verb(
+    Verb(
+        "switch",
+        past="switched to",
+        is_daily=True,
+        is_harmless=True,
+        takes_documents=False,
+        phrases=(
+            Phrases(
+                "go|jump|move|navigate|switch|travel|hop|take me|bring me|visit|return"
+                "|go back|head|walk|move me|get me|come back|go over"
+            ),
+            Phrases("goto|back to|switch position|change position|set position|change to"),
+            Phrases("stand on|stand at"),
+            Phrases("go up|move up|go one up|step up|go up one|up", before="parent"),
+            Phrases("go up one level|go one level up|go up a level|one level up", before="parent"),
+            Phrases("move up one|move up one level", before="parent"),
+        ),
+        swaps=(
+            ("the start", "root"),
+            ("the beginning", "root"),
+            ("the top", "root"),
+            ("home", "root"),
+        ),
+        dropped=("at back id into my on over position to up"),
+    )
+)
 
 
 @command(
@@ -150,6 +180,14 @@ class Branch(Args):
     ref: Annotated[RefField, Written("ref")]
 
 
+describe_verb(
+    Verb(
+        "expand",
+        is_harmless=True,
+    )
+)
+
+
 @command("expand", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
 def expand(context: Context, args: Branch) -> Reply:
     """Opens a branch of the outline: what is below a node is shown there."""
@@ -222,6 +260,19 @@ def _sources(context: Context, ref: Ref | None) -> list[tuple[Node, int]]:
         return [(node, int(ref.id))]
     item = item_ids.of_node(node.pk)
     return [(node, min((one.number for one in held(context) if one.item_id == item), default=0))]
+
+
+describe_verb(
+    Verb(
+        "collapse",
+        is_harmless=True,
+        swaps=(
+            ("everything", "all"),
+            ("all windows", "all"),
+            ("all of them", "all"),
+        ),
+    )
+)
 
 
 @command("collapse", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
@@ -333,6 +384,16 @@ class Back(Args):
     n: Annotated[int, Written("option", key="n", value="int", minimum=1, maximum=MOST_BACK)] = 1
 
 
+describe_verb(
+    Verb(
+        "back",
+        is_harmless=True,
+        phrases=(Phrases("go back|step back|move back|go backwards"),),
+        dropped=("step steps times"),
+    )
+)
+
+
 @command("back", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
 def back(context: Context, args: Back) -> Reply:
     """Goes back before your last moves: returns to where you switched from, and closes what you
@@ -345,7 +406,7 @@ def back(context: Context, args: Back) -> Reply:
     to: Node | None = None
     undone: list[str] = []
     for step in moves:
-        if step.canonical.startswith(SWITCHED):
+        if registry.is_line_of(step.canonical, switch):
             to = _before(context, step) or to
         else:
             undone.append(_taken_back(context, step))
@@ -382,9 +443,9 @@ def _moves(context: Context, most: int) -> list[Step]:
     rows = context.workspace.steps.filter(outcome="ok").order_by("-seq")
     skip, found = 0, []
     for step in rows[:RECENT]:
-        if step.canonical.startswith("→ back"):
+        if registry.is_line_of(step.canonical, back):
             skip += int(step.canonical.partition("n:")[2].partition(" ")[0] or 1)
-        elif not step.canonical.startswith((SWITCHED, "→ expand ")):
+        elif not registry.is_line_of(step.canonical, switch, expand):
             continue
         elif skip:
             skip -= 1
@@ -399,7 +460,7 @@ def _before(context: Context, step: Step) -> Node | None:
     """The position at which a line was given: where an earlier move led, in any tree, or a node of
     this tree."""
     moves = context.workspace.steps.filter(outcome="ok", seq__lt=step.seq)
-    moves = moves.filter(canonical__startswith=SWITCHED).order_by("-seq")
+    moves = moves.filter(registry.steps_of(switch)).order_by("-seq")
     for items in queries.items_of(list(moves[:1])).values():
         for key in filter(None, map(item_ids.node_id, items)):
             node = lookup.by_id(key)

@@ -236,11 +236,10 @@ def _arrangement(body: dict[str, Any]) -> dict[str, Any]:
 def _opens(line: str) -> bool:
     """Whether a line can be parsed, and opens windows."""
     try:
-        said = read(line, registry.forms(), registry.aliases())
+        said = read(line, registry.language())
     except ParseError:
         return False
-    is_clean = registry.find(said.verb, said.form).klass == "look ✓"
-    return is_clean and said.verb in ("open", "find") and "clear" not in said.values
+    return registry.find(said.verb, said.form).opens_windows
 
 
 def rename(actor: Actor, uid: str, name: str) -> Saved:

@@ -5,8 +5,9 @@ from typing import Annotated
 
 from loom.engine.arguments import Args, Written
 from loom.engine.context import Context, Reply
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError
+from loom.language.verbs import Phrases, Verb
 from loom.permissions import LOOM
 from loom.text.tokens import count
 from loom.workspace.effects import ScratchpadChanged
@@ -17,6 +18,24 @@ class Clear(Args):
     """The word `clear`."""
 
     clear: Annotated[str, Written("word", lead="clear")]
+
+
+describe_verb(
+    Verb(
+        "scratchpad",
+        past="wrote on the scratchpad",
+        is_daily=True,
+        phrases=(
+            Phrases("clear scratchpad|clear my scratchpad|empty scratchpad", before="clear"),
+            Phrases(
+                "add to scratchpad|add to my scratchpad|append to scratchpad|write on scratchpad"
+                "|scratchpad add",
+                before="append",
+                needs="text",
+            ),
+        ),
+    )
+)
 
 
 @command("scratchpad", group="Keep", klass="write", permissions={LOOM}, stream="workspace")

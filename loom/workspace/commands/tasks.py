@@ -5,10 +5,12 @@ from typing import Annotated, Literal
 
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
-from loom.engine.registry import command
+from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found
+from loom.language.verbs import Phrases, Verb
 from loom.permissions import LOOM
 from loom.workspace.effects import TaskAdded, TaskChanged
+from loom.workspace.hints import TODO_HINTS
 from loom.workspace.models import Task
 from loom.workspace.queries import tasks as task_list
 from loom.workspace.queries import workspace_bodies
@@ -41,6 +43,23 @@ class List(Args):
     """The word `list`, which is optional."""
 
     list: Annotated[bool, Written("flag")] = False
+
+
+describe_verb(
+    Verb(
+        "todo",
+        hints=TODO_HINTS,
+        is_daily=True,
+        phrases=(
+            Phrases(
+                "tick|tick off|check off|[x]|mark * done|mark * as done|complete", before="done"
+            ),
+            Phrases("untick|uncheck|[]|mark * undone|mark * as undone", before="toggle"),
+            Phrases("add todo|add task|remember to", before="add", needs="text"),
+        ),
+        dropped=("and task tasks todo"),
+    )
+)
 
 
 @command("todo", group="Keep", klass="look", permissions={LOOM})

@@ -56,8 +56,6 @@ from loom.workspace.window_rules import (
 )
 from loom.workspace.window_states import State
 
-VIEW_GROUPS = ("Look", "Move", "Keep")
-
 LONGEST_LABEL = 200
 
 # The windows of a line: the visible ones, with what the line has changed so far.
@@ -500,11 +498,11 @@ def acting_for(member: Actor, agent: Participant, line: str) -> Actor:
     """
     demand(member, {WRITE}, "a line in an agent's workspace")
     try:
-        said = read(line, registry.forms(), registry.aliases())
+        said = read(line, registry.language())
     except ParseError:
         return acting_as(member, agent)
     found = registry.find(said.verb, said.form)
-    if found.group not in VIEW_GROUPS or found.world:
+    if not found.is_of_view:
         raise CommandError(
             "PERMISSION_DENIED",
             f"Others cannot use {found.verb} in an agent's workspace, "

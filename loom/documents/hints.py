@@ -1,0 +1,58 @@
+"""What people and models write for `write` in words of other programs, and the line to write."""
+
+import re
+from collections.abc import Iterator
+
+from loom.language.hints import (
+    BELOW,
+    DOC,
+    ELSE,
+    IN_DOC,
+    REMOVE,
+    SECTION,
+    as_doc,
+    as_section,
+    as_text,
+)
+
+_CREATE = r"(?:create|make|add|start|new)(?: me)?(?: a| the)?(?: new)?"
+
+
+def _append(found: re.Match[str]) -> Iterator[str]:
+    yield f"write {as_doc(found[1])} append {as_text(found[2])}"
+
+
+def _unsection(found: re.Match[str]) -> Iterator[str]:
+    name, document = as_section(found[1]), as_doc(found[2])
+    yield f"write {document} remove:{name}"
+    yield f"{ELSE}view {document} {name} full"
+
+
+def _move(found: re.Match[str]) -> Iterator[str]:
+    first, second, document = as_section(found[1]), as_section(found[3]), as_doc(found[4])
+    side = "after" if found[2] in ("after", "below", "behind") else "before"
+    yield f"write {document} move:{first} {side}:{second}"
+    yield f"{ELSE}view {document} {first} full"
+
+
+def _create(found: re.Match[str]) -> Iterator[str]:
+    if found[2] and found[2].strip(" :,"):
+        text = re.sub(r"^\W*(?:with|containing|saying|text)\b", "", found[2].strip())
+        yield f"write {as_doc(found[1])} new {as_text(text)}"
+    else:
+        yield f"write {as_doc(found[1])} new{BELOW}"
+
+
+def _write_part(found: re.Match[str]) -> Iterator[str]:
+    document, name, text = as_doc(found[1]), as_section(found[2]), as_text(found[3])
+    yield f"write {document} at:{name} {text}"
+    yield f"write {document} replace:{name} {text}"
+
+
+WRITE_HINTS = (
+    (rf"(?:append|add)(?: this| text)? to (?:the end of )?{DOC}[:,]?\s+(.+)", _append),
+    (rf"{REMOVE} {SECTION}{IN_DOC}[.]?", _unsection),
+    (rf"move {SECTION}(?: to)? (after|before|above|below|behind) {SECTION}{IN_DOC}[.]?", _move),
+    (rf"{_CREATE} {DOC}(.*)", _create),
+    (rf"write (?:to |in |into )?{DOC},?\s+(?:at |in )?{SECTION}[:,]?\s+(.+)", _write_part),
+)

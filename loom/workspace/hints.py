@@ -1,0 +1,56 @@
+"""What people and models write for windows, tasks and stashes in words of other programs, and the
+line to write."""
+
+import re
+from collections.abc import Iterator
+
+from loom.language.hints import as_text
+from loom.language.refs import quote
+
+_FORGET = r"(?:forget|delete|remove|clear|discard|drop|erase|unstash)"
+
+
+def _unpin(found: re.Match[str]) -> Iterator[str]:
+    what = found[1]
+    if what.startswith("#"):
+        yield f"hide {what}"
+        yield f"close {what}"
+    else:
+        yield f"drop {what}"
+
+
+def _except(found: re.Match[str]) -> Iterator[str]:
+    yield " and → ".join([f"{found[1].lower()} all", f"show {found[2]}"])
+
+
+def _remember(found: re.Match[str]) -> Iterator[str]:
+    yield f"todo add {as_text(found[1])}"
+    yield f"scratchpad append {as_text(found[1])}"
+
+
+def _forget(found: re.Match[str]) -> Iterator[str]:
+    yield f"drop stash:{as_text(found[1])}"
+
+
+def _tasks(found: re.Match[str]) -> Iterator[str]:
+    lines = [
+        re.sub(r"^\s*(?:[-*+•]|\d+[.)])?\s*(?:\[.?\])?\s*", "", one) for one in found[1].split("\n")
+    ]
+    texts = [quote(one.strip().strip('"')) for one in lines if one.strip(" \t\r←")]
+    if texts:
+        yield " ".join(["todo add", *texts])
+
+
+DROP_HINTS = (
+    (r"unpin (?:the )?(?:window |node )?(#\d+|\[?[a-z]\d[a-z]\d\w*\]?)[.,]?", _unpin),
+    (rf'{_FORGET} (?:the |my )?stash(?:ed)?:?\s*("[^"]*"|[\w-]+)', _forget),
+)
+HIDE_HINTS = (
+    (r"(hide) (?:everything|all|all windows)(?:,? (?:except|but)(?: for)?) (.+?)[.]?", _except),
+)
+TODO_HINTS = (
+    (r"(?:remember|memorise|memorize|note to self)(?: that)?\b[:,]?\s*(.+)", _remember),
+    (r"todo add:?\s*\n(.+)", _tasks),
+    (r"todo add:?", lambda _: iter(['todo add "…"'])),
+    (r"todo add:?\s+([^\n\"]+)", _tasks),
+)
