@@ -45,6 +45,7 @@ from agents.refusals import too_long
 from agents.reply_grammar import grammar_for
 from agents.subject_prompt import (
     order_of_candidate,
+    order_of_judge,
     order_of_summary,
     seeing,
 )
@@ -57,7 +58,7 @@ from loom.text.tokens import count
 from loom.trees.commands.view import LISTS
 from loom.trees.queries.lookup import rows_of, withheld_from_models
 from loom.turns import turn_lifecycle
-from loom.turns.models import SUMMARY, Generation, Turn
+from loom.turns.models import JUDGE, SUMMARY, Generation, Turn
 from loom.turns.queries import budget_of
 from loom.workspace.models import Workspace
 from loom.workspace.queries.augments import loaded_in
@@ -156,6 +157,8 @@ def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") 
     provider, base_url, model = addressed(participant) if is_shown else whom(participant)
     if generation.round == SUMMARY:
         return order_of_summary(generation, Asked(provider, base_url, model))
+    if generation.round == JUDGE:
+        return order_of_judge(generation, Asked(provider, base_url, model))
     if generation.round and generation.turn is not None:
         return _order_of_round(generation.turn, Asked(provider, base_url, model))
     return order_of_candidate(

@@ -41,6 +41,7 @@ INSTALLED_APPS = [
     "loom.notes",
     "loom.links",
     "loom.documents",
+    "loom.claims",
     "loom.engine",
     "loom.people",
     "loom.participants",

@@ -14,6 +14,7 @@ from django.db.models.expressions import Exists, OuterRef
 from django.db.models.functions import Concat
 from django.utils import timezone
 
+from loom.claims.models import Check
 from loom.documents.models import Document
 from loom.engine.models import Step, StepItem, Stream
 from loom.errors import CommandError, not_found, require
@@ -360,6 +361,7 @@ def _by_uid(model: type[Model], *near: str) -> Prepared[Any]:
 
 _PARTICIPANT = _by_uid(Participant, "grove")
 _DOCUMENT = _by_uid(Document, "grove", "maker")
+_CHECK = _by_uid(Check, "grove")
 _IMPORT = _by_uid(Import, "grove", "tree")
 _CALL = _by_uid(Call, "tree__grove", "participant", "turn")
 _GENERATION = _by_uid(Generation, "tree__grove", "participant", "point", "node")
@@ -414,6 +416,13 @@ def linked_to(tree: Tree | tuple[Any, Any], rows: QuerySet[Document]) -> QuerySe
 def get_document(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Document]:
     """A document of one of the user's groves, for a member with at least `role`."""
     actor, row = _of_grove(user, _DOCUMENT, uid, "This document")
+    demand_role(actor, role)
+    return actor, row
+
+
+def get_check(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Check]:
+    """A check of one of the user's groves, for a member with at least `role`."""
+    actor, row = _of_grove(user, _CHECK, uid, "This check")
     demand_role(actor, role)
     return actor, row
 

@@ -7,6 +7,7 @@ from celery import shared_task
 from celery.signals import worker_ready
 from django.db import DatabaseError, close_old_connections
 
+from loom.claims.commands import checks
 from loom.engine import jobs
 from loom.transfer import importing
 from loom.trees import erasing, images
@@ -32,6 +33,12 @@ def run_import(uid: str) -> None:
 def measure_tree(uid: str) -> None:
     """Measures a tree of which a large part was pruned or restored."""
     node_writer.measure(uid)
+
+
+@shared_task(name="loom.tasks.run_checks")
+def run_checks(item: int) -> None:
+    """Runs the checks of a new text that run on save."""
+    checks.run_on_save(item)
 
 
 @worker_ready.connect

@@ -31,6 +31,7 @@ from loom.documents.shared_text import EMPTY, SharedText
 from loom.engine import announcements, busy, jobs, put_aside, streams
 from loom.engine.streams import Writer
 from loom.errors import CommandError, not_found
+from loom.language import ids as item_ids
 from loom.people.models import Participant
 from loom.text.hashes import digest_of
 
@@ -504,6 +505,9 @@ def _revise(  # one row of a revision has these parts
     if before is not None:
         _shrink(before, made, text)
     _keep_embeds(document, work.embeds)
+    if document.grove.checks_on_save:
+        item = item_ids.of_document(document.pk)
+        jobs.enqueue("loom.tasks.run_checks", [item], queue="transfer")
     return Made(made, text)
 
 

@@ -8,8 +8,8 @@ KINDS: dict[str, frozenset[str]] = {
         """tree.created tree.changed node.added node.flagged node.summarised link.added
         link.removed mark.added mark.removed tag.renamed tag.removed settings.pinned
         annotation.resolved annotation.reopened
-        suggestion.decided token.changed claim.changed commitment.added commitment.vetoed
-        turn.started turn.ended generation.started generation.ended call.sealed
+        suggestion.decided token.changed check.changed claim.changed commitment.added
+        commitment.vetoed turn.started turn.ended generation.started generation.ended call.sealed
         import.finished""".split()
     ),
     "grove": frozenset(

@@ -133,6 +133,7 @@ class Grove(PublicIdentity):
     settings = models.JSONField(default=dict)
     # The digest of its list of link types, see `loom.links.vocabulary`; "": the standard list.
     link_types_digest = models.CharField(max_length=32, blank=True, default="")
+    checks_on_save = models.BooleanField(default=False)  # whether any of its checks runs on save
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

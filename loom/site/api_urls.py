@@ -8,6 +8,7 @@ from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiJsonRenderer2,
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.renderers import JSONRenderer
 
+from loom.claims import api as claims
 from loom.documents import api as documents
 from loom.links import api as links
 from loom.participants import api as participants
@@ -113,6 +114,8 @@ _api: list[URLPattern | URLResolver] = [
     path("documents/<id:uid>/revisions", documents.revisions),
     path("documents/<id:uid>/revisions/<count:revision>", documents.revision),
     path("documents/<id:uid>/revisions/<count:revision>/difference", documents.difference),
+    path("checks", claims.checks),
+    path("checks/<id:uid>", claims.check),
     path("workspaces/<id:uid>/tasks", workspaces.tasks),
     path("workspaces/<id:uid>/augments", workspaces.augments),
     path("steps", workspaces.steps),

@@ -5,10 +5,11 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
+from loom.claims.models import Check, CheckResult
 from loom.documents.models import DocumentView
 from loom.engine import streams
 from loom.engine.models import Event, Receipt, Step, StepItem, Stream
-from loom.language.ids import ORDINAL_BITS
+from loom.language.ids import ORDINAL_BITS, ids_in
 from loom.links.models import Link
 from loom.notes.models import Mark
 from loom.transfer.models import Import
@@ -59,6 +60,9 @@ def erase_rows(tree_uid: str) -> None:
         Mention.objects.filter(tree=tree),
         Mark.objects.filter(tree=tree),
         Link.objects.filter(tree=tree),
+        CheckResult.objects.filter(item__range=ids_in(tree.pk)),
+        CheckResult.objects.filter(rule__tree=tree),
+        Check.objects.filter(tree=tree),
         Generation.objects.filter(tree=tree),
         Call.objects.filter(tree=tree),
         Turn.objects.filter(tree=tree),

@@ -343,12 +343,29 @@ def end_generation(
         _end(row, node, text=text, chunk=chunk, finish=finish)
         if row.round == SUMMARY:
             _summarised(writer, row)
+        elif row.round in _ENDINGS:
+            _ENDINGS[row.round](writer, row)
         else:
             writer.append("generation.ended", {"generation": ended_body(row)})
         writer.flush()
         if row.turn is not None:  # the last one to end resumes the turn
             enqueue("agents.tasks.run_turn", [row.turn.uid], queue="continue")
     return node
+
+
+Ending = Callable[[streams.Writer, Generation], None]
+_ENDINGS: dict[int, Ending] = {}
+
+
+def ends_as(round_: int) -> Callable[[Ending], Ending]:
+    """Registers what a generation with this `round` ends as, in place of a node: called with the
+    locked stream of its tree and the ended row."""
+
+    def register(ending: Ending) -> Ending:
+        _ENDINGS[round_] = ending
+        return ending
+
+    return register
 
 
 MOST_OF_A_SUMMARY = 1_000  # characters

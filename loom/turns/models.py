@@ -105,6 +105,7 @@ class Call(PublicIdentity):
 
 
 SUMMARY = -1  # the `round` of a generation that becomes the summary of its point
+JUDGE = -2  # of one that answers the question of a check about a text
 
 
 class Generation(PublicIdentity):

@@ -131,6 +131,11 @@ GET    documents/{document}/export     200 200 200 404 401
 GET    documents/{document}/revisions  200 200 200 404 401
 GET    documents/{document}/revisions/{revision} 200 200 200 404 401
 GET    documents/{document}/revisions/{revision}/difference 200 200 200 404 401
+GET    checks?grove={grove}            200 200 200 404 401
+POST   checks 201 201 403 404 401 {"name":"b","kind":"json","grove":"{grove}"}
+GET    checks/{check}                  200 200 200 404 401
+PATCH  checks/{check}                  200 200 403 404 401  {"on_save": true}
+DELETE checks/{check}                  200 200 403 404 401
 GET    steps?workspace={workspace}     200 404 404 404 401
 GET    links?tree={tree}               200 200 200 404 401
 GET    links?tree={tree}&node={node}   200 200 200 404 401
@@ -248,6 +253,7 @@ LINES = {
     "since": ["since"],
     "digest": ["digest"],
     "scratchpad": ["scratchpad clear", 'scratchpad "a lamp"'],
+    "check": ['check doc:"Notes"', "check {node}"],
     "think": ['think "hm"'],
     "budget": ["budget", "budget extend steps:5"],
     "help": ["help"],

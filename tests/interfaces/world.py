@@ -14,6 +14,7 @@ from django.utils import timezone
 from PIL import Image
 
 from loom.access import Actor, get_actor
+from loom.claims.commands.checks import declare_check
 from loom.documents import actions as documents
 from loom.engine import streams
 from loom.engine.context import Request
@@ -104,7 +105,9 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
         execute_line(actor, tree, Request(line))
     for line in (f'link doc:"Notes" to {marked}', f'link {gone} to doc:"Notes"'):
         execute_line(actor, tree, Request(line))
+    check = declare_check(actor, name=f"parsed{tail}", kind="json")
     return {
+        "check": check.uid,
         "document": notes.uid,
         "revision": "2",
         "grove": grove.uid,

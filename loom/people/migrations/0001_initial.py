@@ -37,6 +37,7 @@ class Migration(migrations.Migration):
                     "link_types_digest",
                     models.CharField(blank=True, default="", max_length=32),
                 ),
+                ("checks_on_save", models.BooleanField(default=False)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={

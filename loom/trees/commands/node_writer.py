@@ -164,6 +164,8 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
     keep_images(tree, new.text)
     writer.append("node.added", {"node": without_text(event_body(node)), **_before(node)})
     writer.nodes.append(node)
+    if tree.grove.checks_on_save and node.kind == "text":
+        jobs.enqueue("loom.tasks.run_checks", [item_ids.of_node(node.pk)], queue="transfer")
     if ordinal % number_of(tree.grove.settings, "tree_summary_every") == 0:
         _want_summary(tree, author, new)
     return node

@@ -1,0 +1,1 @@
+"""Checks of texts; claims with their evidence and commitments."""

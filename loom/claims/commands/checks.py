@@ -1,0 +1,387 @@
+"""Checks: declaring them, the command check, and running those of a new text."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from loom import access
+from loom.access import Actor
+from loom.claims.commands import judging
+from loom.claims.commands.results import keep_results
+from loom.claims.models import Check, CheckResult
+from loom.claims.queries.checks import applying, check_body, checks_for, results_of
+from loom.claims.rules import checks as rules
+from loom.documents import queries as document_queries
+from loom.documents.commands import named
+from loom.documents.models import Document
+from loom.engine import streams
+from loom.engine.actions import Change, action
+from loom.engine.arguments import Args, RefField, Written
+from loom.engine.context import Context, Reply
+from loom.engine.execute import execute
+from loom.engine.named_items import get_document, get_own_node
+from loom.engine.registry import command
+from loom.errors import CommandError, not_found
+from loom.language import ids
+from loom.language.refs import ParseError
+from loom.people.models import Grove, Participant
+from loom.permissions import GENERATE, LOOM, READ_DOCUMENTS
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.trees.queries.lookup import withheld
+from loom.workspace.commands import lenses
+from loom.workspace.commands.lenses import aimed
+
+MAX_NAME = 40
+MOST_CHECKS = 200  # of a grove
+MARKS = {"passed": "✓", "failed": "✗", "unsure": "?", "asked": "…"}
+
+
+# Running them by a line.
+
+
+class CheckNode(Args):
+    """What to check, and the name of one check."""
+
+    ref: Annotated[RefField | None, Written("ref", but=("document",))] = None
+    name: Annotated[str, Written("quoted")] = ""
+
+
+class CheckDocument(Args):
+    """The document to check, and the name of one check."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+    name: Annotated[str, Written("quoted")] = ""
+
+
+@command(
+    "check",
+    group="Mind",
+    klass="look",
+    permissions={LOOM, READ_DOCUMENTS},
+    stream="grove",
+    aliases=("test",),
+)
+def check_document(context: Context, args: CheckDocument) -> Reply:
+    """Runs the checks that apply to a document, or to the part of it that you name."""
+    document = get_document(context, args.ref)
+    try:
+        shown = document_queries.text_of(document, args.ref.slice)
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+    found = _chosen(applying(context.actor.grove, document), args.name, named(document))
+    item, version = ids.of_document(document.pk), str(shown.revision.number)
+    is_whole = args.ref.slice is None
+    point = lookup.root_of(context.tree)
+    about = _About(point, shown.text, item, version, is_whole, is_again=bool(args.name))
+    results = _results(context, found, about)
+    if is_whole and not context.world.is_dry:
+        keep_results(context.world, f"doc:{document.uid}", results)
+    return Reply(_said(results), refs=(f"doc:{document.uid}",), items=(item,))
+
+
+@command("check", group="Mind", klass="look", permissions={LOOM}, stream="tree", aliases=("test",))
+def check(context: Context, args: CheckNode) -> Reply:
+    """Runs the checks that apply to a text, or the one that you name (`check here "short"`)."""
+    ref = aimed(context, args.ref).ref if args.ref is not None else None
+    node = get_own_node(context, ref, slices=True)
+    if withheld(context.actor, [node.pk]):
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is left out of what models are sent.",
+            hint="check another text",
+        )
+    text = lenses.shown_part(node, ref) if ref is not None else node.text
+    found = _chosen(applying(context.actor.grove, context.tree), args.name, f"[{node.local_id}]")
+    is_whole = ref is None or ref.slice is None
+    item = ids.of_node(node.pk)
+    about = _About(node, text, item, "", is_whole, is_again=bool(args.name))
+    results = _results(context, found, about)
+    if is_whole and not context.world.is_dry:
+        keep_results(context.world, node.local_id, results)
+    return Reply(_said(results), refs=(node.local_id,), items=(item,))
+
+
+def _chosen(rows: Iterable[Check], name: str, shown: str) -> list[Check]:
+    found = list(rows)
+    if name:
+        found = [one for one in found if one.name_key == name.casefold()]
+    if not found and name:
+        names = ", ".join(f'"{one.name}"' for one in rows)
+        raise not_found(f'A check "{name}" for {shown}', names and f"there are {names}")
+    if not found:
+        raise not_found(f"A check for {shown}", "declare one under Checks, or POST /api/checks")
+    return found
+
+
+@dataclass(frozen=True)
+class _About:
+    """The text that is checked: `point` is its node, or for a document the root of the tree.
+    `is_again`: a judge is asked even if it has answered."""
+
+    point: Node | None
+    text: str
+    item: int
+    version: str
+    is_whole: bool
+    is_again: bool
+
+
+def _results(context: Context, checks: Sequence[Check], about: _About) -> list[CheckResult]:
+    """What the checks say about a text, as rows that are not stored. A judge that has not answered
+    about this version is asked; its answer is stored when it arrives."""
+    judges = [one for one in checks if one.kind == "judge"]
+    plain = [one for one in checks if one.kind != "judge"]
+    by = context.actor.participant
+    results = _run(plain, about, by, context.now)
+    if not judges:
+        return results
+    if not about.is_whole:
+        raise CommandError(
+            "REJECTED",
+            f"{judges[0].name} reads whole texts only.",
+            hint="check the whole text, or name another check",
+        )
+    known = {
+        one.rule_id: one
+        for one in results_of(about.item, about.version)
+        if one.outcome == "asked" or not about.is_again
+    }
+    wanted = [one for one in judges if one.pk not in known]
+    if any(one.asks_id == by.pk for one in wanted):
+        raise CommandError(
+            "PERMISSION_DENIED",
+            "An agent cannot be its own judge.",
+            hint="name another check, or ask a person to run it",
+        )
+    if wanted:
+        assert about.point is not None, "on save no judge is asked"
+        access.demand(context.actor, {GENERATE}, "asking a judge")
+        text, item, version = about.text, about.item, about.version
+        results += judging.ask(
+            context, wanted, point=about.point, text=text, item=item, version=version
+        )
+    return [*results, *(known[one.pk] for one in judges if one.pk in known)]
+
+
+def _run(
+    checks: Sequence[Check], about: _About, by: Participant, now: datetime
+) -> list[CheckResult]:
+    """What the checks say about a text, as rows that are not stored."""
+    results = []
+    for one in checks:
+        outcome = rules.run(one.kind, one.parameters, about.text)
+        results.append(
+            CheckResult(
+                rule=one,
+                item=about.item,
+                version=about.version,
+                outcome="passed" if outcome.passed else "failed",
+                said=outcome.said[:500],
+                by=by,
+                at=now,
+            )
+        )
+    return results
+
+
+def _said(results: Sequence[CheckResult]) -> str:
+    """`✓ 3 passed · ✗ 1 failed: max_words 612 > 500`."""
+    by_outcome: dict[str, list[CheckResult]] = {}
+    for one in results:
+        by_outcome.setdefault(one.outcome, []).append(one)
+    parts = [f"✓ {len(by_outcome.pop('passed', []))} passed"]
+    for outcome, rows in by_outcome.items():
+        details = "; ".join(f"{one.rule.name} {one.said}".rstrip() for one in rows)
+        parts.append(f"{MARKS[outcome]} {len(rows)} {outcome}: {details}")
+    return " · ".join(parts)
+
+
+# Declaring them.
+
+
+class CheckDeclared(Args):
+    """A new check: `scope` is grove, tree:ID or doc:ID; `agent` is the id of the model that judges
+    (only of a judge)."""
+
+    name: str
+    kind: str
+    parameters: dict[str, Any] = {}
+    scope: str = "grove"
+    on_save: bool = False
+    agent: str = ""
+
+
+class CheckChanged(Args):
+    """The changes to a check; None leaves a field as it is."""
+
+    check: str
+    name: str | None = None
+    parameters: dict[str, Any] | None = None
+    on_save: bool | None = None
+    archived: bool | None = None
+
+
+def declare_check(actor: Actor, **fields: Any) -> Check:
+    """Declares a check in the actor's grove, with the fields of `CheckDeclared`. For writers."""
+    return execute(actor, actor.grove, _declare, CheckDeclared(**fields))
+
+
+def change_check(actor: Actor, check: Check, **fields: Any) -> Check:
+    """Changes or archives a check, with the fields of `CheckChanged`. For writers."""
+    return execute(actor, actor.grove, _change, CheckChanged(check=check.uid, **fields))
+
+
+@action("declare_check", stream="grove", role="writer")
+def _declare(change: Change, args: CheckDeclared) -> Check:
+    """Declares a check for texts of a grove, a tree or a document."""
+    rows = Check.objects.filter(grove=change.grove, archived_at__isnull=True)
+    if rows.count() >= MOST_CHECKS:
+        raise CommandError(
+            "LIMIT_EXCEEDED", f"A grove has at most {MOST_CHECKS} checks.", hint="archive some"
+        )
+    made = Check(
+        grove=change.grove,
+        kind=args.kind,
+        parameters=rules.checked_parameters(args.kind, args.parameters),
+        on_save=args.on_save,
+        by=change.actor.participant,
+        at=change.now,
+    )
+    made.tree, made.document = _scope(change.actor, args.scope)
+    _demand_cheap(args.kind, args.on_save)
+    made.asks = _judge(change.actor, args)
+    _rename(made, args.name)
+    made.save()
+    return _changed(change, made)
+
+
+@action("change_check", stream="grove", role="writer")
+def _change(change: Change, args: CheckChanged) -> Check:
+    """Changes or archives a check. Its results stay; those of other parameters are dropped."""
+    row = checks_for(change.actor).filter(uid=args.check).first()
+    if row is None:
+        raise not_found("This check")
+    if args.name is not None:
+        _rename(row, args.name)
+    if args.parameters is not None:
+        parameters = rules.checked_parameters(row.kind, args.parameters)
+        if parameters != row.parameters:
+            CheckResult.objects.filter(rule=row).delete()
+        row.parameters = parameters
+    _demand_cheap(row.kind, bool(args.on_save))
+    row.on_save = row.on_save if args.on_save is None else args.on_save
+    if args.archived:
+        row.archived_at = change.now
+    row.save()
+    return _changed(change, row)
+
+
+def _demand_cheap(kind: str, on_save: bool) -> None:
+    if kind == "judge" and on_save:
+        raise CommandError(
+            "INVALID_SYNTAX", "A judge costs money and is not run on save.", hint="on_save: false"
+        )
+
+
+def _changed(change: Change, row: Check) -> Check:
+    rows = Check.objects.filter(grove=change.grove, archived_at__isnull=True, on_save=True)
+    Grove.objects.filter(pk=change.grove.pk).update(checks_on_save=rows.exists())
+    change.writer.append("check.changed", {"check": check_body(row)})
+    return row
+
+
+def _rename(row: Check, name: str) -> None:
+    name = " ".join(name.split())
+    if not name or len(name) > MAX_NAME or "\0" in name or '"' in name:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"A name has 1 to {MAX_NAME} characters and no quotes.",
+            hint="such as short",
+        )
+    row.name, row.name_key = name, name.casefold()
+    taken = Check.objects.filter(
+        grove=row.grove, name_key=row.name_key, archived_at__isnull=True
+    ).exclude(pk=row.pk)
+    if taken.exists():
+        raise CommandError(
+            "CONFLICT", f"There is already a check {name!r}.", hint="choose another name"
+        )
+
+
+def _judge(actor: Actor, args: CheckDeclared) -> Participant | None:
+    """The agent of a judge; None for other kinds."""
+    if args.kind != "judge":
+        if args.agent:
+            raise CommandError("INVALID_SYNTAX", "Only a judge has an agent.", hint="leave it out")
+        return None
+    rows = Participant.objects.filter(grove=actor.grove, kind="model", archived_at__isnull=True)
+    found = rows.filter(uid=args.agent).first()
+    if found is None:
+        raise not_found("The agent of this judge", "choose a model of the grove")
+    return found
+
+
+def _scope(actor: Actor, scope: str) -> tuple[Any, Document | None]:
+    """(tree, document) that a scope names; (None, None) for the grove."""
+    kind, _, uid = scope.partition(":")
+    if scope == "grove":
+        return None, None
+    if kind == "tree":
+        tree = access.trees_for(actor).filter(grove=actor.grove, uid=uid).first()
+        if tree is None:
+            raise not_found("This tree")
+        return tree, None
+    if kind == "doc":
+        document = access.documents_for(actor).filter(uid=uid).first()
+        if document is None:
+            raise not_found("This document")
+        return None, document
+    raise CommandError(
+        "INVALID_SYNTAX", f"There is no scope {scope[:40]!r}.", hint="grove, tree:ID or doc:ID"
+    )
+
+
+# Checks of a new text, run by a worker after it was stored.
+
+
+def run_on_save(item: int) -> None:
+    """Runs the checks that run on save for a node or the newest revision of a document, and stores
+    what they say. Safe to run twice; does nothing if the text is gone."""
+    key = ids.document_id(item)
+    if key is not None:
+        document = Document.objects.select_related("grove").filter(pk=key).first()
+        if document is not None:
+            _check_document(document, item)
+        return
+    node = lookup.rows().filter(pk=ids.node_id(item) or 0).select_related("tree__grove").first()
+    if node is None or node.tree.erasing_at is not None or node.parent_slot_id is None:
+        return
+    about = _About(node, node.text, item, "", is_whole=True, is_again=False)
+    _run_now(node.tree, node.local_id, applying(node.tree.grove, node.tree), about, node.author)
+
+
+def _check_document(document: Document, item: int) -> None:
+    revision = document_queries.newest(document)
+    version = str(revision.number)
+    about = _About(None, revision.text, item, version, is_whole=True, is_again=False)
+    rows = applying(document.grove, document)
+    _run_now(document.grove, f"doc:{document.uid}", rows, about, revision.by)
+
+
+def _run_now(
+    stream: Tree | Grove, item: str, rows: QuerySet[Check], about: _About, by: Participant
+) -> None:
+    found = list(rows.filter(on_save=True).exclude(kind="judge"))
+    if not found:
+        return
+    results = _run(found, about, by, timezone.now())
+    with transaction.atomic():
+        writer = streams.lock(stream, actor=by.uid)
+        keep_results(writer, item, results)
+        writer.flush()

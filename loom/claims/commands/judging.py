@@ -1,0 +1,146 @@
+"""Judges: checks whose question an agent answers with yes, no or unsure and a reason. The answer is
+a generation whose `round` is JUDGE: it is paid for, retried, and its call is kept."""
+
+import re
+from collections.abc import Sequence
+
+from django.utils import timezone
+
+from loom.access import Actor, documents_for
+from loom.claims.commands.results import keep_results
+from loom.claims.models import Check, CheckResult
+from loom.documents import queries as document_queries
+from loom.documents.models import Document
+from loom.engine import streams
+from loom.engine.context import Context
+from loom.engine.fields import new_uid
+from loom.engine.streams import Writer
+from loom.errors import CommandError, not_found
+from loom.language import ids
+from loom.money import spending
+from loom.money.spending import CandidateRequest
+from loom.people.models import Participant
+from loom.trees.models import Node
+from loom.trees.queries import lookup
+from loom.trees.queries.lookup import withheld_from_models
+from loom.turns import generation_lifecycle
+from loom.turns.generation_lifecycle import ends_as
+from loom.turns.lanes import hand_over
+from loom.turns.models import JUDGE, Generation
+
+TOKENS = 120  # of an answer
+MOST_READ = 200_000  # characters of a text that a judge is sent
+OUTCOMES = {"yes": "passed", "no": "failed", "unsure": "unsure"}
+_ANSWER = re.compile(r"[^\w]{0,20}(yes|no|unsure)\b[\s\W]{0,20}", re.IGNORECASE)
+
+
+def ask(
+    context: Context, checks: Sequence[Check], *, point: Node, text: str, item: int, version: str
+) -> list[CheckResult]:
+    """Queues the judges' answers about a text, paid by the person; returns their results, which
+    are `asked` until the answers arrive. `point` is the node, or for a document the root of the
+    tree that keeps the call."""
+    requests = [CandidateRequest(_agent(one), 1, TOKENS) for one in checks]
+    day, shares = spending.reserve(context.actor.person, requests, len(text) // 3)
+    results, lanes = [], set()
+    for one, share in zip(checks, shares, strict=True):
+        agent = _agent(one)
+        lane, payer = generation_lifecycle.lane_of(agent), context.actor.person
+        document = ids.document_id(item)
+        lanes.add(lane)
+        made = Generation(
+            tree=context.tree,
+            participant=agent,
+            asked_by=payer,
+            payer=payer,
+            round=JUDGE,
+            batch=new_uid(),
+            point=point,
+            document_id=document,
+            index=1,
+            tokens=TOKENS,
+            settings={"check": one.pk, "item": item, "version": version},
+            lane=lane,
+            rank=next(generation_lifecycle.ranks(lane, payer)),
+            day=day,
+            prices=share.prices,
+            reading=share.reading,
+            reserved=share.reserved,
+        )
+        if not context.world.is_dry:
+            made.save(force_insert=True)
+        said = f"{agent.name} reads it"
+        fields = {"rule": one, "item": item, "version": version, "said": said}
+        by = context.actor.participant
+        results.append(CheckResult(**fields, outcome="asked", by=by, at=context.now))
+    if not context.world.is_dry:
+        for lane in lanes:
+            hand_over(lane)
+    return results
+
+
+def _agent(check: Check) -> Participant:
+    if check.asks is None or check.asks.archived_at is not None:
+        raise CommandError(
+            "UNAVAILABLE", f"The judge of {check.name!r} is gone.", hint="choose another agent"
+        )
+    return check.asks
+
+
+def judged_text(asker: Actor, generation: Generation) -> tuple[str, str]:
+    """(the question, the text) of a judge's generation, read now for the person who asked.
+    CommandError if the check or the text is gone, or left out of what models are sent."""
+    given = generation.settings
+    check = Check.objects.filter(pk=given["check"], archived_at__isnull=True).first()
+    if check is None:
+        raise not_found("This check")
+    key = ids.document_id(given["item"])
+    if key is None:
+        if withheld_from_models([given["item"]]):
+            raise not_found("A text that models may read")
+        return check.parameters["question"], lookup.by_id(given["item"]).text[:MOST_READ]
+    document = documents_for(asker).filter(pk=key).first()
+    if document is None:
+        raise not_found("This document")
+    revision = document_queries.revision_of(document, int(given["version"]))
+    return check.parameters["question"], revision.text[:MOST_READ]
+
+
+def read_answer(text: str) -> tuple[str, str]:
+    """(passed, failed or unsure; the reason) of a judge's answer. What does not begin with yes, no
+    or unsure is unsure."""
+    line = " ".join(text[:2_000].split())
+    found = _ANSWER.match(line)
+    if found is None:
+        return "unsure", line[:300]
+    return OUTCOMES[found[1].lower()], line[found.end() :][:300]
+
+
+@ends_as(JUDGE)
+def judged(writer: Writer, row: Generation) -> None:
+    """Stores the answer of a judge as the result of its check, and writes the event."""
+    given = row.settings
+    check = Check.objects.select_related("grove").filter(pk=given["check"]).first()
+    if check is None:
+        return
+    outcome, said = read_answer(row.text) if row.status == "done" else ("unsure", "no answer")
+    result = CheckResult(
+        rule=check,
+        item=given["item"],
+        version=given["version"],
+        outcome=outcome,
+        said=said,
+        call_uid=row.call.uid if row.call else "",
+        by=row.participant,
+        at=row.ended_at or timezone.now(),
+    )
+    key = ids.document_id(given["item"])
+    if key is None:
+        keep_results(writer, row.point.local_id, [result])
+        return
+    document = Document.objects.filter(pk=key).first()
+    if document is None:
+        return
+    of_grove = streams.lock(check.grove, actor=row.participant.uid)
+    keep_results(of_grove, f"doc:{document.uid}", [result])
+    of_grove.flush()

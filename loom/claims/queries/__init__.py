@@ -1,0 +1,1 @@
+"""Checks and claims as a reader may see them."""

@@ -1,0 +1,1 @@
+"""What checks and claims allow and compute, from plain values."""

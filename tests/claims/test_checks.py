@@ -1,0 +1,221 @@
+"""Checks: declared, run by a line, on save and by judges, and shown to who may read the text."""
+
+import pytest
+from rest_framework.test import APIClient
+
+from loom.access import Actor
+from loom.claims.commands.checks import change_check, declare_check, run_on_save
+from loom.claims.models import Check, CheckResult
+from loom.documents import actions as documents
+from loom.engine.models import Event
+from loom.errors import CommandError
+from loom.language import ids
+from loom.people.models import Grove, User
+from loom.trees.models import Node, Tree
+from tests.claims.conftest import Declare, refused
+from tests.commands.conftest import Say
+from tests.two_groves import TwoGroves
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_text_is_checked_and_what_failed_is_named(say: Say, write: Say, declare: Declare) -> None:
+    a = write("a lamp in the tower")
+    declare("contains", text="lamp")
+    declare("absent", text="ghost")
+    declare("min_words", n=3)
+    declare("max_words", n=4)
+    assert say(f"check {a}").reply == "✓ 3 passed · ✗ 1 failed: max_words 5 > 4"
+    assert say(f'check {a} "CONTAINS"').reply == "✓ 1 passed"
+    assert say(f"test {a}").body["canonical"] == f"→ check {a}"
+
+
+def test_a_part_of_a_text_is_checked_and_its_result_is_not_kept(
+    say: Say, write: Say, declare: Declare
+) -> None:
+    a = str(say("respond root\na lamp\nin the tower\n←").body["refs"][0])
+    declare("max_words", n=2)
+    assert say(f"check {a} lines:1").reply == "✓ 1 passed"
+    assert not CheckResult.objects.exists()
+    say(f"check {a}")
+    assert CheckResult.objects.get().outcome == "failed"
+
+
+def test_a_text_without_checks_or_an_unknown_name_is_refused(
+    say: Say, write: Say, declare: Declare
+) -> None:
+    a = write("a")
+    none = refused(say, f"check {a}")
+    assert (none.code, none.hint) == ("NOT_FOUND", "declare one under Checks, or POST /api/checks")
+    declare("json")
+    assert refused(say, f'check {a} "short"').hint == 'there are "json"'
+
+
+def test_a_result_is_kept_once_for_a_version_and_announced(
+    say: Say, write: Say, declare: Declare, tree: Tree
+) -> None:
+    a = write("a lamp")
+    check = declare("max_words", n=1)
+    say(f"check {a}")
+    say(f"check {a}")
+    result = CheckResult.objects.get()
+    assert (result.outcome, result.said, result.version) == ("failed", "2 > 1", "")
+    event = Event.objects.filter(kind="check.changed", stream__name=f"tree:{tree.uid}").last()
+    assert event is not None and event.payload["item"] == a
+    assert event.payload["results"][0]["check"] == check.uid
+
+
+def test_a_dry_run_keeps_nothing(say: Say, write: Say, declare: Declare) -> None:
+    a = write("a lamp")
+    declare("max_words", n=1)
+    assert say(f"check {a}", dry_run=True).reply == "✓ 0 passed · ✗ 1 failed: max_words 2 > 1"
+    assert not CheckResult.objects.exists()
+
+
+def test_a_check_of_a_tree_or_document_applies_there_only(
+    say: Say, write: Say, declare: Declare, tree: Tree, actor: Actor
+) -> None:
+    a = write("a lamp")
+    say('write doc:"Notes" new "a lamp"')
+    say('write doc:"Other" new "a lamp"')
+    uid = say('view doc:"Notes"').body["refs"][0]
+    declare("max_words", name="of tree", scope=f"tree:{tree.uid}", n=1)
+    declare("min_words", name="of document", scope=uid, n=1)
+    assert say(f"check {a}").reply == "✓ 0 passed · ✗ 1 failed: of tree 2 > 1"
+    assert say('check doc:"Notes"').reply == "✓ 1 passed"
+    assert refused(say, 'check doc:"Other"').code == "NOT_FOUND"
+
+
+def test_the_result_of_a_document_is_that_of_its_revision(
+    say: Say, declare: Declare, actor: Actor
+) -> None:
+    say('write doc:"Notes" new "a lamp"')
+    declare("max_words", n=3)
+    assert say('check doc:"Notes"').reply == "✓ 1 passed"
+    say('write doc:"Notes" append "in the old tower"')
+    assert say('check doc:"Notes"').reply == "✓ 0 passed · ✗ 1 failed: max_words 6 > 3"
+    assert list(CheckResult.objects.values_list("version", "outcome")) == [
+        ("1", "passed"),
+        ("2", "failed"),
+    ]
+
+
+def test_checks_on_save_run_for_a_new_text_and_a_new_revision(
+    say: Say, write: Say, declare: Declare, actor: Actor, grove: Grove
+) -> None:
+    declare("max_words", n=1, on_save=True)
+    declare("min_words", n=1)
+    grove.refresh_from_db()
+    assert grove.checks_on_save
+    a = write("a lamp")
+    node = Node.objects.get(local_id=a)
+    run_on_save(ids.of_node(node.pk))
+    run_on_save(ids.of_node(node.pk))
+    assert CheckResult.objects.get().outcome == "failed"
+    made = documents.make_document(actor, title="Notes", text="a lamp")
+    run_on_save(ids.of_document(made.pk))
+    assert CheckResult.objects.filter(item=ids.of_document(made.pk)).count() == 1
+
+
+def test_only_a_grove_with_checks_on_save_queues_them(
+    say: Say,
+    write: Say,
+    declare: Declare,
+    actor: Actor,
+    tree: Tree,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    queued: list[str] = []
+    monkeypatch.setattr(
+        "loom.engine.jobs.enqueue", lambda task, args, *, queue: queued.append(task)
+    )
+    check = declare("max_words", n=1)
+    tree.grove.refresh_from_db()
+    write("a")
+    assert "loom.tasks.run_checks" not in queued
+    change_check(actor, check, on_save=True)
+    tree.grove.refresh_from_db()
+    write("b")
+    assert queued.count("loom.tasks.run_checks") == 1
+
+
+def test_changed_parameters_drop_the_results_and_archiving_ends_a_check(
+    say: Say, write: Say, declare: Declare, actor: Actor
+) -> None:
+    a = write("a lamp")
+    check = declare("max_words", n=1)
+    say(f"check {a}")
+    change_check(actor, check, parameters={"n": 5})
+    assert not CheckResult.objects.exists()
+    assert say(f"check {a}").reply == "✓ 1 passed"
+    change_check(actor, check, archived=True)
+    assert refused(say, f"check {a}").code == "NOT_FOUND"
+    declare("max_words", n=2)  # its name is free again
+
+
+def test_a_reader_runs_checks_and_declares_none(
+    say: Say, write: Say, declare: Declare, reader: User, grove: Grove
+) -> None:
+    from loom.access import get_actor
+
+    a = write("a")
+    declare("max_words", n=2)
+    assert say(f"check {a}", by=reader).reply == "✓ 1 passed"
+    with pytest.raises(CommandError) as caught:
+        declare_check(get_actor(reader, grove), name="x", kind="json")
+    assert caught.value.code == "PERMISSION_DENIED"
+
+
+def test_names_are_unique_and_scopes_are_of_the_grove(
+    declare: Declare, two_groves: TwoGroves
+) -> None:
+    declare("json", name="Short")
+    for fields, code in (
+        ({"name": "short"}, "CONFLICT"),
+        ({"name": ""}, "CONFLICT"),  # named as its kind: see below
+        ({"name": "x" * 41}, "INVALID_SYNTAX"),
+        ({"name": "a", "scope": f"tree:{two_groves.right.tree.uid}"}, "NOT_FOUND"),
+        ({"name": "a", "scope": "doc:none"}, "NOT_FOUND"),
+        ({"name": "a", "scope": "all"}, "INVALID_SYNTAX"),
+        ({"name": "a", "agent": "none"}, "INVALID_SYNTAX"),
+    ):
+        if not fields["name"]:
+            declare("json")
+        with pytest.raises(CommandError) as caught:
+            declare("json", **fields)
+        assert caught.value.code == code, fields
+
+
+def test_a_check_of_another_grove_is_not_found(two_groves: TwoGroves) -> None:
+    world = two_groves
+    far = declare_check(
+        world.right.actor(world.both), name="far", kind="json", scope=f"tree:{world.right.tree.uid}"
+    )
+    for user, status in ((world.both, 200), (world.only_left, 404), (world.nobody, 404)):
+        client = world.client(user)
+        assert client.get(f"/api/checks/{far.uid}").status_code == status
+        assert client.delete(f"/api/checks/{far.uid}").status_code == status
+    assert refused_in(world.left, world.both) == "NOT_FOUND"
+
+
+def refused_in(side: object, user: User) -> str:
+    """The code with which `check here` is refused."""
+    with pytest.raises(CommandError) as caught:
+        side.run(user, "check here")  # type: ignore[attr-defined]
+    return caught.value.code
+
+
+def test_checks_by_api(owner: User, grove: Grove, say: Say, write: Say) -> None:
+    client = APIClient()
+    client.force_login(owner)
+    sent = {"name": "short", "kind": "max_words", "parameters": {"n": 2}, "grove": grove.uid}
+    made = client.post("/api/checks", sent, format="json").json()
+    assert (made["scope"], made["on_save"], made["agent"]) == ("grove", False, None)
+    changed = client.patch(f"/api/checks/{made['id']}", {"on_save": True}, format="json").json()
+    assert changed["on_save"] is True
+    assert client.get(f"/api/checks?grove={grove.uid}").json()["count"] == 1
+    assert client.delete(f"/api/checks/{made['id']}").json()["archived"] is True
+    assert client.get(f"/api/checks?grove={grove.uid}").json()["count"] == 0
+    assert Check.objects.get().archived_at is not None
+    bad = client.post("/api/checks", {**sent, "parameters": {"n": 0}}, format="json")
+    assert (bad.status_code, bad.json()["code"]) == (400, "INVALID_SYNTAX")
