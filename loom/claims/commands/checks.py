@@ -160,7 +160,8 @@ def _results(context: Context, checks: Sequence[Check], about: _About) -> list[C
             hint="name another check, or ask a person to run it",
         )
     if wanted:
-        assert about.point is not None, "on save no judge is asked"
+        if about.point is None:
+            raise RuntimeError("on save no judge is asked")
         access.demand(context.actor, {GENERATE}, "asking a judge")
         text, item, version = about.text, about.item, about.version
         results += judging.ask(

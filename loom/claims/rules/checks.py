@@ -64,8 +64,7 @@ def checked_parameters(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
         )
     if isinstance(value, int):
         return {name: _number(kind, value)}
-    assert isinstance(value, str)
-    return {name: _words(kind, name, value)}
+    return {name: _words(kind, name, str(value))}
 
 
 def _number(kind: str, value: int) -> int:
