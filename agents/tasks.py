@@ -20,6 +20,7 @@ from django.utils import timezone
 from redis.asyncio import Redis
 
 from agents import leases, runs, turns
+from agents.gateway import recording as gateway
 from agents.leases import EVERY_S
 from agents.lost_workers import was_lost
 from agents.providers.transport import the_loop
@@ -188,6 +189,7 @@ class Sweeper(threading.Thread):
                 importing.sweep,
                 web_search.sweep,
                 settle_forgotten,
+                gateway.sweep,
                 self._delete_old,
             ):
                 try:

@@ -41,9 +41,11 @@ async def pages(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 async def http(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Django, and beside it the MCP endpoint."""
+    """Django, and beside it the MCP endpoint and the gateway."""
     if scope["path"] == "/mcp":
         await mcp(pages, scope, receive, send)
+    elif scope["path"] == "/gateway" or scope["path"].startswith("/gateway/"):
+        await gateway(scope, receive, send)
     else:
         await pages(scope, receive, send)
 
@@ -53,6 +55,12 @@ async def mcp(application: Any, scope: dict[str, Any], receive: Any, send: Any) 
     and it takes longer to load than a tenth of the start."""
     server = await asyncio.to_thread(import_module, "loom.mcp.server")
     await server.handle(application, scope, receive, send)
+
+
+async def gateway(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """The gateway, which is loaded by its first request for the same reason."""
+    server = await asyncio.to_thread(import_module, "agents.gateway.server")
+    await server.handle(scope, receive, send)
 
 
 _router: Any = ProtocolTypeRouter(

@@ -48,6 +48,7 @@ INSTALLED_APPS = [
     "loom.money",
     "loom.transfer",
     "agents",
+    "agents.gateway",
 ]
 
 MIDDLEWARE = [

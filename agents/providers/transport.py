@@ -302,6 +302,7 @@ class Outgoing:
     url: str
     headers: dict[str, str]
     body: bytes
+    method: str = "POST"
 
     @classmethod
     def of_json(cls, url: str, headers: dict[str, str], body: dict[str, Any]) -> "Outgoing":
@@ -411,12 +412,12 @@ class Exchange:
 async def exchange(
     transport: httpx.AsyncBaseTransport, outgoing: Outgoing, limits: Limits
 ) -> AsyncIterator[Exchange]:
-    """Sends a POST request and yields its answer once the headers arrived. Raises Broken."""
+    """Sends a request and yields its answer once the headers arrived. Raises Broken."""
     clock = Clock(limits)
     waits = {"connect": limits.connect_s, "read": None, "write": 60.0, "pool": limits.connect_s}
     with broken_by():
         request = httpx.Request(
-            "POST",
+            outgoing.method,
             outgoing.url,
             headers=outgoing.headers,
             content=outgoing.body,

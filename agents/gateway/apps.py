@@ -1,0 +1,19 @@
+"""The gateway: programs of others set their base URL to it, and their sessions become trees."""
+
+from importlib import import_module
+
+from django.apps import AppConfig
+
+# The modules that register actions.
+COMMANDS = ("agents.gateway.keys", "agents.gateway.recording")
+
+
+class GatewayConfig(AppConfig):
+    """The gateway: programs of others set their base URL to it, and their sessions become trees."""
+
+    name = "agents.gateway"
+    label = "gateway"
+
+    def ready(self) -> None:
+        for module in COMMANDS:
+            import_module(module)

@@ -1,0 +1,346 @@
+"""Sending a request on to its provider, and the answer back as it arrives, byte for byte. What
+passes is recorded beside it; a failure of the recording never stops it."""
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from channels.db import database_sync_to_async
+
+from agents.gateway import recording
+from agents.gateway.messages import Shape, conversation_of
+from agents.gateway.models import GatewayKey, GatewayRequest
+from agents.gateway.sessions import names_in
+from agents.gateway.upstream import Upstream, headers_returned, headers_sent, upstream_of
+from agents.providers.transport import CheckedTransport, Exchange, Limits, Outgoing, exchange
+from agents.providers.values import Broken
+from loom.access import Actor
+from loom.errors import CommandError
+from loom.turns.generation_lifecycle import Received
+
+if TYPE_CHECKING:
+    from agents.gateway.recording import Incoming
+
+log = logging.getLogger("heddle.gateway")
+
+# Programs wait for long answers themselves, so these are only for providers that hang.
+LIMITS = Limits(connect_s=10, first_s=600, idle_s=300, total_s=3600, body_bytes=64 * 1024 * 1024)
+KEPT_EVERY_S = 1.0  # seconds between two notes of what has arrived
+MOST_LISTED = 2 * 1024 * 1024  # bytes of a provider's list of models
+LIST_LIMITS = replace(LIMITS, first_s=3, idle_s=3, total_s=5, body_bytes=MOST_LISTED)
+BYPASS = (b"x-loom", b"bypass")
+
+T = TypeVar("T")
+
+
+class Replying(Protocol):
+    """Where the answer goes."""
+
+    has_begun: bool
+
+    async def start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None: ...
+    async def piece(self, data: bytes, *, more: bool = True) -> None: ...
+    async def error(self, status: int, kind: str, message: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request of a program: who sent it with which key, its shape, its address behind `/v1` with
+    the query, its headers by lower-case name, its bytes, and the JSON object in them."""
+
+    actor: Actor
+    key: GatewayKey
+    shape: Shape
+    path: str
+    query: str
+    headers: dict[str, str]
+    raw: bytes = field(repr=False)
+    body: dict[str, Any] = field(repr=False)
+
+    def outgoing(self, upstream: Upstream, raw: bytes, *, method: str = "POST") -> Outgoing:
+        """The request as it goes to the provider."""
+        query = f"?{self.query}" if self.query else ""
+        headers = {**headers_sent(self.headers), **upstream.key_headers}
+        return Outgoing(f"{upstream.base_url}{self.path}{query}", headers, raw, method)
+
+
+_transports: dict[tuple[asyncio.AbstractEventLoop, tuple[str, ...]], CheckedTransport] = {}
+
+
+def _transport(upstream: Upstream) -> CheckedTransport:
+    """The transport for these allowed addresses in this event loop, with its open connections."""
+    place = asyncio.get_running_loop(), upstream.allow
+    if place not in _transports:
+        for loop, allow in list(_transports):
+            if loop.is_closed():
+                del _transports[loop, allow]
+        _transports[place] = CheckedTransport(upstream.allow)
+    return _transports[place]
+
+
+def in_thread(function: Callable[..., T]) -> Callable[..., Awaitable[T]]:
+    """A function that reads or writes rows, to be awaited."""
+    return database_sync_to_async(function, thread_sensitive=False)
+
+
+async def _upstream(asked: Asked, reply: Replying) -> Upstream | None:
+    """The provider of the key; None if it cannot be called, which the program is told."""
+    try:
+        upstream = await in_thread(upstream_of)(asked.key)
+    except CommandError as refused:
+        await reply.error(502, "api_error", f"{refused.message} {refused.hint}".strip())
+        return None
+    if not upstream.base_url:
+        said = f"{asked.key.participant.name} has no address. An owner can enter one."
+        await reply.error(502, "api_error", said)
+        return None
+    return upstream
+
+
+# Requests that only pass.
+
+
+async def passing(asked: Asked, reply: Replying, receive: Any) -> None:
+    """Sends a request on and its answer back, without recording either."""
+    upstream = await _upstream(asked, reply)
+    if upstream is not None:
+        await until_gone(_Passage(asked, upstream, reply).run(asked.raw, []), receive)
+
+
+async def listed(asked: Asked) -> list[dict[str, Any]]:
+    """The models that the provider lists; none if it does not answer within seconds."""
+    try:
+        upstream = await in_thread(upstream_of)(asked.key)
+        outgoing = asked.outgoing(upstream, b"", method="GET")
+        async with exchange(_transport(upstream), outgoing, LIST_LIMITS) as came:
+            pieces = [piece async for piece in came.chunks()]
+        value = json.loads(b"".join(pieces)) if came.status == 200 else {}
+    except (Broken, CommandError, ValueError, RecursionError):
+        return []
+    data = value.get("data") if isinstance(value, dict) else None
+    return [one for one in data if isinstance(one, dict)] if isinstance(data, list) else []
+
+
+# Requests that are recorded.
+
+
+async def recorded(asked: Asked, reply: Replying, receive: Any) -> None:
+    """Sends a request on and its answer back, and records both."""
+    upstream = await _upstream(asked, reply)
+    if upstream is None:
+        return
+    record = Record(asked, upstream)
+    passage = _Passage(asked, upstream, reply, record)
+    cut = "the server stopped"
+    try:
+        cut = await until_gone(passage.run(asked.raw, []), receive) or passage.broken
+    finally:
+        record.ended(passage.received(), cut)
+
+
+async def until_gone(work: Any, receive: Any) -> str:
+    """Runs `work` to its end, or until the program closes the connection; returns why it was cut,
+    or ""."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_gone(receive))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+            return "the program went away"
+        task.result()
+        return ""
+    finally:
+        task.cancel()
+        gone.cancel()
+
+
+async def _gone(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+@dataclass
+class _Passage:
+    """One answer on its way from the provider to the program."""
+
+    asked: Asked
+    upstream: Upstream
+    reply: Replying
+    record: "Record | None" = None
+    broken: str = ""
+    came: Exchange | None = None
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    first_at: datetime | None = None
+
+    async def run(self, raw: bytes, headers: list[tuple[bytes, bytes]]) -> None:
+        """Sends `raw` and passes the answer on, with these headers added."""
+        outgoing = self.asked.outgoing(self.upstream, raw)
+        try:
+            async with exchange(_transport(self.upstream), outgoing, LIMITS) as came:
+                self.came = came
+                if came.status >= 400:
+                    await self._refusal(came, headers)
+                else:
+                    await self._stream(came, headers)
+        except Broken as broken:
+            self.broken = broken.failure.said[:60]
+            if not self.reply.has_begun:
+                await self.reply.error(502, "api_error", broken.failure.said)
+
+    def _headers(
+        self, came: Exchange, added: list[tuple[bytes, bytes]]
+    ) -> list[tuple[bytes, bytes]]:
+        bypass = [BYPASS] if self.record is not None and self.record.has_failed else []
+        return [*headers_returned(came.headers), *added, *bypass]
+
+    async def _stream(self, came: Exchange, added: list[tuple[bytes, bytes]]) -> None:
+        await self.reply.start(came.status, self._headers(came, added))
+        async for piece in came.chunks():
+            if self.first_at is None:
+                self.first_at = datetime.now(UTC)
+            await self.reply.piece(piece)
+            if self.record is not None:
+                self.record.grew(came.body)
+        await self.reply.piece(b"", more=False)
+
+    async def _refusal(self, came: Exchange, added: list[tuple[bytes, bytes]]) -> None:
+        """Passes an error on unchanged, since programs look for its wording; only the provider's
+        key is masked if it stands there: it is not the program's."""
+        body = b"".join([piece async for piece in came.chunks()])
+        secret = self.upstream.secret.encode()
+        if len(secret) >= 8 and secret in body:
+            body = body.replace(secret, b"*" * len(secret))
+            came.body[:] = body
+        await self.reply.start(came.status, self._headers(came, added))
+        await self.reply.piece(body, more=False)
+
+    def received(self) -> Received:
+        """What arrived of the answer."""
+        if self.came is None:
+            return Received(body=b"", started_at=self.started_at)
+        headers = {name: one for name, one in self.came.headers.items() if name != "set-cookie"}
+        return Received(
+            body=bytes(self.came.body),
+            status=self.came.status,
+            headers=headers,
+            started_at=self.started_at,
+            first_at=self.first_at,
+        )
+
+
+Place = tuple[int, str, str]
+_open: dict[Place, list["Record"]] = {}
+_background: set[asyncio.Task[None]] = set()
+EARLIER_S = 5.0  # how long a record waits for those that began before it in its session
+
+
+class Record:
+    """The recording of one request, beside its passage: begun at once in another thread, kept up
+    to date while the answer grows, ended after it. Requests of one session are recorded in their
+    order, so that an answer has its place before the next request looks for it; none of them
+    waits for that to be sent on."""
+
+    def __init__(self, asked: Asked, upstream: Upstream) -> None:
+        self._asked, self._upstream = asked, upstream
+        named = names_in(asked.headers, asked.body)
+        self._place = asked.key.pk, named.session, named.agent
+        self._earlier = list(_open.setdefault(self._place, []))
+        _open[self._place].append(self)
+        self._over = asyncio.Event()
+        self._begun = asyncio.ensure_future(self._begin())
+        self._kept_at = 0.0
+        self._keeping: asyncio.Task[None] | None = None
+        self.has_failed = False
+
+    async def _begin(self) -> GatewayRequest | None:
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(EARLIER_S):
+                    for record in self._earlier:
+                        await record._over.wait()
+            self._earlier = []
+            incoming = incoming_of(self._asked, self._upstream)
+            return await in_thread(_recorded)(incoming)
+        except Exception:  # whatever it is: the request passes all the same
+            self.has_failed = True
+            log.warning("a request of the gateway could not be recorded", exc_info=True)
+            return None
+
+    def grew(self, body: bytearray) -> None:
+        """Stores what has arrived, once a second."""
+        now = asyncio.get_running_loop().time()
+        is_busy = self._keeping is not None and not self._keeping.done()
+        if now - self._kept_at < KEPT_EVERY_S or is_busy:
+            return
+        self._kept_at = now
+        self._keeping = _in_background(self._keep(bytes(body)))
+
+    async def _keep(self, body: bytes) -> None:
+        request = await self._begun
+        if request is not None:
+            await in_thread(recording.keep_alive)(request.pk, body)
+
+    def ended(self, received: Received, cut: str) -> None:
+        """Records the answer, in the background."""
+        _in_background(self._end(received, cut))
+
+    async def _end(self, received: Received, cut: str) -> None:
+        try:
+            request = await self._begun
+            if request is not None:
+                await in_thread(recording.end)(request.pk, received, cut=cut)
+        finally:
+            self._over.set()
+            _open[self._place].remove(self)
+            if not _open[self._place]:
+                del _open[self._place]
+
+
+def _recorded(incoming: "Incoming") -> GatewayRequest:
+    return recording.begin(incoming, recording.session_of(incoming))
+
+
+def incoming_of(asked: Asked, upstream: Upstream) -> "Incoming":
+    """A request as it is recorded."""
+    previous = asked.body.get("previous_response_id")
+    outgoing = asked.outgoing(upstream, b"")
+    return recording.Incoming(
+        actor=asked.actor,
+        key=asked.key,
+        shape=asked.shape,
+        named=names_in(asked.headers, asked.body),
+        conversation=conversation_of(asked.shape, asked.body),
+        sent=asked.body,
+        url=outgoing.url,
+        headers=headers_sent(asked.headers),
+        program=asked.headers.get("user-agent", "")[:80],
+        previous_answer=previous[:128] if isinstance(previous, str) else "",
+    )
+
+
+def _in_background(work: Any) -> asyncio.Task[None]:
+    task: asyncio.Task[None] = asyncio.get_running_loop().create_task(_logged(work))
+    _background.add(task)
+    task.add_done_callback(_background.discard)
+    return task
+
+
+async def _logged(work: Any) -> None:
+    try:
+        await work
+    except Exception:  # the sweeper ends it later
+        log.warning("an answer over the gateway could not be recorded", exc_info=True)
+
+
+async def wait_for_records() -> None:
+    """Waits until everything that has passed is recorded."""
+    while _background:
+        await asyncio.gather(*_background, return_exceptions=True)

@@ -1,0 +1,97 @@
+"""Keys of the gateway: made and revoked by a person, found by the secret that a program sends."""
+
+import secrets
+from datetime import timedelta
+
+from django.utils import timezone
+
+from agents.gateway.models import GatewayKey, Mode
+from loom import access
+from loom.errors import CommandError, not_found
+from loom.people.models import Participant, User
+from loom.text.hashes import digest
+
+MOST_NAME = 80
+MOST_DAYS = 3650
+PREFIX = "hg_"
+SEEN_EVERY = timedelta(minutes=1)  # between two notes of when a key was used
+
+
+def make_key(
+    user: User,
+    participant_uid: str,
+    *,
+    name: str,
+    mode: str = Mode.OBSERVE,
+    days: int | None = None,
+) -> tuple[GatewayKey, str]:
+    """A new key of a person for a model participant of one of their groves, and its secret, which
+    is shown only once. For writers; NOT_FOUND for outsiders."""
+    actor, participant = access.get_participant(user, participant_uid)
+    access.demand_role(actor, "writer")
+    if participant.kind != "model" or participant.archived_at is not None:
+        raise CommandError(
+            "REJECTED", "A gateway key names a model participant.", hint="choose a model"
+        )
+    if not name.strip() or not name.isprintable() or len(name) > MOST_NAME:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"A key has a name of 1 to {MOST_NAME} characters.",
+            hint="name it after the program that uses it",
+        )
+    if mode not in Mode.values or (days is not None and not 1 <= days <= MOST_DAYS):
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"A key's mode is observe or workspace; it lasts 1 to {MOST_DAYS} days.",
+            hint="send mode observe",
+        )
+    secret = PREFIX + secrets.token_urlsafe(32)
+    key = GatewayKey.objects.create(
+        user=user,
+        participant=participant,
+        name=name,
+        mode=mode,
+        digest=digest(secret),
+        hint=secret[-4:],
+        expires_at=timezone.now() + timedelta(days=days) if days else None,
+    )
+    return key, secret
+
+
+def revoke_key(user: User, uid: str) -> None:
+    """Revokes a key of the person: its next request is refused."""
+    rows = GatewayKey.objects.filter(user=user, uid=uid, revoked_at__isnull=True)
+    if not rows.update(revoked_at=timezone.now()):
+        raise not_found("This gateway key")
+
+
+def keys_of(user: User) -> list[GatewayKey]:
+    """The person's keys that were not revoked, the newest first."""
+    rows = GatewayKey.objects.filter(user=user, revoked_at__isnull=True)
+    return list(rows.select_related("participant__grove"))
+
+
+def find_key(secret: str) -> tuple[access.Actor, GatewayKey] | None:
+    """The key with this secret, and its person as a member of the participant's grove; None if it
+    is unknown, over, or of somebody who may no longer write there. Two queries."""
+    if not secret.startswith(PREFIX) or len(secret) > 200:
+        return None
+    rows = GatewayKey.objects.select_related("user", "participant__grove")
+    key = rows.filter(digest=digest(secret)).first()
+    if key is None or key.is_over or key.participant.archived_at is not None:
+        return None
+    try:
+        actor = access.get_actor(key.user, key.participant.grove)
+        access.demand_role(actor, "writer")
+    except CommandError:
+        return None
+    now = timezone.now()
+    if key.last_used_at is None or now - key.last_used_at > SEEN_EVERY:
+        GatewayKey.objects.filter(pk=key.pk).update(last_used_at=now)
+    return actor, key
+
+
+def models_of(actor: access.Actor) -> list[Participant]:
+    """The model participants of the grove that a request may name, in order of their making."""
+    rows = Participant.objects.filter(grove=actor.grove, kind="model", archived_at__isnull=True)
+    return list(rows.order_by("pk"))

@@ -1,0 +1,285 @@
+"""The messages of a request in one form, whatever the API, and the chain of hashes by which a
+request finds its place in a tree. Pure.
+
+A message is `{"role": "user" | "assistant" | "system", "blocks": [block, …]}`. A block is one of
+
+    {"type": "text", "text": …}
+    {"type": "image", "media_type": …, "data": base64}       data "" for an image by its address
+    {"type": "tool_use", "id": …, "name": …, "input": …}
+    {"type": "tool_result", "tool_use_id": …, "content": text, "is_error": bool}
+
+Thinking is left out: it stays in the stored call.
+"""
+
+import codecs
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Block = dict[str, Any]
+Message = dict[str, Any]
+Shape = Literal["chat", "completions", "messages", "responses"]
+
+THINKING = ("thinking", "redacted_thinking", "reasoning")
+# The first text of Claude Code's system prompt, which its provider removes.
+ATTRIBUTION = "x-anthropic-billing-header"
+MOST_BLOCK = 256 * 1024  # characters of a tool's result that a node keeps; the call has it whole
+
+
+def printable(text: str) -> str:
+    """The text with U+FFFD for what no node may hold: U+0000 and lone surrogates."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace_lone").decode()
+
+
+def _replacement(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return "\ufffd" * (error.end - error.start), error.end
+
+
+codecs.register_error("replace_lone", _replacement)
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """What a request says: the text in front of the messages, and the messages."""
+
+    system: str
+    messages: tuple[Message, ...]
+
+
+def conversation_of(shape: Shape, body: dict[str, Any]) -> Conversation:
+    """The conversation in the body of a request. What cannot be read is left out."""
+    if shape == "completions":
+        return Conversation("", (_said("user", _prompt_of(body.get("prompt"))),))
+    if shape == "messages":
+        return Conversation(_words(body.get("system")), tuple(_anthropic(body.get("messages"))))
+    if shape == "responses":
+        system, messages = _leading(_items(body.get("input")))
+        parts = [_words(body.get("instructions")), system]
+        return Conversation("\n\n".join(filter(None, parts)), messages)
+    return Conversation(*_leading(_chat(body.get("messages"))))
+
+
+def _leading(messages: Iterable[Message]) -> tuple[str, tuple[Message, ...]]:
+    """(the text of the system messages at the start, the others)."""
+    listed = list(messages)
+    count = next((i for i, one in enumerate(listed) if one["role"] != "system"), len(listed))
+    return "\n\n".join(text_of(one) for one in listed[:count]), tuple(listed[count:])
+
+
+def _said(role: str, text: str) -> Message:
+    return {"role": role, "blocks": [{"type": "text", "text": printable(text)}] if text else []}
+
+
+def text_of(message: Message) -> str:
+    """The words of a message."""
+    return "".join(one["text"] for one in message["blocks"] if one["type"] == "text")
+
+
+def _prompt_of(prompt: Any) -> str:
+    if isinstance(prompt, str):
+        return prompt
+    if isinstance(prompt, list) and prompt and isinstance(prompt[0], str):
+        return prompt[0]
+    return ""
+
+
+def _dicts(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, list):
+        yield from (one for one in value if isinstance(one, dict))
+
+
+def _words(content: Any) -> str:
+    """The text of a content, which is a text or a list of blocks."""
+    if isinstance(content, str):
+        return printable(content)
+    texts = (one.get("text") for one in _dicts(content))
+    kept = (one for one in texts if isinstance(one, str) and not one.startswith(ATTRIBUTION))
+    return printable("\n\n".join(kept))
+
+
+# OpenAI's chat.
+
+
+def _chat(messages: Any) -> Iterator[Message]:
+    for one in _dicts(messages):
+        role = one.get("role")
+        if role in ("tool", "function"):
+            result = _result(one.get("tool_call_id") or one.get("name"), one.get("content"))
+            yield {"role": "user", "blocks": [result]}
+            continue
+        if role not in ("user", "assistant", "system", "developer"):
+            continue
+        blocks = list(_blocks(one.get("content")))
+        if isinstance(one.get("refusal"), str) and one["refusal"]:
+            blocks.append({"type": "text", "text": printable(one["refusal"])})
+        for call in _dicts(one.get("tool_calls")):
+            given = call.get("function")
+            function = given if isinstance(given, dict) else {}
+            blocks.append(_use(call.get("id"), function.get("name"), function.get("arguments")))
+        yield {"role": "system" if role == "developer" else str(role), "blocks": blocks}
+
+
+# Anthropic's messages.
+
+
+def _anthropic(messages: Any) -> Iterator[Message]:
+    for one in _dicts(messages):
+        if one.get("role") in ("user", "assistant", "system"):
+            yield {"role": one["role"], "blocks": list(_blocks(one.get("content")))}
+
+
+# OpenAI's responses.
+
+
+def _items(given: Any) -> Iterator[Message]:
+    if isinstance(given, str):
+        yield _said("user", given)
+    for one in _dicts(given):
+        kind = one.get("type", "message")
+        if kind == "message":
+            role = one.get("role")
+            role = "system" if role == "developer" else role
+            if role in ("user", "assistant", "system"):
+                yield {"role": role, "blocks": list(_blocks(one.get("content")))}
+        elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
+            given = one.get("arguments", one.get("input", one.get("action")))
+            use = _use(one.get("call_id") or one.get("id"), one.get("name") or kind, given)
+            yield {"role": "assistant", "blocks": [use]}
+        elif kind in ("function_call_output", "custom_tool_call_output"):
+            yield {"role": "user", "blocks": [_result(one.get("call_id"), one.get("output"))]}
+
+
+# Blocks of all three.
+
+
+def _blocks(content: Any) -> Iterator[Block]:
+    if isinstance(content, str):
+        if content:
+            yield {"type": "text", "text": printable(content)}
+        return
+    for one in _dicts(content):
+        kind = one.get("type")
+        if kind in THINKING:
+            continue
+        if kind in ("text", "input_text", "output_text"):
+            if isinstance(one.get("text"), str) and one["text"]:
+                yield {"type": "text", "text": printable(one["text"])}
+        elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
+            yield _use(one.get("id"), one.get("name"), one.get("input"))
+        elif isinstance(kind, str) and kind.endswith("tool_result"):
+            yield _result(one.get("tool_use_id"), one.get("content"), bool(one.get("is_error")))
+        elif kind in ("image", "image_url", "input_image"):
+            yield _image(one)
+        else:
+            yield {"type": "text", "text": f"[{printable(str(kind))[:40]}]"}
+
+
+def _use(given_id: Any, name: Any, arguments: Any) -> Block:
+    """A tool's use; arguments that are JSON as text are read, so that spaces make no difference."""
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            arguments = printable(arguments)
+    return {
+        "type": "tool_use",
+        "id": printable(str(given_id or "")),
+        "name": printable(str(name or "")),
+        "input": clean(arguments),
+    }
+
+
+def _result(given_id: Any, content: Any, is_error: bool = False) -> Block:
+    texts = []
+    for one in _blocks(content):
+        texts.append(one["text"] if one["type"] == "text" else f"[{one['type']}]")
+    return {
+        "type": "tool_result",
+        "tool_use_id": printable(str(given_id or "")),
+        "content": "\n".join(texts),
+        "is_error": is_error,
+    }
+
+
+def _image(one: dict[str, Any]) -> Block:
+    given = one.get("source")
+    source = given if isinstance(given, dict) else {}
+    data, media_type = source.get("data"), source.get("media_type")
+    url = one.get("image_url")
+    url = url.get("url") if isinstance(url, dict) else url
+    if isinstance(url, str) and url.startswith("data:"):
+        head, _, data = url[5:].partition(",")
+        media_type = head.partition(";")[0]
+    return {
+        "type": "image",
+        "media_type": printable(str(media_type or "")),
+        "data": data if isinstance(data, str) else "",
+    }
+
+
+def clean(value: Any, depth: int = 0) -> Any:
+    """JSON without what the database cannot store; nested more than 60 deep it becomes text."""
+    if isinstance(value, str):
+        return printable(value)
+    if depth > 60:
+        return "…"
+    if isinstance(value, dict):
+        return {printable(str(key)): clean(one, depth + 1) for key, one in value.items()}
+    if isinstance(value, list):
+        return [clean(one, depth + 1) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+# The chain.
+
+
+def canonical(message: Message) -> str:
+    """A message as it is hashed: without blanks around its texts, which programs change when they
+    send an answer back, and with neighbouring texts joined."""
+    kept: list[Block] = []
+    for block in message["blocks"]:
+        if block["type"] == "text" and kept and kept[-1]["type"] == "text":
+            kept[-1] = {"type": "text", "text": kept[-1]["text"] + block["text"]}
+        else:
+            kept.append(dict(block))
+    for block in kept:
+        if block["type"] == "text":
+            block["text"] = block["text"].strip()
+        if block["type"] == "image":
+            block["data"] = hashlib.sha256(block["data"].encode()).hexdigest()
+    kept = [block for block in kept if block["type"] != "text" or block["text"]]
+    said = {"role": message["role"], "blocks": kept}
+    return json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def chain(messages: Iterable[Message], before: str = "") -> list[str]:
+    """A hash for each message, which covers it and all before it; `before` is that of the message
+    in front of the first."""
+    digests = []
+    for message in messages:
+        said = canonical(message).encode(errors="replace")
+        before = hashlib.sha256(before.encode() + b"\n" + said).hexdigest()
+        digests.append(before)
+    return digests
+
+
+# As a node keeps a message.
+
+
+def content_of(message: Message) -> list[Block]:
+    """The message's blocks as a node keeps them: images as text by then, long results cut."""
+    return [_shortened(block) for block in message["blocks"]]
+
+
+def _shortened(block: Block) -> Block:
+    if block["type"] != "tool_result" or len(block["content"]) <= MOST_BLOCK:
+        return block
+    rest = len(block["content"]) - MOST_BLOCK
+    said = f"{block['content'][:MOST_BLOCK]}\n… {rest:,} more characters are in the call"
+    return {**block, "content": said}

@@ -1,0 +1,151 @@
+"""Keys of the gateway, sessions of other programs, their messages in trees, and their requests."""
+
+from django.db import models
+from django.utils import timezone
+
+from loom.engine.fields import PackedJSON, PublicIdentity
+from loom.people.models import Participant, User
+from loom.trees.models import Node, Tree
+from loom.turns.models import Call
+
+
+class Mode(models.TextChoices):
+    """What the gateway does with the requests of a key."""
+
+    OBSERVE = "observe", "observe"  # forwards their bytes unchanged, and records them
+    WORKSPACE = "workspace", "workspace"  # adds the workspace of the session
+
+
+class GatewayKey(PublicIdentity):
+    """A key with which a program of a person calls the gateway. It names the model participant
+    whose provider is called. Only its SHA-256 is stored."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="gateway_keys")
+    participant = models.ForeignKey(Participant, models.CASCADE, related_name="gateway_keys")
+    name = models.CharField(max_length=80)
+    mode = models.CharField(max_length=10, choices=Mode.choices, default=Mode.OBSERVE)
+    digest = models.CharField(max_length=64, unique=True)
+    hint = models.CharField(max_length=8)  # the last characters, to recognise it by
+    created_at = models.DateTimeField(auto_now_add=True)
+    last_used_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(mode__in=Mode.values), name="gateway_mode")
+        ]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was revoked or has expired."""
+        expired = self.expires_at is not None and self.expires_at <= timezone.now()
+        return expired or self.revoked_at is not None
+
+    def __str__(self) -> str:
+        return f"{self.name} …{self.hint}"
+
+
+class GatewaySession(PublicIdentity):
+    """One session of a program: a tree. `name` is what the program calls it ("" if it sends no
+    name), always scoped by the key. `agent` is the program's id of a subagent, whose `parent` is
+    the session that started it. `head` is what the provider was first sent in front of the
+    messages, in the mode workspace: `{system, tools}`, which then never change."""
+
+    key = models.ForeignKey(GatewayKey, models.CASCADE, related_name="sessions")
+    name = models.CharField(max_length=256, blank=True)
+    agent = models.CharField(max_length=256, blank=True)
+    parent = models.ForeignKey("self", models.SET_NULL, null=True, related_name="children")
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="gateway_sessions")
+    program = models.CharField(max_length=80, blank=True)  # the start of its User-Agent
+    head = PackedJSON(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+    seen_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-seen_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["key", "name", "agent"],
+                condition=~models.Q(name="", agent=""),
+                name="gateway_session_once",
+            )
+        ]
+        indexes = [models.Index(fields=["key", "seen_at"], name="gateway_session_seen")]
+
+    def __str__(self) -> str:
+        return self.name or self.uid
+
+
+class GatewayMessage(models.Model):
+    """Where a message of a session is in its tree. `digest` covers the message and all before it
+    (`agents.gateway.messages.chain`). `added` is the text of the workspace that the provider was
+    sent with this message, and is sent again with it in every later request."""
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="gateway_messages")
+    digest = models.CharField(max_length=64)
+    node = models.ForeignKey(Node, models.CASCADE, related_name="+", db_index=False)
+    added = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["tree", "digest"], name="gateway_message_once")
+        ]
+        # A session without a name is found by what was said in it.
+        indexes = [models.Index(fields=["digest"], name="gateway_digest")]
+
+    def __str__(self) -> str:
+        return self.digest[:8]
+
+
+class Progress(models.TextChoices):
+    """How far the answer to a request has come."""
+
+    OPEN = "open", "open"
+    DONE = "done", "done"
+    BROKEN = "broken", "broken"  # the stream was cut, by the provider, the client or the server
+    REFUSED = "refused", "refused"  # the provider answered with an error
+
+
+class GatewayRequest(PublicIdentity):
+    """One request of a program, and what came of it. `original` is the body that the program sent,
+    if another was sent on; `partial` is what has arrived of the answer while it is open."""
+
+    session = models.ForeignKey(GatewaySession, models.CASCADE, related_name="requests")
+    call = models.OneToOneField(Call, models.CASCADE, related_name="+")
+    shape = models.CharField(max_length=12)
+    point = models.ForeignKey(Node, models.CASCADE, related_name="+")  # of the last message
+    original = PackedJSON(default=dict)
+    status = models.CharField(max_length=8, choices=Progress.choices, default=Progress.OPEN)
+    bypass = models.CharField(max_length=200, blank=True)  # why the original was sent after all
+    digest = models.CharField(max_length=64, blank=True)  # of the last message
+    answer_digest = models.CharField(max_length=64, blank=True)  # of the answer's last message
+    answer_id = models.CharField(max_length=128, blank=True)  # the provider's id of its answer
+    partial = models.BinaryField(default=b"")
+    alive_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(status__in=Progress.values), name="gateway_progress"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["alive_at"],
+                condition=models.Q(ended_at__isnull=True),
+                name="gateway_request_open",
+            ),
+            models.Index(
+                fields=["session", "answer_id"],
+                condition=~models.Q(answer_id=""),
+                name="gateway_answer",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.uid

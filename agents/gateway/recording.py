@@ -1,0 +1,478 @@
+"""Recording what programs say: the messages of a request become nodes of a tree, the answer
+becomes a node below them, and the exchange is kept as a call."""
+
+import base64
+import binascii
+import hashlib
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated, Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from agents.gateway import messages as rules
+from agents.gateway.answers import Answered, answer_in
+from agents.gateway.messages import Conversation, Message, Shape
+from agents.gateway.models import (
+    GatewayKey,
+    GatewayMessage,
+    GatewayRequest,
+    GatewaySession,
+    Progress,
+)
+from agents.gateway.sessions import Named
+from agents.providers.registry import configuration_of
+from loom import access
+from loom.access import Actor
+from loom.engine.actions import Change, action
+from loom.engine.arguments import Args, Secret
+from loom.engine.execute import execute
+from loom.errors import CommandError
+from loom.people.models import Participant
+from loom.text.images import described_image, image_reference
+from loom.trees import images
+from loom.trees.commands.node_writer import NewNode, add_node
+from loom.trees.commands.trees import NewTree, make_tree
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.turns.generation_lifecycle import Received, seal
+from loom.turns.models import Call
+
+KEPT_REQUESTS = 20  # of a session, whose whole bodies stay readable
+LOOKED_UP = 64  # messages whose places are asked for at once, from the end
+MOST_TITLE = 50
+MOST_SYSTEM = 200_000  # characters of a program's system prompt that its tree keeps
+MOST_IMAGES = 20  # of one request
+MOST_OPENINGS = 500  # texts of one place that a prompt is compared with
+ALIVE = timedelta(seconds=60)  # without a sign for this long, the process of a request is gone
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """A request of a program as it is recorded. `sent` is the body that goes to the provider, with
+    the address and headers (without keys); `original` that of the program if it differs."""
+
+    actor: Actor
+    key: GatewayKey
+    shape: Shape
+    named: Named
+    conversation: Conversation
+    sent: dict[str, Any]
+    url: str
+    headers: dict[str, str]
+    program: str = ""
+    original: dict[str, Any] | None = None
+    previous_answer: str = ""  # the provider's id of the answer that this request continues
+
+
+# A request.
+
+
+def begin(incoming: Incoming, session: GatewaySession) -> GatewayRequest:
+    """Records the messages of a request and its call, before the provider answers."""
+    point, digest = place(incoming, session, incoming.key.participant)
+    return _request_of(incoming, session, point, digest)
+
+
+def place(
+    incoming: Incoming, session: GatewaySession, model: Participant, *, but_last: bool = False
+) -> tuple[Node, str]:
+    """(the node of the last message, its place in the chain), after recording the messages that the
+    tree does not have; `model` is the author of answers, `but_last` leaves out the last message."""
+    tree, actor = session.tree, incoming.actor
+    before = _previous_digest(session, incoming.previous_answer)
+    if incoming.shape == "completions":
+        prompt = rules.text_of(incoming.conversation.messages[0])
+        return execute(actor, tree, record_prompt, Told(participant=model.uid, prompt=prompt)), ""
+    said = incoming.conversation.messages
+    said = said[:-1] if but_last else said
+    digests = rules.chain(said, before)
+    known = _known(tree, digests)
+    told = tuple(
+        ToldMessage(
+            role=message["role"],
+            digest=digests[number],
+            content=_with_images(actor, tree, message) if number >= known else [],
+        )
+        for number, message in enumerate(said)
+        if number >= known - 1  # the last one that the tree has says where the others begin
+    )
+    args = Told(participant=model.uid, before=before, messages=told)
+    point = execute(actor, tree, record_messages, args)
+    return point, digests[-1] if digests else before
+
+
+class ToldMessage(Args):
+    """A message that a program sent: its role, its place in the chain, its blocks."""
+
+    role: str
+    digest: str
+    content: Annotated[list[dict[str, Any]], Secret()]
+
+
+class Told(Args):
+    """What a program sent: its messages from the last one that the tree has on, or the prompt of a
+    text; `before` is the place of the message in front of them, `participant` the model that is
+    the author of answers."""
+
+    participant: str
+    before: str = ""
+    messages: tuple[ToldMessage, ...] = ()
+    prompt: Annotated[str, Secret()] = ""
+
+
+@action("record_messages", stream="tree", role="writer")
+def record_messages(change: Change, args: Told) -> Node:
+    """Records the messages of a request of the gateway; returns the node of the last one."""
+    tree = change.tree
+    access.demand_writable(tree)
+    model = _model(change, args.participant)
+    digests = [one.digest for one in args.messages]
+    rows = GatewayMessage.objects.filter(tree=tree, digest__in=[args.before, *digests])
+    places = dict(rows.values_list("digest", "node_id"))
+    point = lookup.root_of(tree)
+    for digest in (args.before, *digests):
+        if digest in places:
+            point = lookup.rows().get(pk=places[digest])
+    for one in args.messages:
+        if one.digest in places:
+            continue
+        author = model if one.role == "assistant" else change.actor.participant
+        point = add_node(change.writer, tree, author, _new_node(one.content, point))
+        GatewayMessage.objects.create(tree=tree, digest=one.digest, node=point)
+    Tree.objects.filter(pk=tree.pk).update(touched_at=change.now)
+    return point
+
+
+@action("record_prompt", stream="tree", role="writer")
+def record_prompt(change: Change, args: Told) -> Node:
+    """Records the prompt of a text: the longest path that it begins with, and a node for the rest;
+    returns the last node."""
+    tree = change.tree
+    access.demand_writable(tree)
+    point, rest = lookup.root_of(tree), args.prompt
+    while rest:
+        below = Node.objects.filter(parent_slot=point.slot_id, kind="text", version_pruned=False)
+        texts = below.order_by("-id").values_list("pk", "text")[:MOST_OPENINGS]
+        fitting = [(len(text), pk) for pk, text in texts if text and rest.startswith(text)]
+        if not fitting:
+            new = NewNode(rest, parent=point)
+            return add_node(change.writer, tree, change.actor.participant, new)
+        length, pk = max(fitting)
+        point, rest = lookup.rows().get(pk=pk), rest[length:]
+    return point
+
+
+def _model(change: Change, uid: str) -> Participant:
+    return Participant.objects.get(uid=uid, grove=change.actor.grove, kind="model")
+
+
+def _new_node(content: list[dict[str, Any]], parent: Node, **more: Any) -> NewNode:
+    text = "".join(one["text"] for one in content if one["type"] == "text")
+    is_plain = len(content) == 1 and content[0]["type"] == "text"
+    return NewNode(text, parent=parent, blocks=None if is_plain else content, **more)
+
+
+def _known(tree: Tree, digests: Sequence[str]) -> int:
+    """How many messages at the start have a place in the tree; asks from the end, because most
+    requests add one or two messages to a long conversation."""
+    end = len(digests)
+    while end > 0:
+        start = max(0, end - LOOKED_UP)
+        rows = GatewayMessage.objects.filter(tree=tree, digest__in=digests[start:end])
+        found = set(rows.values_list("digest", flat=True))
+        for number in range(end - 1, start - 1, -1):
+            if digests[number] in found:
+                return number + 1
+        end = start
+    return 0
+
+
+def _previous_digest(session: GatewaySession, answer_id: str) -> str:
+    """The place of the answer that a request continues; "" if it names none."""
+    if not answer_id:
+        return ""
+    rows = GatewayRequest.objects.filter(session=session, answer_id=answer_id)
+    return rows.values_list("answer_digest", flat=True).first() or ""
+
+
+def _with_images(actor: Actor, tree: Tree, message: Message) -> list[dict[str, Any]]:
+    """The content of a message whose images are stored, and named in a text by their hash."""
+    kept = []
+    for number, block in enumerate(rules.content_of(message)):
+        if block["type"] != "image":
+            kept.append(block)
+            continue
+        said = _stored_image(actor, tree, block) if number < MOST_IMAGES else described_image("")
+        kept.append({"type": "text", "text": said})
+    return kept
+
+
+def _stored_image(actor: Actor, tree: Tree, block: dict[str, Any]) -> str:
+    try:
+        raw = base64.b64decode(block["data"], validate=True)
+        return image_reference(images.keep(actor, tree, raw).sha256, "") if raw else "[image]"
+    except (binascii.Error, CommandError):
+        return described_image("")
+
+
+@transaction.atomic
+def _request_of(
+    incoming: Incoming, session: GatewaySession, point: Node, digest: str
+) -> GatewayRequest:
+    participant = incoming.key.participant
+    call = Call.objects.create(
+        tree=session.tree,
+        participant=participant,
+        purpose="gateway",
+        provider=participant.model_ref.partition(":")[0],
+        configuration=configuration_of(participant, None),
+        request={"url": incoming.url, "headers": incoming.headers, "body": incoming.sent},
+    )
+    request = GatewayRequest.objects.create(
+        session=session,
+        call=call,
+        shape=incoming.shape,
+        point=point,
+        digest=digest,
+        original=incoming.original or {},
+    )
+    GatewaySession.objects.filter(pk=session.pk).update(seen_at=timezone.now())
+    _forget_old_bodies(session)
+    return request
+
+
+def _forget_old_bodies(session: GatewaySession) -> None:
+    """Drops the messages of the request that is one too old to be kept whole: each request
+    contains all earlier ones, and its messages are nodes."""
+    rows = GatewayRequest.objects.filter(session=session).select_related("call")
+    old = rows[KEPT_REQUESTS : KEPT_REQUESTS + 1].first()
+    if old is None:
+        return
+    GatewayRequest.objects.filter(pk=old.pk).update(original={})
+    sent = old.call.request
+    long = ("messages", "input", "prompt", "system", "instructions", "tools")
+    body = {name: one for name, one in sent.get("body", {}).items() if name not in long}
+    Call.objects.filter(pk=old.call_id).update(request={**sent, "body": body})
+
+
+# Sessions.
+
+
+def session_of(incoming: Incoming) -> GatewaySession:
+    """The session of a request, with its tree; made when it is the first."""
+    found = _find_session(incoming)
+    if found is not None and found.tree.erasing_at is None:
+        return found
+    if found is not None:  # its tree was erased: the program begins again
+        GatewaySession.objects.filter(pk=found.pk).delete()
+    return _new_session(incoming)
+
+
+def _find_session(incoming: Incoming) -> GatewaySession | None:
+    rows = GatewaySession.objects.filter(key=incoming.key).select_related("tree__grove")
+    named = incoming.named
+    if not named.is_empty:
+        return rows.filter(name=named.session, agent=named.agent).first()
+    unnamed = rows.filter(name="", agent="")
+    if incoming.previous_answer:
+        return unnamed.filter(requests__answer_id=incoming.previous_answer).first()
+    if incoming.shape == "completions":
+        return _session_of_text(unnamed, rules.text_of(incoming.conversation.messages[0]))
+    # Two conversations may begin alike: one message is not enough to know a session by.
+    digests = rules.chain(incoming.conversation.messages)[1:]
+    for start in range(max(0, len(digests) - LOOKED_UP), -1, -LOOKED_UP):
+        wanted = digests[start : start + LOOKED_UP]
+        trees = GatewayMessage.objects.filter(digest__in=wanted).values("tree")
+        found = unnamed.filter(tree__in=trees).first()
+        if found is not None:
+            return found
+    return None
+
+
+def _session_of_text(rows: Any, prompt: str) -> GatewaySession | None:
+    """The newest session whose text the prompt goes on from."""
+    for session in rows.order_by("-seen_at")[:20]:
+        below = Node.objects.filter(parent_slot=lookup.root_of(session.tree).slot_id)
+        for text in below.values_list("text", flat=True)[:MOST_OPENINGS]:
+            if text and prompt.startswith(text):
+                return session  # type: ignore[no-any-return]
+    return None
+
+
+def _new_session(incoming: Incoming) -> GatewaySession:
+    named, conversation = incoming.named, incoming.conversation
+    tree = make_tree(
+        incoming.actor,
+        NewTree(
+            title=_title(conversation),
+            mode="buffer" if incoming.shape == "completions" else "dialogue",
+            description=f"A session of {incoming.program or 'a program'} over the gateway.",
+            system_context=conversation.system[:MOST_SYSTEM],
+        ),
+    )
+    parent = None
+    if named.agent or named.parent_session:
+        rows = GatewaySession.objects.filter(key=incoming.key)
+        name = named.parent_session or named.session
+        parent = rows.filter(name=name, agent=named.parent_agent).first()
+    session, is_new = GatewaySession.objects.get_or_create(
+        key=incoming.key,
+        name=named.session,
+        agent=named.agent,
+        **({} if not named.is_empty else {"tree": tree}),
+        defaults={"tree": tree, "parent": parent, "program": incoming.program[:80]},
+    )
+    if not is_new:  # two first requests at once
+        Tree.objects.filter(pk=tree.pk).update(archived_at=timezone.now())
+    return GatewaySession.objects.select_related("tree__grove").get(pk=session.pk)
+
+
+def _title(conversation: Conversation) -> str:
+    """The first words of a person, without what programs put in front of them in tags."""
+    for message in conversation.messages:
+        if message["role"] != "user":
+            continue
+        for block in message["blocks"]:
+            text = " ".join(block["text"].split()) if block["type"] == "text" else ""
+            if text and not text.startswith("<"):
+                return text[:MOST_TITLE]
+    return "A session"
+
+
+# The answer.
+
+
+def keep_alive(request_id: int, body: bytes) -> None:
+    """Stores what has arrived of an answer, in case this process ends before it does."""
+    rows = GatewayRequest.objects.filter(pk=request_id, ended_at__isnull=True)
+    rows.update(partial=zlib.compress(body, 1), alive_at=timezone.now())
+
+
+def end(request_id: int, received: Received, *, cut: str = "") -> list[Node]:
+    """Records the answer to a request: its nodes, and the sealed call. `cut` says why its end is
+    missing; "" for a whole one."""
+    request = _requests().get(pk=request_id)
+    if request.ended_at is not None:
+        return []
+    if received.status is not None and received.status >= 400:
+        answered, status = Answered(is_whole=False), Progress.REFUSED
+    else:
+        content_type = received.headers.get("content-type", "")
+        answered = answer_in(request.shape, content_type, received.body)
+        status = Progress.DONE if answered.is_whole and not cut else Progress.BROKEN
+    finish = "complete"
+    if status == Progress.BROKEN:
+        finish = f"interrupted:{cut or 'the answer has no end'}"[:80]
+    actor = access.get_actor(request.session.key.user, request.session.tree.grove)
+    nodes, digest = [], ""
+    if answered.choices:
+        args = ToldAnswer(request=request.uid, finish=finish, choices=_told(answered, request))
+        nodes = execute(actor, request.session.tree, record_answer, args)
+        digest = args.choices[0][-1].digest
+    with_usage = Received(
+        body=received.body,
+        status=received.status,
+        headers=received.headers,
+        usage=answered.usage,
+        started_at=received.started_at,
+        first_at=received.first_at,
+    )
+    seal(request.call, with_usage, nodes)
+    GatewayRequest.objects.filter(pk=request.pk).update(
+        status=status,
+        answer_id=answered.answer_id,
+        answer_digest=digest,
+        partial=b"",
+        ended_at=timezone.now(),
+    )
+    return nodes
+
+
+def _requests() -> Any:
+    return GatewayRequest.objects.select_related(
+        "session__key__user", "session__key__participant", "session__tree__grove", "call__tree"
+    )
+
+
+def _told(answered: Answered, request: GatewayRequest) -> tuple[tuple[ToldMessage, ...], ...]:
+    choices = []
+    for choice in answered.choices:
+        digests = rules.chain(choice, request.digest)
+        choices.append(
+            tuple(
+                ToldMessage(role=message["role"], digest=digest, content=rules.content_of(message))
+                for message, digest in zip(choice, digests, strict=True)
+            )
+        )
+    return tuple(choices)
+
+
+class ToldAnswer(Args):
+    """The answer to a request of the gateway: for each choice the messages that follow each other,
+    and how it ended."""
+
+    request: str
+    finish: str
+    choices: tuple[tuple[ToldMessage, ...], ...]
+
+
+@action("record_answer", stream="tree", role="writer")
+def record_answer(change: Change, args: ToldAnswer) -> list[Node]:
+    """Records the answer to a request of the gateway; returns its nodes."""
+    tree = change.tree
+    request = _requests().get(uid=args.request, session__tree=tree)
+    call, nodes = request.call, []
+    for choice in args.choices:
+        parent = lookup.rows().get(pk=request.point_id)
+        for one in choice:
+            new = _new_node(
+                one.content,
+                parent,
+                call_uid=call.uid,
+                configuration=call.configuration,
+                finish=args.finish,
+            )
+            parent = add_node(change.writer, tree, request.session.key.participant, new)
+            nodes.append(parent)
+            GatewayMessage.objects.get_or_create(
+                tree=tree, digest=_unique(one.digest, request), defaults={"node": parent}
+            )
+    Tree.objects.filter(pk=tree.pk).update(touched_at=change.now)
+    return nodes
+
+
+def _unique(digest: str, request: GatewayRequest) -> str:
+    """The place in the chain of an answer; that of a text has none, so it gets one of its own."""
+    if request.shape != "completions":
+        return digest
+    return hashlib.sha256(f"{request.uid}{digest}".encode()).hexdigest()
+
+
+def sweep() -> int:
+    """Ends requests whose process is gone: what has arrived is kept and marked. Returns how
+    many."""
+    rows = GatewayRequest.objects.filter(
+        ended_at__isnull=True, alive_at__lt=timezone.now() - ALIVE
+    ).select_related("call")
+    found = list(rows.order_by("pk")[:100])
+    for request in found:
+        body = zlib.decompress(bytes(request.partial)) if request.partial else b""
+        kind = "application/json" if body[:1] == b"{" else "text/event-stream"
+        received = Received(body=body, headers={"content-type": kind})
+        end(request.pk, received, cut="the server stopped")
+    return len(found)
+
+
+def bypassed(request_id: int, why: str) -> None:
+    """Notes why the original of a request was sent after all."""
+    GatewayRequest.objects.filter(pk=request_id).update(bypass=why[:200])
+
+
+def messages_between(tree: Tree, digests: Iterable[str]) -> dict[str, str]:
+    """What the provider was sent with earlier messages of a session, by their places."""
+    rows = GatewayMessage.objects.filter(tree=tree, digest__in=list(digests)).exclude(added="")
+    return dict(rows.values_list("digest", "added"))

@@ -1,0 +1,193 @@
+"""The gateway's addresses, `/gateway/v1/…`: finds the key, and sends each request on to the
+provider or to an agent of this installation. Asynchronous throughout: a stream holds no thread.
+
+`HEAD /` and `GET /` say that the gateway is there. There are no redirects: some programs take one
+for a failure. See docs/gateway.md.
+"""
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from channels.db import database_sync_to_async
+
+from agents.gateway import forwarding, hosted
+from agents.gateway.forwarding import Asked
+from agents.gateway.keys import find_key, models_of
+from agents.gateway.messages import Shape
+from loom.permissions import LOOM
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+
+log = logging.getLogger("heddle.gateway")
+
+ROOT = "/gateway"
+MOST_BYTES = 32 * 1024 * 1024  # of a request's body
+# Addresses whose requests are recorded, and those that only pass.
+SHAPES: dict[str, Shape] = {
+    "/chat/completions": "chat",
+    "/completions": "completions",
+    "/messages": "messages",
+    "/responses": "responses",
+}
+PASSING = ("/embeddings", "/messages/count_tokens", "/responses/compact")
+HOSTED = ("loom/", "claude-loom-")  # in front of the name of an agent
+
+
+class TooLongError(Exception):
+    """The body of a request is over MOST_BYTES."""
+
+
+async def handle(scope: Scope, receive: Receive, send: Send) -> None:
+    """Serves one request to the gateway."""
+    path = scope["path"].removeprefix(ROOT).removeprefix("/v1").rstrip("/")
+    reply = Reply(send, path, scope)
+    if not path and scope["method"] in ("HEAD", "GET"):
+        await reply.json(200, {"ok": True, "gateway": "heddle"})
+        return
+    headers = _headers(scope)
+    found = await database_sync_to_async(find_key, thread_sensitive=False)(_secret(headers))
+    if found is None:
+        said = "This gateway key is unknown, revoked or expired. Make one under Settings, Gateway."
+        await reply.error(401, "authentication_error", said)
+        return
+    actor, key = found
+    if path == "/models" and scope["method"] == "GET":
+        await _models(reply, Asked(actor, key, "chat", path, _query(scope), headers, b"", {}))
+        return
+    if scope["method"] != "POST" or (path not in SHAPES and path not in PASSING):
+        said = f"The gateway has no {scope['method']} {scope['path']}."
+        await reply.error(404, "not_found_error", said)
+        return
+    try:
+        raw = await _body(receive)
+    except TooLongError:
+        said = f"The body is over {MOST_BYTES:,} bytes."
+        await reply.error(413, "request_too_large", said)
+        return
+    body = _object(raw)
+    asked = Asked(actor, key, SHAPES.get(path, "chat"), path, _query(scope), headers, raw, body)
+    model = body.get("model")
+    if isinstance(model, str) and model.startswith(HOSTED):
+        await hosted.answer(asked, reply, receive)
+    elif path in PASSING or not body:
+        await forwarding.passing(asked, reply, receive)
+    else:
+        await forwarding.recorded(asked, reply, receive)
+
+
+@dataclass
+class Reply:
+    """The answer to one request, in the shape that its program reads."""
+
+    send: Send
+    path: str
+    scope: Scope
+    has_begun: bool = False
+
+    @property
+    def is_anthropic(self) -> bool:
+        """Whether the program speaks Anthropic's API."""
+        names = {name for name, _ in self.scope["headers"]}
+        return self.path.startswith("/messages") or b"anthropic-version" in names
+
+    async def start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+        """Sends the status and the headers."""
+        self.has_begun = True
+        await self.send({"type": "http.response.start", "status": status, "headers": headers})
+
+    async def piece(self, data: bytes, *, more: bool = True) -> None:
+        """Sends a piece of the body."""
+        await self.send({"type": "http.response.body", "body": data, "more_body": more})
+
+    async def json(self, status: int, value: Any) -> None:
+        """Sends a whole answer."""
+        data = json.dumps(value).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(data))]
+        await self.start(status, headers)
+        await self.piece(b"" if self.scope["method"] == "HEAD" else data, more=False)
+
+    async def error(self, status: int, kind: str, message: str) -> None:
+        """Sends an error of Heddle itself."""
+        if self.is_anthropic:
+            body: dict[str, Any] = {"type": "error", "error": {"type": kind, "message": message}}
+        else:
+            body = {"error": {"message": message, "type": kind, "param": None, "code": None}}
+        await self.json(status, body)
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def _query(scope: Scope) -> str:
+    return str(scope.get("query_string", b"").decode("latin-1"))
+
+
+def _secret(headers: Mapping[str, str]) -> str:
+    """The key in `x-api-key` or `Authorization`; a program may send both."""
+    bearer = headers.get("authorization", "")
+    kind, _, value = bearer.partition(" ")
+    own = value.strip() if kind.lower() == "bearer" else ""
+    other = headers.get("x-api-key", "")
+    return other if other.startswith("hg_") else own or other
+
+
+async def _body(receive: Receive) -> bytes:
+    pieces: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return b"".join(pieces)
+        pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
+        if size > MOST_BYTES:
+            raise TooLongError
+        if not message.get("more_body"):
+            return b"".join(pieces)
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    """The JSON object of a body; {} for anything else, which then passes as it is."""
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+async def _models(reply: Reply, asked: Asked) -> None:
+    """The provider's models, and the agents of the grove in front of them."""
+    own = await database_sync_to_async(models_of, thread_sensitive=False)(asked.actor)
+    theirs = await forwarding.listed(asked)
+    names = [(f"loom/{one.name}", one) for one in own if LOOM in one.permissions]
+    created = {name: one.created_at for name, one in names}
+    if reply.is_anthropic:
+        data = [
+            {
+                "type": "model",
+                "id": "claude-loom-" + name.removeprefix("loom/"),
+                "display_name": name,
+                "created_at": created[name].strftime("%Y-%m-%dT%H:%M:%SZ"),
+            }
+            for name, _ in names
+        ]
+        ids = [one["id"] for one in (*data, *theirs) if isinstance(one.get("id"), str)]
+        ends = {"first_id": ids[0] if ids else None, "last_id": ids[-1] if ids else None}
+        await reply.json(200, {"data": [*data, *theirs], "has_more": False, **ends})
+        return
+    made = [
+        {
+            "id": name,
+            "object": "model",
+            "created": int(created[name].timestamp()),
+            "owned_by": "heddle",
+        }
+        for name, _ in names
+    ]
+    await reply.json(200, {"object": "list", "data": [*made, *theirs]})

@@ -1,0 +1,287 @@
+"""The mode observe: bytes pass unchanged and at once, and the session becomes a tree."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from agents.gateway import recording
+from agents.gateway.models import GatewayRequest, GatewaySession
+from loom.access import Actor
+from loom.people.models import Participant
+from loom.trees.models import Node
+from loom.trees.queries import verify
+from tests.gateway.conftest import Program, run, shape_of
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import CUT, HOLD, Script, fails, says
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def whole(text: str, **message: Any) -> Script:
+    """An answer that is not streamed."""
+    said = {"role": "assistant", "content": text, **message}
+    body = {"id": "c1", "choices": [{"index": 0, "message": said, "finish_reason": "stop"}]}
+    return Script(body=json.dumps(body).encode())
+
+
+def test_a_conversation_becomes_a_path(program: Program, provider: ScriptedProvider) -> None:
+    provider.script(whole("Good day."), whole("Fine."))
+
+    async def talk() -> None:
+        first = await program.chat(("system", "Be brief."), ("user", "Hello"))
+        assert first.json["choices"][0]["message"]["content"] == "Good day."
+        await program.chat(
+            ("system", "Be brief."), ("user", "Hello"), ("assistant", "Good day."), ("user", "You?")
+        )
+
+    run(talk())
+    session = GatewaySession.objects.get()
+    assert shape_of(session) == {"Hello": {"Good day.": {"You?": {"Fine.": {}}}}}
+    assert session.tree.title == "Hello" and session.tree.system_context == "Be brief."
+
+
+def test_the_bytes_pass_unchanged_in_both_directions(
+    program: Program, provider: ScriptedProvider
+) -> None:
+    raw = b'{ "model":"echo-1",  "messages":[{"role":"user","content":"\\u00e9"}] , "x": 1.50 }'
+    answer = Script(body=b'{"choices" : [ ]  , "odd":true}', headers=(("x-request-id", "r7"),))
+    provider.script(answer)
+    got = run(program.send("POST", "/chat/completions?beta=true", raw, x_trace="7"))
+    seen = provider.seen[0]
+    assert got.body == b'{"choices" : [ ]  , "odd":true}' and got.headers["x-request-id"] == "r7"
+    assert seen.body == raw and seen.path == "/v1/chat/completions?beta=true"
+    assert seen.headers["x-trace"] == "7"
+    assert program.secret not in str(seen.headers)
+
+
+def test_a_piece_passes_before_the_next_one_exists(
+    program: Program, provider: ScriptedProvider
+) -> None:
+    provider.script(says("One ", HOLD, "two"))
+
+    async def release(piece: bytes) -> None:
+        if b"One " in piece:
+            provider.release()
+
+    async def talk() -> None:
+        body = {
+            "model": "echo-1", "stream": True, "messages": [{"role": "user", "content": "Count"}]
+        }  # fmt: skip
+        got = await program.send("POST", "/chat/completions", body, on_piece=release)
+        assert b"two" in got.body and got.body.rstrip().endswith(b"[DONE]")
+
+    run(talk())
+    assert shape_of(GatewaySession.objects.get()) == {"Count": {"One two": {}}}
+
+
+def test_a_regenerated_answer_is_a_sibling_and_an_edit_a_branch(
+    program: Program, provider: ScriptedProvider
+) -> None:
+    provider.script(whole("A."), whole("B."), whole("C."), whole("D."))
+
+    async def talk() -> None:
+        await program.chat(("user", "Hello"))
+        await program.chat(("user", "Hello"), ("assistant", "A."), ("user", "More"))
+        await program.chat(("user", "Hello"), ("assistant", "A."), ("user", "More"))
+        await program.chat(("user", "Hello"), ("assistant", "A."), ("user", "Less"))
+
+    run(talk())
+    expected = {"Hello": {"A.": {"More": {"B.": {}, "C.": {}}, "Less": {"D.": {}}}}}
+    assert shape_of(GatewaySession.objects.get()) == expected
+
+
+def test_two_conversations_that_begin_alike_are_two_sessions(
+    program: Program, provider: ScriptedProvider
+) -> None:
+    provider.script(whole("A."), whole("B."))
+
+    async def talk() -> None:
+        await program.chat(("user", "Hello"))
+        await program.chat(("user", "Hello"))
+
+    run(talk())
+    assert [shape_of(one) for one in GatewaySession.objects.order_by("pk")] == [
+        {"Hello": {"A.": {}}},
+        {"Hello": {"B.": {}}},
+    ]
+
+
+def test_a_named_session_keeps_its_tree_after_its_conversation_was_cleared(
+    program: Program, provider: ScriptedProvider
+) -> None:
+    provider.script(whole("A."), whole("B."), whole("C."))
+    program.headers["x-claude-code-session-id"] = "s-1"
+
+    async def talk() -> None:
+        await program.chat(("user", "Hello"))
+        await program.chat(("user", "Other"))
+        program.headers["x-claude-code-session-id"] = "s-2"
+        await program.chat(("user", "Hello"))
+
+    run(talk())
+    shapes = {one.name: shape_of(one) for one in GatewaySession.objects.all()}
+    assert shapes == {"s-1": {"Hello": {"A.": {}}, "Other": {"B.": {}}}, "s-2": {"Hello": {"C.": {}}}}
+
+
+def test_tools_are_kept_with_their_arguments_and_results(
+    program: Program, provider: ScriptedProvider
+) -> None:
+    call = {"id": "t1", "type": "function", "function": {"name": "ls", "arguments": '{"at": "."}'}}
+    provider.script(whole("", tool_calls=[call]), whole("Two files."))
+
+    async def talk() -> None:
+        await program.chat(("user", "List"))
+        await program.chat(
+            ("user", "List"),
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "t1", "content": "a\nb"},
+        )
+
+    run(talk())
+    rows = list(Node.objects.order_by("id").values_list("text", "blocks"))[2:]
+    assert rows[0] == ("", [{"type": "tool_use", "id": "t1", "name": "ls", "input": {"at": "."}}])
+    assert rows[1][1] == [
+        {"type": "tool_result", "tool_use_id": "t1", "content": "a\nb", "is_error": False}
+    ]
+    assert rows[2] == ("Two files.", None)
+
+
+def test_a_stream_that_is_cut_keeps_what_came(
+    program: Program, provider: ScriptedProvider
+) -> None:
+    provider.script(says("Half ", CUT))
+    run(program.chat(("user", "Go"), stream=True))
+    node = Node.objects.get(text="Half ")
+    assert node.finish.startswith("interrupted:")
+    assert GatewayRequest.objects.get().status == "broken"
+
+
+def test_a_program_that_goes_away_leaves_what_it_got(
+    program: Program, provider: ScriptedProvider
+) -> None:
+    provider.script(says("Some ", HOLD, "more"))
+
+    async def talk() -> None:
+        leaves = asyncio.Event()
+
+        async def leave(piece: bytes) -> None:
+            if b"Some" in piece:
+                leaves.set()
+
+        body = {
+            "model": "echo-1", "stream": True, "messages": [{"role": "user", "content": "Go"}]
+        }  # fmt: skip
+        await program.send("POST", "/chat/completions", body, on_piece=leave, leaves=leaves)
+
+    run(talk())
+    assert Node.objects.get(text="Some ").finish == "interrupted:the program went away"
+    provider.wait_for_break()
+
+
+def test_an_error_passes_as_it_is_and_makes_no_answer(
+    program: Program, provider: ScriptedProvider
+) -> None:
+    provider.script(fails(429, "Slow down, wording matters", retry_after="7"))
+    got = run(program.chat(("user", "Hello")))
+    assert got.status == 429 and got.headers["retry-after"] == "7"
+    assert got.json["error"]["message"] == "Slow down, wording matters"
+    assert shape_of(GatewaySession.objects.get()) == {"Hello": {}}
+    assert GatewayRequest.objects.get().status == "refused"
+
+
+def test_a_failing_record_never_stops_a_request(
+    program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise RuntimeError("broken on purpose")
+
+    monkeypatch.setattr(recording, "session_of", broken)
+    provider.script(says("Slow ", HOLD, "end"))
+
+    async def release(piece: bytes) -> None:
+        provider.release()
+
+    body = {"model": "echo-1", "stream": True, "messages": [{"role": "user", "content": "Go"}]}
+    got = run(program.send("POST", "/chat/completions", body, on_piece=release))
+    assert got.status == 200 and b"end" in got.body
+    assert not GatewaySession.objects.exists()
+
+
+@pytest.mark.parametrize("secret", ["", "hg_wrong", "hd_" + "x" * 43, "hg_" + "x" * 5000])
+def test_an_unknown_key_is_refused(
+    program: Program, provider: ScriptedProvider, secret: str
+) -> None:
+    program.secret = secret
+    assert run(program.chat(("user", "Hello"))).status == 401
+    got = run(program.send("POST", "/messages", {"messages": []}, x_api_key=secret))
+    assert got.status == 401 and got.json["type"] == "error"
+    assert provider.seen == []
+
+
+def test_a_key_ends_with_the_membership_of_its_person(
+    program: Program, provider: ScriptedProvider, actor: Actor
+) -> None:
+    actor.grove.memberships.filter(user=actor.user).update(role="reader")
+    assert run(program.chat(("user", "Hello"))).status == 401
+    assert provider.seen == []
+
+
+def test_models_are_those_of_the_provider_and_the_agents(
+    program: Program, provider: ScriptedProvider, model: Participant
+) -> None:
+    model.permissions = ["loom_aware"]
+    model.save()
+    provider.script(Script(body=b'{"data":[{"id":"echo-1"}]}'), Script(body=b'{"data":[]}'))
+    got = run(program.send("GET", "/models"))
+    assert [one["id"] for one in got.json["data"]] == ["loom/Echo", "echo-1"]
+    got = run(program.send("GET", "/models?limit=1000", anthropic_version="2023-06-01"))
+    assert got.json["data"][0]["id"] == "claude-loom-Echo" and got.json["has_more"] is False
+
+
+def test_embeddings_pass_and_are_not_recorded(program: Program, provider: ScriptedProvider) -> None:
+    provider.script(Script(body=b'{"data":[{"embedding":[0.5]}]}'))
+    got = run(program.send("POST", "/embeddings", {"model": "e", "input": "text"}))
+    assert got.json["data"][0]["embedding"] == [0.5]
+    assert not GatewaySession.objects.exists()
+
+
+def test_a_completion_goes_on_in_one_text(program: Program, provider: ScriptedProvider) -> None:
+    def done(text: str) -> Script:
+        return Script(body=json.dumps({"choices": [{"index": 0, "text": text}]}).encode())
+
+    provider.script(done(" time"), done(" there"), done(" day"))
+
+    async def talk() -> None:
+        for prompt in ("Once upon a", "Once upon a time,", "Once upon a"):
+            await program.send("POST", "/completions", {"model": "e", "prompt": prompt})
+
+    run(talk())
+    session = GatewaySession.objects.get()
+    assert session.tree.mode == "buffer"
+    expected = {"Once upon a": {" time": {",": {" there": {}}}, " day": {}}}
+    assert shape_of(session) == expected
+
+
+def test_what_was_recorded_is_verified(program: Program, provider: ScriptedProvider) -> None:
+    provider.script(whole("A."))
+    run(program.chat(("user", "Hello")))
+    call = GatewayRequest.objects.select_related("call").get().call
+    assert call.sealed_at is not None and call.purpose == "gateway"
+    assert verify.verify_tree(GatewaySession.objects.get().tree)["status"] == "valid"
+
+
+def test_an_answer_whose_process_is_gone_is_ended_by_the_sweeper(
+    program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.script(says("Kept ", "words"))
+    monkeypatch.setattr(recording, "end", lambda *_, **__: [])
+    run(program.chat(("user", "Go"), stream=True))
+    monkeypatch.undo()
+    request = GatewayRequest.objects.get()
+    answer = b'data: {"choices":[{"index":0,"delta":{"content":"Kept "}}]}\n\n'
+    recording.keep_alive(request.pk, answer)
+    monkeypatch.setattr(recording, "ALIVE", -recording.ALIVE)
+    assert recording.sweep() == 1 and recording.sweep() == 0
+    assert Node.objects.get(text="Kept ").finish == "interrupted:the server stopped"
