@@ -63,8 +63,17 @@ async def gateway(scope: dict[str, Any], receive: Any, send: Any) -> None:
     await server.handle(scope, receive, send)
 
 
+async def websocket(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """The live consumers. The gateway has no sockets: it refuses them before the handshake, so that
+    a program which tries one first goes on with requests."""
+    if scope["path"].startswith("/gateway/"):
+        await send({"type": "websocket.close"})
+    else:
+        await consumers.routes(scope, receive, send)
+
+
 _router: Any = ProtocolTypeRouter(
-    {"http": http, "websocket": consumers.routes, "lifespan": consumers.lifespan}
+    {"http": http, "websocket": websocket, "lifespan": consumers.lifespan}
 )
 # Takes the address and scheme of the browser from X-Forwarded-*, where a named proxy sends it.
 proxied: Any = ProxyHeadersMiddleware(_router, trusted_hosts=list(settings.PROXIES))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.gateway.messages import Message, Shape, conversation_of, printable
+from agents.gateway.messages import Message, Shape, history_of, printable
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _list(value: Any) -> list[dict[str, Any]]:
 def _message(shape: Shape, raw: dict[str, Any]) -> Message | None:
     """One message of the API, read as a request's would be."""
     key = "input" if shape == "responses" else "messages"
-    read = conversation_of(shape, {key: [raw]}).messages
+    read = history_of(shape, {key: [raw]}).messages
     return read[0] if read else None
 
 
@@ -221,7 +221,7 @@ def _finished(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _whole_response(value: dict[str, Any]) -> Answered:
-    read = conversation_of("responses", {"input": _list(value.get("output"))}).messages
+    read = history_of("responses", {"input": _list(value.get("output"))}).messages
     blocks = [block for message in read for block in message["blocks"]]
     choices = (tuple(read),) if blocks else ()
     is_whole = value.get("status") in ("completed", None)
@@ -253,7 +253,7 @@ def _streamed_response(events: list[dict[str, Any]]) -> Answered:
         if items[index].get("status") != "completed":
             content = [{"type": "output_text", "text": "".join(texts)}]
             items[index] = {**items[index], "content": content}
-    read = conversation_of("responses", {"input": [items[at] for at in sorted(items)]}).messages
+    read = history_of("responses", {"input": [items[at] for at in sorted(items)]}).messages
     messages = tuple(one for one in read if one["blocks"])
     return Answered((messages,) if messages else (), {}, answer_id, is_whole=False)
 

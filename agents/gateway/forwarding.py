@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from channels.db import database_sync_to_async
 
 from agents.gateway import recording
-from agents.gateway.messages import Shape, conversation_of
+from agents.gateway.messages import Shape, history_of
 from agents.gateway.models import GatewayKey, GatewayRequest
 from agents.gateway.sessions import names_in
 from agents.gateway.upstream import Upstream, headers_returned, headers_sent, upstream_of
@@ -317,7 +317,7 @@ def incoming_of(asked: Asked, upstream: Upstream) -> "Incoming":
         key=asked.key,
         shape=asked.shape,
         named=names_in(asked.headers, asked.body),
-        conversation=conversation_of(asked.shape, asked.body),
+        history=history_of(asked.shape, asked.body),
         sent=asked.body,
         url=outgoing.url,
         headers=headers_sent(asked.headers),

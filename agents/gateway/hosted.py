@@ -13,7 +13,7 @@ from agents.gateway import messages as rules
 from agents.gateway import recording
 from agents.gateway.forwarding import Asked, Replying, in_thread, until_gone
 from agents.gateway.keys import models_of
-from agents.gateway.messages import Shape, conversation_of
+from agents.gateway.messages import Shape, history_of
 from agents.gateway.models import GatewayMessage
 from agents.gateway.recording import Incoming
 from agents.gateway.sessions import names_in
@@ -69,8 +69,8 @@ async def answer(asked: Asked, reply: Any, receive: Any) -> None:
 def _start(asked: Asked) -> Running:
     """Records the messages and starts the agent below the last one."""
     agent = _agent(asked)
-    conversation = conversation_of(asked.shape, asked.body)
-    if not conversation.messages:
+    history = history_of(asked.shape, asked.body)
+    if not history.messages:
         raise CommandError("INVALID_SYNTAX", "There is no message to answer.", hint="send one")
     previous = asked.body.get("previous_response_id")
     incoming = Incoming(
@@ -78,7 +78,7 @@ def _start(asked: Asked) -> Running:
         key=asked.key,
         shape=asked.shape,
         named=names_in(asked.headers, asked.body),
-        conversation=conversation,
+        history=history,
         sent={},
         url="",
         headers={},
@@ -86,7 +86,7 @@ def _start(asked: Asked) -> Running:
         previous_answer=previous[:128] if isinstance(previous, str) else "",
     )
     session = recording.session_of(incoming)
-    last = conversation.messages[-1]
+    last = history.messages[-1]
     is_words = all(block["type"] == "text" for block in last["blocks"])
     if LOOM not in agent.permissions:
         point, digest = recording.place(incoming, session, agent)
@@ -117,10 +117,10 @@ def _agent(asked: Asked) -> Participant:
     """The agent that the model's name means: its name or id, whatever its case."""
     _, _, name = str(asked.body["model"]).partition("loom/")
     name = (name or str(asked.body["model"]).removeprefix("claude-loom-")).casefold()
-    for one in models_of(asked.actor):
+    for one in models_of([asked.actor.grove]):
         if name in (one.name.casefold(), one.uid.casefold()):
             return one
-    listed = ", ".join(f"loom/{one.name}" for one in models_of(asked.actor)[:10])
+    listed = ", ".join(f"loom/{one.name}" for one in models_of([asked.actor.grove])[:10])
     raise not_found("This model", f"Here are: {listed}." if listed else "")
 
 
@@ -138,12 +138,13 @@ def _state(running: Running) -> State:
         if turn.ended_at is None:
             return State("", has_ended=False)
         node, error = turn.node, turn.error
-    else:
-        assert running.generation is not None
+    elif running.generation is not None:
         row = Generation.objects.select_related("node").get(pk=running.generation.pk)
         if row.ended_at is None:
             return State(row.text, has_ended=False)
         node, error = row.node, row.error
+    else:
+        raise RuntimeError("nothing was started")
     if node is None:
         said = str((error or {}).get("message", "The agent gave no answer."))
         return State("", has_ended=True, error=said)

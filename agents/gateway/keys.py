@@ -1,14 +1,16 @@
 """Keys of the gateway: made and revoked by a person, found by the secret that a program sends."""
 
 import secrets
+from collections.abc import Iterable
 from datetime import timedelta
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from agents.gateway.models import GatewayKey, Mode
 from loom import access
 from loom.errors import CommandError, not_found
-from loom.people.models import Participant, User
+from loom.people.models import Grove, Participant, User
 from loom.text.hashes import digest
 
 MOST_NAME = 80
@@ -65,10 +67,10 @@ def revoke_key(user: User, uid: str) -> None:
         raise not_found("This gateway key")
 
 
-def keys_of(user: User) -> list[GatewayKey]:
+def keys_of(user: User) -> QuerySet[GatewayKey]:
     """The person's keys that were not revoked, the newest first."""
     rows = GatewayKey.objects.filter(user=user, revoked_at__isnull=True)
-    return list(rows.select_related("participant__grove"))
+    return rows.select_related("participant__grove")
 
 
 def find_key(secret: str) -> tuple[access.Actor, GatewayKey] | None:
@@ -91,7 +93,8 @@ def find_key(secret: str) -> tuple[access.Actor, GatewayKey] | None:
     return actor, key
 
 
-def models_of(actor: access.Actor) -> list[Participant]:
-    """The model participants of the grove that a request may name, in order of their making."""
-    rows = Participant.objects.filter(grove=actor.grove, kind="model", archived_at__isnull=True)
-    return list(rows.order_by("pk"))
+def models_of(groves: Iterable[Grove]) -> list[Participant]:
+    """The model participants of these groves that a key or a request may name, in order of their
+    making; one query."""
+    rows = Participant.objects.filter(grove__in=list(groves), kind="model", archived_at=None)
+    return list(rows.select_related("grove").order_by("pk"))

@@ -34,33 +34,34 @@ def printable(text: str) -> str:
     return text.replace("\0", "\ufffd").encode("utf-8", "replace_lone").decode()
 
 
-def _replacement(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeEncodeError)
-    return "\ufffd" * (error.end - error.start), error.end
+def _replacement(error: UnicodeError) -> tuple[bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "\ufffd".encode() * (error.end - error.start), error.end
 
 
 codecs.register_error("replace_lone", _replacement)
 
 
 @dataclass(frozen=True)
-class Conversation:
+class ChatHistory:
     """What a request says: the text in front of the messages, and the messages."""
 
     system: str
     messages: tuple[Message, ...]
 
 
-def conversation_of(shape: Shape, body: dict[str, Any]) -> Conversation:
+def history_of(shape: Shape, body: dict[str, Any]) -> ChatHistory:
     """The conversation in the body of a request. What cannot be read is left out."""
     if shape == "completions":
-        return Conversation("", (_said("user", _prompt_of(body.get("prompt"))),))
+        return ChatHistory("", (_said("user", _prompt_of(body.get("prompt"))),))
     if shape == "messages":
-        return Conversation(_words(body.get("system")), tuple(_anthropic(body.get("messages"))))
+        return ChatHistory(_words(body.get("system")), tuple(_anthropic(body.get("messages"))))
     if shape == "responses":
         system, messages = _leading(_items(body.get("input")))
         parts = [_words(body.get("instructions")), system]
-        return Conversation("\n\n".join(filter(None, parts)), messages)
-    return Conversation(*_leading(_chat(body.get("messages"))))
+        return ChatHistory("\n\n".join(filter(None, parts)), messages)
+    return ChatHistory(*_leading(_chat(body.get("messages"))))
 
 
 def _leading(messages: Iterable[Message]) -> tuple[str, tuple[Message, ...]]:

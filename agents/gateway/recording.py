@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from agents.gateway import messages as rules
 from agents.gateway.answers import Answered, answer_in
-from agents.gateway.messages import Conversation, Message, Shape
+from agents.gateway.messages import ChatHistory, Message, Shape
 from agents.gateway.models import (
     GatewayKey,
     GatewayMessage,
@@ -59,7 +59,7 @@ class Incoming:
     key: GatewayKey
     shape: Shape
     named: Named
-    conversation: Conversation
+    history: ChatHistory
     sent: dict[str, Any]
     url: str
     headers: dict[str, str]
@@ -85,9 +85,9 @@ def place(
     tree, actor = session.tree, incoming.actor
     before = _previous_digest(session, incoming.previous_answer)
     if incoming.shape == "completions":
-        prompt = rules.text_of(incoming.conversation.messages[0])
+        prompt = rules.text_of(incoming.history.messages[0])
         return execute(actor, tree, record_prompt, Told(participant=model.uid, prompt=prompt)), ""
-    said = incoming.conversation.messages
+    said = incoming.history.messages
     said = said[:-1] if but_last else said
     digests = rules.chain(said, before)
     known = _known(tree, digests)
@@ -281,9 +281,9 @@ def _find_session(incoming: Incoming) -> GatewaySession | None:
     if incoming.previous_answer:
         return unnamed.filter(requests__answer_id=incoming.previous_answer).first()
     if incoming.shape == "completions":
-        return _session_of_text(unnamed, rules.text_of(incoming.conversation.messages[0]))
+        return _session_of_text(unnamed, rules.text_of(incoming.history.messages[0]))
     # Two conversations may begin alike: one message is not enough to know a session by.
-    digests = rules.chain(incoming.conversation.messages)[1:]
+    digests = rules.chain(incoming.history.messages)[1:]
     for start in range(max(0, len(digests) - LOOKED_UP), -1, -LOOKED_UP):
         wanted = digests[start : start + LOOKED_UP]
         trees = GatewayMessage.objects.filter(digest__in=wanted).values("tree")
@@ -304,14 +304,14 @@ def _session_of_text(rows: Any, prompt: str) -> GatewaySession | None:
 
 
 def _new_session(incoming: Incoming) -> GatewaySession:
-    named, conversation = incoming.named, incoming.conversation
+    named, history = incoming.named, incoming.history
     tree = make_tree(
         incoming.actor,
         NewTree(
-            title=_title(conversation),
+            title=_title(history),
             mode="buffer" if incoming.shape == "completions" else "dialogue",
             description=f"A session of {incoming.program or 'a program'} over the gateway.",
-            system_context=conversation.system[:MOST_SYSTEM],
+            system_context=history.system[:MOST_SYSTEM],
         ),
     )
     parent = None
@@ -331,9 +331,9 @@ def _new_session(incoming: Incoming) -> GatewaySession:
     return GatewaySession.objects.select_related("tree__grove").get(pk=session.pk)
 
 
-def _title(conversation: Conversation) -> str:
+def _title(history: ChatHistory) -> str:
     """The first words of a person, without what programs put in front of them in tags."""
-    for message in conversation.messages:
+    for message in history.messages:
         if message["role"] != "user":
             continue
         for block in message["blocks"]:

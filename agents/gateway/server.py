@@ -163,7 +163,7 @@ def _object(raw: bytes) -> dict[str, Any]:
 
 async def _models(reply: Reply, asked: Asked) -> None:
     """The provider's models, and the agents of the grove in front of them."""
-    own = await database_sync_to_async(models_of, thread_sensitive=False)(asked.actor)
+    own = await database_sync_to_async(models_of, thread_sensitive=False)([asked.actor.grove])
     theirs = await forwarding.listed(asked)
     names = [(f"loom/{one.name}", one) for one in own if LOOM in one.permissions]
     created = {name: one.created_at for name, one in names}

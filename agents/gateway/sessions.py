@@ -54,13 +54,13 @@ def names_in(headers: Mapping[str, str], body: Mapping[str, Any]) -> Named:
 def _session(headers: Mapping[str, str], body: Mapping[str, Any]) -> str:
     metadata = body.get("metadata")
     user = metadata.get("user_id") if isinstance(metadata, dict) else None
-    conversation = body.get("conversation")
-    if isinstance(conversation, dict):
-        conversation = conversation.get("id")
+    thread = body.get("conversation")
+    if isinstance(thread, dict):
+        thread = thread.get("id")
     candidates: list[Any] = [headers.get(name) for name in _FIRST]
     candidates.append(_of_user(user))
     candidates += [headers.get(name) for name in _THEN]
-    candidates += [body.get("prompt_cache_key"), conversation, body.get("conversation_id")]
+    candidates += [body.get("prompt_cache_key"), thread, body.get("conversation_id")]
     return next(filter(None, map(_name, candidates)), "")
 
 

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from agents.gateway import recording
 from agents.gateway.models import GatewayRequest, GatewaySession
@@ -52,7 +53,7 @@ def test_the_bytes_pass_unchanged_in_both_directions(
     seen = provider.seen[0]
     assert got.body == b'{"choices" : [ ]  , "odd":true}' and got.headers["x-request-id"] == "r7"
     assert seen.body == raw and seen.path == "/v1/chat/completions?beta=true"
-    assert seen.headers["x-trace"] == "7"
+    assert dict(seen.headers)["x-trace"] == "7"
     assert program.secret not in str(seen.headers)
 
 
@@ -88,7 +89,7 @@ def test_a_regenerated_answer_is_a_sibling_and_an_edit_a_branch(
         await program.chat(("user", "Hello"), ("assistant", "A."), ("user", "Less"))
 
     run(talk())
-    expected = {"Hello": {"A.": {"More": {"B.": {}, "C.": {}}, "Less": {"D.": {}}}}}
+    expected: dict[str, Any] = {"Hello": {"A.": {"More": {"B.": {}, "C.": {}}, "Less": {"D.": {}}}}}
     assert shape_of(GatewaySession.objects.get()) == expected
 
 
@@ -122,7 +123,10 @@ def test_a_named_session_keeps_its_tree_after_its_conversation_was_cleared(
 
     run(talk())
     shapes = {one.name: shape_of(one) for one in GatewaySession.objects.all()}
-    assert shapes == {"s-1": {"Hello": {"A.": {}}, "Other": {"B.": {}}}, "s-2": {"Hello": {"C.": {}}}}
+    assert shapes == {
+        "s-1": {"Hello": {"A.": {}}, "Other": {"B.": {}}},
+        "s-2": {"Hello": {"C.": {}}},
+    }
 
 
 def test_tools_are_kept_with_their_arguments_and_results(
@@ -148,9 +152,7 @@ def test_tools_are_kept_with_their_arguments_and_results(
     assert rows[2] == ("Two files.", None)
 
 
-def test_a_stream_that_is_cut_keeps_what_came(
-    program: Program, provider: ScriptedProvider
-) -> None:
+def test_a_stream_that_is_cut_keeps_what_came(program: Program, provider: ScriptedProvider) -> None:
     provider.script(says("Half ", CUT))
     run(program.chat(("user", "Go"), stream=True))
     node = Node.objects.get(text="Half ")
@@ -260,16 +262,19 @@ def test_a_completion_goes_on_in_one_text(program: Program, provider: ScriptedPr
     run(talk())
     session = GatewaySession.objects.get()
     assert session.tree.mode == "buffer"
-    expected = {"Once upon a": {" time": {",": {" there": {}}}, " day": {}}}
+    expected: dict[str, Any] = {"Once upon a": {" time": {",": {" there": {}}}, " day": {}}}
     assert shape_of(session) == expected
 
 
-def test_what_was_recorded_is_verified(program: Program, provider: ScriptedProvider) -> None:
+def test_what_was_recorded_is_verified(
+    program: Program, provider: ScriptedProvider, actor: Actor
+) -> None:
     provider.script(whole("A."))
     run(program.chat(("user", "Hello")))
     call = GatewayRequest.objects.select_related("call").get().call
     assert call.sealed_at is not None and call.purpose == "gateway"
-    assert verify.verify_tree(GatewaySession.objects.get().tree)["status"] == "valid"
+    tree = GatewaySession.objects.get().tree
+    assert verify.verify_tree(actor, tree, None)["status"] == "valid"
 
 
 def test_an_answer_whose_process_is_gone_is_ended_by_the_sweeper(
@@ -282,6 +287,6 @@ def test_an_answer_whose_process_is_gone_is_ended_by_the_sweeper(
     request = GatewayRequest.objects.get()
     answer = b'data: {"choices":[{"index":0,"delta":{"content":"Kept "}}]}\n\n'
     recording.keep_alive(request.pk, answer)
-    monkeypatch.setattr(recording, "ALIVE", -recording.ALIVE)
+    GatewayRequest.objects.update(alive_at=timezone.now() - 2 * recording.ALIVE)
     assert recording.sweep() == 1 and recording.sweep() == 0
     assert Node.objects.get(text="Kept ").finish == "interrupted:the server stopped"

@@ -24,6 +24,14 @@ DELETE me/sessions/{session}           200 404 404 404 401
 GET    api-keys                        200 200 200 200 401
 POST   api-keys                        201 201 201 201 401  {"name": "laptop"}
 DELETE api-keys/{key}                  200 404 404 404 401
+GET    gateway-keys                    200 200 200 200 401
+POST   gateway-keys                    201 201 403 404 401 {"name":"a","participant":"{muse}"}
+DELETE gateway-keys/{gateway_key}      200 404 404 404 401
+GET    sessions                        200 200 200 200 401
+GET    sessions/{gateway_session}      200 404 404 404 401
+GET    sessions/{gateway_session}/original 200 404 404 404 401
+GET    sessions/{gateway_session}/modified 200 404 404 404 401
+GET    sessions/{gateway_session}/state 200 404 404 404 401
 GET    groves                          200 200 200 200 401
 POST   groves                          201 201 201 201 401  {"name": "Another"}
 GET    groves/{grove}                  200 200 200 404 401

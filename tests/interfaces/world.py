@@ -13,6 +13,10 @@ from django.test import Client
 from django.utils import timezone
 from PIL import Image
 
+from agents.gateway import keys as gateway_keys
+from agents.gateway import recording
+from agents.gateway.messages import history_of
+from agents.gateway.sessions import Named
 from loom.access import Actor, get_actor
 from loom.claims.commands.checks import declare_check
 from loom.documents import actions as documents
@@ -27,6 +31,7 @@ from loom.transfer import models as transfer_models
 from loom.trees import images
 from loom.trees.commands import node_writer, public_links, trees
 from loom.trees.models import Node, Tree
+from loom.turns.generation_lifecycle import Received
 from loom.turns.models import Call, Generation, Turn
 from loom.workspace import models as workspace_models
 from tests.conftest import join, make_user
@@ -114,6 +119,7 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
         "tree": tree.uid,
         "archived": archived.uid,
         "participant": muse.uid,
+        "muse": muse.uid,
         "node": node,
         "note": note,
         "suggestion": suggestion,
@@ -130,7 +136,31 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
         ).uid,
         "image": images.keep(actor, tree, small(len(word))).sha256,
         **run_turn(tree, muse, actor.participant, node, tail),
+        **gateway_session(actor, muse, tail),
     }
+
+
+def gateway_session(actor: Actor, muse: Participant, tail: str) -> dict[str, str]:
+    """A session of a program of the owner, with one request and its answer."""
+    key, _ = gateway_keys.make_key(actor.user, muse.uid, name="program")
+    body = {"messages": [{"role": "user", "content": f"asked{tail}"}]}
+    incoming = recording.Incoming(
+        actor=actor,
+        key=key,
+        shape="chat",
+        named=Named(session="s"),
+        history=history_of("chat", body),
+        sent=body,
+        url="http://model/v1/chat/completions",
+        headers={},
+    )
+    session = recording.session_of(incoming)
+    request = recording.begin(incoming, session)
+    answer = {"choices": [{"index": 0, "message": {"content": f"answered{tail}"}}]}
+    headers = {"content-type": "application/json"}
+    received = Received(body=json.dumps(answer).encode(), status=200, headers=headers)
+    recording.end(request.pk, received)
+    return {"gateway_key": key.uid, "gateway_session": session.uid}
 
 
 def open_windows(actor: Actor, tree: Tree, local_id: str, tail: str = "") -> None:

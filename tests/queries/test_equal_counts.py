@@ -69,7 +69,7 @@ DEAR = {  # what collects all that hangs at a tree or at a workspace
 
 API = [f"/api/{row.address}" for row in ROWS if row.method == "GET"]
 PAGES = """
-/ /about /guide /settings /mentions /mentions/unseen
+/ /about /guide /settings /settings/gateway /mentions /mentions/unseen
 /groves/{grove} /groves/{grove}/rows /groves/{grove}/settings
 /groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants
 /groves/{grove}/participants/{participant} /groves/{grove}/documents

@@ -7,120 +7,258 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('people', '0001_initial'),
-        ('trees', '0002_search_and_guard'),
-        ('turns', '0001_initial'),
+        ("people", "0001_initial"),
+        ("trees", "0002_search_and_guard"),
+        ("turns", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='GatewayKey',
+            name="GatewayKey",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('uid', models.CharField(default=loom.engine.fields.new_uid, editable=False, max_length=32, unique=True)),
-                ('name', models.CharField(max_length=80)),
-                ('mode', models.CharField(choices=[('observe', 'observe'), ('workspace', 'workspace')], default='observe', max_length=10)),
-                ('digest', models.CharField(max_length=64, unique=True)),
-                ('hint', models.CharField(max_length=8)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('last_used_at', models.DateTimeField(null=True)),
-                ('expires_at', models.DateTimeField(null=True)),
-                ('revoked_at', models.DateTimeField(null=True)),
-                ('participant', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='gateway_keys', to='people.participant')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='gateway_keys', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.engine.fields.new_uid,
+                        editable=False,
+                        max_length=32,
+                        unique=True,
+                    ),
+                ),
+                ("name", models.CharField(max_length=80)),
+                (
+                    "mode",
+                    models.CharField(
+                        choices=[("observe", "observe"), ("workspace", "workspace")],
+                        default="observe",
+                        max_length=10,
+                    ),
+                ),
+                ("digest", models.CharField(max_length=64, unique=True)),
+                ("hint", models.CharField(max_length=8)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("last_used_at", models.DateTimeField(null=True)),
+                ("expires_at", models.DateTimeField(null=True)),
+                ("revoked_at", models.DateTimeField(null=True)),
+                (
+                    "participant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="gateway_keys",
+                        to="people.participant",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="gateway_keys",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-created_at', '-id'],
+                "ordering": ["-created_at", "-id"],
             },
         ),
         migrations.CreateModel(
-            name='GatewayMessage',
+            name="GatewayMessage",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('digest', models.CharField(max_length=64)),
-                ('added', models.TextField(blank=True)),
-                ('node', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='trees.node')),
-                ('tree', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='gateway_messages', to='trees.tree')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("digest", models.CharField(max_length=64)),
+                ("added", models.TextField(blank=True)),
+                (
+                    "node",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="trees.node",
+                    ),
+                ),
+                (
+                    "tree",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="gateway_messages",
+                        to="trees.tree",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='GatewaySession',
+            name="GatewaySession",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('uid', models.CharField(default=loom.engine.fields.new_uid, editable=False, max_length=32, unique=True)),
-                ('name', models.CharField(blank=True, max_length=256)),
-                ('agent', models.CharField(blank=True, max_length=256)),
-                ('program', models.CharField(blank=True, max_length=80)),
-                ('head', models.BinaryField(default=b'')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('seen_at', models.DateTimeField(auto_now_add=True)),
-                ('key', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sessions', to='gateway.gatewaykey')),
-                ('parent', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='children', to='gateway.gatewaysession')),
-                ('tree', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='gateway_sessions', to='trees.tree')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.engine.fields.new_uid,
+                        editable=False,
+                        max_length=32,
+                        unique=True,
+                    ),
+                ),
+                ("name", models.CharField(blank=True, max_length=256)),
+                ("agent", models.CharField(blank=True, max_length=256)),
+                ("program", models.CharField(blank=True, max_length=80)),
+                ("head", models.BinaryField(default=b"")),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("seen_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "key",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="sessions",
+                        to="gateway.gatewaykey",
+                    ),
+                ),
+                (
+                    "parent",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="children",
+                        to="gateway.gatewaysession",
+                    ),
+                ),
+                (
+                    "tree",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="gateway_sessions",
+                        to="trees.tree",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-seen_at', '-id'],
+                "ordering": ["-seen_at", "-id"],
             },
         ),
         migrations.CreateModel(
-            name='GatewayRequest',
+            name="GatewayRequest",
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('uid', models.CharField(default=loom.engine.fields.new_uid, editable=False, max_length=32, unique=True)),
-                ('shape', models.CharField(max_length=12)),
-                ('original', models.BinaryField(default=b'')),
-                ('status', models.CharField(choices=[('open', 'open'), ('done', 'done'), ('broken', 'broken'), ('refused', 'refused')], default='open', max_length=8)),
-                ('bypass', models.CharField(blank=True, max_length=200)),
-                ('digest', models.CharField(blank=True, max_length=64)),
-                ('answer_digest', models.CharField(blank=True, max_length=64)),
-                ('answer_id', models.CharField(blank=True, max_length=128)),
-                ('partial', models.BinaryField(default=b'')),
-                ('alive_at', models.DateTimeField(auto_now_add=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('call', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='turns.call')),
-                ('point', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='trees.node')),
-                ('session', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='requests', to='gateway.gatewaysession')),
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.engine.fields.new_uid,
+                        editable=False,
+                        max_length=32,
+                        unique=True,
+                    ),
+                ),
+                ("shape", models.CharField(max_length=12)),
+                ("original", models.BinaryField(default=b"")),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("open", "open"),
+                            ("done", "done"),
+                            ("broken", "broken"),
+                            ("refused", "refused"),
+                        ],
+                        default="open",
+                        max_length=8,
+                    ),
+                ),
+                ("bypass", models.CharField(blank=True, max_length=200)),
+                ("digest", models.CharField(blank=True, max_length=64)),
+                ("answer_digest", models.CharField(blank=True, max_length=64)),
+                ("answer_id", models.CharField(blank=True, max_length=128)),
+                ("partial", models.BinaryField(default=b"")),
+                ("alive_at", models.DateTimeField(auto_now_add=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("ended_at", models.DateTimeField(null=True)),
+                (
+                    "call",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="turns.call",
+                    ),
+                ),
+                (
+                    "point",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="trees.node",
+                    ),
+                ),
+                (
+                    "session",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="requests",
+                        to="gateway.gatewaysession",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-id'],
+                "ordering": ["-id"],
             },
         ),
         migrations.AddConstraint(
-            model_name='gatewaykey',
-            constraint=models.CheckConstraint(condition=models.Q(('mode__in', ['observe', 'workspace'])), name='gateway_mode'),
+            model_name="gatewaykey",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("mode__in", ["observe", "workspace"])), name="gateway_mode"
+            ),
         ),
         migrations.AddIndex(
-            model_name='gatewaymessage',
-            index=models.Index(fields=['digest'], name='gateway_digest'),
+            model_name="gatewaymessage",
+            index=models.Index(fields=["digest"], name="gateway_digest"),
         ),
         migrations.AddConstraint(
-            model_name='gatewaymessage',
-            constraint=models.UniqueConstraint(fields=('tree', 'digest'), name='gateway_message_once'),
+            model_name="gatewaymessage",
+            constraint=models.UniqueConstraint(
+                fields=("tree", "digest"), name="gateway_message_once"
+            ),
         ),
         migrations.AddIndex(
-            model_name='gatewaysession',
-            index=models.Index(fields=['key', 'seen_at'], name='gateway_session_seen'),
+            model_name="gatewaysession",
+            index=models.Index(fields=["key", "seen_at"], name="gateway_session_seen"),
         ),
         migrations.AddConstraint(
-            model_name='gatewaysession',
-            constraint=models.UniqueConstraint(condition=models.Q(('agent', ''), ('name', ''), _negated=True), fields=('key', 'name', 'agent'), name='gateway_session_once'),
+            model_name="gatewaysession",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("agent", ""), ("name", ""), _negated=True),
+                fields=("key", "name", "agent"),
+                name="gateway_session_once",
+            ),
         ),
         migrations.AddIndex(
-            model_name='gatewayrequest',
-            index=models.Index(condition=models.Q(('ended_at__isnull', True)), fields=['alive_at'], name='gateway_request_open'),
+            model_name="gatewayrequest",
+            index=models.Index(
+                condition=models.Q(("ended_at__isnull", True)),
+                fields=["alive_at"],
+                name="gateway_request_open",
+            ),
         ),
         migrations.AddIndex(
-            model_name='gatewayrequest',
-            index=models.Index(condition=models.Q(('answer_id', ''), _negated=True), fields=['session', 'answer_id'], name='gateway_answer'),
+            model_name="gatewayrequest",
+            index=models.Index(
+                condition=models.Q(("answer_id", ""), _negated=True),
+                fields=["session", "answer_id"],
+                name="gateway_answer",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='gatewayrequest',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['open', 'done', 'broken', 'refused'])), name='gateway_progress'),
+            model_name="gatewayrequest",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("status__in", ["open", "done", "broken", "refused"])),
+                name="gateway_progress",
+            ),
         ),
     ]

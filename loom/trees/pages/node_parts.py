@@ -79,6 +79,41 @@ class NoteShown:
     replies: tuple["NoteShown", ...] = ()
 
 
+MAX_TOOL = 20_000  # characters of what a tool was given or gave that a page shows
+
+
+@dataclass(frozen=True)
+class ToolShown:
+    """A tool that a program used (`name`), or the result that it gave (no name)."""
+
+    name: str
+    body: str
+    rest: str  # how many characters are not shown; empty: all are
+    is_error: bool = False
+
+
+def _tools(row: NodeRow) -> tuple[ToolShown, ...]:
+    """The tools in the content of a node of a program's session, in order."""
+    if row.more.blocks is None:
+        return ()
+    shown = []
+    for block in row.content:
+        if block["type"] == "tool_use":
+            given = block["input"]
+            text = (
+                given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, indent=2)
+            )
+            shown.append(_tool(str(block["name"]) or "?", text))
+        elif block["type"] == "tool_result":
+            shown.append(_tool("", str(block["content"]), is_error=bool(block.get("is_error"))))
+    return tuple(shown)
+
+
+def _tool(name: str, text: str, *, is_error: bool = False) -> ToolShown:
+    rest = f"{len(text) - MAX_TOOL:,}" if len(text) > MAX_TOOL else ""
+    return ToolShown(name, text[:MAX_TOOL], rest, is_error)
+
+
 @dataclass(frozen=True)
 class NodeShown:
     """A node as its templates render it, the same for everybody. `older` and `newer` are the
@@ -104,6 +139,7 @@ class NodeShown:
     is_undated: bool  # its file does not say when it was written
     broken: str
     summary: str
+    tools: tuple[ToolShown, ...] = ()
 
 
 def age_of(at: datetime, now: datetime | None = None) -> str:
@@ -249,6 +285,7 @@ class Found:
             is_undated=row.imported and row.created_at >= self.tree.created_at,
             broken=broken_reason(row.finish),
             summary=row.summary,
+            tools=_tools(row),
         )
 
     def _body(self, row: NodeRow, cast: dict[str, Who]) -> SafeString:

@@ -1,0 +1,197 @@
+"""Gateway keys and sessions in the API. Keys belong to a person; so do the sessions of their
+programs, whose trees all members of the grove read."""
+
+from typing import Any, Literal
+
+from django.urls import URLPattern, URLResolver, path
+from pydantic import BaseModel, Field
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from agents.gateway import keys as commands
+from agents.gateway import queries
+from agents.gateway.keys import MOST_DAYS, MOST_NAME
+from agents.gateway.models import GatewayKey, GatewaySession
+from loom.site import responses
+from loom.site.api_requests import Body, demand_browser, read, user_of
+from loom.site.schema import PAGES, operation, paged
+from loom.text.hashes import instant
+
+
+class GatewayKeySent(Body):
+    """A new gateway key: its name, the model participant whose provider it calls, its mode, and the
+    days until it expires (null: never)."""
+
+    name: str = Field(min_length=1, max_length=MOST_NAME)
+    participant: str = Field(min_length=1, max_length=32)
+    mode: Literal["observe", "workspace"] = "observe"
+    days: int | None = Field(None, ge=1, le=MOST_DAYS)
+
+
+class GatewayKeyBody(BaseModel):
+    """A gateway key; `hint` is its last characters, to recognise it by."""
+
+    id: str
+    name: str
+    hint: str
+    mode: Literal["observe", "workspace"]
+    participant: str
+    grove: str
+    created_at: str
+    last_used_at: str | None
+    expires_at: str | None
+
+
+class NewGatewayKey(GatewayKeyBody):
+    """A gateway key with its secret, which is shown only once."""
+
+    key: str
+
+
+class GatewaySessionBody(BaseModel):
+    """A session of a program: what it calls itself, its tree, and its subagent's parent."""
+
+    id: str
+    name: str
+    agent: str
+    parent: str | None
+    key: str
+    tree: str
+    grove: str
+    program: str
+    requests: int
+    created_at: str
+    seen_at: str
+
+
+class SessionState(BaseModel):
+    """The last requests of a session, newest first, and the results of tools in the last one, by
+    the program's own ids, with their place and size."""
+
+    requests: list[dict[str, Any]]
+    results: list[dict[str, Any]]
+
+
+class RequestBody(BaseModel):
+    """A request's body, without keys; null if it is no longer kept whole."""
+
+    request: str
+    at: str
+    body: dict[str, Any] | None
+
+
+def _key(key: GatewayKey) -> dict[str, object]:
+    return {
+        "id": key.uid,
+        "name": key.name,
+        "hint": key.hint,
+        "mode": key.mode,
+        "participant": key.participant.uid,
+        "grove": key.participant.grove.uid,
+        "created_at": instant(key.created_at),
+        "last_used_at": instant(key.last_used_at) if key.last_used_at else None,
+        "expires_at": instant(key.expires_at) if key.expires_at else None,
+    }
+
+
+@operation(
+    "GET", "gateway keys", "Gateway keys", answers=responses.Page[GatewayKeyBody], asks=PAGES
+)
+@operation(
+    "POST",
+    "gateway make_key",
+    "Make a gateway key, shown only once",
+    body=GatewayKeySent,
+    answers=NewGatewayKey,
+    status=201,
+)
+@api_view(["GET", "POST"])
+def gateway_keys(request: Request) -> Response:
+    """The caller's gateway keys that are not revoked; or a new one with its secret."""
+    user = user_of(request)
+    if request.method == "POST":
+        demand_browser(request, "cannot make another key")
+        sent = read(request, GatewayKeySent)
+        key, secret = commands.make_key(
+            user, sent.participant, name=sent.name, mode=sent.mode, days=sent.days
+        )
+        return Response({**_key(key), "key": secret}, status=201)
+    return paged(request, commands.keys_of(user), _key)
+
+
+@operation("DELETE", "gateway revoke_key", "Revoke a gateway key", answers=responses.Gone)
+@api_view(["DELETE"])
+def gateway_key(request: Request, uid: str) -> Response:
+    """Revokes a gateway key: its next request is refused."""
+    demand_browser(request, "cannot revoke a gateway key")
+    commands.revoke_key(user_of(request), uid)
+    return Response({"ok": True})
+
+
+def _session(session: GatewaySession) -> dict[str, object]:
+    return {
+        "id": session.uid,
+        "name": session.name,
+        "agent": session.agent,
+        "parent": session.parent.uid if session.parent else None,
+        "key": session.key.uid,
+        "tree": session.tree.uid,
+        "grove": session.tree.grove.uid,
+        "program": session.program,
+        "requests": getattr(session, "request_count", 0),
+        "created_at": instant(session.created_at),
+        "seen_at": instant(session.seen_at),
+    }
+
+
+@operation(
+    "GET",
+    "gateway sessions",
+    "Sessions of the caller's programs",
+    answers=responses.Page[GatewaySessionBody],
+    asks=PAGES,
+)
+@api_view(["GET"])
+def sessions(request: Request) -> Response:
+    """The sessions of the caller's programs, the last used first."""
+    return paged(request, queries.sessions_of(user_of(request)), _session)
+
+
+@operation("GET", "gateway session", "A session of a program", answers=GatewaySessionBody)
+@api_view(["GET"])
+def session(request: Request, uid: str) -> Response:
+    """One session of the caller's programs."""
+    return Response(_session(queries.get_session(user_of(request), uid)))
+
+
+@operation("GET", "gateway original", "What a program sent last", answers=RequestBody)
+@api_view(["GET"])
+def original(request: Request, uid: str) -> Response:
+    """The body of the last request as the program sent it."""
+    return Response(queries.last_body(queries.get_session(user_of(request), uid), original=True))
+
+
+@operation("GET", "gateway modified", "What its provider was sent last", answers=RequestBody)
+@api_view(["GET"])
+def modified(request: Request, uid: str) -> Response:
+    """The body of the last request as it went to the provider."""
+    return Response(queries.last_body(queries.get_session(user_of(request), uid), original=False))
+
+
+@operation("GET", "gateway state", "The state of a session", answers=SessionState)
+@api_view(["GET"])
+def state(request: Request, uid: str) -> Response:
+    """The last requests of a session, and the results of tools in the last one."""
+    return Response(queries.state_of(queries.get_session(user_of(request), uid)))
+
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("gateway-keys", gateway_keys),
+    path("gateway-keys/<id:uid>", gateway_key),
+    path("sessions", sessions),
+    path("sessions/<id:uid>", session),
+    path("sessions/<id:uid>/original", original),
+    path("sessions/<id:uid>/modified", modified),
+    path("sessions/<id:uid>/state", state),
+]

@@ -1,0 +1,122 @@
+"""The page of a person's gateway keys and sessions, with the lines to paste into known
+programs."""
+
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import URLPattern, URLResolver, path
+from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_http_methods, require_POST
+
+from agents.gateway import keys, queries
+from loom import access
+from loom.errors import CommandError
+from loom.people.models import Participant
+from loom.people.pages.accounts import KEY_DAYS
+from loom.site.page_requests import PersonRequest, in_one_line, person, word_of
+
+SHOWN_SESSIONS = 20
+PLACEHOLDER = "YOUR_KEY"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What to paste into a program so that it calls the gateway."""
+
+    program: str
+    lines: str
+
+
+def recipes(address: str, secret: str) -> list[Recipe]:
+    """The lines for each known program; `address` is this installation's, without a slash."""
+    base = f"{address}/gateway"
+    return [
+        Recipe(
+            "Claude Code",
+            f"export ANTHROPIC_BASE_URL={base}\nexport ANTHROPIC_AUTH_TOKEN={secret}",
+        ),
+        Recipe(
+            "Codex CLI (~/.codex/config.toml)",
+            '[model_providers.heddle]\nname = "Heddle"\n'
+            f'base_url = "{base}/v1"\nenv_key = "HEDDLE_KEY"\nwire_api = "responses"',
+        ),
+        Recipe("OpenAI SDK", f"export OPENAI_BASE_URL={base}/v1\nexport OPENAI_API_KEY={secret}"),
+        Recipe(
+            "Anthropic SDK",
+            f"export ANTHROPIC_BASE_URL={base}\nexport ANTHROPIC_API_KEY={secret}",
+        ),
+        Recipe("aider", f"aider --openai-api-base {base}/v1 --openai-api-key {secret}"),
+        Recipe(
+            "Open WebUI, LibreChat, others",
+            f"Base URL: {base}/v1\nAPI key: {secret}",
+        ),
+    ]
+
+
+def _models(request: PersonRequest) -> list[Participant]:
+    """The model participants that a key of this person may name."""
+    actors = access.get_actors(request.user, access.visible_groves(request.user))
+    groves = [actor.grove for actor in actors if actor.role != "reader"]
+    return keys.models_of(groves)
+
+
+def _shown(request: PersonRequest, *, secret: str = "", fresh: str = "") -> HttpResponse:
+    address = f"{request.scheme}://{request.get_host()}"
+    context = {
+        "current": "gateway",
+        "keys": keys.keys_of(request.user),
+        "models": _models(request),
+        "key_days": KEY_DAYS,
+        "sessions": list(queries.sessions_of(request.user)[:SHOWN_SESSIONS]),
+        "recipes": recipes(address, secret or PLACEHOLDER),
+        "fresh_secret": secret,
+        "fresh_name": fresh,
+        "address": f"{address}/gateway",
+    }
+    return render(request, "pages/settings/gateway.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@sensitive_variables("secret")
+@person
+def gateway_page(request: PersonRequest) -> HttpResponse:
+    """The person's keys and sessions; a POST makes a key, which is shown once."""
+    if request.method != "POST":
+        return _shown(request)
+    days = word_of(request, "days")
+    try:
+        key, secret = keys.make_key(
+            request.user,
+            word_of(request, "participant"),
+            name=word_of(request, "name"),
+            mode=word_of(request, "mode") or "observe",
+            days=int(days) if days.isdecimal() and len(days) < 6 else None,
+        )
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+        return HttpResponseRedirect("/settings/gateway")
+    return _shown(request, secret=secret, fresh=key.name)
+
+
+@never_cache
+@require_POST
+@person
+def revoke(request: PersonRequest) -> HttpResponse:
+    """Revokes a key."""
+    try:
+        keys.revoke_key(request.user, word_of(request, "key"))
+        messages.success(request, gettext("The key has been revoked."))
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+    return HttpResponseRedirect("/settings/gateway")
+
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("settings/gateway", gateway_page),
+    path("settings/gateway/revoke", revoke),
+]

@@ -1,0 +1,154 @@
+"""Agents of this installation as models of the gateway: `loom/<agent>`."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from agents.gateway.models import GatewaySession
+from loom.people.models import Participant
+from loom.turns.models import Generation, Turn
+from tests.agents.acting import run_lane, went
+from tests.gateway.conftest import Program, run, shape_of
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import fails, says
+
+pytestmark = pytest.mark.django_db(transaction=True)
+AGENT = ["loom_aware", "loom_write", "loom_generate"]
+
+
+@pytest.fixture
+def agent(model: Participant) -> Participant:
+    """A loom-aware agent."""
+    model.name, model.permissions, model.context_limit = "Marie", AGENT, 50_000
+    model.save()
+    return model
+
+
+@pytest.fixture
+def worker() -> Iterator[None]:
+    """Runs the turns and candidates that the gateway starts, as a worker does."""
+    stop = threading.Event()
+
+    def work() -> None:
+        try:
+            while not stop.wait(0.05):
+                for turn in Turn.objects.filter(ended_at__isnull=True):
+                    went(turn)
+                for row in Generation.objects.filter(ended_at__isnull=True, turn=None):
+                    run_lane(row.lane)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    yield
+    stop.set()
+    thread.join(30)
+
+
+async def ask(program: Program, model: str, *said: str, **more: Any) -> Any:
+    """The JSON answer to a conversation that begins with the person."""
+    roles = ("user", "assistant")
+    messages = [(roles[n % 2], text) for n, text in enumerate(said)]
+    return (await program.chat(*messages, model=model, **more)).json
+
+
+def test_an_agent_answers_in_its_own_tree(
+    program: Program, provider: ScriptedProvider, agent: Participant, worker: None
+) -> None:
+    provider.script(says("→ tree\n"), says("I am here."), says("Still."))
+
+    async def talk() -> None:
+        body = await ask(program, "loom/marie", "Who is here?")
+        assert body["choices"][0]["message"]["content"] == "I am here."
+        await ask(program, "claude-loom-Marie", "Who is here?", "I am here.", "And now?")
+
+    run(talk())
+    expected: dict[str, Any] = {"Who is here?": {"I am here.": {"And now?": {"Still.": {}}}}}
+    assert shape_of(GatewaySession.objects.get()) == expected
+    assert "---REQUEST from" in json.dumps(provider.seen[0].json)
+
+
+def test_the_same_request_again_is_answered_beside_the_first(
+    program: Program, provider: ScriptedProvider, agent: Participant, worker: None
+) -> None:
+    program.headers["x-session-id"] = "s"
+    provider.script(says("One."), says("Two."))
+
+    async def talk() -> None:
+        await ask(program, "loom/Marie", "Count")
+        await ask(program, "loom/Marie", "Count")
+
+    run(talk())
+    assert shape_of(GatewaySession.objects.get()) == {"Count": {"One.": {}, "Two.": {}}}
+
+
+def test_a_subject_gives_one_continuation(
+    program: Program, provider: ScriptedProvider, model: Participant, worker: None
+) -> None:
+    provider.script(says("Good ", "day."))
+    body = run(ask(program, "loom/Echo", "Hello"))
+    assert body["choices"][0]["message"]["content"] == "Good day."
+    assert shape_of(GatewaySession.objects.get()) == {"Hello": {"Good day.": {}}}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "first", "last"),
+    [
+        ("/chat/completions", {"messages": [{"role": "user", "content": "Hi"}]},
+         b"chat.completion.chunk", b"data: [DONE]"),
+        ("/messages", {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 9},
+         b"event: message_start", b'"message_stop"}'),
+        ("/responses", {"input": "Hi"}, b"event: response.created", b'"response.completed"'),
+        ("/completions", {"prompt": "Hi"}, b"text_completion", b"data: [DONE]"),
+    ],
+)  # fmt: skip
+def test_each_shape_is_streamed(
+    program: Program,
+    provider: ScriptedProvider,
+    model: Participant,
+    worker: None,
+    path: str,
+    body: dict[str, Any],
+    first: bytes,
+    last: bytes,
+) -> None:
+    provider.script(says("Good ", "day."))
+    sent = {"model": "loom/Echo", "stream": True, **body}
+    got = run(program.send("POST", path, sent))
+    assert got.status == 200 and got.headers["content-type"].startswith("text/event-stream")
+    assert first in got.pieces[0] and last in got.pieces[-1]
+    assert b"day." in got.body
+
+
+def test_an_unknown_agent_is_named_with_those_that_are_there(
+    program: Program, provider: ScriptedProvider, agent: Participant
+) -> None:
+    got = run(program.chat(("user", "Hi"), model="loom/nobody"))
+    assert got.status == 404 and "loom/Marie" in got.json["error"]["message"]
+
+
+def test_a_failing_provider_is_an_error_with_its_reason(
+    program: Program, provider: ScriptedProvider, model: Participant, worker: None
+) -> None:
+    provider.script(fails(401, "no such key"))
+    got = run(program.chat(("user", "Hi"), model="loom/Echo"))
+    assert got.status == 502 and got.json["error"]["message"]
+
+
+def test_a_program_that_goes_away_stops_the_turn(
+    program: Program, provider: ScriptedProvider, agent: Participant
+) -> None:
+    async def talk() -> None:
+        leaves = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.5, leaves.set)
+        body = {"model": "loom/Marie", "messages": [{"role": "user", "content": "Hi"}]}
+        await program.send("POST", "/chat/completions", body, leaves=leaves)
+
+    run(talk())
+    assert Turn.objects.get().stop_asked
