@@ -60,6 +60,7 @@ PARTS = {
 # Pages of a grove and of a person: never more for more trees, members and participants.
 PAGES = {
     "gateway": ("/settings/gateway", 9),
+    "its types of links": ("/groves/{grove}/link-types", 9),
     "first page": ("/", 17),
     "grove": ("/groves/{grove}", 16),
     "its tags": ("/groves/{grove}/tags", 7),
