@@ -17,6 +17,8 @@ from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
 from loom.engine import announcements, streams
+from loom.engine.event_kinds import demand_payload
+from loom.engine.streams import Writer
 from loom.people.models import Grove, Membership, Participant, User
 from loom.platform.inserts import insert_row
 from loom.trees.commands import trees
@@ -72,6 +74,22 @@ def pytest_collection_finish() -> None:
 def _quick_passwords() -> None:
     """Uses a fast password hash: the slow one would take half of the whole run."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _checked_events() -> Iterator[None]:
+    """Every event that a test writes says what its kind declares."""
+    append = Writer.append
+
+    def checked(self: Writer, kind: str, payload: dict[str, Any]) -> int:
+        seq = append(self, kind, payload)
+        if not self.is_dry:
+            demand_payload(kind, payload)
+        return seq
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Writer, "append", checked)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

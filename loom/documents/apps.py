@@ -4,8 +4,9 @@ from importlib import import_module
 
 from django.apps import AppConfig
 
-# The modules that register commands and actions, in the order in which help lists them.
+# The modules that register effects, commands and actions; help lists commands in this order.
 COMMANDS = (
+    "loom.documents.effects",
     "loom.documents.commands",
     "loom.documents.actions",
 )

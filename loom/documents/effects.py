@@ -1,10 +1,30 @@
-"""What a line does to its workspace's view of a document."""
+"""What happens to documents, and what a line does to its workspace's view of one."""
 
 from dataclasses import dataclass
 
 from loom.documents.models import DocumentView
 from loom.engine.context import Context
 from loom.engine.effects import Effect, Storing, stores
+from loom.engine.event_kinds import Body, Payload, event
+
+
+@event("document.added", stream="grove")
+class DocumentAdded(Payload):
+    """A document was made. `text`: the hash and the length of its text."""
+
+    document: Body
+    text: Body
+
+
+@event("document.changed", stream="grove")
+class DocumentChanged(Payload):
+    """A document has another title, kind or text: which of them has `changed`, and for a text its
+    hash, its length, and who wrote it since the revision before."""
+
+    document: Body
+    changed: list[str]
+    text: Body = {}
+    authors: list[str] = []
 
 
 @dataclass(frozen=True)

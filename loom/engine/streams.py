@@ -7,7 +7,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from loom.engine.announcements import announce
-from loom.engine.event_kinds import KINDS
+from loom.engine.event_kinds import demand_kind
 from loom.engine.models import Event, Stream
 from loom.people.models import Grove
 from loom.platform.inserts import insert_row, insert_rows, update_row
@@ -39,9 +39,7 @@ class Writer:
 
     def append(self, kind: str, payload: dict[str, Any]) -> int:
         """Numbers an event of a known kind; returns its seq."""
-        allowed = KINDS[self.stream.name.split(":", 1)[0]]
-        if kind not in allowed:
-            raise ValueError(f"{kind!r} is no event of {self.stream.name}")
+        demand_kind(kind, self.stream.name.split(":", 1)[0])
         self.stream.head += 1
         self._pending.append(
             Event(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from loom.engine import streams
 from loom.engine.effects import Effect, Storing, stores
+from loom.engine.event_kinds import Payload, event
 from loom.errors import not_found
 from loom.platform.inserts import update_row
 from loom.platform.prepared_queries import Given, Prepared, lock_rows
@@ -43,6 +44,19 @@ def locked(workspace: Workspace) -> Workspace:
 
 
 # What a line changes in the view. All of it is one event, `view.changed`.
+
+
+@event("view.changed", stream="workspace")
+class ViewChanged(Payload):
+    """The workspace has another position or other versions; the line of a step was answered, maybe
+    in a turn; events of the tree up to the checkpoint are no longer news."""
+
+    revision: int
+    position: str = ""
+    versions: dict[str, str] = {}
+    step: int = 0
+    turn: str = ""
+    checkpoint: int = 0
 
 
 class ViewEffect(Effect):

@@ -4,8 +4,8 @@ from importlib import import_module
 
 from django.apps import AppConfig
 
-# The modules that register commands and actions, in the order in which help lists them.
-COMMANDS = ("loom.links.commands.links", "loom.links.commands.types")
+# The modules that register effects, commands and actions; help lists commands in this order.
+COMMANDS = ("loom.links.effects", "loom.links.commands.links", "loom.links.commands.types")
 
 
 class LinksConfig(AppConfig):

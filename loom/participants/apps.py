@@ -4,8 +4,8 @@ from importlib import import_module
 
 from django.apps import AppConfig
 
-# The modules that register commands and actions, in the order in which help lists them.
-COMMANDS = ("loom.participants.commands",)
+# The modules that register effects, commands and actions; help lists commands in this order.
+COMMANDS = ("loom.participants.effects", "loom.participants.commands")
 
 
 class ParticipantsConfig(AppConfig):

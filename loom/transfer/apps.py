@@ -1,5 +1,7 @@
 """Import and export."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -8,3 +10,6 @@ class TransferConfig(AppConfig):
 
     name = "loom.transfer"
     label = "transfer"
+
+    def ready(self) -> None:
+        import_module("loom.transfer.effects")

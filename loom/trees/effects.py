@@ -1,15 +1,73 @@
-"""What a line does to its workspace's view of a tree."""
+"""What happens in a tree: its events, and what a line does to its workspace's view of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from loom.engine.context import Context
+from loom.engine.event_kinds import Body, Payload, adds_to, event
 from loom.engine.views import ViewEffect
 from loom.trees.models import Node
 from loom.trees.queries import lookup
 from loom.trees.queries.outline import outline_of
 from loom.workspace.models import VersionChoice, Workspace
+
+
+@event("tree.created", stream="tree")
+class TreeCreated(Payload):
+    """A tree was made."""
+
+    tree: str
+    title: str
+    mode: str
+
+
+@event("tree.changed", stream="tree")
+class TreeChanged(Payload):
+    """A tree was renamed, archived or restored, or what models are sent of it was changed: the
+    fields that have changed."""
+
+    tree: str
+    title: str = ""
+    archived_at: str | None = None
+    description: str = ""
+    system_context: str = ""
+    memory: str = ""
+    author_note: str = ""
+    note_depth: int = 0
+    lore_scan: int = 0
+    truncation: str = ""
+    lore_budget: int = 0
+
+
+@event("tree.erased", stream="grove")
+class TreeErased(Payload):
+    """A tree is being erased."""
+
+    tree: str
+    title: str
+
+
+@event("node.added", stream="tree")
+class NodeAdded(Payload):
+    """A node was written: its body without text, which readers get from the node. `before`: the
+    sibling before which it is placed, if not last."""
+
+    node: Body
+    before: str = ""
+
+
+@event("node.flagged", stream="tree")
+class NodeFlagged(Payload):
+    """A slot was pruned, excluded or neither, or a version was hidden (`version_pruned`)."""
+
+    node: str
+    slot: str
+    flag: str
+    value: bool
+
+
+# What a line does to its workspace's view of the tree.
 
 
 @dataclass(frozen=True)
@@ -31,6 +89,13 @@ class VersionChosen(ViewEffect):
             "position": lookup.node_ref(workspace.position, workspace.tree_id),
             "versions": {str(one.slot.local_id): one.local_id for one in chosen.values()},
         }
+
+
+@adds_to("view.changed")
+class OutlineOfView(Payload):
+    """The outline, as `outline_of` reads it."""
+
+    outline: Body = {}
 
 
 @dataclass(frozen=True)

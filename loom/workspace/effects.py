@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loom.engine.effects import Effect, Storing, after_each_line, stores
+from loom.engine.event_kinds import Body, Payload, adds_to, event
 from loom.engine.items import make_items
 from loom.engine.models import Step
 from loom.engine.views import ViewEffect
@@ -16,6 +17,14 @@ from loom.workspace.queries.windows import opened_by
 from loom.workspace.queries.workspace_bodies import task_brief
 
 # Windows. A command changes the row of a window and adds the effect once; it is stored at the end.
+
+
+@event("window.opened", "window.changed", "window.closed", stream="workspace")
+class WindowsOfView(Payload):
+    """Windows that were opened, changed (also hidden or shown) or closed."""
+
+    windows: list[Body]
+    revision: int
 
 
 class WindowEffect(Effect):
@@ -95,6 +104,14 @@ def _keep_result(storing: Storing) -> None:
 # Tasks.
 
 
+@event("task.added", "task.changed", stream="workspace")
+class TasksOfView(Payload):
+    """Tasks that were added, changed, moved or removed."""
+
+    tasks: list[Body]
+    revision: int
+
+
 @dataclass(frozen=True)
 class TaskEffect(Effect):
     """A task whose row the line has added or changed."""
@@ -121,7 +138,17 @@ def _store_tasks(storing: Storing, effects: list[TaskEffect]) -> None:
             storing.announce(name, {"tasks": bodies})
 
 
-# Augments and the scratchpad.
+# Augments, the scratchpad and settings.
+
+
+@adds_to("view.changed")
+class LoadedInView(Payload):
+    """The augments that are loaded, how many tokens the scratchpad has, the settings of the
+    windows."""
+
+    augments: Body = {}
+    scratchpad: int = 0
+    settings: Body = {}
 
 
 @dataclass(frozen=True)
@@ -155,3 +182,39 @@ class ScratchpadChanged(ViewEffect):
             return {}
         workspace.scratchpad = text
         return {"scratchpad": count(text)}
+
+
+# What people keep for themselves or for their grove.
+
+
+@event("draft.saved", stream="workspace")
+class DraftSaved(Payload):
+    """A person's unsaved text was stored, at this instant, or has ended."""
+
+    slot: str
+    kind: str
+    ended: bool
+    at: str = ""
+
+
+@event("preset.saved", stream="grove")
+class PresetSaved(Payload):
+    """Settings of generation are kept under a name, for all members."""
+
+    preset: Body
+
+
+@event("preset.removed", stream="grove")
+class PresetRemoved(Payload):
+    """A preset of the grove was removed."""
+
+    preset: str
+    name: str
+
+
+@event("settings.pinned", stream="tree")
+class SettingsPinned(Payload):
+    """Settings of generation hold from a node on."""
+
+    node: str
+    settings: Body | None

@@ -3,7 +3,7 @@
 import pytest
 
 from loom.access import Actor
-from loom.engine.event_kinds import KINDS
+from loom.engine.event_kinds import kinds_of
 from loom.people.commands.groves import change_grove
 from loom.people.models import Participant
 from loom.trees.models import Node, Tree
@@ -45,6 +45,6 @@ def test_the_store_of_a_page_agrees_with_a_fresh_read_after_what_a_worker_writes
     run(made)
     followed.note("a summary")
     written = {"generation.ended", "call.sealed", "turn.ended", "node.summarised"}
-    assert written <= followed.kinds() <= KINDS["tree"]
+    assert written <= followed.kinds() <= kinds_of("tree")
     assert len(followed.steps[1]["fresh"]["ids"]) == len(followed.first["ids"]) + 2
     followed.check()

@@ -6,7 +6,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import get_actor
-from loom.engine.event_kinds import KINDS
+from loom.engine.event_kinds import kinds_of
 from loom.notes.commands.marks import remove_tag
 from loom.people.models import Grove, User
 from loom.trees.models import Tree
@@ -16,12 +16,10 @@ from tests.stores import Followed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OF_THE_TREE = ("trees/{tree}", "turns/{turn}", "generations/", "groves/{grove}/tags")
-# What a worker writes (tests/agents/test_page_store.py), what comes before a page can be open, and
-# what no command writes yet.
+# What a worker writes (tests/agents/test_page_store.py), and what comes before a page can be open.
 OTHERS = {
     *("generation.ended", "call.sealed", "turn.ended", "node.summarised"),
     *("tree.created", "import.finished"),
-    *("token.changed", "claim.changed", "commitment.added", "commitment.vetoed"),
 }
 
 # Besides one line of each verb: versions of versions, flags on slots with several versions,
@@ -66,7 +64,7 @@ def test_the_store_of_a_page_agrees_with_a_fresh_read_after_every_event(
             followed.note(f"{row.method} {address}")
     remove_tag(followed.actor, "first")
     followed.note("a tag is removed everywhere")
-    assert KINDS["tree"] - followed.kinds() == OTHERS
+    assert kinds_of("tree") - followed.kinds() == OTHERS
     third = followed.steps[len(every) - len(MORE) + 3]
     assert third["fresh"]["flags"][-1] == 2, "a version of an excluded slot"
     followed.check()
