@@ -18,7 +18,7 @@ from loom.documents.hints import WRITE_HINTS
 from loom.documents.models import Document, Revision, read_whole
 from loom.documents.queries import Shown, revision_seen, text_of
 from loom.documents.rules import Edit, Section, unpacked
-from loom.engine.arguments import Args, RefField, Written
+from loom.engine.arguments import Args, PlaceField, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.jobs import enqueue
 from loom.engine.named_items import get_document, get_window, item_of
@@ -202,7 +202,7 @@ class WriteAt(_Write):
     """What to add, and where."""
 
     content: Annotated[str, Written("content")]
-    at: Annotated[Place, Written("option", key="at", value="place")]
+    at: Annotated[PlaceField, Written("option", key="at", value="place")]
     revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
         None
     )
@@ -212,7 +212,9 @@ class WriteSection(_Write):
     """The section and its new body."""
 
     content: Annotated[str, Written("content")]
-    replace: Annotated[Place, Written("option", key="replace", value="place", shown="§section")]
+    replace: Annotated[
+        PlaceField, Written("option", key="replace", value="place", shown="§section")
+    ]
     revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
         None
     )
@@ -232,12 +234,12 @@ class WriteWords(_Write):
 class MoveSection(_Write):
     """The section to move, and the one that it comes after or before."""
 
-    move: Annotated[Place, Written("option", key="move", value="place", shown="§section")]
+    move: Annotated[PlaceField, Written("option", key="move", value="place", shown="§section")]
     after: Annotated[
-        Place | None, Written("option", key="after", value="place", shown="§section")
+        PlaceField | None, Written("option", key="after", value="place", shown="§section")
     ] = None
     before: Annotated[
-        Place | None, Written("option", key="before", value="place", shown="§section")
+        PlaceField | None, Written("option", key="before", value="place", shown="§section")
     ] = None
     revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
         None
@@ -247,7 +249,7 @@ class MoveSection(_Write):
 class RemoveSection(_Write):
     """The section to remove."""
 
-    remove: Annotated[Place, Written("option", key="remove", value="place", shown="§section")]
+    remove: Annotated[PlaceField, Written("option", key="remove", value="place", shown="§section")]
     revision: Annotated[int | None, Written("option", key="revision", value="int", minimum=1)] = (
         None
     )

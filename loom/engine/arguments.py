@@ -8,8 +8,9 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, WithJsonSchema
 
 from loom.errors import CommandError
+from loom.language.arguments import parse_place
 from loom.language.forms import Form, Part, PartKind, ValueKind
-from loom.language.refs import Ref
+from loom.language.refs import Place, Ref
 from loom.language.slices import parse_ref
 
 
@@ -31,6 +32,9 @@ class Written:
     shown: str = ""
 
 
+SHOWN = 80  # characters of a wrong value in a refusal
+
+
 class Secret:
     """Marks a field, in `Annotated`, that no step may store: a password, a key, a link."""
 
@@ -50,11 +54,44 @@ def checked(kind: type[ArgsT], values: Mapping[str, Any]) -> ArgsT:
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise CommandError(
-            "INVALID_SYNTAX", f"{name} can't be {first['input']!r}.", hint=first["msg"]
-        ) from None
+        raise refusal_of(error) from None
+
+
+def refusal_of(error: ValidationError) -> CommandError:
+    """The refusal of arguments that are not valid: about the first field that is wrong."""
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "missing":
+        return CommandError("INVALID_SYNTAX", f"{name} is missing.", hint=f"give {name}")
+    if first["type"] == "extra_forbidden":
+        return CommandError("INVALID_SYNTAX", f"There is no argument {name}.", hint="leave it out")
+    shown = repr(first["input"])
+    if len(shown) > SHOWN:
+        shown = f"{shown[:SHOWN]}…"
+    return CommandError("INVALID_SYNTAX", f"{name} can't be {shown}.", hint=first["msg"])
+
+
+def written_of(args: type[Args]) -> dict[str, Written]:
+    """How each field of a command's arguments is written on a line."""
+    return {
+        name: written
+        for name, field in args.model_fields.items()
+        for written in field.metadata
+        if isinstance(written, Written)
+    }
+
+
+def schema_of(args: type[Args]) -> dict[str, Any]:
+    """The JSON schema of a command's arguments. A literal word, such as `clear`, is given as
+    true."""
+    schema = args.model_json_schema()
+    for name, written in written_of(args).items():
+        if written.kind == "word" and written.lead:
+            schema["properties"][name] = {
+                "const": True,
+                "title": schema["properties"][name]["title"],
+            }
+    return schema
 
 
 def _as_ref(value: Any) -> Any:
@@ -63,6 +100,14 @@ def _as_ref(value: Any) -> Any:
 
 # A reference in a command's arguments: text in JSON, a Ref in Python.
 RefField = Annotated[Ref, BeforeValidator(_as_ref), WithJsonSchema({"type": "string"})]
+
+
+def _as_place(value: Any) -> Any:
+    return parse_place(value) if isinstance(value, str) else value
+
+
+# A place in a document: `start`, `end`, `line:12` or `§heading` in JSON, a Place in Python.
+PlaceField = Annotated[Place, BeforeValidator(_as_place), WithJsonSchema({"type": "string"})]
 
 
 def form_of(verb: str, args: type[Args], *, makes_window: bool = False) -> Form:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from loom.access import Actor
 from loom.engine import registry
-from loom.engine.arguments import Args, Written
+from loom.engine.arguments import Args, Written, schema_of, written_of
 from loom.engine.context import Context, Reply
 from loom.engine.registry import Command, command, describe_verb
 from loom.errors import CommandError
@@ -50,10 +50,11 @@ def defaults_of(form: Form) -> list[str]:
 
 
 def catalogue(actor: Actor | None = None) -> list[dict[str, Any]]:
-    """One entry for each form: verb, syntax, help, group, class, permissions, aliases, the JSON
-    schema of its arguments, and, if an actor is given, whether they may use it."""
+    """One entry for each form: name, verb, syntax, help, group, class, permissions, aliases, the
+    JSON schema of its arguments, and, if an actor is given, whether they may use it."""
     return [
         {
+            "name": one.name,
             "verb": one.verb,
             "syntax": one.syntax,
             "help": one.summary,
@@ -71,7 +72,19 @@ def catalogue(actor: Actor | None = None) -> list[dict[str, Any]]:
 @cache
 def _schema(args: type[Args]) -> dict[str, Any]:
     """The JSON schema of these arguments, made once (20 ms for all commands). Not to be changed."""
-    return args.model_json_schema()
+    return schema_of(args)
+
+
+def json_call(command: Command) -> str:
+    """How the command is called by name: `tag {ref, names: […]}`, with `?` after what may be left
+    out."""
+    required = {name for name, field in command.args.model_fields.items() if field.is_required()}
+    parts = []
+    for name, written in written_of(command.args).items():
+        many = written.many or written.kind == "tags" or written.value in ("refs", "words")
+        value = ": true" if written.kind == "word" and written.lead else ": […]" if many else ""
+        parts.append(f"{name}{'' if name in required else '?'}{value}")
+    return f"{command.name} {{{', '.join(parts)}}}"
 
 
 def reference() -> str:
@@ -83,6 +96,11 @@ def reference() -> str:
         "People type these lines after `→` in the command bar; models write them at the start",
         "of a line. CAPITALS are arguments, `[x]` may be left out, `a|b` is a choice,",
         "`n:1≤10` has the default 1 and the maximum 10.",
+        "",
+        "Programs call a command by its name with JSON (`POST …/commands` with `command` and",
+        "`args`). References are texts such as `a7x2`, `here` or `#4`, and a word of the line such",
+        "as `clear` is `true`. The verb alone is enough as a name: the form follows from",
+        "the arguments. `?` marks what may be left out.",
     ]
     group = ""
     for one in registry.listed():
@@ -92,6 +110,7 @@ def reference() -> str:
         also = f" Also: {', '.join(f'`{word}`' for word in one.aliases)}." if one.aliases else ""
         needs = ", ".join(f"`{name}`" for name in in_order(one.permissions))
         lines += ["", f"### `→ {one.syntax}`", "", f"{one.summary} Needs {needs}.{also}"]
+        lines += ["", f"By name: `{json_call(one)}`."]
     return "\n".join(lines) + "\n"
 
 

@@ -112,7 +112,8 @@ def line_of(command: Command, args: Args) -> Line:
     except ParseError as bad:
         raise CommandError(bad.code, bad.message, hint=bad.hint) from None
     number = registry.forms()[command.verb].index(command.form)
-    return Line(command.verb, number, values, canonical=canonical)
+    shows = command.form.makes_window
+    return Line(command.verb, number, values, canonical=canonical, makes_window=shows)
 
 
 def _logged(attempt: Attempt, refusal: CommandError | None) -> Answer:

@@ -45,6 +45,12 @@ class Command:
     opens_windows: bool = False
 
     @property
+    def name(self) -> str:
+        """Its name in calls by name: the verb, or for its further forms a name of their own, such
+        as `write_append`."""
+        return self.run.__name__.rstrip("_")
+
+    @property
     def facts(self) -> Verb:
         """What is registered of the verb."""
         return language().of(self.verb)
@@ -153,6 +159,13 @@ def language() -> Verbs:
 def find(verb: str, form: int = 0) -> Command:
     """The command of a verb's form."""
     return _commands[verb][form]
+
+
+def named(name: str) -> Sequence[Command]:
+    """The forms of a verb, or the one form of this name; none if there is no such name."""
+    if name in _commands:
+        return _commands[name]
+    return [one for one in every() if one.name == name]
 
 
 def command_of(run: Callable[..., "Reply"]) -> Command:

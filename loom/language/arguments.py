@@ -19,6 +19,7 @@ from loom.language.refs import (
     plain,
     read_ref,
     short,
+    tokens_of,
     unread,
 )
 from loom.language.slices import slice_of
@@ -253,6 +254,27 @@ def _place(part: Part, token: Token) -> Place:
     )
 
 
+def parse_place(text: str) -> Place:
+    """The place in a document that a text names. Raises ParseError."""
+    tokens = tokens_of(text)
+    if len(tokens) != 1:
+        raise unread(f"{short(text)} is not a place.", "write line:12, §word, start or end")
+    return _place(Part("at", "option", key="at", value="place"), tokens[0])
+
+
+def _may_be(part: Part, text: str) -> bool:
+    """Whether a line can have this text in a part that takes a word, a choice or a tag."""
+    if part.kind == "choice" or (part.kind == "option" and part.value == "choice"):
+        return text in part.choices
+    if part.kind == "type":
+        return is_type(text)
+    if part.kind == "tags":
+        return _has_letter(text) and "\n" not in text
+    if part.kind == "word" or (part.kind == "option" and part.value in ("word", "words")):
+        return text == part.lead or WORD.fullmatch(text) is not None
+    return True
+
+
 def demand_values(form: Form, values: Mapping[str, object]) -> None:
     """Raises ParseError for typed values that no line of this form can have: a number out of
     bounds, a ref of another kind, a part without the one that it needs."""
@@ -263,6 +285,10 @@ def demand_values(form: Form, values: Mapping[str, object]) -> None:
                 _demand_bounds(part, one)
             if isinstance(one, Ref) and not part.takes(one.kind):
                 raise unread(f"{form.verb} takes no {one.kind} here.", f"write → {syntax(form)}")
+            if isinstance(one, str) and one != part.absent and not _may_be(part, one):
+                raise unread(
+                    f"{part.key or part.name} cannot be {short(one)}.", f"write → {syntax(form)}"
+                )
         needed = next((one for one in form.parts if one.name == part.needs), None)
         is_given = value != part.absent
         if needed is not None and is_given and values.get(needed.name) == needed.absent:

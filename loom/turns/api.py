@@ -13,10 +13,12 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.access import Actor
-from loom.engine import context, execute
+from loom.engine import by_name, context, execute, registry
 from loom.engine.command_reference import catalogue
 from loom.engine.models import Step
 from loom.errors import CommandError
+from loom.language import lines
+from loom.language.refs import ParseError
 from loom.permissions import GENERATE
 from loom.site import responses
 from loom.site.api_requests import Body, read, user_of
@@ -34,11 +36,14 @@ from loom.workspace.models import Workspace
 
 
 class LineSent(Body):
-    """One command line. `at`: a local id, what `here` means; `wait`: how many seconds the response
-    may wait for the result; `key`: a repeat with the same key within HEDDLE_RECEIPT_DAYS does not
-    run the line again. null counts as left out."""
+    """One command: as a `line`, or by name, as `command` and its `args`. `at`: a local id, what
+    `here` means; `wait`: how many seconds the response may wait for the result; `key`: a repeat
+    with the same key within HEDDLE_RECEIPT_DAYS does not run the command again. null counts as left
+    out."""
 
-    line: Annotated[str, Field(json_schema_extra={"pattern": r"\S"})]
+    line: Annotated[str | None, Field(json_schema_extra={"pattern": r"\S"})] = None
+    command: str | None = Field(None, max_length=64)
+    args: dict[str, Any] | None = None
     dry_run: bool | None = False
     key: str | None = Field("", max_length=64)
     at: str | None = Field("", max_length=8)
@@ -85,8 +90,10 @@ class Answer(BaseModel):
 
 
 class CommandForm(BaseModel):
-    """One form of one command, as the registry declares it."""
+    """One form of one command, as the registry declares it. `name` is what a call by name takes,
+    `arguments` the JSON schema of its `args`."""
 
+    name: str
     verb: str
     syntax: str
     help: str
@@ -104,23 +111,25 @@ LOOK_EVERY_S = 0.1
 @operation(
     "POST",
     "commands in_tree",
-    "Run a line in a tree",
+    "Run a command in a tree",
     body=LineSent,
     answers={200: Answer, 202: Answer},
 )
 @api_view(["POST"])
 def in_tree(request: Request, uid: str) -> Response:
-    """Runs one line in the caller's own workspace, which is made on first use. 202 if something
-    continues to run."""
+    """Runs one command in the caller's own workspace, which is made on first use: a `line`, or a
+    `command` with `args` as the list of commands describes them. 202 if something continues to
+    run."""
     actor, tree = access.get_tree(user_of(request), uid)
     given = read(request, LineSent)
+    _demand_one(given)
     return _run(request, given, actor, tree, access.workspace_of(actor.participant, tree))
 
 
 @operation(
     "POST",
     "commands in_workspace",
-    "Run a line in a workspace",
+    "Run a command in a workspace",
     body=LineSent,
     answers={200: Answer, 202: Answer},
 )
@@ -129,8 +138,9 @@ def in_workspace(request: Request, uid: str) -> Response:
     """Runs one line in the caller's workspace; in an agent's, only lines that change its view."""
     actor, workspace = access.get_workspace(user_of(request), uid)
     given = read(request, LineSent)
+    _demand_one(given)
     if workspace.participant_id != actor.participant.pk:
-        actor = windows.acting_for(actor, workspace.participant, given.line)
+        actor = windows.acting_for(actor, workspace.participant, _command_of(given))
     return _run(request, given, actor, workspace.tree, workspace)
 
 
@@ -138,8 +148,13 @@ def _run(
     request: Request, given: LineSent, actor: Actor, tree: Tree, workspace: Workspace
 ) -> Response:
     is_dry = bool(given.dry_run)
-    sent = context.Request(given.line, key=given.key or "", at=given.at or "", dry_run=is_dry)
-    answer = execute.execute_line(actor, tree, sent, workspace)
+    sent = context.Request(given.line or "", key=given.key or "", at=given.at or "", dry_run=is_dry)
+    if given.command is None:
+        answer = execute.execute_line(actor, tree, sent, workspace)
+    else:
+        answer = by_name.run_command(
+            actor, tree, given.command, given.args or {}, workspace=workspace, request=sent
+        )
     body = answer.body
     if answer.running and not is_dry and not body["generations"]:
         return _searched(request, body, workspace, given.wait)
@@ -148,6 +163,28 @@ def _run(
     if given.wait and not _held_back(request, body, given.wait):
         return _waited(body, given.wait, lambda: _outcome(body))
     return Response(body, status=202)
+
+
+def _command_of(given: LineSent) -> registry.Command | None:
+    """The command that was sent; None for a line that cannot be read."""
+    if given.command is not None:
+        return by_name.arguments_of(given.command, given.args or {})[0]
+    try:
+        said = lines.read(given.line or "", registry.language())
+    except ParseError:
+        return None
+    return registry.find(said.verb, said.form)
+
+
+def _demand_one(given: LineSent) -> None:
+    """Refuses a request with neither, or both, of a line and a command."""
+    if (given.line is None) == (given.command is None) or (given.line and given.args is not None):
+        raise CommandError(
+            "INVALID_SYNTAX",
+            "A request has either a line, or a command and its args.",
+            hint='such as {"line": "tag a7x2 #seen"}, or '
+            '{"command": "tag", "args": {"ref": "a7x2", "names": ["seen"]}}',
+        )
 
 
 def _held_back(request: Request, body: dict[str, Any], wait_s: float) -> bool:

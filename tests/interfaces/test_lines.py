@@ -304,3 +304,50 @@ def test_a_line_in_another_tree_is_not_this_ones(
     )
     answer = send(f"view {node.json()['refs'][0]}")
     assert answer.json()["code"] in ("CROSS_TREE", "NOT_FOUND")
+
+
+def test_a_command_can_be_named_instead_of_written(owner: User, tree: Tree, api: Client) -> None:
+    url = f"/api/trees/{tree.uid}/commands"
+    sent = {"command": "respond", "args": {"content": "By name."}, "key": "by-name"}
+    first = api(owner).post(url, sent, format="json")
+    assert first.status_code == 200
+    assert first.json()["canonical"] == '→ respond "By name."'
+    again = api(owner).post(url, sent, format="json").json()
+    assert again == {**first.json(), "repeated": True}
+    node = Node.objects.get(text="By name.")
+    dry = {"command": "prune", "args": {"ref": node.local_id}, "dry_run": True}
+    assert api(owner).post(url, dry, format="json").json()["step"] is None
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {},
+        {"args": {}},
+        {"line": "tree", "command": "tree"},
+        {"line": "tree", "args": {}},
+        {"command": "tag", "args": {"ref": "root"}},
+        {"command": "tag", "args": {"ref": "root", "names": ["a"], "more": 1}},
+    ],
+)
+def test_half_a_call_by_name_is_refused(
+    owner: User, tree: Tree, api: Client, sent: dict[str, Any]
+) -> None:
+    answer = api(owner).post(f"/api/trees/{tree.uid}/commands", sent, format="json")
+    assert answer.status_code == 400
+    assert answer.json()["code"] == "INVALID_SYNTAX" and answer.json()["hint"]
+    assert not Step.objects.filter(workspace__tree=tree).exists()
+
+
+def test_in_the_workspace_of_an_agent_only_its_view_is_changed_by_name(
+    owner: User, tree: Tree, api: Client
+) -> None:
+    agent = Participant.objects.create(
+        grove=tree.grove, kind="model", name="Watcher", permissions=["loom_aware"]
+    )
+    url = f"/api/workspaces/{node_writer.workspace_of(agent, tree).uid}/commands"
+    moved = api(owner).post(url, {"command": "switch", "args": {"ref": "root"}}, format="json")
+    assert moved.status_code == 200
+    write = {"command": "respond", "args": {"content": "x"}}
+    refused = api(owner).post(url, write, format="json").json()
+    assert refused["code"] == "PERMISSION_DENIED"

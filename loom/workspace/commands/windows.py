@@ -15,8 +15,7 @@ from loom.engine.named_items import get_document
 from loom.engine.views import locked, stored
 from loom.errors import CommandError, not_found
 from loom.language import ids
-from loom.language.lines import read
-from loom.language.refs import ParseError, Ref
+from loom.language.refs import Ref
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.grove_settings import number_of
 from loom.people.models import Participant
@@ -491,21 +490,16 @@ def set_settings(actor: Actor, workspace: Workspace, settings: Mapping[str, Any]
     return stored(workspace)
 
 
-def acting_for(member: Actor, agent: Participant, line: str) -> Actor:
+def acting_for(member: Actor, agent: Participant, command: registry.Command | None) -> Actor:
     """The member acting as the agent, with the permissions that both have; the step names both.
-    PERMISSION_DENIED without the right to write, and for a line that would change more than the
-    agent's view. A line that cannot be parsed is accepted here and refused when it runs.
+    PERMISSION_DENIED without the right to write, and for a command that would change more than the
+    agent's view. A line that cannot be parsed (None) is accepted here and refused when it runs.
     """
     demand(member, {WRITE}, "a line in an agent's workspace")
-    try:
-        said = read(line, registry.language())
-    except ParseError:
-        return acting_as(member, agent)
-    found = registry.find(said.verb, said.form)
-    if not found.is_of_view:
+    if command is not None and not command.is_of_view:
         raise CommandError(
             "PERMISSION_DENIED",
-            f"Others cannot use {found.verb} in an agent's workspace, "
+            f"Others cannot use {command.verb} in an agent's workspace, "
             "only commands that change its view.",
             hint="run the command in the tree as yourself",
         )
