@@ -19,7 +19,7 @@ from django.db import close_old_connections, transaction
 from django.utils import timezone
 from redis.asyncio import Redis
 
-from agents import leases, runs, turns
+from agents import answers, leases, runs, turns
 from agents.gateway import recording as gateway
 from agents.leases import EVERY_S
 from agents.lost_workers import was_lost
@@ -38,6 +38,7 @@ PUT_DOWN_S = 8  # seconds; the supervisor waits for 10
 
 
 run_turn = shared_task(name="agents.tasks.run_turn")(turns.run_turn)
+bring_answer = shared_task(name="agents.tasks.bring_answer")(answers.bring_answer)
 
 
 @shared_task(name="agents.tasks.summarise")

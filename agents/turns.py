@@ -13,6 +13,7 @@ from typing import Any
 from django.db import IntegrityError
 
 from agents.agent_prompt import demand_turn
+from agents.answers import brought
 from agents.context.agent_request import asks_again
 from agents.context.subject_request import TooLong
 from agents.context.values import Reply
@@ -37,7 +38,7 @@ from loom.trees.commands import node_writer
 from loom.trees.models import Node
 from loom.trees.queries import lookup
 from loom.trees.queries.node_bodies import message_of
-from loom.turns import budgets, generation_lifecycle, loops, turn_lifecycle
+from loom.turns import asks, budgets, generation_lifecycle, loops, turn_lifecycle
 from loom.turns.commands.continuing import outcome_of
 from loom.turns.loops import Past, Said
 from loom.turns.models import Generation, Turn
@@ -403,6 +404,11 @@ def next_line(turn: Turn, said: Reply, left: int) -> bool:
     if turn.waits_for == [turn_lifecycle.SEARCHES]:
         if not (left > 0 and _searches(said.commands[len(replies)])):
             return _take_searches(turn, said)
+    elif any(one.startswith(asks.WAITS) for one in turn.waits_for):
+        if turn_lifecycle.waits_for_answer(turn):
+            return False
+        replies[-1] = {**replies[-1], "reply": brought(turn)}
+        return turn_lifecycle.keep(turn, replies=replies, waits_for=[])
     elif turn.waits_for:
         if Generation.objects.filter(
             uid__in=turn.waits_for, status__in=generation_lifecycle.OPEN_STATUSES
@@ -502,9 +508,10 @@ def _go_back(turn: Turn, local_id: str) -> None:
 
 
 def _started(step: Step) -> list[str]:
-    """The generations that a line started."""
+    """What a line waits for: the generations that it started, or the answer to its question."""
     ops = step.inverse or []
-    return [uid for op in ops if op.get("op") == "generations" for uid in op["uids"]]
+    waits = [asks.WAITS + op["ask"] for op in ops if op.get("op") == "asked" and op["waits"]]
+    return waits or [uid for op in ops if op.get("op") == "generations" for uid in op["uids"]]
 
 
 def _record(said: Command, step: Step, warning: str) -> dict[str, Any]:

@@ -110,13 +110,23 @@ def acting_in(turn: Turn) -> Actor:
             "The person who started this turn is no longer a member.",
             hint="start a turn yourself",
         ) from None
-    return acting_as(inviter, agent)
+    actor = acting_as(inviter, agent)
+    asking = turn.asking_id
+    while asking is not None:  # and of those who asked for it, of whom there are few
+        above = Turn.objects.select_related("participant").get(pk=asking)
+        actor = replace(actor, permissions=actor.permissions & _own(above.participant))
+        asking = above.asking_id
+    return actor
+
+
+def _own(agent: Participant) -> frozenset[Permission]:
+    """The permissions of an agent; none if it is archived."""
+    return named(agent.permissions if agent.archived_at is None else ())
 
 
 def acting_as(person: Actor, agent: Participant) -> Actor:
     """A member acting as an agent, with the permissions of both; none if the agent is archived."""
-    own = named(agent.permissions if agent.archived_at is None else ())
-    return replace(person, participant=agent, permissions=person.permissions & own)
+    return replace(person, participant=agent, permissions=person.permissions & _own(agent))
 
 
 _NAMED_NOW = Prepared(lambda: Participant.objects.filter(pk=Given("pk")))

@@ -158,6 +158,16 @@ def _stopped(context: Context, op: Op) -> list[Op]:
     return [{"op": "generations", "uids": [row.uid]}]
 
 
+def _asked(_context: Context, op: Op) -> list[Op]:
+    """Stops the turn that a question started; the question itself is pruned."""
+    from loom.turns.turn_lifecycle import ask_stop  # it runs actions, which use this module
+
+    turn = Turn.objects.filter(ask__uid=op["ask"], status__in=OPEN_TURN).first()
+    if turn is not None:
+        ask_stop(turn)
+    return []
+
+
 def _steer(context: Context, op: Op) -> list[Op]:
     """Restores what subjects are sent in addition to the path."""
     row = Tree.objects.get(pk=context.tree.pk)
@@ -184,6 +194,7 @@ _APPLY: dict[str, Any] = {
     "resolve": _resolve,
     "generations": _generations,
     "stopped": _stopped,
+    "asked": _asked,
     "document": _document,
 }
 

@@ -162,6 +162,7 @@ SETTINGS: Final[dict[str, Setting]] = {
             3_600,
         ),
         _number("continue_max", 10, _("maximum number of continuations per line"), 1, 10),
+        _number("ask_depth", 1, _("turns in a row in which agents ask one another"), 1, 3),
         _number(
             "steps_a_day",
             STEPS_A_DAY,

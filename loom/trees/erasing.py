@@ -15,7 +15,7 @@ from loom.notes.models import Mark
 from loom.transfer.models import Import
 from loom.trees.erased_texts import clear_elsewhere
 from loom.trees.models import BranchSettings, Chain, Item, Node, NodeSource, Tree
-from loom.turns.models import Call, Generation, Turn
+from loom.turns.models import Ask, Call, Generation, Turn
 from loom.web_search.models import WebSearch
 from loom.workspace.models import Draft, Mention, Task, VersionChoice, Window, Workspace
 
@@ -63,6 +63,7 @@ def erase_rows(tree_uid: str) -> None:
         CheckResult.objects.filter(item__range=ids_in(tree.pk)),
         CheckResult.objects.filter(rule__tree=tree),
         Check.objects.filter(tree=tree),
+        Ask.objects.filter(tree=tree),
         Generation.objects.filter(tree=tree),
         Call.objects.filter(tree=tree),
         Turn.objects.filter(tree=tree),

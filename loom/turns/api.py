@@ -335,6 +335,7 @@ class Turn(BaseModel):
     invoked_by: str
     point: str
     answers_below: str
+    asked_in: str | None
     input: str | None
     form: Literal["continuation", "aside"] = Field(alias="as")
     budget: Budget

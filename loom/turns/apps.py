@@ -8,6 +8,7 @@ from django.apps import AppConfig
 COMMANDS = (
     "loom.turns.effects",
     "loom.turns.commands.continuing",
+    "loom.turns.commands.ask",
     "loom.turns.commands.think",
     "loom.turns.commands.budget",
     "loom.turns.summaries",

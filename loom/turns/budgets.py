@@ -79,6 +79,32 @@ def extended(budget: Budget, steps: int, tokens: int = 0) -> Budget:
     return replace(budget, steps=budget.steps + steps, tokens=budget.tokens + tokens)
 
 
+def within(budget: Budget, spent: Spent, asking: Budget, asked: Spent) -> Budget:
+    """The budget of a turn that an agent asked for: of each part at most what the turn has used
+    and what is left of the `asking` one, which has used `asked`, this turn included."""
+    left = {name: max(most - have, 0) for name, have, most in _used(asking, asked)}
+    used = {name: have for name, have, _ in _used(budget, spent)}
+    return replace(
+        budget,
+        steps=min(budget.steps, used["steps"] + left["steps"]),
+        items=min(budget.items, used["items"] + left["items"]),
+        rounds=min(budget.rounds, used["rounds"] + left["rounds"]),
+        tokens=min(budget.tokens, used["tokens"] + left["tokens"]),
+        milliseconds=min(budget.milliseconds, used["time"] + left["time"]),
+    )
+
+
+def with_asked(spent: Spent, asked: Spent) -> Spent:
+    """What a turn has used, together with a turn that it asked for, which ran at the same time."""
+    return replace(
+        spent,
+        steps=spent.steps + asked.steps,
+        items=spent.items + asked.items,
+        rounds=spent.rounds + asked.rounds,
+        tokens=spent.tokens + asked.tokens,
+    )
+
+
 def cost(sent: int, kept: int, of: int) -> int:
     """How many tokens of the budget a request of `sent` tokens uses. Of its text, `kept` of `of`
     tokens at the beginning are those of the request before it, of which a tenth counts."""

@@ -21,6 +21,7 @@ class Turn(PublicIdentity):
     them (loom.workspace.queries.workspace_bodies.said_in). `replies` are those of the lines of the
     current round that ran; `waits_for` are the generations that one of its lines started and that
     have not been reported yet. `extension` is what the agent asks for: `{steps, tokens, why}`.
+    `asking` is the turn in which an agent asked for this one, whose budget it uses.
     `scope` is that of the API key that started the turn. `prepared` is the request of the current
     round, assembled once, priced and sent (agents.generation_requests.prepared); None once the
     turn has ended.
@@ -32,6 +33,7 @@ class Turn(PublicIdentity):
     invoked_at = models.ForeignKey(Node, models.PROTECT, related_name="+")
     answers_below = models.ForeignKey(Node, models.PROTECT, related_name="+")
     input_node = models.ForeignKey(Node, models.PROTECT, null=True, related_name="+")
+    asking = models.ForeignKey("self", models.PROTECT, null=True, related_name="asked_for")
     form = models.CharField(max_length=12, default="continuation")
     status = models.CharField(max_length=12, default="queued")
     stop_asked = models.BooleanField(default=False)
@@ -64,6 +66,28 @@ class Turn(PublicIdentity):
                 fields=["status"], condition=models.Q(ended_at__isnull=True), name="turn_open"
             ),
         ]
+
+    def __str__(self) -> str:
+        return self.uid
+
+
+class Ask(PublicIdentity):
+    """A question that a participant put to an agent or a person: `node` is the annotation that
+    holds it. `asking` is the asker's turn, None for a person's own line; `turn` the one that
+    answers it, None where a person is asked. `answer` is the first reply."""
+
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="+")
+    node = models.OneToOneField(Node, models.CASCADE, related_name="ask")
+    asker = models.ForeignKey(Participant, models.PROTECT, related_name="+")
+    asked = models.ForeignKey(Participant, models.PROTECT, related_name="+")
+    asking = models.ForeignKey(Turn, models.CASCADE, null=True, related_name="+")
+    turn = models.OneToOneField(Turn, models.CASCADE, null=True, related_name="ask")
+    answer = models.ForeignKey(Node, models.CASCADE, null=True, related_name="+")
+    at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
 
     def __str__(self) -> str:
         return self.uid

@@ -43,9 +43,15 @@ def turns() -> QuerySet[Turn]:
 
 
 def budget_of(turn: Turn) -> Budget:
-    """What the turn may use: its preset and what was granted in addition."""
+    """What the turn may use: its preset and what was granted in addition; if an agent asked for
+    it, no more than what is left of that agent's turn."""
     of_grove = budget_in(turn.preset, turn.tree.grove.settings)
-    return budgets.extended(of_grove, turn.more_steps, turn.more_tokens)
+    own = budgets.extended(of_grove, turn.more_steps, turn.more_tokens)
+    if turn.asking_id is None:
+        return own
+    asking = turns().get(pk=turn.asking_id)
+    now = timezone.now()
+    return budgets.within(own, spent_of(turn, now), budget_of(asking), spent_of(asking, now))
 
 
 def lines_of(*turns: Turn) -> QuerySet[Step]:
@@ -73,7 +79,7 @@ def spent_of(turn: Turn, now: datetime) -> Spent:
     """What the turn has used so far. A refused line does not count as a step."""
     steps, items = _USED.first(turn=turn.uid) or (0, 0)
     end = turn.ended_at or now
-    return Spent(
+    own = Spent(
         steps=steps,
         depth=depths_of([turn])[turn.pk],
         items=items,
@@ -82,6 +88,15 @@ def spent_of(turn: Turn, now: datetime) -> Spent:
         tokens=turn.tokens,
         steps_today=_steps_today(turn, now),
     )
+    for asked in _ASKED.all(turn=turn.pk):
+        own = budgets.with_asked(own, spent_of(asked, now))
+    return own
+
+
+# The turns that a turn asked for; seldom any, so that one short query is all that most turns pay.
+_ASKED = Prepared(
+    lambda: Turn.objects.filter(asking=Given("turn")).defer("prepared").order_by("pk")
+)
 
 
 def _steps_today(turn: Turn, now: datetime) -> int:
@@ -125,6 +140,7 @@ def turn_body(turn: Turn) -> dict[str, Any]:
         "invoked_by": turn.invoked_by.uid,
         "point": turn.invoked_at.local_id,
         "answers_below": turn.answers_below.local_id,
+        "asked_in": _asked_in(turn),
         "input": turn.input_node.local_id if turn.input_node else None,
         "as": turn.form,
         "budget": {
@@ -170,6 +186,13 @@ def limit_of(turn: Turn, budget: Budget, spent: Spent) -> str:
 
 TIME_OVER = "interrupted:time"
 ENDED_OTHERWISE = ("interrupted:loop", "interrupted:stopped")
+
+
+def _asked_in(turn: Turn) -> str | None:
+    """The turn in which an agent asked for this one; one query if there is one."""
+    if turn.asking_id is None:
+        return None
+    return Turn.objects.values_list("uid", flat=True).get(pk=turn.asking_id)
 
 
 def _rounds(turn: Turn) -> QuerySet[Generation]:

@@ -1,6 +1,7 @@
 """The life of a turn's row: started by a person, moved by a worker, ended."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -29,11 +30,11 @@ from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
-from loom.turns import budgets, generation_lifecycle
+from loom.turns import asks, budgets, generation_lifecycle
 from loom.turns.generation_lifecycle import started_body
 from loom.turns.lanes import hand_over
 from loom.turns.models import OPEN_TURN, Generation, Turn
-from loom.turns.queries import texts_made_by, turn_body, turns
+from loom.turns.queries import budget_of, spent_of, texts_made_by, turn_body, turns
 from loom.web_search import commands as web_search
 from loom.workspace import position
 from loom.workspace.models import Window, Workspace
@@ -84,22 +85,55 @@ def _start(change: Change, args: Wanted) -> Turn:
     point = _point(actor, tree, args.node)
     if args.form == "continuation":
         _demand_free(point)
-    turn = Turn.objects.create(
-        tree=tree,
-        participant=agent,
+    order = Order(
+        agent=agent,
         invoked_by=actor.participant,
-        invoked_at=point,
-        answers_below=point,
+        point=point,
         form=args.form,
-        scope=getattr(actor.user, "scope", "owner"),
-        status="leased" if args.form == "continuation" else "queued",
         preset=preset,
+        scope=getattr(actor.user, "scope", "owner"),
+        text=args.input,
     )
-    _write_input(change.writer, turn, args.input)
-    position.set_position(node_writer.workspace_of(agent, tree), turn.answers_below, actor=agent)
+    return begin(change.writer, order)
+
+
+@dataclass(frozen=True)
+class Order:
+    """A turn to begin: whose it is, who started it, where, how it ends, and its budget. `text` is
+    by `author` (None: who started it), and `asking` the turn in which an agent asked for it."""
+
+    agent: Participant
+    invoked_by: Participant
+    point: Node
+    form: Form
+    preset: str
+    scope: str = "owner"
+    text: str = ""
+    author: Participant | None = None
+    asking: Turn | None = None
+
+
+def begin(writer: Writer, order: Order) -> Turn:
+    """A queued turn with its words stored; `writer` must have locked the tree."""
+    is_aside = order.form == "aside"
+    turn = Turn.objects.create(
+        tree=order.point.tree,
+        participant=order.agent,
+        invoked_by=order.invoked_by,
+        invoked_at=order.point,
+        answers_below=order.point,
+        form=order.form,
+        scope=order.scope,
+        status="queued" if is_aside else "leased",
+        preset=order.preset,
+        asking=order.asking,
+    )
+    _write_input(writer, turn, order)
+    workspace = node_writer.workspace_of(order.agent, turn.tree)
+    position.set_position(workspace, turn.answers_below, actor=order.agent)
     turn = turn_again(turn.pk)
-    change.writer.append("turn.started", {"turn": turn_body(turn)})
-    Tree.objects.filter(pk=tree.pk).update(touched_at=change.now)
+    writer.append("turn.started", {"turn": turn_body(turn)})
+    Tree.objects.filter(pk=turn.tree_id).update(touched_at=timezone.now())
     enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
     return turn
 
@@ -109,13 +143,18 @@ def _agent(actor: Actor, uid: str) -> Participant:
     agent = rows.filter(uid=uid).first()
     if agent is None:
         raise not_found("This participant")
+    demand_aware(agent)
+    return agent
+
+
+def demand_aware(agent: Participant) -> None:
+    """Refuses an agent that is not loom-aware with REJECTED."""
     if LOOM not in agent.permissions:
         raise CommandError(
             "REJECTED",
             f"{agent.name} is not loom-aware: it is sent text only.",
             hint=f'→ continue using agent:"{agent.name}"',
         )
-    return agent
 
 
 def _point(actor: Actor, tree: Tree, local_id: str) -> Node:
@@ -159,11 +198,14 @@ def _demand_free(point: Node) -> None:
 
 def is_stalled(turn: Turn) -> bool:
     """Whether the turn made no progress for two minutes and does not wait for a model."""
-    if timezone.now() - turn.moved_at < STALLED:
+    asked = any(one.startswith(asks.WAITS) for one in turn.waits_for)
+    time = timedelta(milliseconds=budget_of(turn).milliseconds) if asked else timedelta()
+    if timezone.now() - turn.moved_at < STALLED + time:
         return False
-    return not Generation.objects.filter(
+    is_writing = Generation.objects.filter(
         turn=turn, status__in=generation_lifecycle.OPEN_STATUSES
     ).exists()
+    return not is_writing
 
 
 def time_out(turn: Turn) -> None:
@@ -175,19 +217,20 @@ def time_out(turn: Turn) -> None:
     enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
 
 
-def _write_input(writer: Writer, turn: Turn, text: str) -> None:
-    """Stores the caller's words: a node that the turn answers, or for an aside a note on its
-    point."""
-    if not text:
+def _write_input(writer: Writer, turn: Turn, order: Order) -> None:
+    """Stores the words of the order: a node that the turn answers, or for an aside a note on its
+    point; those of an agent are a question."""
+    if not order.text:
         return
-    is_aside = turn.form == "aside"
+    is_aside, author = order.form == "aside", order.author or order.invoked_by
+    form = "question" if order.author is not None else "note"
     new = NewNode(
-        text,
+        order.text,
         kind="annotation" if is_aside else "text",
-        form="note" if is_aside else "",
+        form=form if is_aside else "",
         parent=turn.invoked_at,
     )
-    turn.input_node = node_writer.add_node(writer, turn.tree, turn.invoked_by, new)
+    turn.input_node = node_writer.add_node(writer, turn.tree, author, new)
     if not is_aside:
         turn.answers_below = turn.input_node
     turn.save(update_fields=["input_node", "answers_below"])
@@ -230,6 +273,7 @@ def ask_stop(turn: Turn) -> None:
     Turn.objects.filter(pk=turn.pk, status__in=OPEN_TURN).update(stop_asked=True)
     for one in Generation.objects.filter(turn=turn, status__in=generation_lifecycle.OPEN_STATUSES):
         generation_lifecycle.ask_stop(one)
+    asks.stop_asked_by(turn)
     enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
 
 
@@ -251,6 +295,7 @@ def end(
     _keep_texts_once(turn)
     turn.save()
     seen = writer.append("turn.ended", {"turn": turn_body(turn)})
+    asks.turn_ended(turn, node)
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
     position.set_checkpoint(workspace, seen, actor=turn.participant)
     hide_windows(workspace, text, actor=turn.participant)
@@ -513,6 +558,15 @@ SEARCHES = "searches"  # a value of `waits_for`: the last lines search the web
 
 
 def is_waiting(turn: Turn) -> bool:
-    """Whether the turn waits for a model or for a search of the web."""
+    """Whether the turn waits for a model, for a search of the web, or, while it has time, for an
+    answer."""
     searches = SEARCHES in turn.waits_for and web_search.open_in(turn.uid)
-    return searches or generation_lifecycle.is_generating(turn)
+    return searches or generation_lifecycle.is_generating(turn) or waits_for_answer(turn)
+
+
+def waits_for_answer(turn: Turn) -> bool:
+    """Whether the turn waits for the answer to a question, and its time is not over."""
+    if turn.stop_asked or not asks.open_among(turn.waits_for):
+        return False
+    now = timezone.now()
+    return not budgets.is_late(budget_of(turn), spent_of(turn, now))

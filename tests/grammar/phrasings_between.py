@@ -22,5 +22,14 @@ LINES = """
 → append to scratchpad "Marie counts." => scratchpad "Marie counts." append
 → scratchpad: Marie counts boats. => ! scratchpad "Marie counts boats."
 → scratchpad Marie counts boats. => ! scratchpad "Marie counts boats."
+→ ask agent:"Editor" "Is it long?" => ask agent:"Editor" "Is it long?"
+→ ask agent:Editor "Is it long?" at a7x2 wait => ask agent:editor "Is it long?" at a7x2 wait
+→ ask agent:"Editor" at a7x2 "Is it long?" => ask agent:"Editor" "Is it long?" at a7x2
+→ ask agent:"Editor" "Is it long?" and wait => ask agent:"Editor" "Is it long?" wait
+→ ask "Ada" "Which end?" wait => ask "Ada" "Which end?" wait
+→ ask Ada "Which end?" => ! ask agent:"Ada" "Which end?" | ask "Ada" "Which end?"
+→ ask @Ada "Which end?" => ! ask "Ada" "Which end?"
+→ invite Editor "Which end?" => ! ask agent:"Editor" "Which end?"
+→ ask agent:Ada for three continuations of a7x2 => continue from a7x2 n:3 using agent:ada
 → clear the scratchpad => scratchpad clear
 """

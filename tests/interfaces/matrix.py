@@ -258,6 +258,12 @@ LINES = {
         'todo note t900 "soon"',
         "todo clear",
     ],
+    "ask": [
+        'ask agent:"Muse" "why?" at {node} wait',
+        'ask agent:"Muse" "why?"',
+        'ask "Owner" "why?" wait',
+        'ask "Owner" "why?" at {node}',
+    ],
     "since": ["since"],
     "digest": ["digest"],
     "scratchpad": ["scratchpad clear", 'scratchpad "a lamp"'],

@@ -37,6 +37,7 @@ from loom.trees.commands.node_writer import NewNode, demand_text
 from loom.trees.commands.nodes import edited_version, made_nodes
 from loom.trees.models import Node, NodeSource
 from loom.trees.queries import lookup, places
+from loom.turns import asks
 from loom.workspace.commands import drafts as draft_commands
 from loom.workspace.commands import lenses
 from loom.workspace.commands.drafts import settle_draft
@@ -148,6 +149,8 @@ def _add(context: Context, target: Node, text: str, form: str) -> tuple[Node, tu
     new = NewNode(text, kind="annotation", form=form, parent=target)
     made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
     note_mentions(context.actor, made)
+    if target.form == "question":
+        asks.answered_by(context.actor.participant, target, made)
     inverse = made_nodes(made)
     if target.kind == "annotation" and target.slot.resolved_at is not None:
         inverse = (*inverse, set_resolved(context, target, False))

@@ -359,4 +359,93 @@ class Migration(migrations.Migration):
                 name="generation_of_document",
             ),
         ),
+        migrations.AddField(
+            model_name="turn",
+            name="asking",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="asked_for",
+                to="turns.turn",
+            ),
+        ),
+        migrations.CreateModel(
+            name="Ask",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "uid",
+                    models.CharField(
+                        default=loom.engine.fields.new_uid,
+                        editable=False,
+                        max_length=32,
+                        unique=True,
+                    ),
+                ),
+                ("at", models.DateTimeField()),
+                ("ended_at", models.DateTimeField(null=True)),
+                (
+                    "answer",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="trees.node",
+                    ),
+                ),
+                (
+                    "asked",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="people.participant",
+                    ),
+                ),
+                (
+                    "asker",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="people.participant",
+                    ),
+                ),
+                (
+                    "asking",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="turns.turn",
+                    ),
+                ),
+                (
+                    "node",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="ask",
+                        to="trees.node",
+                    ),
+                ),
+                (
+                    "tree",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="+",
+                        to="trees.tree",
+                    ),
+                ),
+                (
+                    "turn",
+                    models.OneToOneField(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="ask",
+                        to="turns.turn",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["id"],
+            },
+        ),
     ]
