@@ -92,12 +92,12 @@ def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent
             threshold=place.number("result_threshold"),
             kept=place.number("truncation_kept"),
             step=place.number("earlier_step"),
-            augments=_augments(place.workspace),
+            augments=loaded_augments(place.workspace),
         )
     )
 
 
-def _augments(workspace: Workspace) -> tuple[Augment, ...]:
+def loaded_augments(workspace: Workspace) -> tuple[Augment, ...]:
     """The loaded augments in the order in which they are sent, then the others by name."""
     loaded = loaded_in(workspace)
     others = [one for one in loaded.every if one not in loaded.texts]

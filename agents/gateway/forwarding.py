@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from channels.db import database_sync_to_async
 
-from agents.gateway import recording
+from agents.gateway import recording, workspace
 from agents.gateway.messages import Shape, history_of
-from agents.gateway.models import GatewayKey, GatewayRequest
+from agents.gateway.models import GatewayKey, GatewayRequest, Mode
 from agents.gateway.sessions import names_in
 from agents.gateway.upstream import Upstream, headers_returned, headers_sent, upstream_of
 from agents.providers.transport import CheckedTransport, Exchange, Limits, Outgoing, exchange
@@ -135,10 +135,13 @@ async def recorded(asked: Asked, reply: Replying, receive: Any) -> None:
     if upstream is None:
         return
     record = Record(asked, upstream)
+    raw = asked.raw
+    if record.adds:
+        raw = await record.prepared() or asked.raw
     passage = _Passage(asked, upstream, reply, record)
     cut = "the server stopped"
     try:
-        cut = await until_gone(passage.run(asked.raw, []), receive) or passage.broken
+        cut = await until_gone(passage.run(raw, []), receive) or passage.broken
     finally:
         record.ended(passage.received(), cut)
 
@@ -239,6 +242,7 @@ class _Passage:
 Place = tuple[int, str, str]
 _open: dict[Place, list["Record"]] = {}
 _background: set[asyncio.Task[None]] = set()
+PREPARING_S = 1.0  # the same where the request waits for it, because the workspace is added
 EARLIER_S = 5.0  # how long a record waits for those that began before it in its session
 
 
@@ -259,16 +263,40 @@ class Record:
         self._kept_at = 0.0
         self._keeping: asyncio.Task[None] | None = None
         self.has_failed = False
+        self._body: dict[str, Any] | None = None
+
+    @property
+    def adds(self) -> bool:
+        """Whether the workspace is added to the request."""
+        return self._asked.key.mode == Mode.WORKSPACE and self._asked.shape != "completions"
+
+    async def prepared(self) -> bytes:
+        """The request with the workspace; empty if that failed, and the original is sent."""
+        await self._begun
+        if self._body is None:
+            return b""
+        return json.dumps(self._body, ensure_ascii=False, separators=(",", ":")).encode()
 
     async def _begin(self) -> GatewayRequest | None:
         try:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(EARLIER_S):
+                async with asyncio.timeout(PREPARING_S if self.adds else EARLIER_S):
                     for record in self._earlier:
                         await record._over.wait()
             self._earlier = []
             incoming = incoming_of(self._asked, self._upstream)
-            return await in_thread(_recorded)(incoming)
+            if not self.adds:
+                return await in_thread(_recorded)(incoming)
+            try:
+                ready = await in_thread(workspace.prepare)(incoming)
+            except Exception as error:  # whatever it is: the original is sent
+                log.warning("a workspace could not be added", exc_info=True)
+                self.has_failed = True
+                request = await in_thread(_recorded)(incoming)
+                await in_thread(recording.bypassed)(request.pk, type(error).__name__)
+                return request
+            self._body = ready.body
+            return ready.request
         except Exception:  # whatever it is: the request passes all the same
             self.has_failed = True
             log.warning("a request of the gateway could not be recorded", exc_info=True)

@@ -71,6 +71,16 @@ def _leading(messages: Iterable[Message]) -> tuple[str, tuple[Message, ...]]:
     return "\n\n".join(text_of(one) for one in listed[:count]), tuple(listed[count:])
 
 
+def places_of(shape: Shape, raws: list[Any]) -> list[int]:
+    """Where each message of a history is in the list of a request's own messages."""
+    read = {"chat": _chat, "messages": _anthropic, "responses": _items}[shape]
+    found = [(place, one) for place, raw in enumerate(raws) for one in read([raw])]
+    if shape != "messages":
+        roles = [one["role"] for _, one in found]
+        found = found[next((n for n, role in enumerate(roles) if role != "system"), len(found)) :]
+    return [place for place, _ in found]
+
+
 def _said(role: str, text: str) -> Message:
     return {"role": role, "blocks": [{"type": "text", "text": printable(text)}] if text else []}
 

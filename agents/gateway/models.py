@@ -87,6 +87,7 @@ class GatewayMessage(models.Model):
     digest = models.CharField(max_length=64)
     node = models.ForeignKey(Node, models.CASCADE, related_name="+", db_index=False)
     added = models.TextField(blank=True)
+    stated = PackedJSON(default=dict)  # the sections that the provider knows after `added`
 
     class Meta:
         constraints = [

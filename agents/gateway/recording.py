@@ -5,7 +5,7 @@ import base64
 import binascii
 import hashlib
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any
@@ -52,8 +52,8 @@ ALIVE = timedelta(seconds=60)  # without a sign for this long, the process of a 
 
 @dataclass(frozen=True)
 class Incoming:
-    """A request of a program as it is recorded. `sent` is the body that goes to the provider, with
-    the address and headers (without keys); `original` that of the program if it differs."""
+    """A request of a program as it is recorded: `sent` is its body; the address and the headers
+    (without keys) are those that go to the provider."""
 
     actor: Actor
     key: GatewayKey
@@ -64,7 +64,6 @@ class Incoming:
     url: str
     headers: dict[str, str]
     program: str = ""
-    original: dict[str, Any] | None = None
     previous_answer: str = ""  # the provider's id of the answer that this request continues
 
 
@@ -74,7 +73,7 @@ class Incoming:
 def begin(incoming: Incoming, session: GatewaySession) -> GatewayRequest:
     """Records the messages of a request and its call, before the provider answers."""
     point, digest = place(incoming, session, incoming.key.participant)
-    return _request_of(incoming, session, point, digest)
+    return request_of(incoming, session, point, digest, sent=incoming.sent)
 
 
 def place(
@@ -83,7 +82,7 @@ def place(
     """(the node of the last message, its place in the chain), after recording the messages that the
     tree does not have; `model` is the author of answers, `but_last` leaves out the last message."""
     tree, actor = session.tree, incoming.actor
-    before = _previous_digest(session, incoming.previous_answer)
+    before = previous_digest(session, incoming.previous_answer)
     if incoming.shape == "completions":
         prompt = rules.text_of(incoming.history.messages[0])
         return execute(actor, tree, record_prompt, Told(participant=model.uid, prompt=prompt)), ""
@@ -191,7 +190,7 @@ def _known(tree: Tree, digests: Sequence[str]) -> int:
     return 0
 
 
-def _previous_digest(session: GatewaySession, answer_id: str) -> str:
+def previous_digest(session: GatewaySession, answer_id: str) -> str:
     """The place of the answer that a request continues; "" if it names none."""
     if not answer_id:
         return ""
@@ -220,9 +219,17 @@ def _stored_image(actor: Actor, tree: Tree, block: dict[str, Any]) -> str:
 
 
 @transaction.atomic
-def _request_of(
-    incoming: Incoming, session: GatewaySession, point: Node, digest: str
+def request_of(
+    incoming: Incoming,
+    session: GatewaySession,
+    point: Node,
+    digest: str,
+    *,
+    sent: dict[str, Any],
+    original: dict[str, Any] | None = None,
 ) -> GatewayRequest:
+    """Stores a request with its call: `sent` is the body that goes to the provider, `original` that
+    of the program if it differs."""
     participant = incoming.key.participant
     call = Call.objects.create(
         tree=session.tree,
@@ -230,7 +237,7 @@ def _request_of(
         purpose="gateway",
         provider=participant.model_ref.partition(":")[0],
         configuration=configuration_of(participant, None),
-        request={"url": incoming.url, "headers": incoming.headers, "body": incoming.sent},
+        request={"url": incoming.url, "headers": incoming.headers, "body": sent},
     )
     request = GatewayRequest.objects.create(
         session=session,
@@ -238,7 +245,7 @@ def _request_of(
         shape=incoming.shape,
         point=point,
         digest=digest,
-        original=incoming.original or {},
+        original=original or {},
     )
     GatewaySession.objects.filter(pk=session.pk).update(seen_at=timezone.now())
     _forget_old_bodies(session)
@@ -470,9 +477,3 @@ def sweep() -> int:
 def bypassed(request_id: int, why: str) -> None:
     """Notes why the original of a request was sent after all."""
     GatewayRequest.objects.filter(pk=request_id).update(bypass=why[:200])
-
-
-def messages_between(tree: Tree, digests: Iterable[str]) -> dict[str, str]:
-    """What the provider was sent with earlier messages of a session, by their places."""
-    rows = GatewayMessage.objects.filter(tree=tree, digest__in=list(digests)).exclude(added="")
-    return dict(rows.values_list("digest", "added"))

@@ -1,0 +1,184 @@
+"""The mode workspace: the model is sent the workspace of its session, and what the provider sees
+only grows."""
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from agents.gateway import workspace
+from agents.gateway.keys import make_key
+from agents.gateway.models import GatewayRequest, GatewaySession
+from loom.access import Actor
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Participant
+from tests.gateway.conftest import Program, run
+from tests.gateway.test_observed import whole
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import Script
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def program(actor: Actor, model: Participant) -> Program:
+    """A program of the owner, in the mode workspace, with a session of its own."""
+    secret = make_key(actor.user, model.uid, name="program", mode="workspace")[1]
+    return Program(secret, {"x-loom-session": "s"})
+
+
+@pytest.fixture
+def say(actor: Actor) -> Callable[[str], Any]:
+    """Runs a line in the workspace of the session."""
+    return lambda line: execute_line(actor, GatewaySession.objects.get().tree, Request(line))
+
+
+def sent(provider: ScriptedProvider) -> list[dict[str, Any]]:
+    """The requests that the provider got."""
+    return [one.json for one in provider.seen]
+
+
+def test_the_first_request_has_the_whole_workspace_and_later_ones_what_changed(
+    program: Program, provider: ScriptedProvider, say: Callable[[str], Any]
+) -> None:
+    provider.default = whole("Yes.")
+    said: list[tuple[str, str]] = [("system", "You code."), ("user", "Hello")]
+
+    async def turn() -> None:
+        await program.chat(*said)
+        said.extend([("assistant", "Yes."), ("user", "More")])
+
+    run(turn())
+    say('todo add "look at the sea"')
+    run(turn())
+    run(turn())
+    first, second, third = (one["messages"] for one in sent(provider))
+    assert first[0]["content"] == "---CORE\nYou code.\n---CORE_END"
+    assert first[1]["content"].startswith("Hello\n\n---WORKSPACE revision")
+    assert "look at the sea" in second[3]["content"] and "only what changed" in second[3]["content"]
+    assert second[:2] == first and third[:4] == second
+    assert "---TODOS" not in third[5]["content"]
+
+
+def test_a_retry_is_sent_the_same_bytes(program: Program, provider: ScriptedProvider) -> None:
+    provider.default = whole("Yes.")
+    run(program.chat(("user", "Hello")))
+    run(program.chat(("user", "Hello")))
+    assert provider.seen[0].body == provider.seen[1].body
+
+
+def test_the_original_and_what_was_sent_can_be_compared(
+    program: Program, provider: ScriptedProvider
+) -> None:
+    provider.default = whole("Yes.")
+    run(program.chat(("user", "Hello")))
+    request = GatewayRequest.objects.select_related("call").get()
+    assert request.original["messages"] == [{"role": "user", "content": "Hello"}]
+    assert request.call.request["body"] == provider.seen[0].json
+    assert "Bearer" not in json.dumps(request.call.request)
+
+
+def test_a_filtered_tool_is_not_passed_on(
+    program: Program, provider: ScriptedProvider, model: Participant
+) -> None:
+    Participant.objects.filter(pk=model.pk).update(tool_filter=["TodoWrite"])
+    provider.default = whole("Yes.")
+    tools = [{"type": "function", "function": {"name": name}} for name in ("Read", "TodoWrite")]
+    run(program.chat(("user", "Hello"), tools=tools))
+    assert sent(provider)[0]["tools"] == tools[:1]
+
+
+def test_results_of_tools_keep_their_place(program: Program, provider: ScriptedProvider) -> None:
+    provider.default = whole("Yes.")
+    call = {"id": "t1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+    asked = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "t1", "content": "a"}
+    run(program.chat(("user", "List"), asked, result))
+    messages = sent(provider)[0]["messages"]
+    assert messages[1:3] == [asked, result]
+    assert messages[3]["role"] == "user" and messages[3]["content"].startswith("---WORKSPACE")
+
+
+def test_the_name_of_a_program_stays_first_and_alone(
+    program: Program, provider: ScriptedProvider, model: Participant
+) -> None:
+    Participant.objects.filter(pk=model.pk).update(persona="You are Nestor.")
+    provider.default = Script(body=b'{"id":"m","content":[{"type":"text","text":"Yes."}]}')
+    name = {"type": "text", "text": "x-anthropic-billing-header: cc=1"}
+    core = {"type": "text", "text": "You code.", "cache_control": {"type": "ephemeral"}}
+    body = {
+        "model": "m", "max_tokens": 9, "system": [name, core],
+        "messages": [{"role": "user", "content": "Hello"}],
+    }  # fmt: skip
+    run(program.send("POST", "/messages", body))
+    system = sent(provider)[0]["system"]
+    assert system[0] == name
+    assert system[1]["text"] == "You are Nestor.\n\n---CORE\nYou code.\n---CORE_END"
+    assert system[1]["cache_control"] == {"type": "ephemeral"} and len(system) == 2
+
+
+def test_a_cleared_conversation_keeps_the_workspace_and_is_told_what_was_said(
+    program: Program, provider: ScriptedProvider, say: Callable[[str], Any]
+) -> None:
+    provider.default = whole("Yes.")
+    run(program.chat(("system", "You code."), ("user", "Hello")))
+    say('todo add "look at the sea"')
+    run(program.chat(("system", "You code, again."), ("user", "Other")))
+    head, message = sent(provider)[1]["messages"]
+    assert "---TRANSCRIPT\nOwner: Hello\nEcho: Yes.\n" in head["content"].replace("owner", "Owner")
+    assert "look at the sea" in message["content"]
+
+
+def test_a_broken_renderer_sends_the_original(
+    program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> None:
+        raise RuntimeError("broken on purpose")
+
+    monkeypatch.setattr(workspace, "view_of", broken)
+    provider.default = whole("Yes.")
+    got = run(program.chat(("user", "Hello")))
+    assert got.headers["x-loom"] == "bypass"
+    assert sent(provider)[0]["messages"] == [{"role": "user", "content": "Hello"}]
+    assert GatewayRequest.objects.get().bypass == "RuntimeError"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_the_provider_has_seen_never_changes(
+    program: Program, provider: ScriptedProvider, say: Callable[[str], Any], seed: int
+) -> None:
+    dice = random.Random(seed)
+    provider.default = whole("Yes.")
+    lines = ['todo add "one"', "todo done t1", 'stash "a" "b"', 'scratchpad "mine"', "hide all",
+             'augment store a/b "Read a lamp."', "augment load a/b", "tree"]  # fmt: skip
+    said: list[tuple[str, str]] = [("system", "You code."), ("user", "Hello 0")]
+    seen: list[list[dict[str, Any]]] = []
+    for number in range(8):
+        run(program.chat(*said))
+        seen.append(sent(provider)[-1]["messages"])
+        if dice.random() < 0.2 and len(said) > 4:  # the program rewinds
+            del said[-2:]
+            said[-1] = ("user", f"Other {number}")
+        else:
+            said += [("assistant", "Yes."), ("user", f"Hello {number + 1}")]
+        for line in dice.sample(lines, dice.randint(0, 3)):
+            try:
+                say(line)
+            except Exception:
+                continue
+    for number, later in enumerate(seen):
+        for earlier in seen[:number]:
+            shared = 0
+            for one, other in zip(earlier, later, strict=False):
+                if plain(one) != plain(other):
+                    break
+                shared += 1
+            assert earlier[:shared] == later[:shared]
+
+
+def plain(message: dict[str, Any]) -> tuple[str, str]:
+    """A message as the program wrote it."""
+    return message["role"], message["content"].partition("\n\n---WORKSPACE")[0]
