@@ -91,15 +91,23 @@ def in_thread(function: Callable[..., T]) -> Callable[..., Awaitable[T]]:
 async def _upstream(asked: Asked, reply: Replying) -> Upstream | None:
     """The provider of the key; None if it cannot be called, which the program is told."""
     try:
-        upstream = await in_thread(upstream_of)(asked.key)
+        upstream = await in_thread(_ready)(asked)
     except CommandError as refused:
-        await reply.error(502, "api_error", f"{refused.message} {refused.hint}".strip())
+        is_over = refused.code == "LIMIT_EXCEEDED"
+        status, kind = (429, "rate_limit_error") if is_over else (502, "api_error")
+        await reply.error(status, kind, f"{refused.message} {refused.hint}".strip())
         return None
     if not upstream.base_url:
         said = f"{asked.key.participant.name} has no address. An owner can enter one."
         await reply.error(502, "api_error", said)
         return None
     return upstream
+
+
+def _ready(asked: Asked) -> Upstream:
+    """The provider, unless its key may not be sent or today's money is used up."""
+    recording.demand_money(asked.key, asked.actor.participant)
+    return upstream_of(asked.key)
 
 
 # Requests that only pass.

@@ -4,6 +4,7 @@ becomes a node below them, and the exchange is kept as a call."""
 import base64
 import binascii
 import hashlib
+import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,6 +32,10 @@ from loom.engine.actions import Change, action
 from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
 from loom.errors import CommandError
+from loom.money import spending
+from loom.money.days import today
+from loom.money.prices import Counts, counts_of, prices_of
+from loom.money.queries import left_of
 from loom.people.models import Participant
 from loom.text.images import described_image, image_reference
 from loom.trees import images
@@ -389,6 +394,8 @@ def end(request_id: int, received: Received, *, cut: str = "") -> list[Node]:
         first_at=received.first_at,
     )
     seal(request.call, with_usage, nodes)
+    if status != Progress.REFUSED:
+        _pay(request, answered, received)
     GatewayRequest.objects.filter(pk=request.pk).update(
         status=status,
         answer_id=answered.answer_id,
@@ -397,6 +404,31 @@ def end(request_id: int, received: Received, *, cut: str = "") -> list[Node]:
         ended_at=timezone.now(),
     )
     return nodes
+
+
+@transaction.atomic
+def _pay(request: GatewayRequest, answered: Answered, received: Received) -> None:
+    """Adds the cost of an answer to what its person has spent today: by the provider's usage, else
+    by a quarter of the bytes that were sent and of the text that came."""
+    prices = prices_of(request.session.key.participant)
+    if prices is None:
+        return
+    counts = counts_of(answered.usage)
+    if not counts.read and not counts.wrote:
+        said = "".join(rules.text_of(one) for choice in answered.choices for one in choice)
+        sent = len(json.dumps(request.call.request.get("body"), ensure_ascii=False).encode())
+        counts = Counts(sent // 4, spending.estimate(said))
+    payer = access.get_actor(request.session.key.user, request.session.tree.grove).participant
+    spending.lock(payer, today())
+    spending.add_spending(payer, today(), prices.of(counts))
+
+
+def demand_money(key: GatewayKey, payer: Participant) -> None:
+    """Refuses with LIMIT_EXCEEDED if today's limit of the key's person is used up and the model
+    costs something; two queries."""
+    left = left_of(payer, today())
+    if left.limit and left.spent + left.reserved >= left.limit and prices_of(key.participant):
+        raise spending.used_up()
 
 
 def _requests() -> Any:

@@ -10,6 +10,7 @@ from django.utils import timezone
 from agents.gateway import recording
 from agents.gateway.models import GatewayRequest, GatewaySession
 from loom.access import Actor
+from loom.money.models import DailySpending
 from loom.people.models import Participant
 from loom.trees.models import Node
 from loom.trees.queries import verify
@@ -290,3 +291,18 @@ def test_an_answer_whose_process_is_gone_is_ended_by_the_sweeper(
     GatewayRequest.objects.update(alive_at=timezone.now() - 2 * recording.ALIVE)
     assert recording.sweep() == 1 and recording.sweep() == 0
     assert Node.objects.get(text="Kept ").finish == "interrupted:the server stopped"
+
+
+def test_what_an_answer_costs_is_counted_and_limited(
+    program: Program, provider: ScriptedProvider, model: Participant, actor: Actor
+) -> None:
+    model.prices = {"input": 1000.0, "output": 2000.0}
+    model.save()
+    usage = {"prompt_tokens": 400, "completion_tokens": 400}
+    body = {"choices": [{"index": 0, "message": {"content": "A."}}], "usage": usage}
+    provider.default = Script(body=json.dumps(body).encode())
+    assert run(program.chat(("user", "Hello"))).status == 200
+    assert DailySpending.objects.get(participant=actor.participant).spent == 1_200_000_000
+    got = run(program.chat(("user", "Hello")))
+    assert got.status == 429 and "Today's limit is used up." in got.json["error"]["message"]
+    assert len(provider.seen) == 1
