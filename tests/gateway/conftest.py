@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import pytest
+from django.db import connections
 from pytest_django import Settings
 
 from agents.gateway import forwarding
@@ -16,6 +18,8 @@ from agents.gateway.server import handle
 from loom.access import Actor
 from loom.people.models import Grove, Participant
 from loom.trees.models import Node
+from loom.turns.models import Generation, Turn
+from tests.agents.acting import run_lane, went
 from tests.patience import PATIENCE_S
 from tests.providers.scripted import ScriptedProvider
 
@@ -40,6 +44,28 @@ def model(grove: Grove, provider: ScriptedProvider) -> Participant:
         model_ref="openai:echo-1",
         base_url=provider.url,
     )
+
+
+@pytest.fixture
+def worker() -> Iterator[None]:
+    """Runs the turns and candidates that the gateway starts, as a worker does."""
+    stop = threading.Event()
+
+    def work() -> None:
+        try:
+            while not stop.wait(0.05):
+                for turn in Turn.objects.filter(ended_at__isnull=True):
+                    went(turn)
+                for row in Generation.objects.filter(ended_at__isnull=True, turn=None):
+                    run_lane(row.lane)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    yield
+    stop.set()
+    thread.join(30)
 
 
 @dataclass

@@ -2,17 +2,13 @@
 
 import asyncio
 import json
-import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import connections
 
 from agents.gateway.models import GatewaySession
 from loom.people.models import Participant
-from loom.turns.models import Generation, Turn
-from tests.agents.acting import run_lane, went
+from loom.turns.models import Turn
 from tests.gateway.conftest import Program, run, shape_of
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import fails, says
@@ -27,28 +23,6 @@ def agent(model: Participant) -> Participant:
     model.name, model.permissions, model.context_limit = "Marie", AGENT, 50_000
     model.save()
     return model
-
-
-@pytest.fixture
-def worker() -> Iterator[None]:
-    """Runs the turns and candidates that the gateway starts, as a worker does."""
-    stop = threading.Event()
-
-    def work() -> None:
-        try:
-            while not stop.wait(0.05):
-                for turn in Turn.objects.filter(ended_at__isnull=True):
-                    went(turn)
-                for row in Generation.objects.filter(ended_at__isnull=True, turn=None):
-                    run_lane(row.lane)
-        finally:
-            connections.close_all()
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    yield
-    stop.set()
-    thread.join(30)
 
 
 async def ask(program: Program, model: str, *said: str, **more: Any) -> Any:

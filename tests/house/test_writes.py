@@ -16,6 +16,7 @@ ELSEWHERE = {
     "agents/gateway/keys.py": "keys of a person's programs belong to no grove",
     "agents/gateway/recording.py": "the nodes of a session are actions; its rows go with them",
     "agents/gateway/hosted.py": "where the answer of an agent is in its session",
+    "agents/gateway/workspace.py": "what is sent with a message, beside its place",
     "agents/tasks.py": "old receipts and ended sessions are deleted, and a write of nothing",
     "loom/transfer/api.py": "the row of an import, which a worker then takes",
 }
