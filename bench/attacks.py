@@ -59,6 +59,23 @@ GET /trees/{tree}/nodes/{end}/provenance | GET /trees/{tree}/nodes/{end}/call
 GET /trees/{tree}/nodes/{worst}/drawn | GET /trees/{tree}/nodes/{worst}/text
 GET /trees/{tree}/nodes/{worst}/portal?type=supports | GET /trees/{tree}/nodes/{worst}/portals
 """
+# Tools of the MCP endpoint, with what each of its texts is part of; `…` stands for the text.
+TOOLS: dict[str, dict[str, Any]] = {
+    "open_session": {"tree": "…"},
+    "loom_look": {"session": "{handle}", "line": "find …"},
+    "loom_write": {"session": "{handle}", "line": "respond root\n…"},
+    "loom_destroy": {"session": "{handle}", "line": "drop …"},
+    **{
+        group: {"session": "{handle}", "operation": operation, "rest": "…"}
+        for group, operation in {
+            "windows": "open_search",
+            "result": "hide",
+            "outline": "show",
+            "augment": "load",
+            "todo": "add",
+        }.items()
+    },
+}
 SOCKETS = {
     "trees": "/ws/trees/{tree}?since=0&drawn=en",
     "groves": "/ws/groves/{grove}?since=0",
@@ -70,8 +87,8 @@ FRAME = 524_288 - 1  # the longest frame that the web process reads
 
 @dataclass(frozen=True)
 class Attack:
-    """One heavy request: `kind` is what it is a row of (api, page, line or socket), `route` its
-    address with `{}` for names. Names are put in by `filled`."""
+    """One heavy request: `kind` is what it is a row of (api, page, line, mcp or socket), `route`
+    its address with `{}` for names. Names are put in by `filled`."""
 
     kind: str
     method: str
@@ -94,6 +111,8 @@ class Attack:
 
     def content(self) -> str | None:
         """The body as JSON or as a form's field; None if there is none."""
+        if self.worst == "many":
+            return '{"line":[' + "[]," * (DEEP // 3) + "[]]}"
         if self.worst == "deep":
             return '{"line":' + "[" * DEEP + "]" * DEEP + "}"
         return None if self.body is None else json.dumps(self.body)
@@ -129,6 +148,7 @@ def attacks(size: int = SIZE) -> Iterator[Attack]:
         if row.body:
             body = json.loads(row.body)
             yield Attack("api", row.method, address, route, "deep")
+            yield Attack("api", row.method, address, route, "many")
             for worst in ("newlines", "headings", "embeds"):
                 grown = _grown(body, WORST[worst](size))
                 yield Attack("api", row.method, address, route, worst, body=grown)
@@ -146,17 +166,31 @@ def attacks(size: int = SIZE) -> Iterator[Attack]:
         for worst in ("newlines", "quotes"):
             text = WORST[worst](size // 4)
             yield Attack("line", "POST", commands, verb, worst, body={"line": f"{verb} {text}"})
+    for tool, given in TOOLS.items():
+        for worst in ("newlines", "quotes"):
+            text = WORST[worst](size // 4)
+            arguments = {name: value.replace("…", text) for name, value in given.items()}
+            yield Attack("mcp", "POST", "/mcp", tool, worst, body=_called(tool, arguments))
+    yield Attack("mcp", "POST", "/mcp", "open_session", "deep")
+    yield Attack("mcp", "POST", "/mcp", "open_session", "many")
     for kind, address in SOCKETS.items():
         for worst, text_of in WORST.items():
             yield Attack("socket", "FRAME", address, kind, worst, body=text_of(FRAME))
 
 
+def _called(tool: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+    """A call of a tool, as MCP writes it."""
+    params = {"name": tool, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+
+
 def missing() -> list[str]:
-    """The routes, sockets and commands that have no row."""
+    """The routes, sockets, commands and tools that have no row."""
     from django.urls import get_resolver
 
     from loom.engine.registry import verbs
     from loom.live.consumers import routes
+    from loom.mcp.tools import TOOLS as OF_MCP
 
     rows = list(attacks(size=80))
     known = {(row.kind, _plain(row.route)) for row in rows}
@@ -164,6 +198,7 @@ def missing() -> list[str]:
     lacking = [one for one in _routes(get_resolver()) if _plain(one) not in of_http]
     lacking += [f"the command {verb}" for verb in verbs() if ("line", verb) not in known]
     patterns = " ".join(str(one.pattern) for one in routes.routes)
+    lacking += [f"the tool {tool}" for tool in OF_MCP if ("mcp", tool) not in known]
     lacking += [f"the socket {kind}" for kind in SOCKETS if kind not in patterns]
     named = patterns.replace("(?P<kind>", "").replace(")", "|").split("^ws/")[1:]
     kinds = {word for one in named for word in one.split("/")[0].split("|") if word.isalpha()}

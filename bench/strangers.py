@@ -36,6 +36,7 @@ Sample = tuple[float, str, float, int]  # when it began, read or write, millisec
 
 def make_world() -> tuple[dict[str, str], dict[str, str]]:
     """The names in the rows, and those of the stranger: tree, sessions and keys."""
+    from django.core import signing
     from django.test import Client
 
     from bench.trees import make_owner
@@ -43,6 +44,7 @@ def make_world() -> tuple[dict[str, str], dict[str, str]]:
     from loom.engine.context import Request
     from loom.engine.execute import execute_line
     from loom.errors import CommandError
+    from loom.mcp.tools import SALT
     from loom.people.models import ApiKey, Participant
     from loom.text.hashes import digest
     from loom.trees.commands.public_links import make_public_link
@@ -76,6 +78,7 @@ def make_world() -> tuple[dict[str, str], dict[str, str]]:
     browser = Client()
     browser.force_login(attacker.user)
     names |= {"end": end, "worst": worst, "document": document.uid, "me": "attacker"}
+    names["handle"] = signing.dumps([attacker.user.username, tree.uid, "x"], salt=SALT)
     names |= {"secret": "x" * 16, "long": "%20".join(["lamp"] * 300)}
     names["public"] = make_public_link(attacker, tree, days=1)[1]
     names["cookie"] = f"sessionid={browser.cookies['sessionid'].value}; csrftoken={'c' * 32}"
@@ -127,6 +130,8 @@ class Attacker:
             return await self._frame(row)
         address, content = row.filled(self.names)
         headers = {"Content-Type": "application/json"} if content is not None else {}
+        if row.kind == "mcp":
+            headers["Accept"] = "application/json, text/event-stream"
         if row.kind == "page":
             headers = {"Cookie": self.names["cookie"], "X-CSRFToken": "c" * 32, "Origin": self.url}
             if row.form:

@@ -11,9 +11,12 @@ from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 
+from loom.errors import CommandError
+from loom.language.refs import short
 from loom.mcp import resources
 from loom.mcp.api_client import Caller, Refused
 from loom.mcp.tools import TOOLS
+from loom.site.api_requests import demand_few_values
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Any]]
@@ -27,10 +30,16 @@ INSTRUCTIONS = (
 
 
 async def handle(application: Any, scope: Scope, receive: Receive, send: Send) -> None:
-    """Serves one request to the endpoint; `application` serves the API."""
+    """Serves one request to the endpoint; `application` serves the API. Only POST: nothing is
+    sent without being asked for, so that a stream of a GET would stay open for nothing."""
+    if scope["method"] != "POST":
+        said = {"code": "INVALID_SYNTAX", "message": "Only POST is served here.", "status": 405}
+        await _refuse(send, said)
+        return
     caller = _caller(application, scope)
     try:
         caller = replace(caller, user=(await caller.get("me"))["user"])
+        receive = _again(await _body(receive))
     except Refused as refused:
         await _refuse(send, refused.body)
         return
@@ -39,6 +48,35 @@ async def handle(application: Any, scope: Scope, receive: Receive, send: Send) -
     )
     async with manager.run():
         await manager.handle_request(scope, receive, send)
+
+
+async def _body(receive: Receive) -> bytes:
+    """The body of a request. Raises Refused if it is too long or has too many values."""
+    pieces, size, more = [], 0, True
+    while more and size <= MOST_BYTES:
+        message = await receive()
+        pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
+        more = message["type"] == "http.request" and message.get("more_body", False)
+    try:
+        if size > MOST_BYTES:
+            said = f"A body has at most {MOST_BYTES:,} bytes."
+            raise CommandError("LIMIT_EXCEEDED", said, hint="send less at once", status=413)
+        body = b"".join(pieces)
+        demand_few_values(body)
+    except CommandError as error:
+        raise Refused({**error.body, "status": error.status}) from None
+    return body
+
+
+def _again(body: bytes) -> Receive:
+    """What gives a body that was read already."""
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Any:
+        return messages.pop() if messages else {"type": "http.disconnect"}
+
+    return receive
 
 
 def _caller(application: Any, scope: Scope) -> Caller:
@@ -57,6 +95,8 @@ async def _refuse(send: Send, body: dict[str, Any]) -> None:
     """The API's refusal of the key."""
     status = int(body.get("status", 503))
     headers = [(b"content-type", b"application/json")]
+    if status == 405:
+        headers.append((b"allow", b"POST"))
     if status == 401:
         headers.append((b"www-authenticate", b'Bearer realm="Heddle"'))
     await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -118,7 +158,7 @@ async def _called(caller: Caller, params: types.CallToolRequestParams) -> types.
     """The result of a tool; a refusal is a result too, so that the model reads it."""
     tool = TOOLS.get(params.name)
     if tool is None:
-        raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name!r}.")
+        raise MCPError(types.INVALID_PARAMS, f"There is no tool {short(params.name)!r}.")
     try:
         said = {"success": True, "loom": True, **await tool.run(caller, params.arguments or {})}
     except Refused as refused:

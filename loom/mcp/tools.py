@@ -15,7 +15,7 @@ from django.core import signing
 
 from loom.engine import registry
 from loom.language.lines import read
-from loom.language.refs import ParseError, quote
+from loom.language.refs import ParseError, quote, short
 from loom.mcp.api_client import WAIT_S, Caller, Refused
 from loom.permissions import GENERATE
 
@@ -56,7 +56,7 @@ async def open_session(caller: Caller, given: Mapping[str, Any]) -> dict[str, An
     if len(named) != 1:
         some = ", ".join(f"{tree['id']} {quote(tree['title'])}" for tree in found[:MOST_NAMED])
         raise invalid(
-            f"{len(named)} of your trees have the id or title {quote(wanted)}.",
+            f"{len(named)} of your trees have the id or title {quote(short(wanted))}.",
             f"give the id of one of them: {some or 'you have none yet'}",
         )
     handle = signing.dumps([caller.user, named[0]["id"], secrets.token_hex(8)], salt=SALT)
@@ -220,7 +220,8 @@ def _grouped(group: str) -> Callable[[Caller, Mapping[str, Any]], Awaitable[dict
         operation = str(given.get("operation", ""))
         if operation not in operations:
             raise invalid(
-                f"{group} has no operation {quote(operation)}.", f"one of {', '.join(operations)}"
+                f"{group} has no operation {quote(short(operation))}.",
+                f"one of {', '.join(operations)}",
             )
         rest = "" if operation in ALONE else str(given.get("rest", ""))
         if "\n" in rest:
@@ -228,7 +229,7 @@ def _grouped(group: str) -> Callable[[Caller, Mapping[str, Any]], Awaitable[dict
         line = f"{operations[operation]} {rest}".strip()
         verb = operations[operation].split()[0]
         if _command(line).verb != verb:
-            raise invalid(f"{quote(line)} is no line of {group}.", f"→ help {verb}")
+            raise invalid(f"{quote(short(line))} is no line of {group}.", f"→ help {verb}")
         return await _line(caller, given, line)
 
     return run

@@ -16,7 +16,7 @@ from pygments.lexer import RegexLexer
 from pygments.token import Token
 
 from loom.errors import CommandError
-from loom.site import markdown
+from loom.site import api_requests, markdown
 from loom.site.api_requests import MAX_BYTES, MAX_DEPTH, read_json
 from loom.transfer import files
 from loom.transfer.files import demand_readable
@@ -57,6 +57,22 @@ def test_what_one_reader_refuses_the_other_refuses_too(text: str) -> None:
     except ValueError:
         with pytest.raises(CommandError):
             read_json(deep.encode())
+
+
+@pytest.mark.parametrize("piece", ["[],", "{},", "1,", '"",', '{"a":1},', '"\\\\",', '"\\"",'])
+def test_a_body_of_too_many_values_is_refused_before_it_is_parsed(
+    piece: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert read_json(f"[{piece * 10_000}1]".encode())
+    monkeypatch.setattr(api_requests, "from_json", None)
+    with pytest.raises(CommandError, match="100,000 values"):
+        read_json(f"[{piece * 200_000}1]".encode())
+
+
+@pytest.mark.parametrize("piece", ["[", "{,", '"', "\\", '\\"[', "\n,"])
+def test_a_long_text_of_marks_is_one_value(piece: str) -> None:
+    text = piece * 300_000
+    assert read_json(json.dumps({"text": text}).encode()) == {"text": text}
 
 
 def test_a_body_one_level_too_deep_is_refused() -> None:

@@ -1,6 +1,7 @@
 """The MCP endpoint, spoken to by the SDK's own client in both revisions of the protocol."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
@@ -208,3 +209,44 @@ def test_without_a_valid_key_there_is_no_endpoint(two_groves: TwoGroves) -> None
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"].startswith("Bearer")
         assert answer.json()["hint"]
+
+
+def post(secret: str, body: bytes, method: str = "POST") -> Any:
+    """The answer to raw bytes."""
+
+    async def posted() -> Any:
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=serve)) as http:
+            headers = {
+                "Authorization": f"Bearer {secret}",
+                "Content-Type": "application/json",
+                "Accept": "application/json, text/event-stream",
+            }
+            url = "http://localhost/mcp"
+            return await http.request(method, url, content=body, headers=headers)
+
+    return asyncio.run(posted())
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
+def test_nothing_is_kept_open_and_only_post_is_served(method: str, owner: User) -> None:
+    answer = post(key_of(owner), b"", method)
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize("body", [b"[" + b"[]," * 200_000 + b"1]", b" " * 5_000_000])
+def test_a_body_that_others_would_wait_for_is_refused(body: bytes, owner: User) -> None:
+    answer = post(key_of(owner), body)
+    assert answer.status_code == 413
+    assert answer.json()["code"] == "LIMIT_EXCEEDED"
+
+
+def test_a_refusal_does_not_send_a_long_text_back(owner: User) -> None:
+    def call(tool: str, **given: str) -> int:
+        params = {"name": tool, "arguments": given}
+        said = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        return len(post(key_of(owner), json.dumps(said).encode()).content)
+
+    assert call("open_session", tree="a" * 500_000) < 2_000
+    assert call("todo", session="", operation="a" * 500_000) < 2_000
+    assert call("a" * 500_000) < 2_000
