@@ -24,6 +24,7 @@ from loom.engine.jobs import enqueue
 from loom.engine.named_items import get_document, get_window, item_of
 from loom.engine.registry import command, describe_verb
 from loom.engine.streams import Writer
+from loom.engine.undo import Own, undoes
 from loom.errors import CommandError, not_found
 from loom.language.refs import ParseError, Place
 from loom.language.slices import PART_LINES
@@ -565,7 +566,8 @@ def _count_as_seen(context: Context, revision: Revision) -> None:
         context.add(DocumentSeen(document.pk, revision.number))
 
 
-def undo_write(context: Context, op: Op) -> Op:
+@undoes("document")
+def _undo_write(context: Context, op: Op, own: Own) -> list[Op]:
     """Restores the text from before a write as a new revision; returns the inverse. CONFLICT if
     the text is no longer what the write made of it: later writes that are undone themselves do not
     count."""
@@ -576,7 +578,7 @@ def undo_write(context: Context, op: Op) -> Op:
         left = Revision.objects.filter(document=document, number=op["at"])
         if newest.content_id not in left.values_list("content", flat=True):
             later = Revision.objects.filter(document=document, number__gt=op["at"])
-            others = later.exclude(by__in=context.own).select_related("by")
+            others = later.exclude(by__in=own).select_related("by")
             who = (others.order_by("-number").first() or newest).by
             raise CommandError(
                 "CONFLICT",
@@ -589,7 +591,7 @@ def undo_write(context: Context, op: Op) -> Op:
         by = context.actor.participant
         made = document_log.write(writer, document, change, by=by, at=context.now)
     _count_as_seen(context, made.revision)
-    return {**op, "at": made.revision.number, "to": op["at"]}
+    return [{**op, "at": made.revision.number, "to": op["at"]}]
 
 
 def create(  # of a line and of an action

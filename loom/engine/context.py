@@ -14,7 +14,6 @@ from loom.engine.models import Step
 from loom.engine.streams import Writer
 from loom.errors import not_found
 from loom.language import ids
-from loom.people.models import Participant
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import NodeRow
@@ -91,7 +90,6 @@ class Context:
     origin: str
     turn: str = ""  # the id of the turn whose line it is
     writer: Writer | None = None
-    agent: Participant | None = None  # whose turn is undone: its work does not block it
     effects: Effects = field(default_factory=Effects)
     _once: dict[Any, Any] = field(default_factory=dict)
 
@@ -127,11 +125,6 @@ class Context:
         if node is None:
             raise not_found(f"[{self.at}], where the line was given,")
         return node
-
-    @property
-    def own(self) -> list[Participant]:
-        """Whose later work does not prevent an undo."""
-        return [self.actor.participant, *([self.agent] if self.agent is not None else [])]
 
     @property
     def world(self) -> Writer:

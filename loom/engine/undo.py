@@ -1,205 +1,91 @@
 """Undo and redo: steps that apply the inverse of earlier steps, one small operation at a time.
 
-Each operation checks that everything still is as its step left it and that nobody else has built
-on it (else CONFLICT), acts, and returns its own inverse, which redo applies.
+A feature registers each of its operations with `undoes`. It checks that everything still is as
+its step left it and that nobody else has built on it (else CONFLICT), acts, and returns its own
+inverse, which redo applies.
 """
 
-from collections.abc import Callable, Iterable
-from functools import partial
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, NamedTuple
 
 from django.db import transaction
 from django.db.models import F, QuerySet
 
 from loom import access
-from loom.documents import commands as documents
 from loom.engine import registry
 from loom.engine import steps as step_log
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.models import Step
 from loom.engine.registry import command, describe_verb
-from loom.engine.views import Moved, position_after
-from loom.errors import CommandError, not_found, require
+from loom.errors import CommandError, not_found
 from loom.language.verbs import Verb
-from loom.links.commands import links
-from loom.links.models import Link
-from loom.notes.commands import annotations, marks
-from loom.notes.models import Mark
 from loom.people.models import Participant
 from loom.permissions import LOOM, WRITE
-from loom.trees.commands.node_writer import flag
-from loom.trees.commands.view import in_one_line
-from loom.trees.models import Node, Tree
-from loom.trees.queries import lookup
-from loom.turns.commands import continuing
-from loom.turns.models import OPEN_TURN, Generation, Turn
-from loom.turns.queries import turns
+from loom.text.shortening import in_one_line
+
+Own = Sequence[Participant]  # whose later work does not prevent an undo
+Undoer = Callable[[Context, Op, Own], list[Op]]
+OfRef = Callable[[Context, str], Reply]
+Watch = Callable[[Context], Callable[[], None]]
+AfterStep = Callable[[Context, Step], None]
+
+_undoers: dict[str, Undoer] = {}
+_refs: dict[str, OfRef] = {}
+_watches: list[Watch] = []
+_after: list[AfterStep] = []
 
 
-def apply(context: Context, ops: list[Op]) -> list[Op]:
+def undoes(op: str) -> Callable[[Undoer], Undoer]:
+    """Registers what applies the operations of a name (`op["op"]`)."""
+
+    def register(run: Undoer) -> Undoer:
+        if op in _undoers:
+            raise ValueError(f"there are two operations {op!r}")
+        _undoers[op] = run
+        return run
+
+    return register
+
+
+def undoes_ref(kind: str) -> Callable[[OfRef], OfRef]:
+    """Registers what `undo REF` does for refs of a kind other than steps, given their id."""
+
+    def register(run: OfRef) -> OfRef:
+        _refs[kind] = run
+        return run
+
+    return register
+
+
+def around_undo(watch: Watch) -> Watch:
+    """Registers what looks at the view before a command undoes something, and returns what is done
+    afterwards."""
+    _watches.append(watch)
+    return watch
+
+
+def after_undo_of_step(run: AfterStep) -> AfterStep:
+    """Registers what follows when the operations of a step were applied backwards."""
+    _after.append(run)
+    return run
+
+
+def apply(context: Context, ops: Iterable[Op], own: Own) -> list[Op]:
     """Runs the operations in order; returns the list that reverses them."""
     reverse: list[Op] = []
     for op in ops:
-        reverse = [*_APPLY[op["op"]](context, op), *reverse]
+        reverse = [*_undoers[op["op"]](context, op, own), *reverse]
     return reverse
 
 
-def _conflict(what: str, who: str) -> CommandError:
+def conflict(what: str, who: str = "somebody") -> CommandError:
+    """Why something cannot be undone any more."""
     return CommandError(
         "CONFLICT",
         f"{what} has since been changed or built on by {who}.",
         hint="look first; → undo step:n undoes another step",
     )
-
-
-def _flag(context: Context, op: Op) -> list[Op]:
-    node = lookup.rows().get(pk=op["node"])
-    if getattr(node, op["flag"]) == op["value"]:
-        raise _conflict(f"[{node.local_id}]", "somebody")
-    if op["flag"] == "version_pruned" and op["value"]:
-        _demand_another_version(node)
-    return [flag(context, node, op["flag"], op["value"])]
-
-
-def _demand_another_version(node: Node) -> None:
-    """Refuses with CONFLICT if hiding this version would leave its slot without any."""
-    others = Node.objects.filter(slot=node.slot_id, version_pruned=False).exclude(pk=node.pk)
-    if not others.exists():
-        raise CommandError(
-            "CONFLICT",
-            f"[{node.local_id}] is the last version left there.",
-            hint=f"→ prune {node.local_id}",
-        )
-
-
-def _made(context: Context, op: Op) -> list[Op]:
-    """Prunes a node that was made (a version on its own), or restores it."""
-    node = lookup.rows().get(pk=op["node"])
-    name = "pruned" if node.pk == node.slot_id else "version_pruned"
-    if getattr(node, name) == op["pruned"]:
-        raise _conflict(f"[{node.local_id}]", "somebody")
-    if op["pruned"]:
-        _demand_untouched(context, node)
-        if name == "version_pruned":
-            _demand_another_version(node)
-    flag(context, node, name, op["pruned"])
-    return [{**op, "pruned": not op["pruned"]}]
-
-
-def _demand_untouched(context: Context, node: Node) -> None:
-    """Refuses with CONFLICT if somebody else wrote below the node, or changed it."""
-    others = lookup.rows().filter(tree=node.tree_id, id__gt=node.pk)
-    others = others.exclude(author__in=context.own)
-    built = others.filter(parent_hash=node.hash, parent_slot=node.slot_id)
-    reworded = others.filter(slot=node.slot_id)
-    for other in [*built[:50], *reworded[:50]]:
-        if other.slot.pruned or other.version_pruned or _is_mine(context, other):
-            continue
-        raise _conflict(f"[{node.local_id}]", f"{other.author.name} ([{other.local_id}])")
-
-
-def _is_mine(context: Context, node: Node) -> bool:
-    """Whether a model wrote the node because the caller asked for it."""
-    return (
-        Generation.objects.filter(uid=node.generation_uid, asked_by__in=context.own).exists()
-        if node.generation_uid
-        else False
-    )
-
-
-def _mark(context: Context, op: Op) -> list[Op]:
-    mark = Mark.objects.select_related("participant").get(pk=op["mark"])
-    if (mark.removed_at is not None) == op["removed"]:
-        raise _conflict(f"The {mark.kind} on {op['item']}", "somebody")
-    return [marks.set_removed(context, mark, op["item"], op["removed"])]
-
-
-def _link(context: Context, op: Op) -> list[Op]:
-    link = Link.objects.select_related("by").get(pk=op["link"])
-    if (link.removed_at is not None) == op["removed"]:
-        raise _conflict("The link", "somebody")
-    return [links.set_removed(context, link, op["ends"], op["removed"])]
-
-
-def _resolve(context: Context, op: Op) -> list[Op]:
-    node = lookup.rows().get(pk=op["node"])
-    if (node.resolved_at is not None) == op["value"]:
-        raise _conflict(f"[{node.local_id}]", "somebody")
-    return [annotations.set_resolved(context, node, op["value"])]
-
-
-def _generations(context: Context, op: Op) -> list[Op]:
-    """Stops what still runs (its text is pruned when it ends), and prunes what has ended."""
-    reverse: list[Op] = []
-    # Locked in the order in which a worker locks those that begin: two orders would deadlock.
-    rows = Generation.objects.select_for_update().filter(uid__in=op["uids"]).order_by("id")
-    for row in reversed(rows):
-        if row.status in continuing.ENDED:
-            if row.node_id and not lookup.rows().get(pk=row.node_id).pruned:
-                reverse = [
-                    *_made(context, {"op": "made", "node": row.node_id, "pruned": True}),
-                    *reverse,
-                ]
-            continue
-        row.stop_asked, row.discard = True, True
-        row.save(update_fields=["stop_asked", "discard"])
-        reverse = [{"op": "stopped", "uid": row.uid}, *reverse]
-    return reverse
-
-
-def _stopped(context: Context, op: Op) -> list[Op]:
-    """Redo of a stopped generation: restores the text it had by then."""
-    row = Generation.objects.select_for_update().get(uid=op["uid"])
-    row.discard = False
-    row.save(update_fields=["discard"])
-    if row.node_id and lookup.rows().get(pk=row.node_id).pruned:
-        return _made(context, {"op": "made", "node": row.node_id, "pruned": False})
-    return [{"op": "generations", "uids": [row.uid]}]
-
-
-def _asked(_context: Context, op: Op) -> list[Op]:
-    """Stops the turn that a question started; the question itself is pruned."""
-    from loom.turns.turn_lifecycle import ask_stop  # it runs actions, which use this module
-
-    turn = Turn.objects.filter(ask__uid=op["ask"], status__in=OPEN_TURN).first()
-    if turn is not None:
-        ask_stop(turn)
-    return []
-
-
-def _steer(context: Context, op: Op) -> list[Op]:
-    """Restores what subjects are sent in addition to the path."""
-    row = Tree.objects.get(pk=context.tree.pk)
-    before = {name: getattr(row, name) for name in op["fields"]}
-    if "now" in op and before != op["now"]:
-        raise _conflict("What models are sent of this tree", "somebody")
-    for name, value in op["fields"].items():
-        setattr(row, name, value)
-    row.save(update_fields=list(op["fields"]))
-    context.world.append("tree.changed", {"tree": row.uid, **op["fields"]})
-    return [{"op": "steer", "fields": before, "now": op["fields"]}]
-
-
-def _document(context: Context, op: Op) -> list[Op]:
-    return [documents.undo_write(context, op)]
-
-
-_APPLY: dict[str, Any] = {
-    "steer": _steer,
-    "flag": _flag,
-    "made": _made,
-    "mark": _mark,
-    "link": _link,
-    "resolve": _resolve,
-    "generations": _generations,
-    "stopped": _stopped,
-    "asked": _asked,
-    "document": _document,
-}
-
-
-# `undo turn:ID`: undoes everything that an agent did in a turn, for its inviter or an owner.
 
 
 class Undone(NamedTuple):
@@ -209,33 +95,12 @@ class Undone(NamedTuple):
     step: Step
 
 
-UndoOne = Callable[[Context, Step], Undone]
-
-
-def undo_turn(context: Context, uid: str, undo_one: UndoOne) -> Reply:
-    """Prunes the node of the turn, then undoes its lines, newest first; the first that fails ends
-    it, and is reported."""
-    turn = turns().filter(uid__iexact=uid, tree=context.tree).first()
-    if turn is None:
-        raise not_found(f"turn:{uid}")
-    _demand_may(context, turn)
-    context.agent = turn.participant
-    undos: list[Callable[[], Undone]] = [partial(undo_one, context, one) for one in _steps(turn)]
-    if _has_node(turn):
-        undos.insert(0, partial(_undo_node, context, turn))
-    if not undos:
-        raise CommandError(
-            "REJECTED", "Nothing in this turn is left to undo.", hint="→ undo undoes your own"
-        )
-    return each(context, undos, "undid")
-
-
 def each(context: Context, undos: Iterable[Callable[[], Undone]], word: str) -> Reply:
     """Runs them one by one; the first failure ends it, and is reported. Raises it if it is the
     first."""
     lines: list[str] = []
     step: Step | None = None
-    was_hidden = lookup.hidden_by(context.here) is not None
+    after = [watch(context) for watch in _watches]
     for undo_next in undos:
         head, count = context.world.stream.head, len(context.effects)
         try:
@@ -249,51 +114,12 @@ def each(context: Context, undos: Iterable[Callable[[], Undone]], word: str) -> 
             lines.append(refused.reply)
             break
         lines.append(f"✓ {word} {said}")
-    _leave_hidden(context, was_hidden=was_hidden)
+    for run in after:
+        run()
     return Reply("\n".join(lines), step=step)
 
 
-def _demand_may(context: Context, turn: Turn) -> None:
-    if turn.status in OPEN_TURN:
-        raise CommandError("REJECTED", "This turn is still running.", hint="stop it first")
-    if turn.invoked_by != context.actor.participant and not context.actor.is_owner:
-        raise CommandError(
-            "PERMISSION_DENIED",
-            "Only the person who started a turn and owners can undo it.",
-            hint=f"ask {turn.invoked_by.name}",
-        )
-
-
-def _has_node(turn: Turn) -> bool:
-    return turn.node is not None and not turn.node.slot.pruned
-
-
-def _steps(turn: Turn) -> list[Step]:
-    rows = Step.objects.select_for_update().filter(turn_uid=turn.uid, outcome="ok")
-    rows = rows.filter(inverse__isnull=False, undoes__isnull=True, is_undone=False)
-    return list(rows.order_by("-id"))
-
-
-def _undo_node(context: Context, turn: Turn) -> Undone:
-    node = require(turn.node, "the node of the turn")
-    before = len(context.world.seqs)
-    op = {"op": "made", "node": node.pk, "pruned": True}
-    line = f"→ undo turn:{turn.uid}"
-    reverse = apply(context, [op])
-    step = step_log.write_step(
-        context,
-        line=line,
-        canonical=line,
-        outcome="ok",
-        stream=f"tree:{context.tree.uid}",
-        events=context.world.seqs[before:],
-        inverse=reverse,
-    )
-    return Undone(f"[{node.local_id}], the answer of {turn.participant.name}", step)
-
-
 MAX = 20
-ACTIONS = ("change_tree",)  # actions that can be undone, if their step has an inverse
 
 
 class Undo(Args):
@@ -331,16 +157,20 @@ describe_verb(
 @command("undo", group="Make", klass="write", permissions={LOOM}, stream="tree")
 def undo(context: Context, args: Undo) -> Reply:
     """Undoes your last changes in this tree, newest first, each as a step of its own."""
-    return each(context, [lambda: _undo_one(context, _last_undoable(context))] * args.n, "undid")
+    own = [context.actor.participant]
+    return each(
+        context, [lambda: undo_step(context, _last_undoable(context), own)] * args.n, "undid"
+    )
 
 
 @command("undo", group="Make", klass="write", permissions={LOOM}, stream="tree")
 def undo_ref(context: Context, args: UndoRef) -> Reply:
     """Undoes one of your steps (owners: anybody's), or a whole turn that you started."""
-    if args.ref.kind == "turn":
-        return undo_turn(context, args.ref.id, _undo_one)
-    steps = _steps_by(context, args.by) if args.by else _own_steps(context)
-    step = steps.filter(seq=int(args.ref.id)).first()
+    if args.ref.kind != "step":
+        return _refs[args.ref.kind](context, args.ref.id)
+    who = _named(context, args.by) if args.by else context.actor.participant
+    own = [context.actor.participant, who]
+    step = _steps_of(context, who).filter(seq=int(args.ref.id)).first()
     if step is None:
         raise not_found(f"step:{args.ref.id}", "your steps are listed under History")
     if step.inverse is None or step.undoes_id is not None:
@@ -351,9 +181,10 @@ def undo_ref(context: Context, args: UndoRef) -> Reply:
         )
     if step.is_undone:
         raise CommandError("REJECTED", f"Step {step.seq} has already been undone.", hint="→ redo")
-    was_hidden = lookup.hidden_by(context.here) is not None
-    undone = _undo_one(context, step)
-    _leave_hidden(context, was_hidden=was_hidden)
+    after = [watch(context) for watch in _watches]
+    undone = undo_step(context, step, own)
+    for run in after:
+        run()
     return Reply(f"✓ undid {undone.said}", step=undone.step)
 
 
@@ -368,19 +199,10 @@ describe_verb(
 @command("redo", group="Make", klass="write", permissions={LOOM}, stream="tree")
 def redo(context: Context, args: Redo) -> Reply:
     """Repeats what you undid last. A new change clears it."""
-    return each(context, [lambda: _redo_one(context, _last_redoable(context))] * args.n, "redid")
-
-
-def _leave_hidden(context: Context, *, was_hidden: bool) -> None:
-    """Moves the caller up to what is visible, if they have hidden their own position by the undo.
-    Not in a dry run, where nothing was hidden and the reply does not mention it."""
-    if context.world.is_dry:
-        return
-    here = position_after(context.workspace, context)
-    if not was_hidden:
-        visible = lookup.visible_at_or_above(here, context.workspace)
-        if visible.pk != here.pk:
-            context.add(Moved(visible))
+    own = [context.actor.participant]
+    return each(
+        context, [lambda: _redo_one(context, _last_redoable(context), own)] * args.n, "redid"
+    )
 
 
 def _own_steps(context: Context) -> QuerySet[Step]:
@@ -394,7 +216,6 @@ def _own_actions(context: Context) -> QuerySet[Step]:
     return Step.objects.select_for_update().filter(
         workspace=None,
         stream=f"tree:{context.tree.uid}",
-        canonical__in=ACTIONS,
         actor=context.actor.participant,
         outcome="ok",
     )
@@ -409,14 +230,11 @@ def _last_change(context: Context, **wanted: bool) -> Step | None:
     return max((one for one in found if one is not None), key=lambda one: one.pk, default=None)
 
 
-def _steps_by(context: Context, name: str) -> QuerySet[Step]:
-    """The steps of a participant of the grove in this tree; for owners, or for one's own steps."""
-    grove = context.tree.grove
-    named = Participant.objects.filter(grove=grove, name__iexact=name)
+def _named(context: Context, name: str) -> Participant:
+    """The participant of the grove whose steps are undone: for owners, or oneself."""
+    named = Participant.objects.filter(grove=context.tree.grove, name__iexact=name)
     who = named.order_by(F("archived_at").desc(nulls_first=True)).first()
-    if who == context.actor.participant:
-        return _own_steps(context)
-    if not context.actor.is_owner:
+    if who != context.actor.participant and not context.actor.is_owner:
         raise CommandError(
             "PERMISSION_DENIED",
             "Only owners can undo other people's changes.",
@@ -424,7 +242,13 @@ def _steps_by(context: Context, name: str) -> QuerySet[Step]:
         )
     if who is None:
         raise not_found(f'by:"{name}"', "participants are listed under Participants")
-    context.agent = who
+    return who
+
+
+def _steps_of(context: Context, who: Participant) -> QuerySet[Step]:
+    """The steps of a participant in this tree."""
+    if who == context.actor.participant:
+        return _own_steps(context)
     return Step.objects.select_for_update(of=("self",)).filter(
         workspace__tree=context.tree, workspace__participant=who, actor=who, outcome="ok"
     )
@@ -461,30 +285,17 @@ def _demand_permission(context: Context, step: Step) -> None:
     access.demand(context.actor, registry.find(verb).permissions, f"undoing {verb}")
 
 
-def _undo_one(context: Context, step: Step) -> Undone:
+def undo_step(context: Context, step: Step, own: Own) -> Undone:
+    """Undoes one step, as a step of its own."""
     _demand_permission(context, step)
     before = len(context.world.seqs)
-    reverse = apply(context, step.inverse or [])
-    _lead_back(context, step)
+    reverse = apply(context, step.inverse or [], own)
+    for run in _after:
+        run(context, step)
     step.is_undone = True
     step.save(update_fields=["is_undone"])
     named = f"→ undo step:{step.seq}" if step.workspace_id else "→ undo"
-    return Undone(_said(step), _write(context, named, before, inverse=reverse, undoes=step))
-
-
-def _lead_back(context: Context, step: Step) -> None:
-    """Moves whoever undoes a prune to where they were when it moved them above it, unless they
-    went elsewhere since."""
-    ops = [op for op in step.inverse or [] if op["op"] == "flag" and op["flag"] == "pruned"]
-    if not ops or step.workspace_id != context.workspace.pk or context.world.is_dry:
-        return
-    slot = lookup.by_id(ops[0]["node"])
-    was = lookup.find_node(context.tree, step.position)
-    here = position_after(context.workspace, context)
-    if was is None or ops[0]["value"] or here.slot_id != slot.parent_slot_id:
-        return
-    if lookup.is_at_or_above(slot, was):
-        context.add(Moved(was))
+    return Undone(_said(step), write(context, named, before, inverse=reverse, undoes=step))
 
 
 def _said(step: Step) -> str:
@@ -492,27 +303,28 @@ def _said(step: Step) -> str:
     return in_one_line(step.canonical) if step.workspace_id else step.message
 
 
-def _redo_one(context: Context, undone: Step) -> Undone:
+def _redo_one(context: Context, undone: Step, own: Own) -> Undone:
     original = Step.objects.get(pk=undone.undoes_id or 0)
     _demand_permission(context, original)
     before = len(context.world.seqs)
-    again = apply(context, undone.inverse or [])
+    again = apply(context, undone.inverse or [], own)
     undone.redone = True
     undone.save(update_fields=["redone"])
     original.is_undone, original.inverse = False, again
     original.save(update_fields=["is_undone", "inverse"])
-    own = _write(context, "→ redo", before, inverse=None, undoes=None)
-    return Undone(_said(original), own)
+    step = write(context, "→ redo", before, inverse=None, undoes=None)
+    return Undone(_said(original), step)
 
 
-def _write(
+def write(
     context: Context,
     canonical: str,
     before: int,
     *,
-    inverse: list[dict[str, object]] | None,
+    inverse: list[Op] | None,
     undoes: Step | None,
 ) -> Step:
+    """Writes the step of an undo or redo. `before`: how many events the line had written."""
     return step_log.write_step(
         context,
         line=canonical,

@@ -56,6 +56,12 @@ def without_name(line: str) -> str:
     return _NAMED.sub(" …", line)
 
 
+def in_one_line(canonical: str) -> str:
+    """A line without its block of content: `→ respond a7x2 …`."""
+    first, block, _ = without_name(canonical).partition("\n")
+    return f"{first} …" if block else first
+
+
 # -- ages and excerpts in replies.
 
 MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86400

@@ -11,6 +11,7 @@ COMMANDS = (
     "loom.trees.commands.nodes",
     "loom.trees.commands.trees",
     "loom.trees.commands.public_links",
+    "loom.trees.commands.undoing",
 )
 
 

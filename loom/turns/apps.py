@@ -11,6 +11,7 @@ COMMANDS = (
     "loom.turns.commands.ask",
     "loom.turns.commands.think",
     "loom.turns.commands.budget",
+    "loom.turns.commands.undoing",
     "loom.turns.summaries",
     "loom.turns.turn_lifecycle",
 )

@@ -17,17 +17,20 @@ from loom import access
 from loom.access import Actor, documents_for
 from loom.documents.models import Document
 from loom.documents.queries import trees_linked
+from loom.engine import jobs
 from loom.engine.actions import Change, action
 from loom.engine.arguments import Args
 from loom.engine.execute import execute
 from loom.engine.fields import new_uid
 from loom.errors import CommandError
+from loom.language.ids import ORDINAL_BITS
 from loom.money import spending
 from loom.money.spending import CandidateRequest
 from loom.people.commands.groves import NO_MODEL
 from loom.people.grove_settings import number_of
 from loom.people.models import Grove, Participant
 from loom.permissions import GENERATE
+from loom.trees.commands.node_writer import after_adding
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld_from_models
@@ -279,3 +282,19 @@ def last_failure(node: Node) -> str:
 def going(tree: Tree) -> int:
     """How many summaries of a tree are being made."""
     return Generation.objects.filter(OPEN, tree=tree, round=SUMMARY).count()
+
+
+@after_adding
+def _want_summary(node: Node) -> None:
+    """Queues a new summary of the tree after every so many nodes, for whoever wrote the last one or
+    asked for it."""
+    tree, ordinal = node.tree, node.pk & ((1 << ORDINAL_BITS) - 1)
+    if ordinal % number_of(tree.grove.settings, "tree_summary_every"):
+        return
+    person = node.author_id if node.author.kind == "human" else None
+    if person is None and node.generation_uid:
+        rows = Generation.objects.filter(uid=node.generation_uid).values_list("payer", flat=True)
+        person = rows.first()
+    if person is not None:
+        named = [tree.uid, person, [], True]
+        jobs.enqueue("agents.tasks.summarise", named, queue="continue")

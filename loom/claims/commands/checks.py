@@ -19,7 +19,7 @@ from loom.claims.rules import checks as rules
 from loom.documents import queries as document_queries
 from loom.documents.commands import named
 from loom.documents.models import Document
-from loom.engine import streams
+from loom.engine import jobs, streams
 from loom.engine.actions import Change, action
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
@@ -31,6 +31,7 @@ from loom.language import ids
 from loom.language.refs import ParseError
 from loom.people.models import Grove, Participant
 from loom.permissions import GENERATE, LOOM, READ_DOCUMENTS
+from loom.trees.commands.node_writer import after_adding
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld
@@ -386,3 +387,10 @@ def _run_now(
         writer = streams.lock(stream, actor=by.uid)
         keep_results(writer, item, results)
         writer.flush()
+
+
+@after_adding
+def _want_checks(node: Node) -> None:
+    """Has a new text checked, where the grove wants that."""
+    if node.tree.grove.checks_on_save and node.kind == "text":
+        jobs.enqueue("loom.tasks.run_checks", [ids.of_node(node.pk)], queue="transfer")

@@ -13,6 +13,7 @@ from loom.engine.context import Context, Op, Reply
 from loom.engine.items import make_items
 from loom.engine.named_items import get_document, get_node, touched, tree_of
 from loom.engine.registry import command, describe_verb
+from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError
 from loom.language import ids
 from loom.language.verbs import Phrases, Verb
@@ -385,3 +386,11 @@ def graph(context: Context, args: GraphArgs) -> Reply:
         lines.append(f"  … more than {MOST_REACHED} items; name fewer types or a smaller depth")
     refs = tuple(names[one] for one in found.items)
     return Reply("\n".join(lines), refs=refs, items=touched(node))
+
+
+@undoes("link")
+def _undo_link(context: Context, op: Op, own: Own) -> list[Op]:
+    link = Link.objects.select_related("by").get(pk=op["link"])
+    if (link.removed_at is not None) == op["removed"]:
+        raise conflict("The link")
+    return [set_removed(context, link, op["ends"], op["removed"])]

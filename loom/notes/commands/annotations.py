@@ -22,6 +22,7 @@ from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.named_items import get_document, get_own_node, item_of, touched, tree_of
 from loom.engine.registry import command, describe_verb
+from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.language.refs import ParseError
@@ -568,3 +569,11 @@ def _read(context: Context, node: Node) -> Reply:
         items=touched(node),
         inverse=(inverse,),
     )
+
+
+@undoes("resolve")
+def _undo_resolved(context: Context, op: Op, own: Own) -> list[Op]:
+    node = lookup.rows().get(pk=op["node"])
+    if (node.resolved_at is not None) == op["value"]:
+        raise conflict(f"[{node.local_id}]")
+    return [set_resolved(context, node, op["value"])]

@@ -16,6 +16,7 @@ from loom.engine.execute import execute
 from loom.engine.items import make_items
 from loom.engine.named_items import get_document, get_own_node, tree_of
 from loom.engine.registry import command, describe_verb
+from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError
 from loom.language import ids
 from loom.language.verbs import Phrases, Verb
@@ -493,3 +494,11 @@ def _recolour(change: Change, known: list[str], name: str, colour: str | None) -
     grove.save(update_fields=["settings"])
     body = {"grove": grove.uid, "name": grove.name, "settings": grove.settings}
     change.writer.append("grove.changed", body)
+
+
+@undoes("mark")
+def _undo_mark(context: Context, op: Op, own: Own) -> list[Op]:
+    mark = Mark.objects.select_related("participant").get(pk=op["mark"])
+    if (mark.removed_at is not None) == op["removed"]:
+        raise conflict(f"The {mark.kind} on {op['item']}")
+    return [set_removed(context, mark, op["item"], op["removed"])]

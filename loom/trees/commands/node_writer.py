@@ -1,7 +1,7 @@
 """The only place that writes nodes, with its checks."""
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -20,7 +20,6 @@ from loom.engine.views import Hidden, stored
 from loom.errors import CommandError
 from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
-from loom.people.grove_settings import number_of
 from loom.people.models import Participant
 from loom.platform.inserts import insert_row
 from loom.platform.prepared_queries import Given, Prepared
@@ -29,7 +28,6 @@ from loom.text.images import hashes_in
 from loom.trees.models import ORDER, Chain, Image, Node, NodeSource, Tree
 from loom.trees.queries import lookup, outline
 from loom.trees.queries.node_bodies import event_body, without_text
-from loom.turns.models import Generation
 from loom.workspace.models import Workspace
 
 MAX_NODE_BYTES = 4 * 1024 * 1024
@@ -164,11 +162,21 @@ def add_node(writer: Writer, tree: Tree, author: Participant, new: NewNode) -> N
     keep_images(tree, new.text)
     writer.append("node.added", {"node": without_text(event_body(node)), **_before(node)})
     writer.nodes.append(node)
-    if tree.grove.checks_on_save and node.kind == "text":
-        jobs.enqueue("loom.tasks.run_checks", [item_ids.of_node(node.pk)], queue="transfer")
-    if ordinal % number_of(tree.grove.settings, "tree_summary_every") == 0:
-        _want_summary(tree, author, new)
+    for hook in _hooks:
+        hook(node)
     return node
+
+
+AfterAdding = Callable[[Node], None]
+
+_hooks: list[AfterAdding] = []
+
+
+def after_adding(hook: AfterAdding) -> AfterAdding:
+    """Registers what a feature does when a node was stored, in the same transaction. The node has
+    its tree, its author and its ordinal (`node.pk`) at hand."""
+    _hooks.append(hook)
+    return hook
 
 
 def _chain_above(new: NewNode, *, is_seen: bool) -> int | None:
@@ -191,17 +199,6 @@ def _chain_above(new: NewNode, *, is_seen: bool) -> int | None:
     if not is_seen:
         Node.objects.filter(pk=slot, pruned=True).update(pruned_chain=chain)
     return chain
-
-
-def _want_summary(tree: Tree, author: Participant, new: NewNode) -> None:
-    """Queues a new summary of the tree, for whoever wrote the node or asked for it."""
-    person = author.pk if author.kind == "human" else None
-    if person is None and new.generation_uid:
-        rows = Generation.objects.filter(uid=new.generation_uid).values_list("payer", flat=True)
-        person = rows.first()
-    if person is not None:
-        named = [tree.uid, person, [], True]
-        jobs.enqueue("agents.tasks.summarise", named, queue="continue")
 
 
 def _before(node: Node) -> dict[str, str]:

@@ -27,7 +27,7 @@ from loom.people.names import as_sent, tree_named
 from loom.permissions import LOOM
 from loom.text.ages import age
 from loom.text.frames import escaped
-from loom.text.shortening import excerpt, summary_or_excerpt, without_name
+from loom.text.shortening import excerpt, summary_or_excerpt
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, node_context, places
 from loom.trees.queries.lookup import NodeRow, path_of, withheld
@@ -45,12 +45,6 @@ def named(who: Participant) -> str:
 def counted(number: int, thing: str, things: str = "") -> str:
     """`1 continuation`, `3 continuations`."""
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
-
-
-def in_one_line(canonical: str) -> str:
-    """A line without its block of content: `→ respond a7x2 …`."""
-    first, block, _ = without_name(canonical).partition("\n")
-    return f"{first} …" if block else first
 
 
 def header(node: Node, now: datetime) -> str:

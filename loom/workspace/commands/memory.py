@@ -18,8 +18,8 @@ from loom.language.slices import get
 from loom.language.verbs import Phrases, Verb
 from loom.people.grove_settings import number_of
 from loom.permissions import LOOM, READ_DOCUMENTS
-from loom.text.shortening import summary_or_excerpt
-from loom.trees.commands.view import counted, in_one_line, is_range, range_of
+from loom.text.shortening import in_one_line, summary_or_excerpt
+from loom.trees.commands.view import counted, is_range, range_of
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import rows_of
 from loom.turns.models import Turn
