@@ -49,7 +49,42 @@ def _write_part(found: re.Match[str]) -> Iterator[str]:
     yield f"write {document} replace:{name} {text}"
 
 
+def _how(found: re.Match[str]) -> Iterator[str]:
+    """`write doc:"notes" "…"`: it may be new, or go at the end."""
+    document = as_doc(found[1])
+    if found[2]:
+        yield f"write {document} append {as_text(found[2])}"
+        yield f"write {document} new {as_text(found[2])}"
+    else:
+        yield f"write {document} append{BELOW}"
+        yield f"write {document} new{BELOW}"
+
+
+def _into(found: re.Match[str]) -> Iterator[str]:
+    yield f"write {as_doc(found[2])} append {found[1]}"
+
+
+def _exchange(found: re.Match[str]) -> Iterator[str]:
+    yield f"write {as_doc(found[3])} replace:{found[1]} with:{found[2]}"
+
+
+def _insert(found: re.Match[str]) -> Iterator[str]:
+    yield f"write {as_doc(found[3])} at:{as_section(found[2])} {found[1]}"
+
+
+def _embed(found: re.Match[str]) -> Iterator[str]:
+    yield f'write {as_doc(found[2])} append "![[{found[1]}]]"'
+
+
 WRITE_HINTS = (
+    (rf'(?:write|put|add|insert) ("[^"]*") (?:to|in|into|at the end of) {DOC}[.]?', _into),
+    (rf'replace ("[^"]*") (?:with|by) ("[^"]*") in {DOC}[.]?', _exchange),
+    (
+        rf'(?:insert|put|add|write) ("[^"]*") (?:after|into?|at|under|below) {SECTION}{IN_DOC}[.]?',
+        _insert,
+    ),
+    (rf"embed (?:node )?\[?([a-z]\d[a-z]\d\w*)\]?{IN_DOC}[.]?", _embed),
+    (rf'write (?:to |in |into )?{DOC}(?::|,| with| text)*(?:\s+("[^"]*"|[^"\s:§#][^":§]*))?', _how),
     (rf"(?:append|add)(?: this| text)? to (?:the end of )?{DOC}[:,]?\s+(.+)", _append),
     (rf"{REMOVE} {SECTION}{IN_DOC}[.]?", _unsection),
     (rf"move {SECTION}(?: to)? (after|before|above|below|behind) {SECTION}{IN_DOC}[.]?", _move),

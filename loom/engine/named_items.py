@@ -212,7 +212,12 @@ def tree_named(actor: Actor, name: str) -> Tree:
 
 
 def unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
-    """CROSS_TREE if the id is in another tree that the caller may see, else NOT_FOUND."""
+    """CROSS_TREE if the id is in another tree that the caller may see, else NOT_FOUND; a word
+    without a digit is no id."""
+    if not any(letter.isdigit() for letter in ref.id):
+        message = f'"{ref.id}" is not an id.'
+        hint = "an id looks like a7x2; → find or → tree shows what is here"
+        return CommandError("NOT_FOUND", message, hint=hint)
     if tree.pk == context.tree.pk:
         elsewhere = (
             access.trees_for(context.actor)

@@ -149,6 +149,7 @@ describe_verb(
         is_destructive=True,
         asks_first=True,
         dropped=("change changes last my step steps times"),
+        hints=((r"undo (?:that|this|it)[.!]?", lambda _: iter(("undo",))),),
         meant_by="revert rollback cancel",
     )
 )

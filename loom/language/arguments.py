@@ -18,6 +18,7 @@ from loom.language.refs import (
     misread,
     plain,
     read_ref,
+    ref_of,
     short,
     tokens_of,
     unread,
@@ -60,6 +61,8 @@ class MarkedArguments:
             self._take_ref(token)
         elif key in SLICES:
             self._take_slice(token)
+        elif len(token.head) == len(key) + 1 and ref_of(Token(key, key)) is not None:
+            raise self._parts.unexpected(token)  # `annotate a7x2: odd`
         else:
             known = ", ".join(f"{one}:" for one in (*self.plan.options, "because"))
             raise unread(f"{self.form.verb} has no option {short(key)}:.", f"it takes {known}")

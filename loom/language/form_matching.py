@@ -162,6 +162,8 @@ class _Fitting:
             return key
         if key == "label" and value[:1] == '"' and self._takes_label():
             return value
+        if not value and found[2] == ":" and key in self.plan.leads:
+            return key
         if key not in self.plan.options and key != "because":
             return word
         if not value and self._word(self.at + 1):

@@ -20,7 +20,7 @@ MOST = 2  # lines that a hint names
 
 # A heading of several words without quotes, in a line of any verb.
 _SECTION_WORDS = re.compile(
-    r"(.*\s)§([^\W\d][\w-]*(?: [^\W\d][\w-]*){1,5})((?: full| summary)?)",
+    r"(.*[\s:])§([^\W\d][\w-]*(?: [^\W\d][\w-]*){1,5}?)((?: full| summary| \"[^\"]*\")?)",
     re.IGNORECASE | re.DOTALL,
 )
 

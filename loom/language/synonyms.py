@@ -32,7 +32,7 @@ PLACES: Final = (
     ("the node above", "parent"),
     ("this one", "here"),
 )
-ITEM_KEYS: Final = frozenset("id ref node_id nodeid target item".split())
+ITEM_KEYS: Final = frozenset("id ref node_id nodeid target item pin".split())
 # Words for ending a turn, which needs no command.
 ENDS: Final = frozenset("done finish finished end stop exit quit wait nothing noop pass".split())
 TYPES: Final = {

@@ -7,6 +7,7 @@ guessed: the caller runs a line only if all readings agree.
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from loom.language.form_matching import fit, is_ref, swap
 from loom.language.refs import (
@@ -52,6 +53,7 @@ _CALL = re.compile(r"([A-Za-z]+)\((.*)\)[.;]?", re.DOTALL)
 _CURLY = re.compile(r"[“„]([^“”„]*)[”“]|«([^«»]*)»|(?<![\w])[‘‚]([^‘’‚]*)[’‘](?!\w)|‹([^‹›]*)›")
 _SINGLE = re.compile(r"(?<![^ \t:=(,])'([^']*)'(?=[ \t.,;:)]|$)")
 _OWN = re.compile(r"(\[?[a-z][0-9][a-z][0-9][a-z0-9]{0,4}\]?)'s")  # `a7x2's children`
+_WINDOWS = re.compile(r"#[0-9]+(?:,#?[0-9]+)+[.,;]?")
 _AFTER_QUOTE = re.compile(r'"[.,;:!?…]+$')
 
 
@@ -193,9 +195,16 @@ def _has_whole_quotes(body: str) -> bool:
         return False
 
 
+def _names_two(words: list[str]) -> bool:
+    """Whether `and` after a reference leads to something else, which may be an id."""
+    return any(is_ref(one) and other in ("and", "&") for one, other in pairwise(words))
+
+
 def _tagged(verb: str, body: str) -> Iterator[tuple[str, ...]]:
     """The line with its words and quoted texts as tags: `tag a7x2 best`, `tag a7x2 "best"`."""
     words = [token.raw for token in tokens_of(body)][1:]
+    if _names_two(words):  # the second may be an id that is not there
+        return
     refs = [word for word in words if is_ref(word)]
     others = [word.lstrip("#") for word in words if not is_ref(word)]
     names = [word for word in others if word.lower() not in _BEFORE_TAGS]
@@ -260,6 +269,8 @@ def _plain(token: Token) -> list[str]:
     if '"' in raw:
         match = _AFTER_QUOTE.search(raw)
         return [raw[: match.start() + 1] if match else raw]
+    if _WINDOWS.fullmatch(raw):  # `#1,#2`
+        return [f"#{number}" for number in raw.replace("#", "").rstrip(".,;").split(",")]
     keyed = ":" in raw[:-1] and raw[:1] not in "§#"  # a list that ends in a comma is no list
     is_item = keyed and raw.partition(":")[0].lower().lstrip("(`") in ("node", "branch")
     ends = ".,;!?…" if is_item or not keyed else ".;!?…"

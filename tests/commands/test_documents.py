@@ -467,11 +467,38 @@ def test_an_unknown_section_names_the_nearest_ones(say: Say) -> None:
 
 def test_a_command_for_nodes_says_that_this_is_a_document(say: Say) -> None:
     _made(say)
-    with pytest.raises(CommandError) as refused:
-        say('edit doc:"notes" replace:"a" with:"b"')
-    assert '→ write doc:"notes" append, at: or replace: changes it' in refused.value.hint
+    for line, instead in (
+        ('edit doc:"notes" replace:"a" with:"b"', 'replace:"a" with:"b"'),
+        ('edit doc:"notes" "More."', 'append "More."'),
+        ('edit doc:"notes" §cast "More."', 'replace:§cast "More."'),
+    ):
+        with pytest.raises(CommandError) as refused:
+            say(line)
+        assert refused.value.message == 'doc:"notes" is a document; write changes documents.'
+        assert refused.value.hint == f'→ write doc:"notes" {instead}'
     with pytest.raises(CommandError, match="is a document; this command takes a node"):
         say('prune doc:"notes"')
+
+
+def test_a_part_that_is_not_there_names_what_there_is(say: Say) -> None:
+    _made(say)
+    node = say('respond root "One line."').body["refs"][0]
+    for line, hint in (
+        ('open doc:"notes" lines:600-700', '→ view doc:"notes" full'),
+        (f"open {node} lines:600-700", f"it has 1 line; → view {node} full"),
+    ):
+        with pytest.raises(CommandError) as refused:
+            say(line)
+        assert refused.value.code == "NOT_FOUND" and refused.value.hint.endswith(hint)
+        assert refused.value.hint.startswith("it has ") and "600" not in refused.value.hint
+
+
+def test_a_word_without_a_digit_is_no_id(say: Say) -> None:
+    for line in ("view everything", "prune windows", "list the"):
+        with pytest.raises(CommandError) as refused:
+            say(line)
+        assert refused.value.code == "NOT_FOUND" and "is not an id" in refused.value.message
+        assert "an id looks like a7x2" in refused.value.hint
 
 
 def test_a_refusal_names_nothing_of_another_grove(two_groves: TwoGroves) -> None:

@@ -9,6 +9,7 @@ from agents.providers.attempt import read_reply
 from tests.grammar.judged import rows
 from tests.grammar.phrasings_between import LINES as BETWEEN
 from tests.grammar.phrasings_chat import ALIKE, HEARD
+from tests.grammar.phrasings_refused import LINES as REFUSED
 
 UNREAD = """
 → create a story about boats
@@ -28,14 +29,16 @@ def verdict_on(reply: str, meant: str) -> str:
     forms = [one.strip() for one in meant.removeprefix("!").split(" | ")]
     runs = [one.line.canonical.removeprefix("→ ") for one in said if one.line is not None]
     if runs:
-        return "right" if runs == forms[:1] and not meant.startswith("!") else "wrong"
+        return "right" if runs in (forms[:1], forms) and not meant.startswith("!") else "wrong"
     if not said:
         return "lost"
     hint = " ".join(one.bad.hint for one in said if one.bad is not None)
     return "useful" if any(form in hint for form in forms) else "unhelpful"
 
 
-@pytest.mark.parametrize(("reply", "meant"), [*rows(HEARD), *rows(ALIKE), *rows(BETWEEN)])
+@pytest.mark.parametrize(
+    ("reply", "meant"), [*rows(HEARD), *rows(ALIKE), *rows(BETWEEN), *rows(REFUSED)]
+)
 def test_a_line_in_other_words_runs_or_is_answered_with_what_it_means(
     reply: str, meant: str
 ) -> None:

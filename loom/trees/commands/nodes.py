@@ -1,5 +1,6 @@
 """Writing text and hiding it: respond, edit, split, prune, restore, exclude, include."""
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from django.utils.translation import gettext_noop
@@ -11,6 +12,7 @@ from loom.engine.registry import command, describe_verb
 from loom.engine.views import Moved
 from loom.errors import CommandError
 from loom.language import ids
+from loom.language.refs import Ref, print_ref, print_slice, quote, short
 from loom.language.verbs import Phrases, Verb
 from loom.people.names import shown_title
 from loom.permissions import LOOM, WRITE
@@ -187,6 +189,7 @@ describe_verb(
 def edit(context: Context, args: EditText) -> Reply:
     """Changes a node, or the lines that a window shows (`edit #4 …`): as a new version in its
     slot, or as a branch beside it."""
+    _demand_no_document(args.ref, "append", quote(short(args.content)))
     target = _editable(context, args.ref)
     return _edited(context, target, *target.put(args.content), way=args.way)
 
@@ -194,8 +197,27 @@ def edit(context: Context, args: EditText) -> Reply:
 @command("edit", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def edit_replace(context: Context, args: EditReplace) -> Reply:
     """Replaces one passage, quoted exactly, that occurs exactly once."""
+    words = f"replace:{quote(short(args.old))} with:{quote(short(args.new))}"
+    _demand_no_document(args.ref, words)
     target = _editable(context, args.ref)
     return _edited(context, target, *target.replaced(args.old, args.new), way=args.way)
+
+
+def _demand_no_document(ref: Ref, *words: str) -> None:
+    """Refuses a document with the line of `write` that does what was meant; `words` follow its
+    name, the first of them instead of the section that the ref names."""
+    if ref.kind != "document":
+        return
+    part = ref.slice
+    said = list(words)
+    if part is not None and part.kind == "section" and len(words) > 1:
+        said[0] = f"replace:{print_slice(part)}"
+    named = print_ref(replace(ref, slice=None))
+    raise CommandError(
+        "INVALID_SYNTAX",
+        f"{named} is a document; write changes documents.",
+        hint=f"→ write {named} {' '.join(said)}",
+    )
 
 
 def _editable(context: Context, ref: RefField) -> Target:

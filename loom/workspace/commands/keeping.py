@@ -1,6 +1,7 @@
 """Commands that control what stays in view: open, resize, refresh, hide, show, close, drop."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from loom.access import demand, may_reach
@@ -200,7 +201,10 @@ def _on_document(context: Context, args: Open) -> tuple[Window, str]:
     if not shown.text and total == 1:
         raise CommandError("REJECTED", "This document is empty.", hint="→ write it first")
     if shown.last < shown.first:
-        raise not_found("That part of the document", f"→ view {print_ref(args.ref)}")
+        named = print_ref(replace(args.ref, slice=None))
+        many = f"it has {total:,} line{'' if total == 1 else 's'}"
+        parts = f": {parts_named(shown)}" if shown.sections else ""
+        raise not_found(f"That part of {named}", f"{many}{parts}; → view {named} full")
     place = "" if part is None or part.kind in ("lines", "para") else print_slice(part)
     lines, source = Lines(shown.first, shown.last), source_of(shown.revision)
     window = place_window(context, source, lines, keep=args.keep, place=place[:200])
@@ -217,7 +221,9 @@ def cut_of(name: str, text: str, part: Slice | None) -> Cut:
     except ParseError as bad:
         raise CommandError(bad.code, bad.message, hint=bad.hint) from None
     if cut.last < cut.first:
-        raise not_found(f"That part of {name}", f"→ view {name.strip('[]')} full")
+        total = total_of(text)
+        many = f"it has {total:,} line{'' if total == 1 else 's'}"
+        raise not_found(f"That part of {name}", f"{many}; → view {name.strip('[]')} full")
     return cut
 
 

@@ -184,6 +184,12 @@ describe_verb(
     Verb(
         "expand",
         is_harmless=True,
+        hints=(
+            (
+                r"(?:expand|follow|navigate|open) (\[?[a-z]\d[a-z]\d\w*\]?) ([a-z]+(?:_[a-z]+)*)",
+                lambda found: iter((f"expand {found[2]} of {found[1]}",)),
+            ),
+        ),
     )
 )
 
