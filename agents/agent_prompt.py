@@ -27,6 +27,7 @@ from loom.permissions import GENERATE, LOOM, WEB_SEARCH, Permission, in_order
 from loom.platform.prepared_queries import Given, Prepared
 from loom.text.ages import age
 from loom.text.shortening import excerpt, summary_or_excerpt
+from loom.text.tokens import count
 from loom.trees.commands import node_writer
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
@@ -44,6 +45,8 @@ from loom.workspace.queries.notifications import notifications_of
 AGENTS = 20  # agents that INSTRUCTIONS name
 
 STASHES = 30  # stashes that MEMORY names
+
+LEAST_OF_WINDOW = 60  # tokens of a window that are sent, however many there are
 
 
 def demand_turn(actor: Actor) -> None:
@@ -227,13 +230,13 @@ def _path(place: Place) -> dict[str, Any]:
 
 @sections.windows.collector
 def _windows(place: Place) -> dict[str, Any]:
-    """The visible windows, without results of this turn; if there are many, only the newest have
-    their text."""
-    turn = place.turn.uid if place.turn is not None else None
+    """The visible windows, without results of this turn that were not shown again. Together they
+    take a share of the context: the newest have their text, of others only the beginning."""
+    turn = place.turn.uid if place.turn is not None else ""
     rows = [
         one
         for one in shown_windows.shown_in(place.workspace)
-        if one.kind != "result" or one.turn_uid != turn
+        if not shown_windows.is_in_results(one, turn)
     ]
     if not rows:
         return {"panes": ()}
@@ -242,10 +245,10 @@ def _windows(place: Place) -> dict[str, Any]:
     found = window_contents.contents_of(place.actor, place.workspace, rows)
     links = _links(place, found)
     for shown in reversed(found):
-        room -= shown.tokens
-        lines = shown.rows if room >= 0 else None
         facts = window_contents.facts_of(shown)
-        panes.insert(0, Pane(lines=lines, links=links.get(shown.window.number, ()), **facts))
+        pane = Pane(lines=shown.rows, links=links.get(shown.window.number, ()), **facts)
+        panes.insert(0, pane.within(max(room, LEAST_OF_WINDOW)))
+        room -= sum(count(one.text) + 1 for one in panes[0].lines)
     return {"panes": tuple(panes)}
 
 

@@ -51,7 +51,8 @@ from agents.subject_prompt import (
 )
 from loom import access
 from loom.access import Actor
-from loom.engine import jobs, registry
+from loom.engine import jobs
+from loom.language.slices import part_size
 from loom.links.vocabulary import names_for
 from loom.participants.provider_keys import allowed_addresses, key_of
 from loom.text.tokens import count
@@ -90,6 +91,7 @@ def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent
             models=models,
             lists=(*LISTS, *names_for(place.actor)),
             threshold=place.number("result_threshold"),
+            part=part_size(agent.context_limit),
             kept=place.number("truncation_kept"),
             step=place.number("earlier_step"),
             augments=loaded_augments(place.workspace),
@@ -129,16 +131,7 @@ def _named(asks: Request | None) -> str:
 
 def round_of(kept: dict[str, Any]) -> Round:
     """A round as the turn's row stores it."""
-    verbs = registry.language()
-    replies = tuple(
-        LineReply(
-            one["line"],
-            one["reply"],
-            one["number"],
-            has_parts=verbs.of(registry.verb_of_step(one["line"])).has_parts,
-        )
-        for one in kept["replies"]
-    )
+    replies = tuple(LineReply(one["line"], one["reply"], one["number"]) for one in kept["replies"])
     return Round(
         kept["text"], replies, kept["dropped"], tuple(kept["notes"]), kept.get("workspace", "")
     )

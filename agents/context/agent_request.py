@@ -17,6 +17,7 @@ from agents.context.sections import (
     framed,
     in_brief,
     instructions,
+    left_out,
     rendered,
     results,
     shrinking,
@@ -28,6 +29,7 @@ from agents.context.sections import (
 )
 from agents.context.subject_request import GAP, JOINT, KEPT_AT_THE_END, Fitted, fit
 from agents.context.values import Augment, Earlier, Portion, Request, Round, Syntax, View
+from loom.language.slices import PART_CHARACTERS
 from loom.people.names import as_sent
 from loom.text.frames import BOUNDARY, OWN, escaped, frames_escaped, marks_escaped
 from loom.text.shortening import plain
@@ -45,8 +47,8 @@ class Aware:
     every round; `request` is not in `path`. `stated` contains the sections as they were last sent
     to the agent, by name. `agents` and `models` may be named in `continue`, `lists` are the types
     of `list`; `augments` in the order in which they are sent. `threshold`: results of up to this
-    many tokens are sent whole (0: depends on the limit); `kept`: the last nodes that
-    truncateMiddle keeps; `step`: nodes by which EARLIER grows."""
+    many tokens are sent whole (0: depends on the limit), of others `part` characters; `kept`: the
+    last nodes that truncateMiddle keeps; `step`: nodes by which EARLIER grows."""
 
     persona: str
     system_context: str
@@ -65,6 +67,7 @@ class Aware:
     lists: tuple[str, ...] = ()
     augments: tuple[Augment, ...] = ()
     threshold: int = 0
+    part: int = PART_CHARACTERS
     kept: int = KEPT_AT_THE_END
     step: int = STEP
 
@@ -197,9 +200,21 @@ def _fresh(aware: Aware, system: str, is_brief: bool) -> Sent:
     """The request that states everything once."""
     rounds = tuple(replace(one, workspace="") for one in aware.rounds)
     aware = replace(aware, rounds=rounds, stated={})
-    taken = aware.counted(system) + total([*_request(aware), *_rounds(aware)], aware.counted)
-    aware, earlier, fitted = _fitted(aware, aware.limit - taken)
+    fixed = aware.counted(system) + total(_request(aware), aware.counted)
+
+    def taken() -> int:
+        return fixed + total(_rounds(aware), aware.counted)
+
+    for at in range(len(rounds) - 1):  # the last results are what the agent waits for
+        if taken() <= aware.limit * MOST_TAKEN // 100:
+            break
+        rounds = (*rounds[:at], left_out(rounds[at]), *rounds[at + 1 :])
+        aware = replace(aware, rounds=rounds)
+    aware, earlier, fitted = _fitted(aware, aware.limit - taken())
     return _made(aware, system, is_brief, earlier, fitted)
+
+
+MOST_TAKEN = 60  # percent of the limit for all that is neither path nor WORKSPACE
 
 
 def _made(aware: Aware, system: str, is_brief: bool, earlier: Earlier, fitted: Fitted) -> Sent:
@@ -293,15 +308,19 @@ def _shortening(aware: Aware, name: str) -> str:
     """What was shortened of a section of the WORKSPACE message, and why."""
     if name in aware.view.shortened:
         return "in brief: the whole does not fit into the limit"
-    bare = sum(pane.lines is None for pane in aware.view.panes) if name == "WINDOWS" else 0
-    if bare:
-        return f"{bare} without text: windows take at most a quarter of the limit"
+    cut = sum(bool(pane.more) for pane in aware.view.panes) if name == windows.name else 0
+    if cut:
+        return f"{cut} cut: windows take at most a quarter of the limit"
     return ""
+
+
+PATH_SHARE = 4  # windows are shortened once less than this part of the limit is left for the path
 
 
 def _fitted(aware: Aware, room: int) -> tuple[Aware, Earlier, Fitted]:
     """Makes the request fit, in this order: EARLIER grows, the sections that can shrink do so by
-    priority, and the tree's truncation cuts the path. See docs/model.md §6.3."""
+    priority (windows only once little room is left for the path), and the tree's truncation cuts
+    the path. See docs/model.md §6.3."""
     order = iter(shrinking())
     while True:
         left = room - aware.counted(_workspace(aware)) - NOTE
@@ -309,6 +328,8 @@ def _fitted(aware: Aware, room: int) -> tuple[Aware, Earlier, Fitted]:
         left -= aware.counted(earlier.text)
         fits = total(path, aware.counted) <= left
         section = None if fits else next(order, None)
+        if section is windows and left * PATH_SHARE >= aware.limit:
+            section = next(order, None)
         if section is None:
             whole = Fitted(tuple(path)) if fits and left > 0 else None
             return aware, earlier, whole or _cut(aware, path, left, earlier.nodes)
@@ -432,7 +453,9 @@ def _rounds(aware: Aware, *, whole: bool = False) -> list[Part]:
     """The finished rounds: the text of each and its results. Before the first one the closing line
     of its request; with `whole`, before each one the end of its request."""
     parts: list[Part] = []
-    taken = sum(_sizes(aware.path, aware.counted)) if aware.rounds else 0
+    # A path that is too long is cut to what the rounds leave, but it takes no more than half.
+    path = sum(_sizes(aware.path, aware.counted)) if aware.rounds else 0
+    taken = min(path, aware.limit // 2)
     for place, done in enumerate(aware.rounds):
         if whole:
             parts.append(Part("user", done.workspace))
@@ -441,7 +464,13 @@ def _rounds(aware: Aware, *, whole: bool = False) -> list[Part]:
         parts.append(Part("assistant", done.text))
         used = taken + total(parts, aware.counted)
         threshold = threshold_of(aware.limit, used, aware.threshold)
-        section = results(done, aware.counted, threshold=threshold)
+        section = results(
+            done,
+            aware.counted,
+            threshold=threshold,
+            room=max(aware.limit - used, 0),
+            size=aware.part,
+        )
         parts += [Part("user", section)] if section else []
     return parts
 

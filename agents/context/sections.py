@@ -27,7 +27,7 @@ from agents.context.values import (
     pane_text,
     section,
 )
-from loom.language.slices import parts_of
+from loom.language.slices import PART_CHARACTERS, parts_of
 from loom.people.names import as_sent
 from loom.text.frames import escaped, frames_escaped
 from loom.text.shortening import plain
@@ -179,20 +179,36 @@ def _details(teaching: Teaching) -> list[str]:
 
 
 CUT = "…"
-NARROWER = "narrow the command to see the rest"
 THRESHOLD = 4_000  # results of up to this many tokens are sent whole if there is room
 SHARE = 10  # or up to a tenth of the limit, if that is more
+LEAST = 150  # tokens of a result that are sent, however little room is left
 
 
 def threshold_of(limit: int, taken: int, chosen: int = 0) -> int:
     """The most tokens of a result that is sent whole: the `chosen` number, else a tenth of the
-    limit, at least THRESHOLD; and at most half of what is still free."""
-    return min(chosen or max(THRESHOLD, limit // SHARE), max(limit - taken, 0) // 2)
+    limit, at least THRESHOLD; at most half of what is still free, and never less than LEAST."""
+    most = min(chosen or max(THRESHOLD, limit // SHARE), max(limit - taken, 0) // 2)
+    return max(most, LEAST)
 
 
-def results(done: Round, counted: Counted, *, threshold: int = THRESHOLD) -> str:
-    """The section for one round; "" if nothing was asked."""
-    parts = [_answer(one, counted, threshold) for one in done.replies if one.reply or one.number]
+def results(
+    done: Round,
+    counted: Counted,
+    *,
+    threshold: int = THRESHOLD,
+    room: int | None = None,
+    size: int = PART_CHARACTERS,
+) -> str:
+    """The section for one round; "" if nothing was asked. Of a result longer than `threshold`, or
+    half of what the results before it leave of `room`, the first part (of `size` characters) is
+    sent."""
+    parts: list[str] = []
+    for one in done.replies:
+        if not (one.reply or one.number):
+            continue
+        most = threshold if room is None else max(min(threshold, room // 2), LEAST)
+        parts.append(_answer(one, counted, most, size))
+        room = None if room is None else max(room - counted(parts[-1]), 0)
     parts += done.notes
     if done.dropped:
         parts.append(
@@ -201,10 +217,10 @@ def results(done: Round, counted: Counted, *, threshold: int = THRESHOLD) -> str
     return framed("RESULTS", "\n".join(parts)) if parts else ""
 
 
-def _answer(answer: LineReply, counted: Counted, threshold: int) -> str:
+def _answer(answer: LineReply, counted: Counted, threshold: int, size: int) -> str:
     if not answer.number:
         return frames_escaped(answer.reply)
-    body = frames_escaped(_shortened(answer, counted, threshold))
+    body = frames_escaped(_shortened(answer, counted, threshold, size))
     line = frames_escaped(_line_of(answer))
     return f"---RESULT #{answer.number} {line}\n{body}\n---RESULT_END #{answer.number}"
 
@@ -213,21 +229,33 @@ def _line_of(answer: LineReply) -> str:
     return answer.line.removeprefix("→").strip().partition("\n")[0]
 
 
-def _shortened(answer: LineReply, counted: Counted, threshold: int) -> str:
+def _shortened(answer: LineReply, counted: Counted, threshold: int, size: int) -> str:
     """The result; if it is too long its first part, how much that is, and the line that shows the
     next part."""
     tokens = counted(answer.reply)
     if tokens <= threshold:
         return answer.reply
-    pieces = parts_of(answer.reply)
-    first = pieces[0]
+    first = parts_of(answer.reply, size)[0]
+    rest = f"→ view #{answer.number} part:2"
     if counted(first) > threshold:
         first = first[: 4 * threshold]
         while first and counted(first) > threshold:
             first = first[: len(first) * 3 // 4]
-        return f"{first}{CUT}\n({_shown(first, answer.reply, tokens)} · view a smaller slice)"
-    rest = f"→ {_line_of(answer)} part:2" if answer.has_parts else NARROWER
+        rest = f"→ view #{answer.number} part:1, alone in its message, shows more, then part:2"
     return f"{first}{CUT}\n({_shown(first, answer.reply, tokens)} · {rest})"
+
+
+def left_out(done: Round) -> Round:
+    """An older round for which no room is left: its results by their numbers, its text in brief."""
+    replies = tuple(
+        replace(one, reply=f"(left out here: → view #{one.number})") if one.number else one
+        for one in done.replies
+    )
+    text = done.text if len(done.text) <= BRIEF_TEXT else f"{done.text[:BRIEF_TEXT]}{CUT}"
+    return replace(done, replies=replies, text=text)
+
+
+BRIEF_TEXT = 400  # characters of the text of a round that is left out
 
 
 def _shown(first: str, whole: str, tokens: int) -> str:
@@ -445,8 +473,12 @@ def _counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}" if number else ""
 
 
-def _kept_only(view: View) -> View:
-    return replace(view, panes=tuple(one for one in view.panes if one.is_kept))
+SHORT = 300  # tokens of a window of the turn for which there is little room
+
+
+def _beginnings(view: View) -> View:
+    panes = (one if one.is_kept else one.within(SHORT) for one in view.panes)
+    return replace(view, panes=tuple(panes))
 
 
 def windows_in(text: str) -> dict[str, str]:
@@ -481,7 +513,7 @@ def _windows_since(text: str, known: str) -> str:
 WINDOWS = "WINDOWS"
 
 
-@section(WINDOWS, 40, shrink=_kept_only, priority=0, in_brief=_kept_only, since=_windows_since)
+@section(WINDOWS, 40, shrink=_beginnings, priority=9, in_brief=_beginnings, since=_windows_since)
 def windows(view: View) -> str:
     """What the agent keeps in view: texts with numbered lines, results, stashes."""
     return "\n".join(map(pane_text, view.panes))

@@ -10,6 +10,7 @@ from loom.language.lines import Command, Line
 from loom.language.verbs import Verbs
 from loom.text.frames import escaped, frames_escaped
 from loom.text.shortening import plain
+from loom.text.tokens import count
 from loom.workspace.window_rules import LARGE, WARNED, Row, numbered
 
 # Parts of a request, and of its answer.
@@ -92,13 +93,11 @@ class Reply:
 @dataclass(frozen=True)
 class LineReply:
     """The answer to one line: its canonical form, the reply, and for a look the number of its
-    result window (0: the answer has no frame). `has_parts`: the same line with `part:2` shows the
-    next part of a long answer."""
+    result window (0: the answer has no frame)."""
 
     line: str
     reply: str
     number: int = 0
-    has_parts: bool = False
 
 
 @dataclass(frozen=True)
@@ -164,17 +163,20 @@ class Action:
     past: str = ""
 
 
+LEAST_OF_LINE = 20  # tokens of a line that are shown
+
+
 @dataclass(frozen=True)
 class Pane:
-    """A visible window: its number, what it shows, its `kind`, and its `lines`, None if there was
-    no room for them. `span` is the first and last line in a text of `total` lines, whose
-    `revision` is shown. `notes` say why and how it is there; `is_kept`: it stays after the turn;
-    `stale`: what is newer; `changes`: the last ones, newest first; `links`: those of what it
-    shows, by type, with the number of targets or the id of the only one."""
+    """A visible window: its number, what it shows, its `kind`, and its `lines`; `more` says how to
+    read on if there was no room for all of them. `span` is the first and last line in a text of
+    `total` lines, whose `revision` is shown. `notes` say why and how it is there; `is_kept`: it
+    stays after the turn; `stale`: what is newer; `changes`: the last ones, newest first; `links`:
+    those of what it shows, by type, with the number of targets or the id of the only one."""
 
     number: int
     name: str
-    lines: tuple[Row, ...] | None
+    lines: tuple[Row, ...]
     kind: str = ""
     span: tuple[int, int] | None = None
     total: int = 0
@@ -185,11 +187,34 @@ class Pane:
     label: str = ""
     changes: tuple[str, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
+    more: str = ""
+
+    def within(self, tokens: int) -> "Pane":
+        """The window with its first lines, of about so many tokens, and how to read on (`more`);
+        the same if all of it fits. At least the beginning of its first line stays."""
+        lines, used = [], 0
+        for row in self.lines:
+            used += count(row.text) + 1
+            if used > tokens:
+                break
+            lines.append(row)
+        if len(lines) == len(self.lines):
+            return self
+        last = self.lines[-1].number
+        if lines and last:
+            following = f"→ resize #{self.number} lines:{lines[-1].number + 1}-{last}"
+            more = f"up to line {lines[-1].number}, there is no room for more: {following}"
+        else:
+            begun = self.lines[len(lines)]
+            rest = max(tokens - sum(count(one.text) + 1 for one in lines), LEAST_OF_LINE)
+            lines.append(begun._replace(text=f"{begun.text[: rest * 4]}…"))
+            more = f"cut, there is no room for more: → view #{self.number} part:1 reads it in parts"
+        return replace(self, lines=tuple(lines), more=more)
 
     @property
     def count(self) -> int:
         """The number of its lines, without padding."""
-        return sum(not one.is_around for one in self.lines or ())
+        return sum(not one.is_around for one in self.lines)
 
     @property
     def extent(self) -> str:
@@ -214,10 +239,8 @@ def pane_text(pane: Pane) -> str:
         pane.stale,
         f"label {plain(pane.label)}" if pane.label else "",
     ]
-    if pane.lines is None:
-        body = f"(no room for its text here; → show #{pane.number} after you hid others)"
-    else:
-        body = "\n".join(numbered(_escaped(pane, one)) for one in pane.lines)
+    body = "\n".join(numbered(_escaped(pane, one)) for one in pane.lines)
+    body += f"\n({pane.more})" if pane.more else ""
     title = " · ".join(one for one in head if one)
     changed = "".join(f"\n({plain(one)})" for one in pane.changes)
     links = "".join(f"\n▶ [{kind}] ──→ {to}" for kind, to in pane.links)

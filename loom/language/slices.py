@@ -358,17 +358,24 @@ def words(count: int) -> str:
 
 
 PART_CHARACTERS = 12_000  # characters of a part of a long reply: about 3,000 tokens
+LEAST_PART = 1_000  # the same for a model with a very small context
 _NEAR = 2_000  # characters before the end of a part in which a line or word end is looked for
 
 
-def parts_of(text: str) -> list[str]:
-    """A long reply in parts of at most PART_CHARACTERS, which joined are the text; each ends after
-    a line if one ends nearby, else after a word."""
+def part_size(context_limit: int) -> int:
+    """How many characters the parts of a long reply have for a model that reads so many tokens:
+    an eighth of them, so that a part fits beside the path and other results."""
+    return min(PART_CHARACTERS, max(context_limit // 2, LEAST_PART))
+
+
+def parts_of(text: str, size: int = PART_CHARACTERS) -> list[str]:
+    """A long reply in parts of at most `size` characters, which joined are the text; each ends
+    after a line if one ends nearby, else after a word."""
     parts, start = [], 0
-    while len(text) - start > PART_CHARACTERS:
-        end = start + PART_CHARACTERS
+    while len(text) - start > size:
+        end = start + size
         for mark in ("\n", " "):
-            at = text.rfind(mark, end - _NEAR, end)
+            at = text.rfind(mark, end - min(_NEAR, size // 6), end)
             if at >= 0:
                 end = at + 1
                 break

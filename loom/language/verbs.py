@@ -54,7 +54,6 @@ class Verb:
     * `is_destructive`: it is only run where a line has the verb itself.
     * `asks_first`: other programs ask a person before they run it.
     * `outlives_budget`: it still runs when the budget of a turn is used up.
-    * `has_parts`: a long answer goes on with the same line and `part:2`.
     * `answers_later`: what it was asked for arrives after its line has run.
     * `instead`: the hint for somebody who may not use it, given the values of the line.
     * `takes_each`: a line that names several items is several lines.
@@ -83,7 +82,6 @@ class Verb:
     is_destructive: bool = False
     asks_first: bool = False
     outlives_budget: bool = False
-    has_parts: bool = False
     answers_later: bool = False
     instead: Callable[[Mapping[str, object]], str] | None = None
     takes_each: bool = False

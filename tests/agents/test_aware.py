@@ -166,12 +166,12 @@ def test_no_text_of_others_can_forge_a_frame(forged: str) -> None:
 
 def test_a_long_result_is_shortened_and_says_how_much_and_what_shows_the_rest() -> None:
     text = "\n".join(f"line {n} " + "x" * 100 for n in range(300))
-    said = results(Round("x", (LineReply("→ view w3d5 full", text, 7, has_parts=True),)), count)
+    said = results(Round("x", (LineReply("→ view w3d5 full", text, 7),)), count)
     whole = said.split("\n", 2)[2].rpartition("…\n")[0]
     assert text.startswith(whole) and whole == parts_of(text)[0]
     assert said.endswith(
         f"…\n({len(whole):,} of {len(text):,} characters, {count(text):,} tokens in all · "
-        "→ view w3d5 full part:2)\n---RESULT_END #7\n---RESULTS_END"
+        "→ view #7 part:2)\n---RESULT_END #7\n---RESULTS_END"
     )
     short = results(Round("x", (LineReply("→ view w3d5 full", text[:15_000], 7),)), count)
     assert text[:15_000] in short and "part:2" not in short

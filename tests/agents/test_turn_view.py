@@ -96,7 +96,7 @@ def test_a_long_text_is_read_part_by_part(
     )
     went(asked(actor, tree, agent, node=opening, form="aside"))
     shown = [seen.json["messages"][-1]["content"] for seen in provider.seen[1:]]
-    assert f"{line} part:2)" in shown[0]
+    assert "→ view #1 part:2)" in shown[0]
     assert f"(part 2 of 3 · → view {added} full part:3)" in shown[1]
     texts = [one.split("\n", 2)[2].rpartition("\n(")[0].removesuffix("…") for one in shown]
     joined = "".join(one.partition('"')[2] if not n else one for n, one in enumerate(texts))

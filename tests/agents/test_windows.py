@@ -24,7 +24,7 @@ from loom.web_search.commands import NewService, remove_service, set_service
 from loom.workspace.models import Window
 from loom.workspace.queries.shown_windows import _nested, depth_in, depths_of
 from loom.workspace.queries.windows import parents_of
-from tests.agents.acting import asked, outcomes, went
+from tests.agents.acting import asked, outcomes, step, went
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
 from tests.queries.plans import recorded
@@ -148,12 +148,68 @@ def test_a_stash_is_named_without_its_text_until_it_is_recalled(talk: Talk) -> N
     assert "tokens used" in talk.sent()
 
 
-def test_what_has_no_room_is_named_without_its_text(talk: Talk, actor: Actor) -> None:
-    long = " ".join(["water"] * 20_000)
+def test_a_window_with_too_little_room_shows_its_beginning(talk: Talk, actor: Actor) -> None:
+    long = " ".join(f"water{n}" for n in range(12_000))
     said = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{long}\n←"))
     far = said.body["refs"][0]
     talk.turn(f"→ open {far} keep\n", "Pinned.")
-    assert "(no room for its text here;" in talk.sent() and "water water" not in talk.sent()
+    assert "1  water0 water1 " in talk.sent() and "water11999" not in talk.sent()
+    assert "→ view #1 part:1 reads it in parts)\n---WINDOW_END #1" in talk.sent()
+    # It is read to its end by parts, each of which is sent whole.
+    talk.turn("→ view #1 part:1\n", "Read.")
+    said = re.search(r"\(part 1 of (\d+) · → view #1 part:2\)", talk.sent())
+    assert said is not None and "water0 water1 " in talk.sent()
+    talk.turn(f"→ view #1 part:{said[1]}\n", "Read.")
+    assert f"water11999\n(part {said[1]} of {said[1]})" in talk.sent()
+
+
+def test_lines_of_a_long_window_say_where_they_go_on(talk: Talk, actor: Actor) -> None:
+    text = "\n".join(f"line {n} " + "water " * 40 for n in range(1, 1_000))
+    said = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{text}\n←"))
+    far = said.body["refs"][0]
+    talk.turn(f"→ open {far} keep\n", "Pinned.")
+    found = re.search(
+        r"\(up to line (\d+), there is no room for more: → (resize #1 lines:\d+-999)", talk.sent()
+    )
+    assert found is not None and f"{found[1]}  line {found[1]} " in talk.sent()
+    talk.turn(f"→ {found[2]}\n", "Read.")
+    assert "---WINDOWS · changed #1\n" in talk.sent()
+    assert f"{int(found[1]) + 1}  line {int(found[1]) + 1} " in talk.sent()
+
+
+@pytest.mark.parametrize("limit", [32_000, 5_000, 4_096])
+def test_a_result_beside_a_full_path_is_not_empty(talk: Talk, actor: Actor, limit: int) -> None:
+    Participant.objects.filter(pk=talk.agent.pk).update(context_limit=limit)
+    first = talk.node
+    words = "the river " * (limit // 10)
+    for _ in range(8):
+        said = execute_line(actor, talk.tree, Request(f'respond {talk.node} "{words}"'))
+        talk.node = said.body["refs"][0]
+    talk.turn(f"→ view {first} full\n→ open {first}\n", "Read.")
+    assert '"Who is Marie?"' in talk.sent() and "1  Who is Marie?" in talk.sent()
+    # Also after many rounds: older results give way, the last one is there.
+    talk.turn(*(f"→ view {first} para:{n} full\n" for n in range(1, 12)), "Read.")
+    assert talk.sent().count("---RESULTS\n") == 1
+
+
+def test_a_result_is_shown_whole_in_its_own_turn(talk: Talk, actor: Actor) -> None:
+    text = "\n".join(f"line {n} " + "water " * 20 for n in range(1, 250))
+    said = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{text}\n←"))
+    far = said.body["refs"][0]
+    talk.turn(f"→ view {far} full\n", "→ show #1 full\n", "Read.")
+    assert "line 249" not in talk.sent(-2) and "tokens in all · → view #1 part:2)" in talk.sent(-2)
+    assert f"---WINDOW #1 view {far} full · result\n" in talk.sent() and "line 249" in talk.sent()
+
+
+def test_pinned_lines_of_an_open_text_are_the_ones_that_stay(talk: Talk, actor: Actor) -> None:
+    text = "\n".join(f"line {n}" for n in range(1, 21))
+    said = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{text}\n←"))
+    far = said.body["refs"][0]
+    turn = talk.turn(f"→ open {far}\n", f"→ open {far} lines:3-7 keep\n", "Pinned.")
+    assert "#1 showed lines 1–20; these are kept" in step(turn, "2.1").message
+    talk.turn("Yes.")
+    assert "3  line 3\n" in talk.sent() and "7  line 7\n" in talk.sent()
+    assert "line 8" not in talk.sent() and "lines 3-7 (5)" in talk.sent()
 
 
 def test_windows_cost_as_many_queries_as_one(talk: Talk, actor: Actor) -> None:

@@ -61,7 +61,10 @@ def test_opening_twice_is_opening_once(say: Say, node: str) -> None:
 def test_two_visible_windows_never_hold_the_same_line(say: Say, node: str) -> None:
     say(f"open {node} lines:2-4 keep")
     say(f"open {node} lines:8-9")
-    assert say(f"open {node} lines:4-8") == f"✓ opened #2 [{node}] lines 2–9 · keep"
+    assert say(f"open {node} lines:4-8") == (
+        f"✓ opened #2 [{node}] lines 2–9 · keep\n  #2 showed lines 2–4; it shows both now\n"
+        "  joined with #3, whose lines it shows now"
+    )
     rows = Window.objects.values_list("number", "first", "last", "is_visible", "is_closed")
     assert list(rows) == [(2, 2, 9, True, False), (3, 8, 9, False, True)]
     say("hide #2")

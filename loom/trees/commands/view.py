@@ -13,12 +13,12 @@ from loom.access import Actor
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.jobs import enqueue
-from loom.engine.named_items import get_node, touched, tree_of
+from loom.engine.named_items import get_node, get_window, touched, tree_of
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError
 from loom.language import ids
-from loom.language.refs import Ref, Slice, print_ref
-from loom.language.slices import parts_of
+from loom.language.refs import ParseError, Ref, Slice, print_ref
+from loom.language.slices import PART_CHARACTERS, get, part_size, parts_of
 from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
 from loom.links.vocabulary import archetype_of, vocabulary_of
@@ -33,7 +33,10 @@ from loom.trees.queries import lookup, node_context, places
 from loom.trees.queries.lookup import NodeRow, path_of, withheld
 from loom.trees.queries.node_context import Seen, links_of, mentioning
 from loom.trees.queries.trees import tree_body
+from loom.turns.queries import items_of
 from loom.workspace.commands.lenses import aimed, shown_part
+from loom.workspace.models import Window
+from loom.workspace.queries.window_contents import contents_of
 from loom.workspace.queries.windows import WITHHELD
 
 
@@ -173,7 +176,6 @@ class View(Args):
 describe_verb(
     Verb(
         "view",
-        has_parts=True,
         past="viewed",
         example="Read a text: → view here",
         is_daily=True,
@@ -233,18 +235,53 @@ describe_verb(
 
 @command("view", group="Look", klass="look", permissions={LOOM}, aliases=("read",))
 def view(context: Context, args: View) -> Reply:
-    """Shows a node, a tree, a branch or a range: its summary, or with `full` all of it."""
-    args = args.model_copy(update={"ref": aimed(context, args.ref).ref})
+    """Shows a node, a tree, a branch or a range: its summary, or with `full` all of it;
+    `view #14 part:2` reads on in a window or result that was cut."""
     part = args.ref.slice
+    if args.ref.kind == "window":
+        window = get_window(context, int(args.ref.id))
+        in_parts = part is not None and part.kind == "part"
+        if in_parts or window.kind in ("result", "stash"):
+            return _of_window(context, window, args.ref)
+    args = args.model_copy(update={"ref": aimed(context, args.ref).ref})
     if part is None or part.kind != "part":
         return _viewed(context, args)
-    whole = args.model_copy(update={"ref": replace(args.ref, slice=None)})
-    return _part(_viewed(context, whole), part, print_ref(whole.ref), args.length)
+    whole = args.model_copy(
+        update={"ref": replace(args.ref, slice=None), "length": args.length or "full"}
+    )
+    return _part(context, _viewed(context, whole), part, f"{print_ref(whole.ref)} full")
 
 
-def _part(reply: Reply, part: Slice, name: str, length: str | None) -> Reply:
+def _of_window(context: Context, window: Window, ref: RefField) -> Reply:
+    """What a window shows, or a part of it: also a result that is not visible."""
+    (shown,) = contents_of(context.actor, context.workspace, [window])
+    steps = [window.step] if window.step is not None else []
+    touched_by = items_of(steps).get(window.step_id or 0, []) if steps else []
+    own = [window.item_id] if window.item_id is not None else []
+    # The answers of lines were escaped when they were given, and have headers of ours.
+    text = shown.text if window.kind == "result" else escaped_for(context.actor, shown.text)
+    reply = Reply(text, items=tuple(dict.fromkeys([*own, *touched_by])))
+    part = ref.slice
+    if part is None:
+        return reply
+    if part.kind != "part":
+        reply = replace(reply, text=_slice_of(window, shown.text, part))
+        return replace(reply, text=escaped_for(context.actor, reply.text))
+    return _part(context, reply, part, f"#{window.number}")
+
+
+def _slice_of(window: Window, text: str, part: Slice) -> str:
+    try:
+        return get(text, part).shown
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=f"→ view #{window.number} part:1") from None
+
+
+def _part(context: Context, reply: Reply, part: Slice, name: str) -> Reply:
     """One or several parts of a long reply, counted as in the notice that shortened it."""
-    parts = parts_of(reply.text)
+    who = context.actor.participant
+    size = part_size(who.context_limit) if who.kind == "model" else PART_CHARACTERS
+    parts = parts_of(reply.text, size)
     if part.first > len(parts):
         raise CommandError(
             "NOT_FOUND",
@@ -254,7 +291,7 @@ def _part(reply: Reply, part: Slice, name: str, length: str | None) -> Reply:
     text = "".join(parts[part.first - 1 : part.last])
     rest = ""
     if part.last < len(parts):
-        rest = f" · → view {' '.join(filter(None, (name, length)))} part:{part.last + 1}"
+        rest = f" · → view {name} part:{part.last + 1}"
     return replace(reply, text=f"{text}\n(part {part.first} of {len(parts)}{rest})")
 
 

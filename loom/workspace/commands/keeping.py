@@ -43,6 +43,7 @@ from loom.workspace.commands.windows import (
     open_linked_to_document,
     place_window,
     show_window,
+    shows,
     title_of,
     token_change,
     within_limit,
@@ -171,8 +172,8 @@ def _on_node(context: Context, args: Open) -> tuple[Window, str]:
     part = args.ref.slice
     place = "" if part is None or part.kind in ("lines", "para") else print_slice(part)
     source = source_of(node)
-    window = place_window(context, source, lines, keep=args.keep, place=place[:200])
-    said = f" ({cut.clipped})" if cut.clipped else ""
+    window, joined = _placed(context, source, lines, keep=args.keep, place=place[:200])
+    said = f"{f' ({cut.clipped})' if cut.clipped else ''}{joined}"
     if lines.last - lines.first + 1 > LARGE:
         named = lookup.node_ref(node, context.tree.pk)
         total = total_of(node.text)
@@ -207,9 +208,27 @@ def _on_document(context: Context, args: Open) -> tuple[Window, str]:
         raise not_found(f"That part of {named}", f"{many}{parts}; → view {named} full")
     place = "" if part is None or part.kind in ("lines", "para") else print_slice(part)
     lines, source = Lines(shown.first, shown.last), source_of(shown.revision)
-    window = place_window(context, source, lines, keep=args.keep, place=place[:200])
+    window, joined = _placed(context, source, lines, keep=args.keep, place=place[:200])
     context.add(DocumentSeen(document.pk, shown.revision.number))
-    return window, f" ({shown.clipped})" if shown.clipped else ""
+    return window, f"{f' ({shown.clipped})' if shown.clipped else ''}{joined}"
+
+
+def _placed(
+    context: Context, source: Source, lines: Lines, *, keep: bool, place: str
+) -> tuple[Window, str]:
+    """The window on those lines, and what became of others that showed some of them."""
+    before = {one.number: lines_of(one) for one in held(context) if shows(one, source)}
+    window = place_window(context, source, lines, keep=keep, place=place)
+    now, was = lines_of(window), before.pop(window.number, None)
+    left = {one.number for one in held(context)}
+    gone = [number for number in before if number not in left]
+    said = ""
+    if was is not None and was != now:
+        then = "it shows both now" if now.with_all([was]) == now else "these are kept"
+        said = f"\n  #{window.number} showed {windows.named(was)}; {then}"
+    if gone:
+        said += f"\n  joined with {numbered(gone)}, whose lines it shows now"
+    return window, said
 
 
 def cut_of(name: str, text: str, part: Slice | None) -> Cut:

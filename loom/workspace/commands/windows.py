@@ -33,7 +33,7 @@ from loom.workspace.effects import (
 )
 from loom.workspace.models import Window, Workspace
 from loom.workspace.queries import windows
-from loom.workspace.queries.shown_windows import depth_in, state_of
+from loom.workspace.queries.shown_windows import depth_in, is_in_results, state_of
 from loom.workspace.queries.window_contents import contents_of
 from loom.workspace.queries.windows import (
     Source,
@@ -204,6 +204,9 @@ def place_window(
     shows exactly these, or a new one. `hit`: the query and score of the hit there."""
     catch_up(context)
     window = _showing(context, source, lines)
+    if window is not None and keep and _is_inside(context, window, lines):
+        # Only these lines are to stay: the others would have gone at the end of the turn.
+        window.first, window.last, window.place = lines.first, lines.last, place
     if window is None:
         window = new_window(
             context,
@@ -223,6 +226,13 @@ def place_window(
         window.query, window.score = hit
     show_window(context, window, keep=keep)
     return window
+
+
+def _is_inside(context: Context, window: Window, lines: Lines) -> bool:
+    """Whether lines that an agent pins in a turn are part of what a window shows for that turn."""
+    own = lines_of(window)
+    is_for_turn = context.turn and not window.is_kept and not window._state.adding
+    return bool(is_for_turn) and own != lines and own.with_all([lines]) == own
 
 
 def node_of(window: Window) -> Node | None:
@@ -460,9 +470,8 @@ def token_change(context: Context) -> str:
 
 
 def _lasting(context: Context, rows: Iterable[Window]) -> list[Window]:
-    """The windows without the results of the running turn."""
-    turn = context.turn
-    return [one for one in rows if not turn or one.kind != "result" or one.turn_uid != turn]
+    """The windows without the results of the running turn, unless they were shown again."""
+    return [one for one in rows if not is_in_results(one, context.turn)]
 
 
 def set_settings(actor: Actor, workspace: Workspace, settings: Mapping[str, Any]) -> Workspace:

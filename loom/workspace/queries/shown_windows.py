@@ -31,6 +31,12 @@ def shown_in(workspace: Workspace) -> list[Window]:
     return _SHOWN.all(of=workspace.pk) if workspace.pk else []
 
 
+def is_in_results(window: Window, turn: str) -> bool:
+    """Whether a window is a result of the running turn (its uid), which its requests hold already:
+    one that was shown again by a line is shown as a window, too."""
+    return window.kind == "result" and window.turn_uid == turn != "" and not window.shown_step
+
+
 def view_state(workspace: Workspace, turn: str) -> str:
     """A hash that is the same as long as a workspace shows the same: its position, outline,
     augments, scratchpad, windows and tasks. The results of the turn (its uid) count only once they
