@@ -157,10 +157,10 @@ def test_a_window_with_too_little_room_shows_its_beginning(talk: Talk, actor: Ac
     assert "→ view #1 part:1 reads it in parts)\n---WINDOW_END #1" in talk.sent()
     # It is read to its end by parts, each of which is sent whole.
     talk.turn("→ view #1 part:1\n", "Read.")
-    said = re.search(r"\(part 1 of (\d+) · → view #1 part:2\)", talk.sent())
-    assert said is not None and "water0 water1 " in talk.sent()
-    talk.turn(f"→ view #1 part:{said[1]}\n", "Read.")
-    assert f"water11999\n(part {said[1]} of {said[1]})" in talk.sent()
+    parts = re.search(r"\(part 1 of (\d+) · → view #1 part:2\)", talk.sent())
+    assert parts is not None and "water0 water1 " in talk.sent()
+    talk.turn(f"→ view #1 part:{parts[1]}\n", "Read.")
+    assert f"water11999\n(part {parts[1]} of {parts[1]})" in talk.sent()
 
 
 def test_lines_of_a_long_window_say_where_they_go_on(talk: Talk, actor: Actor) -> None:

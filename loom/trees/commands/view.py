@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
@@ -157,6 +157,7 @@ def range_of(context: Context, ref: Ref) -> list[NodeRow]:
 
 
 MAX_LINES = 50
+MAX_NAMED = 100  # items of a list without a line that it names
 
 
 class View(Args):
@@ -584,7 +585,7 @@ def list_(context: Context, args: List) -> Reply:
             f"There is no list {kind!r}.",
             hint="there are " + ", ".join((*LISTS, *sorted(words))),
         )
-    return _listed(context, node, kind, list(rows[kind]()[: MAX_LINES + 1]))
+    return _listed(context, node, kind, list(rows[kind]()[: MAX_LINES + MAX_NAMED + 1]))
 
 
 def _link_words(context: Context) -> set[str]:
@@ -595,18 +596,26 @@ def _link_words(context: Context) -> set[str]:
 
 def _listed(context: Context, node: Node, kind: str, found: list[Node]) -> Reply:
     thing = kind[:-1]
-    more = len(found) > MAX_LINES
+    named_only = [lookup.node_ref(one, context.tree.pk) for one in found[MAX_LINES:]]
+    more = len(named_only) > MAX_NAMED
+    many = min(len(found), MAX_LINES + MAX_NAMED)
     found = found[:MAX_LINES]
     refs = tuple(lookup.node_ref(one, context.tree.pk) for one in found)
-    number = f"{len(found)}+ {kind}" if more else counted(len(found), thing)
+    number = f"{many}+ {kind}" if more else counted(many, thing)
     lines = [f"[{node.local_id}] → {number}:" if found else f"[{node.local_id}] → no {kind}"]
     found = [_selected(context, one, kind) for one in found]
     gone = withheld(context.actor, [one.pk for one in found])
     marks = node_context.marks_shown({one.pk: one.slot_id for one in found})
     lines += [line_of(one, context.now, withheld=gone, marks=marks) for one in found]
-    if more:
-        lines.append("  … (→ tree shows further)")
+    if named_only:
+        lines.append(_rest(named_only))
     return Reply("\n".join(lines), refs=refs, items=touched(node))
+
+
+def _rest(names: Sequence[str]) -> str:
+    """The items of a list that have no line, by their ids."""
+    shown = " ".join(f"[{one}]" for one in names[:MAX_NAMED])
+    return f"  … and {shown}{' …' if len(names) > MAX_NAMED else ''}"
 
 
 def _selected(context: Context, node: Node, kind: str) -> Node:
@@ -644,6 +653,7 @@ def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
     lines = [f"{_named(item)} → {head}{':' if seen else ''}"]
     refs = []
     gone = withheld(context.actor, [one.node.pk for one in seen[:MAX_LINES] if one.node])
+    rest = [_end_name(context, one) for one in seen[MAX_LINES:]]
     for one in seen[:MAX_LINES]:
         note = f" · note: {excerpt(one.note)}" if one.note else ""
         lines.append(f"  {link_types.arrow(one.type)} {_end(context, one, gone)}{note}")
@@ -652,7 +662,16 @@ def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
             context.note_read(ids.of_node(one.node.pk))
         elif not one.is_broken:
             refs.append(one.whole[0])
+    if rest:
+        lines.append(_rest(rest))
     return Reply("\n".join(lines), refs=tuple(refs), items=touched(item))
+
+
+def _end_name(context: Context, seen: Seen) -> str:
+    """The id or title of what a link leads to."""
+    if seen.node is not None:
+        return lookup.node_ref(seen.node, context.tree.pk)
+    return "erased" if seen.is_broken else seen.whole[1]
 
 
 def _end(context: Context, seen: Seen, gone: Collection[int]) -> str:

@@ -22,6 +22,7 @@ from loom.trees.models import Node
 from loom.trees.queries import lookup
 from loom.trees.queries.node_context import documents_seen
 from loom.workspace.commands.windows import (
+    Linked,
     changed_windows,
     close_window,
     demand_label,
@@ -128,8 +129,8 @@ def open_(context: Context, args: Open) -> Reply:
     _adjust(window, args)
     along = _along(context, window, args)
     said = f"{title_of(context, window)}{said}{_with(context, args.along, along)}"
-    limited = within_limit(context, [window, *along])
-    items = tuple(item for one in (window, *along) for item in items_of(one))
+    limited = within_limit(context, [window, *along.opened])
+    items = tuple(item for one in (window, *along.opened) for item in items_of(one))
     return Reply(f"✓ opened {said}{limited}{token_change(context)}", items=items)
 
 
@@ -312,10 +313,10 @@ def _range(context: Context, ref: Ref) -> tuple[Node, list[int]]:
     return last, keys
 
 
-def _along(context: Context, window: Window, args: Open) -> list[Window]:
+def _along(context: Context, window: Window, args: Open) -> Linked:
     """Opens what is linked to a window's node by one type, at most MOST_WITH items."""
     if not args.along:
-        return []
+        return Linked([], [])
     document = document_of(context, window)
     if document is not None:
         kind = (
@@ -329,11 +330,11 @@ def _along(context: Context, window: Window, args: Open) -> list[Window]:
     return open_linked(context, node, kind, window.number, most=MOST_WITH, keep=args.keep)
 
 
-def _with(context: Context, kind: str, along: Sequence[Window]) -> str:
+def _with(context: Context, kind: str, along: Linked) -> str:
     if not kind:
         return ""
-    named = " · ".join(title_of(context, one) for one in along)
-    return f"\n  with {kind}: {named or 'nothing'}"
+    named = " · ".join(title_of(context, one) for one in along.opened)
+    return f"\n  with {kind}: {named or 'nothing'}{along.rest}"
 
 
 def readable(context: Context, window: Window) -> Source | None:

@@ -33,6 +33,7 @@ from loom.trees.queries.outline import (
 )
 from loom.trees.queries.places import path_ids
 from loom.turns import queries
+from loom.workspace.commands.windows import Linked as LinkedItems
 from loom.workspace.commands.windows import (
     close_window,
     held,
@@ -236,15 +237,18 @@ def expand_type(context: Context, args: Linked) -> Reply:
     the last expand opened."""
     kind = link_type(context.actor, args.type)
     opened: list[Window] = []
+    left: list[str] = []
     sources = _sources(context, args.ref)
     for node, parent in sources:
-        opened += open_linked(context, node, kind, parent, most=args.max - len(opened))
+        found = open_linked(context, node, kind, parent, most=args.max - len(opened))
+        opened, left = [*opened, *found.opened], [*left, *found.left]
+    rest = LinkedItems(opened, left).rest
     named = numbered([one.number for one in opened])
     items = f"{len(opened)} item{'' if len(opened) == 1 else 's'}{f' as {named}' if named else ''}"
     limited = within_limit(context, opened)
     of = " ".join(f"[{lookup.node_ref(node, context.tree.pk)}]" for node, _ in sources)
     return Reply(
-        f"✓ ▼ [{kind}] of {of} → {items}{limited}{token_change(context)}",
+        f"✓ ▼ [{kind}] of {of} → {items}{rest}{limited}{token_change(context)}",
         items=touched(*(node for node, _ in sources)),
         link_type=kind,
     )

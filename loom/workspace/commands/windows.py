@@ -2,7 +2,7 @@
 agent."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 
@@ -15,7 +15,7 @@ from loom.engine.named_items import get_document
 from loom.engine.views import locked, stored
 from loom.errors import CommandError, not_found
 from loom.language import ids
-from loom.language.refs import Ref
+from loom.language.refs import Ref, quote
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.grove_settings import number_of
 from loom.people.models import Participant
@@ -321,14 +321,41 @@ def link_type(actor: Actor, word: str) -> str:
     return kind.read(outward=outward)
 
 
+class Linked(NamedTuple):
+    """The windows on linked items, and the names of those that got none: there were more than could
+    be opened, or they have no text that fits into a window."""
+
+    opened: list[Window]
+    left: list[str]
+
+    @property
+    def rest(self) -> str:
+        """`\n  not opened: [a7x2] [b3k9] and 4 more`; nothing if all were."""
+        if not self.left:
+            return ""
+        more = len(self.left) - MOST_LEFT
+        return f"\n  not opened: {' '.join(self.left[:MOST_LEFT])}" + (
+            f" and {more:,} more" if more > 0 else ""
+        )
+
+
+MOST_LEFT = 40  # linked items without a window that a reply names
+
+
 def open_linked(
     context: Context, node: Node, kind: str, parent: int, *, most: int, keep: bool = False
-) -> list[Window]:
+) -> Linked:
     """Opens windows on what is linked to a node by one type, from the window `parent` (0: from
     none). LIMIT_EXCEEDED if they would be nested too deep."""
     found = (link for link in links_of(context.actor, node) if link.type == kind)
-    sources = (_linked(context, link) for link in found)
+    sources = ((_link_name(context, link), _linked(context, link)) for link in found)
     return _open_sources(context, sources, kind, parent, most=most, keep=keep)
+
+
+def _link_name(context: Context, link: Seen) -> str:
+    if link.node is None:
+        return f"doc:{quote(link.whole[1])}" if link.document_uid else link.whole[1]
+    return f"[{lookup.node_ref(link.node, context.tree.pk)}]"
 
 
 def document_of(context: Context, window: Window) -> Document | None:
@@ -341,7 +368,7 @@ def document_of(context: Context, window: Window) -> Document | None:
 
 def open_linked_to_document(
     context: Context, document: Document, kind: str, parent: int, *, keep: bool = False
-) -> list[Window]:
+) -> Linked:
     """Opens windows on at most MOST_WITH items that are linked to a document by one type, or that
     it embeds (`mentions`)."""
     found = links_of_document(context.actor, document, context.tree)
@@ -349,37 +376,41 @@ def open_linked_to_document(
     return _open_sources(context, sources, kind, parent, most=MOST_WITH, keep=keep)
 
 
-def _end_of(context: Context, item: int) -> Source | None:
-    """The text of an item at the end of a link of a document, if a window can show it whole."""
+def _end_of(context: Context, item: int) -> tuple[str, Source | None]:
+    """The name and text of an item at the end of a link of a document, if a window can show it
+    whole; no name for what the caller may not see."""
     key = ids.document_id(item)
     if key is not None:
         far = documents_for(context.actor, context.tree).filter(pk=key).first()
-        return _whole(far) if far is not None else None
+        return ("", None) if far is None else (f"doc:{quote(far.title)}", _whole(far))
     node = lookup.rows().filter(pk=ids.node_id(item) or 0).first()
-    if node is None or not node.text:
-        return None
-    return source_of(node) if may_reach(context.actor, node.tree_id, here=context.tree) else None
+    if node is None or not may_reach(context.actor, node.tree_id, here=context.tree):
+        return "", None
+    name = f"[{lookup.node_ref(node, context.tree.pk)}]"
+    return name, source_of(node) if node.text else None
 
 
 def _open_sources(
     context: Context,
-    sources: Iterable[Source | None],
+    sources: Iterable[tuple[str, Source | None]],
     kind: str,
     parent: int,
     *,
     most: int,
     keep: bool,
-) -> list[Window]:
+) -> Linked:
     opened: list[Window] = []
-    for source in sources:
+    left: list[str] = []
+    for name, source in sources:
         if source is None or len(opened) >= most:
+            left += [name] if name else []
             continue
         demand_depth(context, parent)
         made = place_window(context, source, Lines(1, total_of(source.text)), keep=keep)
         if made._state.adding and made.number != parent:
             made.via, made.parent_number = kind, parent
         opened.append(made)
-    return opened
+    return Linked(opened, left)
 
 
 def _linked(context: Context, link: Seen) -> Source | None:
