@@ -1,6 +1,7 @@
 """What a loom-aware agent is sent, read from rows into plain values: the path to its position and
 the sections of its view; and the commands that it may use."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,7 +24,7 @@ from loom.language.lines import Line
 from loom.links.queries import Portal, portals_of
 from loom.people.grove_settings import budget_in, number_of
 from loom.people.models import Participant
-from loom.permissions import GENERATE, LOOM, WEB_SEARCH, Permission, in_order
+from loom.permissions import GENERATE, LOOM, READ_DOCUMENTS, WEB_SEARCH, Permission, in_order
 from loom.platform.prepared_queries import Given, Prepared
 from loom.text.ages import age
 from loom.text.shortening import excerpt, summary_or_excerpt
@@ -505,10 +506,26 @@ def _usable(
     """The commands for these permissions, `without` some verbs; `verbs` are how many there are."""
     listed = (one for one in registry.listed() if one.verb not in without)
     allowed = (one for one in listed if one.permissions <= permissions)
+    reads = READ_DOCUMENTS in permissions
     return tuple(
-        Syntax(one.group, one.syntax, one.summary.split(".")[0], one.facts.example)
+        Syntax(
+            one.group,
+            one.verb,
+            one.syntax,
+            taught(one.facts.taught, with_documents=reads),
+            one.facts.example,
+            reads and READ_DOCUMENTS in one.permissions,
+        )
         for one in allowed
     )
+
+
+_OF_DOCUMENTS = re.compile(r"\{([^{}]*)\}")
+
+
+def taught(line: str, *, with_documents: bool) -> str:
+    """The line of a verb in INSTRUCTIONS, with or without what it says of documents."""
+    return _OF_DOCUMENTS.sub(r"\1" if with_documents else "", line)
 
 
 def truncation_for(asker: Participant, tree: Tree) -> str:

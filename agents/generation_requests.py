@@ -55,8 +55,10 @@ from loom.engine import jobs
 from loom.language.slices import part_size
 from loom.links.vocabulary import names_for
 from loom.participants.provider_keys import allowed_addresses, key_of
+from loom.people.names import as_sent as name_sent
+from loom.text.frames import escaped
+from loom.text.shortening import plain
 from loom.text.tokens import count
-from loom.trees.commands.view import LISTS
 from loom.trees.queries.lookup import rows_of, withheld_from_models
 from loom.turns import turn_lifecycle
 from loom.turns.models import JUDGE, SUMMARY, Generation, Turn
@@ -81,7 +83,7 @@ def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent
             path=stops_of(place),
             rounds=tuple(round_of(one) for one in turn.rounds) if turn else (),
             view=replace(view_of(place), request=_named(asks)),
-            closing=GO_ON,
+            closing=_closing(asks, place),
             request=asks,
             truncation=truncation_for(turn.invoked_by if turn else place.actor.person, place.tree),
             limit=limit or agent.context_limit - place.number("truncation_reserve"),
@@ -89,7 +91,7 @@ def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent
             stated=turn.rounds[-1].get("stated", {}) if turn and turn.rounds else {},
             agents=agents,
             models=models,
-            lists=(*LISTS, *names_for(place.actor)),
+            types=tuple(names_for(place.actor)),
             threshold=place.number("result_threshold"),
             part=part_size(agent.context_limit),
             kept=place.number("truncation_kept"),
@@ -119,6 +121,18 @@ def _request(turn: Turn | None) -> Request | None:
     if withheld_from_models([row.id]):
         return None
     return Request(row.local_id, said(row.text, turn.participant), row.author_name, row.author_kind)
+
+
+SAID_AGAIN = 300  # characters of a request that the last line repeats
+
+
+def _closing(asks: Request | None, place: Place) -> str:
+    """The last line of each request of a turn: who asks what in which node."""
+    if asks is None:
+        return f"{GO_ON} You stand at [{place.end.local_id}]."
+    words = " ".join(asks.text.split())
+    said = words if len(words) <= SAID_AGAIN else f"{words[:SAID_AGAIN].rstrip()}…"
+    return escaped(f"{name_sent(asks.author)} asks in [{asks.local_id}]: {plain(said)}")
 
 
 def _named(asks: Request | None) -> str:

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from agents.agent_prompt import Place, agents_for, commands_for, place_of
 from agents.context.agent_request import BRIEF_OVER
-from agents.context.sections import Teaching, instructions
-from agents.context.subject_request import TooLong, count_small
+from agents.context.sections import Teaching, instructions, mode_of
+from agents.context.subject_request import JOINT, TooLong, count_small
 from agents.context.values import Portion
 from agents.generation_requests import assembled_for, order_of
 from agents.providers.registry import addressed, limit_of
@@ -28,7 +28,6 @@ from loom.permissions import LOOM
 from loom.platform.prepared_queries import Given, Prepared
 from loom.text.tokens import count
 from loom.trees.commands.node_writer import demand_text_node, demand_visible
-from loom.trees.commands.view import LISTS
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, places, provenance
 from loom.turns.models import Call, Generation, Turn
@@ -164,23 +163,23 @@ def _of_candidate(member: Actor, tree: Tree, options: PreviewOptions) -> Next:
 
 
 def taught(member: Actor, agent: Participant, mode: Literal["dialogue", "buffer"]) -> str:
-    """The INSTRUCTIONS of a loom-aware agent if the member asks it, before any call; "" for a
-    subject, which gets none."""
+    """The INSTRUCTIONS of a loom-aware agent if the member asks it, before any call, and what it
+    is told of the mode of a tree; "" for a subject, which gets none."""
     if LOOM not in agent.permissions:
         return ""
-    teaching = teaching_of(access.acting_as(member, agent), mode)
+    teaching = teaching_of(access.acting_as(member, agent))
     provider, _, _ = addressed(agent)
     whole = instructions(teaching)
     counted = count_small if provider.context else count
     is_brief = counted(whole) * BRIEF_OVER > limit_of(provider, agent, member.grove)
-    return instructions(teaching, brief=True) if is_brief else whole
+    said = instructions(teaching, brief=True) if is_brief else whole
+    return f"{said}{JOINT}{mode_of(mode)}"
 
 
-def teaching_of(actor: Actor, mode: Literal["dialogue", "buffer"]) -> Teaching:
-    """What an acting agent is taught in a tree of that mode."""
+def teaching_of(actor: Actor) -> Teaching:
+    """What an acting agent is taught in every tree."""
     agents, models = agents_for(actor)
-    lists = (*LISTS, *names_for(actor))
-    return Teaching(commands_for(actor), mode, agents, models, lists)
+    return Teaching(commands_for(actor), agents, models, tuple(names_for(actor)))
 
 
 # -- what it costs

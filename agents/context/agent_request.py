@@ -18,6 +18,7 @@ from agents.context.sections import (
     in_brief,
     instructions,
     left_out,
+    mode_of,
     rendered,
     results,
     shrinking,
@@ -45,8 +46,8 @@ STEP = 8  # nodes by which EARLIER grows; few steps keep the provider's cache va
 class Aware:
     """Everything that a request to a loom-aware agent is made from. `closing` ends the message of
     every round; `request` is not in `path`. `stated` contains the sections as they were last sent
-    to the agent, by name. `agents` and `models` may be named in `continue`, `lists` are the types
-    of `list`; `augments` in the order in which they are sent. `threshold`: results of up to this
+    to the agent, by name. `agents` and `models` may be named in `continue`, `types` are those
+    of links; `augments` in the order in which they are sent. `threshold`: results of up to this
     many tokens are sent whole (0: depends on the limit), of others `part` characters; `kept`: the
     last nodes that truncateMiddle keeps; `step`: nodes by which EARLIER grows."""
 
@@ -64,7 +65,7 @@ class Aware:
     stated: Mapping[str, str] = field(default_factory=dict)
     agents: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
-    lists: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
     augments: tuple[Augment, ...] = ()
     threshold: int = 0
     part: int = PART_CHARACTERS
@@ -124,7 +125,7 @@ def _earlier(path: Sequence[Stop]) -> Earlier:
 GO_ON = "Continue."
 NOTE = 60  # tokens kept free for the note on what did not fit
 OWN_FIRST = "(the tree begins with your text)"
-BRIEF_OVER = 2  # the brief INSTRUCTIONS are used if the full ones take over half of the limit
+BRIEF_OVER = 4  # the brief INSTRUCTIONS are used if the full ones take over a quarter of the limit
 
 
 @dataclass(frozen=True)
@@ -277,9 +278,10 @@ def _portions(
         text = JOINT.join(part.text for part in parts)
         return Portion(name, text, aware.counted(text), detail, note)
 
-    brief = "the brief ones: the whole would take over half of the limit" if is_brief else ""
-    names = ("PERSONA", "TREE", "INSTRUCTIONS", "AUGMENTS")
-    texts = zip(names, _system_texts(aware, brief=is_brief), ("", "", brief, ""), strict=True)
+    brief = "the brief ones: the whole would take over a quarter of the limit" if is_brief else ""
+    names = ("PERSONA", "INSTRUCTIONS", "TREE", "MODE", "AUGMENTS")
+    notes = ("", brief, "", "", "")
+    texts = zip(names, _system_texts(aware, brief=is_brief), notes, strict=True)
     nodes = len(aware.path) - earlier.nodes
     rounds = len(aware.rounds)
     said = [
@@ -353,8 +355,9 @@ def _note(aware: Aware, earlier: Earlier, fitted: Fitted) -> str:
 
 
 def system_of(aware: Aware) -> tuple[str, bool]:
-    """Persona, tree context, INSTRUCTIONS and AUGMENTS: the part that only changes when one of
-    them does; and whether the INSTRUCTIONS are the brief ones."""
+    """Persona, INSTRUCTIONS, tree context, MODE and AUGMENTS: the part that only changes when one
+    of them does, beginning with what is the same in all trees; and whether the INSTRUCTIONS are the
+    brief ones."""
     whole = instructions(_teaching(aware))
     is_brief = aware.counted(whole) * BRIEF_OVER > aware.limit
     texts = _system_texts(aware, brief=is_brief)
@@ -362,13 +365,14 @@ def system_of(aware: Aware) -> tuple[str, bool]:
 
 
 def _teaching(aware: Aware) -> Teaching:
-    return Teaching(aware.commands, aware.view.mode, aware.agents, aware.models, aware.lists)
+    return Teaching(aware.commands, aware.agents, aware.models, aware.types)
 
 
-def _system_texts(aware: Aware, *, brief: bool) -> tuple[str, str, str, str]:
+def _system_texts(aware: Aware, *, brief: bool) -> tuple[str, str, str, str, str]:
     taught = instructions(_teaching(aware), brief=brief)
     loaded = _augments(aware, brief=brief)
-    return escaped(aware.persona), escaped(aware.system_context), taught, loaded
+    around = escaped(aware.system_context)
+    return escaped(aware.persona), taught, around, mode_of(aware.view.mode), loaded
 
 
 def _augments(aware: Aware, *, brief: bool) -> str:

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
 from agents.context.values import (
     BRIEF,
+    DOCUMENTS,
     HOW,
     MEMORY,
-    PROSE_PATH,
+    MODES,
     SECTIONS,
-    SYMBOLS,
     WHERE,
     Action,
     LineReply,
@@ -117,55 +117,59 @@ class Stop:
 
 @dataclass(frozen=True)
 class Teaching:
-    """What INSTRUCTIONS depend on: the commands that may be used, the mode of the tree, the types
-    of `lists`, and the `agents` and `models` that may be asked."""
+    """What INSTRUCTIONS depend on: the commands that may be used, the types of `lists`, and the
+    `agents` and `models` that may be asked. Nothing of a tree, so that they are the same in all."""
 
     commands: tuple[Syntax, ...]
-    mode: Literal["dialogue", "buffer"] = "dialogue"
     agents: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
-    lists: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
 
     @property
     def verbs(self) -> set[str]:
         """The first words of the commands."""
-        return {one.form.partition(" ")[0] for one in self.commands}
+        return {one.verb for one in self.commands}
 
 
 @lru_cache(maxsize=64)
 def instructions(teaching: Teaching, *, brief: bool = False) -> str:
-    """The section. With `brief`, the version for models with a small context."""
+    """The section: what is used every day in a line each, the other verbs by their names. With
+    `brief`, the version for models with a small context."""
     if brief:
         shown = dict.fromkeys(one.example for one in teaching.commands if one.example)
         return framed("INSTRUCTIONS", "\n".join([BRIEF, *shown]))
-    lines = [WHERE]
-    if teaching.mode == "buffer":
-        lines.append(PROSE_PATH)
-    lines.append(HOW)
+    lines = [WHERE, HOW]
+    if any(one.of_documents for one in teaching.commands):
+        lines.append(DOCUMENTS)
     if "hide" in teaching.verbs:
         lines.append(MEMORY)
     group = ""
-    for one in teaching.commands:
-        if one.group != group:
-            group = one.group
+    daily = {one.taught: one.group for one in teaching.commands if one.taught}
+    for taught, of in daily.items():
+        if of != group:
+            group = of
             lines.append(f"{group}:")
-        lines.append(f"  → {one.form} — {one.says}")
-    lines += _details(teaching)
-    lines += [SYMBOLS, "→ help lists everything, → help VERB explains one command."]
+        lines.append(f"→ {taught}")
+    lines += [*_details(teaching), _rare(teaching)]
     return framed("INSTRUCTIONS", "\n".join(lines))
 
 
+def _rare(teaching: Teaching) -> str:
+    """`→ help explains all; → help GROUP these: Make: split restore · Keep: resize …`."""
+    groups: dict[str, dict[str, None]] = {}
+    for one in teaching.commands:
+        if not one.taught:
+            groups.setdefault(one.group, {})[one.verb] = None
+    named = " · ".join(f"{group}: {' '.join(verbs)}" for group, verbs in groups.items())
+    more = f"There are also, by → help GROUP, {named}." if named else ""
+    return f"→ help VERB explains one command with all its options. {more}".strip()
+
+
 def _details(teaching: Teaching) -> list[str]:
-    """Details that the table of commands leaves out: lists, `as:` of edit, who may be asked."""
+    """Details that the table of commands leaves out: types of links, and who may be asked."""
     lines = []
-    if "list" in teaching.verbs and teaching.lists:
-        lines.append(f"list REF TYPE knows {', '.join(teaching.lists)}.")
-    if "edit" in teaching.verbs:
-        default = "version" if teaching.mode == "buffer" else "fork"
-        lines.append(
-            "edit as:version puts the new wording in the place of the old one, and what is below "
-            f"stays; as:fork makes a branch beside it. In this tree as:{default} is the default."
-        )
+    if teaching.types and teaching.verbs & {"list", "link"}:
+        lines.append(f"TYPE of a link: {', '.join(teaching.types)}.")
     if "continue" in teaching.verbs and (teaching.agents or teaching.models):
         named = [f'agent:"{plain(name)}"' for name in teaching.agents]
         if named:
@@ -173,6 +177,11 @@ def _details(teaching: Teaching) -> list[str]:
         if teaching.models:
             lines.append(f"Their models: {', '.join(map(plain, teaching.models))}.")
     return lines
+
+
+def mode_of(mode: str) -> str:
+    """The section MODE: what differs between dialogues and buffers."""
+    return framed("MODE", MODES[mode], more=f" {mode}")
 
 
 # RESULTS: the answers to the lines of a round, in their order. See docs/model.md §6.4.

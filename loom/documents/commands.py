@@ -307,7 +307,12 @@ describe_verb(
     Verb(
         "write",
         hints=WRITE_HINTS,
-        is_daily=True,
+        taught=(
+            'write doc:"name" new|append CONTENT; at:end|§heading CONTENT; '
+            'replace:§heading CONTENT; replace:"old" with:"new" [all]; move:§a after:§b; '
+            "remove:§a — or write #n CONTENT: the lines of that window. ![[a7x2]] on a "
+            "line shows that node"
+        ),
         phrases=(Phrases("append|append to|add to end of", before="append", needs="text"),),
         dropped=("to"),
     )

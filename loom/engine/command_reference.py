@@ -118,7 +118,7 @@ def reference() -> str:
 
 
 class Help(Args):
-    """The verb to explain; without one all are listed."""
+    """The verb or group to explain; without one all are listed."""
 
     verb: Annotated[str, Written("word")] = ""
 
@@ -127,7 +127,7 @@ describe_verb(
     Verb(
         "help",
         example="See all commands: → help",
-        is_daily=True,
+        taught="help [VERB|GROUP]",
         is_harmless=True,
         outlives_budget=True,
         phrases=(
@@ -147,13 +147,19 @@ describe_verb(
 
 @command("help", group="Meta", klass="look", permissions={LOOM})
 def help_(context: Context, args: Help) -> Reply:
-    """Lists the commands by group, with `*` on what you may not use; or explains one."""
+    """Lists the commands by group, with `*` on what you may not use; or explains one, or those of
+    a group (`help keep`)."""
     verb = registry.aliases().get(args.verb.lower(), args.verb.lower())
-    if verb:
-        return _explained(context, verb)
-    lines: list[str] = []
     without = unusable(context.actor)
     listed = [one for one in registry.listed() if one.verb not in without]
+    group = next((one.group for one in listed if one.group.lower() == verb), None)
+    if group is not None:
+        listed = [one for one in listed if one.group == group]
+        lines = [f"{_listed(context, one)}\n  {one.summary}" for one in listed]
+        return Reply("\n".join(lines))
+    if verb:
+        return _explained(context, verb)
+    lines = []
     for group in dict.fromkeys(one.group for one in listed):
         lines.append(group)
         lines += [f"  {_listed(context, one)}" for one in listed if one.group == group]

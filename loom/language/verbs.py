@@ -49,7 +49,8 @@ class Verb:
     * `past`: the verb in the past tense, as "Recent actions" has it; else the name. `done`: what it
       did, in words for people, as the history has it.
     * `example`: a purpose and an example line; models with a small context are taught only these.
-    * `is_daily`: whether it belongs to what is used every day, not rarely.
+    * `taught`: its line in the INSTRUCTIONS of agents, if it is used every day: its forms joined in
+      one, and what they do; in `{…}` what is only for those who may read documents.
     * `is_harmless`: it neither changes the tree nor spends: a question may mean it.
     * `is_destructive`: it is only run where a line has the verb itself.
     * `asks_first`: other programs ask a person before they run it.
@@ -77,7 +78,7 @@ class Verb:
     past: str = ""
     done: str = ""
     example: str = ""
-    is_daily: bool = False
+    taught: str = ""
     is_harmless: bool = False
     is_destructive: bool = False
     asks_first: bool = False

@@ -56,7 +56,7 @@ describe_verb(
         "tree",
         past="looked at the tree",
         example="Show the tree: → tree",
-        is_daily=True,
+        taught="tree [from REF] [depth:5] [summary] — the outline of what is below",
         is_harmless=True,
         takes_each=True,
         phrases=(
@@ -159,7 +159,11 @@ describe_verb(
         "find",
         past="searched",
         example='Find a word: → find "lamp"',
-        is_daily=True,
+        taught=(
+            'find ["words"] [in:grove|REF] [tag:"x"] [by:"name"] [kind:note] '
+            '[since:"2026-01-31"] [leaf] [bookmarked] [open] — searches; open makes '
+            "windows"
+        ),
         is_harmless=True,
         phrases=(
             Phrases(

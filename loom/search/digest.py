@@ -56,7 +56,7 @@ describe_verb(
     Verb(
         "digest",
         past="read the digest",
-        is_daily=True,
+        taught="digest [of branch:x] — what matters here, in 200 tokens",
         is_harmless=True,
         phrases=(
             Phrases("overview|show overview|give me overview|what matters|what matters here"),

@@ -30,7 +30,7 @@ describe_verb(
     Verb(
         "since",
         past="looked at what changed",
-        is_daily=True,
+        taught="since — what others changed since your last turn",
         is_harmless=True,
         phrases=(
             Phrases(

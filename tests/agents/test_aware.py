@@ -29,7 +29,7 @@ OWN = Stop("b3k9", "Cold.", "Marie", "model", "2026-11-21 02:08", is_own=True)
 AWARE = Aware(
     persona="You are Marie.",
     system_context="A study.",
-    commands=(Syntax("Look", "view REF", "Shows a node"),),
+    commands=(Syntax("Look", "view", "view REF", "view REF — reads it"),),
     path=(ADA,),
     rounds=(),
     view=VIEW,
@@ -40,9 +40,19 @@ AWARE = Aware(
 
 def test_system_text_is_persona_tree_and_instructions() -> None:
     system = assemble(AWARE).system
-    assert system.startswith("You are Marie.\n\nA study.\n\n---INSTRUCTIONS\n")
-    assert "Look:\n  → view REF — Shows a node\n" in system
-    assert system.endswith("\n---INSTRUCTIONS_END")
+    assert system.startswith("You are Marie.\n\n---INSTRUCTIONS\n")
+    assert "Look:\n→ view REF — reads it\n" in system
+    assert "\n---INSTRUCTIONS_END\n\nA study.\n\n---MODE dialogue\n" in system
+    assert system.endswith("\n---MODE_END")
+
+
+def test_what_is_sent_first_is_the_same_in_all_trees() -> None:
+    one = assemble(AWARE).system
+    other = assemble(
+        replace(AWARE, system_context="A tale.", view=replace(VIEW, mode="buffer"))
+    ).system
+    same = one[: one.index("A study.")]
+    assert other.startswith(same) and "---INSTRUCTIONS_END" in same
 
 
 def test_the_first_round_is_the_path_the_workspace_and_the_closing_line() -> None:
@@ -188,23 +198,32 @@ def test_how_much_is_given_whole_follows_what_can_be_read() -> None:
     assert "word" in said and count(said) < 600
 
 
-def test_instructions_teach_what_the_table_leaves_open() -> None:
-    forms = ("list REF [TYPE]", "edit REF CONTENT", "continue [using agent:NAME]")
+def test_instructions_teach_daily_verbs_in_a_line_each_and_name_the_others() -> None:
+    commands = (
+        Syntax("Look", "list", "list REF [TYPE]", "list REF [TYPE] — its links"),
+        Syntax("Make", "edit", "edit REF CONTENT", 'edit REF CONTENT, or replace:"a" with:"b"'),
+        Syntax("Make", "edit", "edit REF replace", 'edit REF CONTENT, or replace:"a" with:"b"'),
+        Syntax("Make", "split", "split REF at:n"),
+        Syntax("Make", "continue", "continue [using agent:NAME]", "continue [using agent:NAME]"),
+        Syntax("Keep", "resize", "resize #n lines:a-b"),
+    )
     aware = replace(
         AWARE,
-        commands=tuple(Syntax("Make", form, "Does it") for form in forms),
+        commands=commands,
         agents=("Muse",),
         models=("openai:muse",),
-        lists=("continuations", "links"),
+        types=("supports", "extends"),
     )
     system = assemble(aware).system
-    for taught in ("branch:a7x2", "r2d4-a7x2", "\n←\n", "{1}", "as:fork is the default"):
+    for taught in ("branch:a7x2", "r2d4-a7x2", "\n←\n", "{1}", "by → help GROUP, Make: split"):
         assert taught in system
-    assert "continuations, links" in system
+    assert system.count("→ edit REF CONTENT, or") == 1 and "split REF at:n" not in system
+    assert "Make: split · Keep: resize." in system
+    assert "supports, extends" in system and "A document is" not in system
     assert 'using one or several of agent:"Muse"' in system and "openai:muse" in system
-    assert "︱" not in system
+    assert "︱" not in system and "as:fork)" in system
     prose = assemble(replace(aware, view=replace(VIEW, mode="buffer"))).system
-    assert "︱ stands where one node ends" in prose and "as:version is the default" in prose
+    assert "︱ stands where one node ends" in prose and "(as:version)" in prose
 
 
 def test_a_long_path_is_summarised_by_first_sentences_in_steps_of_eight() -> None:
@@ -261,8 +280,9 @@ def test_a_model_that_reads_little_is_told_by_example_and_only_what_it_may() -> 
     commands = tuple(
         Syntax(
             "Look",
+            verb,
             f"{verb} REF [full|summary]",
-            "Shows a node and what is around it",
+            f"{verb} REF [full|summary] — shows a node and what is around it",
             "Read a text: → view here" if verb == "view" else "",
         )
         for verb in ("view", "tree", *(f"look{n}" for n in range(35)))
@@ -271,7 +291,7 @@ def test_a_model_that_reads_little_is_told_by_example_and_only_what_it_may() -> 
     assert sent.is_brief and count(sent.system) < 300
     assert "Read a text: → view here\n" in sent.system and "→ respond" not in sent.system
     whole = assemble(replace(AWARE, commands=commands))
-    assert "Shows a node" in whole.system and not whole.is_brief
+    assert "shows a node" in whole.system and not whole.is_brief
 
 
 HEADER = "[c3p2] owner (human) · 2026-11-21 02:07Z"

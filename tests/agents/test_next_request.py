@@ -104,7 +104,7 @@ def test_the_first_round_of_a_turn_is_sent_what_was_shown(
     whole = "\n".join(one["content"] for one in shown["messages"])
     assert all(one["text"] in whole for one in shown["sections"])
     assert [one["name"] for one in shown["sections"]] == [
-        *("PERSONA", "INSTRUCTIONS", "PATH", "STATUS", "OUTLINE", "PATH", "LOOM", "CLOSING")
+        *("PERSONA", "INSTRUCTIONS", "MODE", "PATH", "STATUS", "OUTLINE", "PATH", "LOOM", "CLOSING")
     ]
 
 
@@ -351,8 +351,8 @@ def test_what_an_agent_is_taught_is_shown_before_any_call(
     address = f"/api/participants/{agent.uid}/instructions"
     got = api(actor.user).get(address).json()
     shown = _context(api(actor.user), _own(actor, tree), participant=agent.uid, node=opening)
-    (sent,) = [one["text"] for one in shown["sections"] if one["name"] == "INSTRUCTIONS"]
-    assert got["instructions"] == sent and "→ annotate REF" in sent
+    sent = [one["text"] for one in shown["sections"] if one["name"] in ("INSTRUCTIONS", "MODE")]
+    assert got["instructions"] == "\n\n".join(sent) and "→ annotate REF" in sent[0]
     assert "loom_write" in got["permissions"]
     Participant.objects.filter(pk=agent.pk).update(permissions=["loom_aware"])
     less = api(actor.user).get(address).json()

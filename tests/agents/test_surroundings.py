@@ -91,7 +91,7 @@ def test_what_is_cut_comes_in_order_and_what_must_stay_stays(limit: int) -> None
     sent = _sent(limit=limit, view=WIDE, stops=24)
     assert sent.tokens <= limit
     text = "\n".join(block for one in sent.messages for block in one.blocks)
-    assert sent.system.startswith("You are Marie.\n\nA study.\n\n---INSTRUCTIONS\n")
+    assert sent.system.startswith("You are Marie.\n\n---INSTRUCTIONS\n")
     assert "---LOOM\nTree: " in text and "---STATUS\n" in text
     earlier, short, cut = "---EARLIER" in text, "Recent actions: 7" in text, "[…]" in text
     unfolded = "---OUTLINE" in text
@@ -117,6 +117,6 @@ def test_a_section_is_one_object_with_its_collector_renderer_and_shrinker() -> N
     names += ["SCRATCHPAD", "MEMORY", "NOTIFICATIONS", "LOOM"]
     assert [*found] == names
     assert not [name for name, one in found.items() if one.collect is None]
-    assert [one.name for one in shrinking()] == ["WINDOWS", "OUTLINE", "MEMORY"]
+    assert [one.name for one in shrinking()] == ["OUTLINE", "MEMORY", "WINDOWS"]
     with pytest.raises(RuntimeError, match="MEMORY"):
         found["MEMORY"].collector(lambda _: {})

@@ -60,9 +60,10 @@ def test_a_session_is_sent_to_the_byte(
 
     assert one["system"] == two["system"] == three["system"]
     (system,) = one["system"]
-    assert system["text"].startswith("You are Marie.\n\nA study.\n\n---INSTRUCTIONS\nYou take part")
+    assert system["text"].startswith("You are Marie.\n\n---INSTRUCTIONS\nYou take part")
     assert system["cache_control"] == {"type": "ephemeral"}
     owner = actor.participant.name
+    closing = f"{owner} asks in [{c}]: And now?"
     path = [
         ("user", f"[{a}] {owner} (human) · {at(a)}\nWho is Marie?"),
         ("assistant", "Cold."),
@@ -102,14 +103,14 @@ Human active at [{a}], depth:1
     used = "steps {0}/100 · depth 0/10 · items {0}/50 · rounds {0}/12"
     said = texts(two)
     sizes = said[4][1].split("\n")[2]
-    assert re.fullmatch(r"PROMPT \d\.\dk \| PATH \d\d \| REQUEST \d\d \| \d\.\dk/49k", sizes)
+    assert re.fullmatch(r"PROMPT \d(\.\d)?k \| PATH \d\d \| REQUEST \d\d \| \d(\.\d)?k/49k", sizes)
     assert said == [
         *path,
         (
             "user",
             workspace.format(revision=revision - 2, status=sizes, used=used.format(0), memory=""),
         ),
-        ("user", "Continue."),
+        ("user", closing),
     ]
     said = texts(three)
     sizes = said[-2][1].split("\n")[2]
@@ -136,7 +137,7 @@ Recent actions: listed {a}
             "results come first)\n---RESULTS_END",
         ),
         ("user", changed),
-        ("user", "Continue."),
+        ("user", closing),
     ]
     marked = [
         part["text"]
@@ -145,7 +146,7 @@ Recent actions: listed {a}
         for part in message["content"]
         if "cache_control" in part
     ]
-    assert marked == [path[1][1], "Continue."] * 2
+    assert marked == [path[1][1], closing] * 2
 
 
 def test_path_shows_the_last_twelve_nodes_and_every_marked_one_and_says_what_is_between(

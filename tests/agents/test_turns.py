@@ -225,7 +225,7 @@ def test_an_aside_ends_in_a_note_and_its_words_are_the_request(
     assert (turn.node.kind, turn.node.text) == ("annotation", "It is fine.")
     assert turn.node.parent_slot_id == turn.input_node.slot_id
     said = provider.seen[0].json["messages"][-1]["content"]
-    assert said.endswith("END\n\nContinue.")
+    assert said.endswith(f"END\n\nOwner asks in [{turn.input_node.local_id}]: Is it good?")
     words = f"in [{turn.input_node.local_id}]\nIs it good?\n---REQUEST_END\n\n"
     assert f"---REQUEST from Owner (human) {words}" in said
 

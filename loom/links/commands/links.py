@@ -166,7 +166,7 @@ describe_verb(
             ),
         ),
         past="linked",
-        is_daily=True,
+        taught='link REF to REF{|doc:"name"} [as:TYPE] [note:"why"]',
         phrases=(
             Phrases("link|connect|relate|tie|make link from|add link from|make link between"),
             Phrases("add link between|draw link from|create link from|create link between"),

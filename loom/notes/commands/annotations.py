@@ -77,7 +77,10 @@ describe_verb(
         done=gettext_noop("Added a note"),
         past="annotated",
         example='Leave a remark: → annotate here "Why now?"',
-        is_daily=True,
+        taught=(
+            "annotate REF CONTENT [as:note|question|suggestion|warning|objection] — a "
+            "note beside a text"
+        ),
         phrases=(
             Phrases("warn about|warn of", before="as:warning", needs="text"),
             Phrases("object to", before="as:objection", needs="text"),

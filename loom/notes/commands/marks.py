@@ -142,7 +142,7 @@ describe_verb(
         done=gettext_noop("Added a bookmark"),
         past="bookmarked",
         example="Mark a text: → bookmark here",
-        is_daily=True,
+        taught='bookmark REF{|doc:"name"} ["label"]',
         takes_each=True,
         phrases=(
             Phrases(
@@ -250,7 +250,7 @@ describe_verb(
         "tag",
         done=gettext_noop("Added a tag"),
         past="tagged",
-        is_daily=True,
+        taught='tag REF{|doc:"name"} #name',
         takes_each=True,
         phrases=(
             Phrases("tag|label|add tag|add tags|put tag|put tags|set tag|mark|give", needs="tag"),

@@ -63,7 +63,7 @@ describe_verb(
         done=gettext_noop("Added a text"),
         past="wrote",
         example='Write the next text: → respond "Then it rained."',
-        is_daily=True,
+        taught=("respond [REF] CONTENT [from:a,b] — writes a text below a node and moves there"),
         takes_documents=False,
         phrases=(
             Phrases(
@@ -158,7 +158,10 @@ describe_verb(
         "edit",
         done=gettext_noop("Saved a new version"),
         past="edited",
-        is_daily=True,
+        taught=(
+            'edit REF CONTENT, or replace:"old" with:"new" [as:version|fork] — version: '
+            "new wording in its place, what is below stays; fork: a branch beside it"
+        ),
         takes_documents=False,
         phrases=(
             Phrases("fork", before="as:fork", needs="text"),
@@ -409,7 +412,7 @@ describe_verb(
         "prune",
         done=gettext_noop("Pruned a text"),
         past="pruned",
-        is_daily=True,
+        taught="prune REF — hides it with all below; nothing is deleted",
         is_destructive=True,
         asks_first=True,
         takes_documents=False,

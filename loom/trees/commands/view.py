@@ -179,7 +179,10 @@ describe_verb(
         "view",
         past="viewed",
         example="Read a text: → view here",
-        is_daily=True,
+        taught=(
+            'view REF{|doc:"name"} [full|summary] [with-annotations] — reads it: the '
+            "first words or a summary, all with full"
+        ),
         is_harmless=True,
         takes_each=True,
         phrases=(
@@ -404,7 +407,7 @@ class Compare(Args):
 describe_verb(
     Verb(
         "compare",
-        is_daily=True,
+        taught="compare REF REF — what differs, word by word",
         is_harmless=True,
         phrases=(
             Phrases(
@@ -522,7 +525,10 @@ describe_verb(
     Verb(
         "list",
         past="listed",
-        is_daily=True,
+        taught=(
+            'list REF{|doc:"name"} [TYPE] — its continuations, annotations, links, '
+            "versions, siblings, …; list tags|bookmarks{|documents}"
+        ),
         is_harmless=True,
         takes_each=True,
         takes_type=True,

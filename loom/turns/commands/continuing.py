@@ -61,7 +61,7 @@ describe_verb(
         "continue",
         done=gettext_noop("Asked for continuations"),
         past="continued from",
-        is_daily=True,
+        taught=('continue [from REF] [n:1] [using agent:"name"] — asks models for n continuations'),
         takes_count=True,
         takes_documents=False,
         phrases=(

@@ -22,7 +22,7 @@ class Think(Args):
 describe_verb(
     Verb(
         "think",
-        is_daily=True,
+        taught="think CONTENT — a thought, never sent to a model",
         outlives_budget=True,
         takes_text=True,
         dropped=("about"),

@@ -87,7 +87,10 @@ describe_verb(
     Verb(
         "open",
         past="opened",
-        is_daily=True,
+        taught=(
+            'open REF [keep] [live] [with:TYPE] [label:"x"] — a window on a text or a '
+            "part of it, for this turn; keep: until you hide it"
+        ),
         phrases=(Phrases("pin|keep open|keep", before="keep"),),
         swaps=(
             ("and keep it", "keep"),
@@ -526,7 +529,7 @@ describe_verb(
         "hide",
         hints=HIDE_HINTS,
         past="hid",
-        is_daily=True,
+        taught="hide #n|all",
         swaps=(
             ("everything", "all"),
             ("all windows", "all"),
@@ -561,7 +564,7 @@ describe_verb(
     Verb(
         "show",
         past="showed",
-        is_daily=True,
+        taught="show #n|all [full]",
         is_harmless=True,
         swaps=(
             ("everything", "all"),
@@ -618,7 +621,7 @@ describe_verb(
     Verb(
         "close",
         past="closed",
-        is_daily=True,
+        taught="close #n|all",
         phrases=(Phrases("drop"),),
         swaps=(
             ("everything", "all"),

@@ -71,7 +71,7 @@ describe_verb(
     Verb(
         "stash",
         past="stashed",
-        is_daily=True,
+        taught='stash "label" CONTENT, or content-of:REF — puts a text aside',
     )
 )
 
@@ -199,7 +199,7 @@ describe_verb(
     Verb(
         "recall",
         past="recalled",
-        is_daily=True,
+        taught='recall "label" — shows it again',
         phrases=(Phrases("what did i stash as|bring up", needs="text"),),
     )
 )
@@ -234,7 +234,7 @@ HIDDEN = 20
 describe_verb(
     Verb(
         "memory",
-        is_daily=True,
+        taught="memory [trace|stashed|windows] — your last steps, stashes, windows",
         is_harmless=True,
         phrases=(
             Phrases("status|where am i|show status|show memory|what is open"),

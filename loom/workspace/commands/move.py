@@ -64,7 +64,7 @@ describe_verb(
     Verb(
         "switch",
         past="switched to",
-        is_daily=True,
+        taught="switch to REF — moves you there",
         is_harmless=True,
         takes_documents=False,
         phrases=(

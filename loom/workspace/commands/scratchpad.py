@@ -24,7 +24,7 @@ describe_verb(
     Verb(
         "scratchpad",
         past="wrote on the scratchpad",
-        is_daily=True,
+        taught="scratchpad CONTENT [append] — a short text of yours that every request shows",
         phrases=(
             Phrases("clear scratchpad|clear my scratchpad|empty scratchpad", before="clear"),
             Phrases(

@@ -49,7 +49,7 @@ describe_verb(
     Verb(
         "todo",
         hints=TODO_HINTS,
-        is_daily=True,
+        taught='todo add "…", done|toggle|remove tn, note tn "…" — your tasks',
         phrases=(
             Phrases(
                 "tick|tick off|check off|[x]|mark * done|mark * as done|complete", before="done"
