@@ -46,6 +46,7 @@ from loom.workspace.queries.notifications import notifications_of
 AGENTS = 20  # agents that INSTRUCTIONS name
 
 STASHES = 30  # stashes that MEMORY names
+HIDDEN = 8  # hidden windows and results that it names, the newest
 
 LEAST_OF_WINDOW = 60  # tokens of a window that are sent, however many there are
 
@@ -131,11 +132,12 @@ def looks(line: Line) -> bool:
 
 
 def sent_of(path: Sequence[NodeRow]) -> list[NodeRow]:
-    """The nodes of a path that are sent to models: what is below a pruned node is hidden, too."""
+    """The nodes of a path that are sent to models: what is below a pruned node is hidden, too. The
+    words that asked for turns in a buffer are beside the story, not in it."""
     return [
         row
         for row in visible_of(path)
-        if row.text != "" and not row.flags & lookup.GONE and row.kind == "text"
+        if row.text != "" and not row.flags & lookup.GONE and row.kind == "text" and not row.is_ask
     ]
 
 
@@ -291,7 +293,9 @@ def _scratchpad(place: Place) -> dict[str, Any]:
 def _memory(place: Place) -> dict[str, Any]:
     labels = shown_windows.labels_of(place.workspace, STASHES)
     done = actions(place.workspace, place.number("trace_actions"))
-    return {"actions": done, "stashed": labels}
+    turn = place.turn.uid if place.turn is not None else ""
+    hidden = windows.hidden_names(place.actor, place.workspace, turn, HIDDEN)
+    return {"actions": done, "stashed": labels, "hidden": hidden}
 
 
 @sections.notifications.collector
@@ -422,7 +426,7 @@ def near(
                 "" in marks.get(row.slot_id, ()),
                 tuple(name for name in marks.get(row.slot_id, ()) if name),
                 sum(one.many for one in margin.links),
-                excerpt(row.text, EXCERPT_WORDS)
+                f"{'asked: ' if row.is_ask else ''}{excerpt(row.text, EXCERPT_WORDS)}"
                 if prose and row.text and row.id not in withheld
                 else "",
                 tuple(skipped),

@@ -542,10 +542,27 @@ def scratchpad(view: View) -> str:
 
 @section("MEMORY", 50, shrink=lambda view: view, priority=2)
 def memory(view: View) -> str:
-    """The agent's last lines, grouped by what they did, and the labels of its stashes."""
+    """The agent's last lines, grouped by what they did, what is hidden, and the labels of its
+    stashes."""
     quoted = " · ".join(f'"{plain(one)}"' for one in view.stashed)
     stashes = [f"Stashed (not in context): {quoted}"] if quoted else []
-    return frames_escaped("\n".join([*_recent(view), *stashes]))
+    return frames_escaped("\n".join([*_recent(view), *_hidden(view), *stashes]))
+
+
+def _hidden(view: View) -> list[str]:
+    """`Hidden (→ show #n): #3 view a7x2 full · #5 [b3k9] lines 3–7`."""
+    if not view.hidden or "MEMORY" in view.shortened:
+        return []
+    named = " · ".join(f"#{number} {_brief(what)}" for number, what in view.hidden)
+    return [f"Hidden (→ show #n; → memory windows lists all): {named}"]
+
+
+MOST_OF_NAME = 60  # characters of what a hidden window shows
+
+
+def _brief(what: str) -> str:
+    said = plain(what)
+    return said if len(said) <= MOST_OF_NAME else f"{said[:MOST_OF_NAME]}…"
 
 
 def _recent(view: View) -> list[str]:

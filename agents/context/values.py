@@ -265,11 +265,11 @@ class View:
     `tokens` by part; `others`: the kind, node and depth of others who are active; `notifications`
     one line each; `actions` the last ones, oldest first; `shortened` names the sections that are
     brief because of the limit; `request` names the inviter's words, such as `[z3n7] from Ada`.
-    `panes` are the visible windows, `stashed` the labels of stashes, `tasks` one line each,
-    `scratchpad` the agent's own text; STATUS warns above `most_lines` of windows, and with
-    `warning` of a budget that is nearly used up. `title` and `mode` are those of the tree whose
-    path is read; `home` is (title, mode) of the tree of the position if that is another one, which
-    the rest then describes.
+    `panes` are the visible windows, `hidden` the newest windows and results that `show` shows
+    again, `stashed` the labels of stashes, `tasks` one line each, `scratchpad` the agent's text;
+    STATUS warns above `most_lines` of windows, and with `warning` of a budget that is nearly used
+    up. `title` and `mode` are those of the tree whose path is read; `home` is (title, mode) of the
+    tree of the position if that is another one, which the rest then describes.
     """
 
     revision: int
@@ -294,6 +294,7 @@ class View:
     home: tuple[str, str] | None = None
     panes: tuple[Pane, ...] = ()
     stashed: tuple[str, ...] = ()
+    hidden: tuple[tuple[int, str], ...] = ()
     tasks: tuple[str, ...] = ()
     scratchpad: str = ""
     most_lines: int = WARNED

@@ -219,7 +219,8 @@ def time_out(turn: Turn) -> None:
 
 def _write_input(writer: Writer, turn: Turn, order: Order) -> None:
     """Stores the words of the order: a node that the turn answers, or for an aside a note on its
-    point; those of an agent are a question."""
+    point; those of an agent are a question. In a buffer they are marked, because they are no part of
+    the story."""
     if not order.text:
         return
     is_aside, author = order.form == "aside", order.author or order.invoked_by
@@ -227,7 +228,7 @@ def _write_input(writer: Writer, turn: Turn, order: Order) -> None:
     new = NewNode(
         order.text,
         kind="annotation" if is_aside else "text",
-        form=form if is_aside else "",
+        form=form if is_aside else lookup.ASK if turn.tree.mode == "buffer" else "",
         parent=turn.invoked_at,
     )
     turn.input_node = node_writer.add_node(writer, turn.tree, author, new)

@@ -64,7 +64,13 @@ def _find_instead(values: Mapping[str, object]) -> str:
 
 
 describe_verb(
-    Verb("search", past="searched the web for", answers_later=True, instead=_find_instead)
+    Verb(
+        "search",
+        past="searched the web for",
+        taught='search "words" — searches the web',
+        answers_later=True,
+        instead=_find_instead,
+    )
 )
 
 

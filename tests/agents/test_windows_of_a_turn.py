@@ -102,3 +102,24 @@ def test_hiding_in_a_turn_says_from_when_it_saves(
     opened = re.search(r"  \+(\d+) tokens · windows (\d+) tokens", reply(turn, "1.1"))
     hidden = re.search(r"  -(\d+) tokens", reply(turn, "2.1"))
     assert opened is not None and hidden is not None and opened[1] == opened[2] == hidden[1]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_hidden_windows_and_results_are_named_in_memory(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    execute_line(actor, tree, Request('write doc:"notes" new "One."'))
+    provider.script(
+        says(f'→ open {opening} keep\n→ open doc:"notes" keep\n→ view {opening} full\n'),
+        says("→ hide #1 #2\n\nHidden."),
+        says("Yes."),
+    )
+    went(asked(actor, tree, agent, node=opening))
+    went(asked(actor, tree, agent, node=opening))
+    last = provider.seen[-1].json["messages"][-1]["content"]
+    assert (
+        f"Hidden (→ show #n; → memory windows lists all): #1 [{opening}] line 1 ·"
+        f' #2 doc:"notes" line 1 · #3 view {opening} full\n' in last
+    )
+    # Within the turn, its own results stand in RESULTS.
+    assert "#3 view" not in provider.seen[1].json["messages"][-1]["content"].partition("Hidden")[2]

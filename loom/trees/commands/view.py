@@ -115,7 +115,7 @@ def view_range(context: Context, ref: Ref, *, full: bool, form: str | None) -> R
     rows = [row for row in every if row.id not in gone]
     seen = tuple(ids.of_node(row.id) for row in rows[-1:])
     if form == "prose":
-        text = escaped_for(context.actor, "".join(row.text for row in rows))
+        text = escaped_for(context.actor, "".join(row.text for row in rows if not row.is_ask))
         return Reply(text, refs=_refs(rows), items=seen, quotes=tuple(rows))
     shown = rows if full else rows[-MAX_SUMMARY:]
     lines = (

@@ -125,6 +125,7 @@ class NodeShown:
     author: Who  # who made this node from it
     at: str
     body: SafeString
+    is_ask: bool
     length: int
     rest: str  # how many characters are not shown; empty: all are
     margin: Margin
@@ -270,6 +271,7 @@ class Found:
             author=cast[row.author_uid],
             at=row.at,
             body=self._body(row, cast),
+            is_ask=row.is_ask,
             length=row.length,
             rest=f"{row.length - MAX_SHOWN:,}" if row.length > MAX_SHOWN else "",
             margin=margin,

@@ -40,6 +40,9 @@ class Rest(NamedTuple):
     summary: str = ""
 
 
+ASK = "ask"  # the form of a text that asked for a turn in a buffer
+
+
 class NodeRow(NamedTuple):
     """One version of one slot. `at` is RFC 3339 in UTC with microseconds, as in the API; `flags`
     are bits, those of the slot except VERSION_PRUNED; `rest` is a JSON array or None."""
@@ -74,6 +77,12 @@ class NodeRow(NamedTuple):
     def length(self) -> int:
         """The length of the text in code points."""
         return len(self.text)
+
+    @property
+    def is_ask(self) -> bool:
+        """Whether it holds what a turn was asked for in a buffer, which is no part of the story."""
+        rest = self.rest
+        return rest is not None and f'"{ASK}"' in rest and self.more.form == ASK
 
     @property
     def pruned(self) -> bool:

@@ -419,7 +419,11 @@ def nodes_of(keys: Sequence[int]) -> list[Node]:
 
 def _rows_of_range(nodes: Sequence[Node], gone: set[int], *, is_prose: bool) -> Iterable[Row]:
     if is_prose:
-        text = "".join(one.text for one in nodes if one.pk not in gone)
+        text = "".join(
+            one.text
+            for one in nodes
+            if one.pk not in gone and (one.form != lookup.ASK or one.kind != "text")
+        )
         yield from rows_of(text, Lines(1, total_of(text)))
         return
     for one in nodes:

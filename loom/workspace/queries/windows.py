@@ -168,6 +168,43 @@ def name_of(actor: Actor, window: Window, here: Tree) -> str:
     return with_lines(window, ref_of(window, here, found.get(keys[0]), first_of(window, found)))
 
 
+def hidden_names(
+    actor: Actor, workspace: Workspace, turn: str, most: int
+) -> tuple[tuple[int, str], ...]:
+    """(number, what it shows) of the `most` newest hidden windows and results, without the results
+    of a turn (its uid), oldest first. What the actor may not see is only named by its kind. At most
+    four queries."""
+    if not workspace.pk:
+        return ()
+    rows = Window.objects.filter(workspace=workspace.pk, is_closed=False, is_visible=False)
+    rows = rows.exclude(kind="stash").exclude(kind="result", turn_uid=turn)
+    found = list(rows.select_related("step").order_by("-number")[:most])
+    keys = {key for one in found if (key := ids.node_id(one.item_id or 0)) is not None}
+    nodes = dict(
+        Node.objects.filter(pk__in=keys, tree=workspace.tree).values_list("pk", "local_id")
+        if keys
+        else ()
+    )
+    held = {-(one.item_id or 0) for one in found if one.kind == "document"}
+    titles: dict[int, str] = {}
+    if held:
+        rows_held = documents_for(actor, workspace.tree).filter(pk__in=held)
+        titles = dict(rows_held.values_list("pk", "title"))
+    return tuple((one.number, _named(one, nodes, titles)) for one in reversed(found))
+
+
+def _named(window: Window, nodes: dict[int, str], titles: dict[int, str]) -> str:
+    key = ids.node_id(window.item_id or 0) or 0
+    if window.kind == "result":
+        said = window.step.canonical if window.step else ""
+        return said.removeprefix("→").strip().partition("\n")[0]
+    if window.kind == "document" and -(window.item_id or 0) in titles:
+        return with_lines(window, title_of(titles[-(window.item_id or 0)], window))
+    if window.kind in LENSES and key in nodes:
+        return with_lines(window, f"[{nodes[key]}]{f' {window.place}' if window.place else ''}")
+    return f"{window.kind} {nodes[key]}" if key in nodes else window.kind
+
+
 def opened_by(window: Window, here: Tree) -> str:
     """`a7x2 lines:3-9`: the arguments of the line that opens the window."""
     if window.kind == "document":
