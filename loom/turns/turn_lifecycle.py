@@ -219,8 +219,8 @@ def time_out(turn: Turn) -> None:
 
 def _write_input(writer: Writer, turn: Turn, order: Order) -> None:
     """Stores the words of the order: a node that the turn answers, or for an aside a note on its
-    point; those of an agent are a question. In a buffer they are marked, because they are no part of
-    the story."""
+    point; those of an agent are a question. In a buffer they are marked, because they are no
+    part of the story."""
     if not order.text:
         return
     is_aside, author = order.form == "aside", order.author or order.invoked_by

@@ -70,7 +70,7 @@ describe_verb(
         "ask",
         past="asked",
         done=gettext_noop("Asked others"),
-        is_daily=True,
+        taught='ask agent:"name" "…" [at REF] [wait] — asks an agent; ask "Person" "…" a member',
         takes_documents=False,
         dropped="and about for",
         hints=((r'(?:ask|invite) @?([^\W\d]\w*),?:?\s+("[^"]*".*)', _named_alone),),
