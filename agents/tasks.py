@@ -25,6 +25,7 @@ from agents.leases import EVERY_S
 from agents.lost_workers import was_lost
 from agents.providers.transport import the_loop
 from agents.runs import worker_log
+from agents.webhooks import delivery as webhooks
 from loom.documents import log as document_log
 from loom.engine import jobs, put_aside, receipts
 from loom.engine.fields import new_uid
@@ -191,6 +192,7 @@ class Sweeper(threading.Thread):
                 web_search.sweep,
                 settle_forgotten,
                 gateway.sweep,
+                webhooks.sweep_beside,
                 self._delete_old,
             ):
                 try:

@@ -27,7 +27,8 @@ GET /signin | POST /signin | GET /signin/{secret} | POST /signin/{secret} | GET 
 GET /invitations/{secret} | POST /invitations/{secret} | GET /palette?q={long} | GET /mentions
 GET /mentions/unseen | POST /settings/name | GET /groves/{grove} | GET /groves/{grove}/rows?q={long}
 GET /settings/gateway | POST /settings/gateway | POST /settings/gateway/revoke
-GET /groves/{grove}/settings | POST /groves/{grove}/settings | GET /groves/{grove}/tags
+GET /groves/{grove}/webhooks | POST /groves/{grove}/webhooks
+POST /groves/{grove}/webhooks/{secret} | GET /groves/{grove}/settings | POST /groves/{grove}/settings | GET /groves/{grove}/tags
 GET /groves/{grove}/link-types | POST /groves/{grove}/link-types
 POST /groves/{grove}/searches | POST /groves/{grove}/trees | GET /groves/{grove}/people
 POST /groves/{grove}/people/invite | GET /groves/{grove}/money | POST /groves/{grove}/money

@@ -49,6 +49,7 @@ INSTALLED_APPS = [
     "loom.transfer",
     "agents",
     "agents.gateway",
+    "agents.webhooks",
 ]
 
 MIDDLEWARE = [

@@ -17,6 +17,8 @@ ELSEWHERE = {
     "agents/gateway/recording.py": "the nodes of a session are actions; its rows go with them",
     "agents/gateway/hosted.py": "where the answer of an agent is in its session",
     "agents/gateway/workspace.py": "what is sent with a message, beside its place",
+    "agents/webhooks/commands.py": "where events of a grove are sent, which changes nothing in it",
+    "agents/webhooks/delivery.py": "how far they were sent",
     "agents/tasks.py": "old receipts and ended sessions are deleted, and a write of nothing",
     "loom/transfer/api.py": "the row of an import, which a worker then takes",
 }

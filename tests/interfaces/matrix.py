@@ -59,6 +59,12 @@ DELETE groves/{grove}/members          200 403 403 404 401  {"user": "reader"}
 GET    groves/{grove}/invitations      200 403 403 404 401
 POST   groves/{grove}/invitations      201 403 403 404 401  {"role": "reader"}
 DELETE groves/{grove}/invitations      200 403 403 404 401  {"id": "{invitation}"}
+GET    groves/{grove}/webhooks         200 403 403 404 401
+POST   groves/{grove}/webhooks         201 403 403 404 401  {"url": "https://hooks.example/a"}
+GET    webhooks/{webhook}              200 403 403 404 401
+PATCH  webhooks/{webhook}              200 403 403 404 401  {"stopped": true}
+POST   webhooks/{webhook}/secret       200 403 403 404 401
+DELETE webhooks/{webhook}              200 403 403 404 401
 GET    participants?grove={grove}      200 200 200 404 401
 POST   participants?grove={grove}      201 403 403 404 401  {"name": "New", "model_ref": "local:a"}
 GET    participants/templates          200 200 200 200 401

@@ -17,6 +17,7 @@ from agents.gateway import keys as gateway_keys
 from agents.gateway import recording
 from agents.gateway.messages import history_of
 from agents.gateway.sessions import Named
+from agents.webhooks import commands as webhooks
 from loom.access import Actor, get_actor
 from loom.claims.commands.checks import declare_check
 from loom.documents import actions as documents
@@ -120,6 +121,7 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
         "archived": archived.uid,
         "participant": muse.uid,
         "muse": muse.uid,
+        "webhook": webhooks.make_webhook(owner, grove.uid, url="https://hooks.example/b")[0].uid,
         "node": node,
         "note": note,
         "suggestion": suggestion,

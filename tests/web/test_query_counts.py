@@ -59,6 +59,7 @@ PARTS = {
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.
 PAGES = {
+    "its webhooks": ("/groves/{grove}/webhooks", 8),
     "gateway": ("/settings/gateway", 9),
     "its types of links": ("/groves/{grove}/link-types", 9),
     "first page": ("/", 17),

@@ -1,0 +1,208 @@
+"""Sending events to webhooks: in order, each until it was accepted, by a worker.
+
+The log is read from the cursor of each webhook, as its maker may read it. A webhook is held by one
+worker at a time; a worker that ends in the middle leaves a lease, after which another sends the
+same event again: receivers recognise it by its id.
+"""
+
+import json
+import logging
+import threading
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import connections
+from django.db.models import F, Q
+from django.utils import timezone
+
+from agents.providers.transport import CheckedTransport, Limits, Outgoing, exchange, the_loop
+from agents.providers.values import Broken
+from agents.webhooks import commands, signing
+from agents.webhooks.models import Webhook
+from loom import access
+from loom.engine.models import Stream
+from loom.errors import CommandError
+from loom.trees.queries import event_log
+
+log = logging.getLogger("heddle.webhooks")
+
+LEASE = timedelta(seconds=60)
+AT_ONCE = 50  # webhooks that one sweep serves
+EVENTS_AT_ONCE = 100
+SWEEP_S = 10.0  # seconds that one sweep spends on one webhook
+LIMITS = Limits(connect_s=5, first_s=15, idle_s=5, total_s=15, body_bytes=64 * 1024)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why an event was not accepted; `is_final`: the receiver wants no more (410)."""
+
+    reason: str
+    is_final: bool = False
+
+
+_sweeping = threading.Lock()
+
+
+def sweep_beside() -> None:
+    """Sends what waits in a thread of its own: a receiver that is slow holds up nothing else. One
+    at a time."""
+    if _sweeping.acquire(blocking=False):
+        threading.Thread(target=_sweep_and_release, name="webhooks", daemon=True).start()
+
+
+def _sweep_and_release() -> None:
+    try:
+        sweep()
+    except Exception:  # the next sweep tries again
+        log.warning("webhooks could not be served", exc_info=True)
+    finally:
+        _sweeping.release()
+        connections.close_all()
+
+
+def sweep() -> int:
+    """Sends what waits for webhooks; returns how many events were accepted."""
+    now = timezone.now()
+    free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
+    due = Q(due_at__isnull=True) | Q(due_at__lte=now)
+    rows = Webhook.objects.filter(free, due, stopped_at__isnull=True)
+    behind = [
+        one
+        for one in rows.select_related("grove", "tree", "maker__user")[:AT_ONCE]
+        if _head(one) > one.cursor
+    ]
+    return sum(_serve(one) for one in behind)
+
+
+def _head(webhook: Webhook) -> int:
+    rows = Stream.objects.filter(name=webhook.stream)
+    return rows.values_list("head", flat=True).first() or 0
+
+
+def _serve(webhook: Webhook) -> int:
+    """Sends the events of one webhook, for a while."""
+    now = timezone.now()
+    held = Webhook.objects.filter(pk=webhook.pk).filter(
+        Q(lease_until__isnull=True) | Q(lease_until__lt=now)
+    )
+    if not held.update(lease_until=now + LEASE):
+        return 0
+    accepted, until = 0, time.monotonic() + SWEEP_S
+    try:
+        while time.monotonic() < until:
+            events = _waiting(webhook)
+            if not events:
+                break
+            for event in events:
+                refusal = _send(webhook, event)
+                if refusal is not None:
+                    _failed(webhook, refusal)
+                    return accepted
+                accepted += _is_sent(webhook, event)
+                _accepted(webhook, event)
+                if time.monotonic() >= until:
+                    break
+    finally:
+        Webhook.objects.filter(pk=webhook.pk).update(lease_until=None)
+    return accepted
+
+
+def _waiting(webhook: Webhook) -> list[dict[str, Any]]:
+    """The next events, as the maker of the webhook may read them; stops the webhook if they are no
+    owner any more."""
+    try:
+        actor = access.get_actor(webhook.maker.user, webhook.grove)  # type: ignore[arg-type]
+        access.demand_role(actor, "owner")
+    except CommandError:
+        _stop(webhook, "The owner who made this webhook no longer owns the grove.")
+        return []
+    found = event_log.events_since(
+        actor, webhook.stream, since=webhook.cursor, limit=EVENTS_AT_ONCE
+    )
+    return list(found["events"])
+
+
+def _is_sent(webhook: Webhook, event: dict[str, Any]) -> bool:
+    return event["kind"] != "hidden" and (not webhook.kinds or event["kind"] in webhook.kinds)
+
+
+def _send(webhook: Webhook, event: dict[str, Any]) -> Refusal | None:
+    """Sends one event; None if it was accepted, or is not to be sent."""
+    if not _is_sent(webhook, event):
+        return None
+    body = body_of(webhook, event)
+    event_id, at = f"{webhook.uid}_{event['seq']}", int(time.time())
+    try:
+        secrets = commands.secrets_of(webhook)
+    except CommandError as refused:
+        return Refusal(refused.message)
+    headers = {
+        "content-type": "application/json",
+        "user-agent": "heddle",
+        "webhook-id": event_id,
+        "webhook-timestamp": str(at),
+        "webhook-signature": signing.signature(secrets, event_id=event_id, at=at, body=body),
+    }
+    return the_loop().run(_post(Outgoing(webhook.url, headers, body)))
+
+
+def body_of(webhook: Webhook, event: dict[str, Any]) -> bytes:
+    """What is sent: `{type, timestamp, data: {grove, tree, stream, …the event}}`."""
+    data = {
+        "grove": webhook.grove.uid,
+        "tree": webhook.tree.uid if webhook.tree else None,
+        "stream": webhook.stream,
+        **event,
+    }
+    said = {"type": event["kind"], "timestamp": event["at"], "data": data}
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+async def _post(outgoing: Outgoing) -> Refusal | None:
+    transport = CheckedTransport(tuple(settings.PROVIDER_ALLOW))
+    try:
+        async with exchange(transport, outgoing, LIMITS) as came:
+            if 200 <= came.status < 300:
+                return None
+            return Refusal(f"It answered {came.status}.", is_final=came.status == 410)
+    except Broken as broken:
+        return Refusal(broken.failure.said)
+    finally:
+        await transport.aclose()
+
+
+def _accepted(webhook: Webhook, event: dict[str, Any]) -> None:
+    now = timezone.now()
+    webhook.cursor = event["seq"]
+    Webhook.objects.filter(pk=webhook.pk, cursor__lt=event["seq"]).update(
+        cursor=event["seq"],
+        tries=0,
+        failing_since=None,
+        due_at=None,
+        error="",
+        delivered_at=now,
+        lease_until=now + LEASE,
+    )
+
+
+def _failed(webhook: Webhook, refusal: Refusal) -> None:
+    """Notes a failed try, and when the next one is due."""
+    now = timezone.now()
+    since = webhook.failing_since or now
+    if refusal.is_final or now - since > signing.GIVEN_UP:
+        _stop(webhook, refusal.reason)
+        return
+    Webhook.objects.filter(pk=webhook.pk).update(
+        tries=F("tries") + 1,
+        failing_since=since,
+        due_at=now + signing.pause_after(webhook.tries + 1),
+        error=refusal.reason[:200],
+    )
+
+
+def _stop(webhook: Webhook, why: str) -> None:
+    Webhook.objects.filter(pk=webhook.pk).update(stopped_at=timezone.now(), error=why[:200])

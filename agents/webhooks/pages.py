@@ -1,0 +1,72 @@
+"""The page of a grove's webhooks, for its owners."""
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import URLPattern, URLResolver, path
+from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_http_methods, require_POST
+
+from agents.webhooks import commands
+from loom import access
+from loom.errors import CommandError
+from loom.site.page_requests import PersonRequest, in_one_line, person, word_of
+
+MOST_TREES = 200  # that the form offers, the last touched first
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@sensitive_variables("secret")
+@person
+def webhooks_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The webhooks of a grove; a POST makes one, whose secret is shown once."""
+    actor, grove = access.get_grove(request.user, uid, role="owner")
+    secret = ""
+    if request.method == "POST":
+        try:
+            _, secret = commands.make_webhook(
+                request.user,
+                uid,
+                url=word_of(request, "url"),
+                tree=word_of(request, "tree"),
+                kinds=word_of(request, "kinds").replace(",", " ").split(),
+            )
+        except CommandError as refused:
+            messages.error(request, in_one_line(refused))
+            return HttpResponseRedirect(f"/groves/{uid}/webhooks")
+    context = {
+        "grove": grove,
+        "current": "settings",
+        "is_owner": True,
+        "webhooks": list(commands.webhooks_of(request.user, uid)),
+        "trees": list(access.trees_for(actor).filter(grove=grove)[:MOST_TREES]),
+        "fresh_secret": secret,
+    }
+    return render(request, "pages/webhooks.html", context)
+
+
+@never_cache
+@require_POST
+@person
+def change(request: PersonRequest, uid: str, webhook: str) -> HttpResponse:
+    """Stops a webhook, lets it go on, or removes it."""
+    action = word_of(request, "action")
+    try:
+        if action == "remove":
+            commands.remove_webhook(request.user, webhook)
+            messages.success(request, gettext("The webhook has been removed."))
+        else:
+            commands.change_webhook(request.user, webhook, is_stopped=action == "stop")
+            messages.success(request, gettext("Saved."))
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+    return HttpResponseRedirect(f"/groves/{uid}/webhooks")
+
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("groves/<uid:uid>/webhooks", webhooks_page),
+    path("groves/<uid:uid>/webhooks/<uid:webhook>", change),
+]

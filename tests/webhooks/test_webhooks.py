@@ -1,0 +1,194 @@
+"""Events reach a webhook once each and in order, signed; failures are repeated."""
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from pytest_django import Settings
+from rest_framework.test import APIClient
+
+from agents.webhooks import commands, delivery, signing
+from agents.webhooks.models import Webhook
+from loom.access import Actor
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.people.models import User
+from loom.trees.models import Tree
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import Script, fails, redirects
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def receiver(settings: Settings) -> Iterator[ScriptedProvider]:
+    """An address that accepts what it is sent, unless a script says otherwise."""
+    with ScriptedProvider(default=Script(body=b"ok")) as scripted:
+        settings.PROVIDER_ALLOW = (scripted.entry,)
+        yield scripted
+
+
+@pytest.fixture
+def hook(receiver: ScriptedProvider, actor: Actor, tree: Tree) -> tuple[Webhook, str]:
+    """A webhook for the events of the tree, and its secret."""
+    return commands.make_webhook(
+        actor.user, actor.grove.uid, url=f"{receiver.url}/hook", tree=tree.uid
+    )
+
+
+def say(actor: Actor, tree: Tree, line: str) -> None:
+    """Runs a line."""
+    execute_line(actor, tree, Request(line))
+
+
+def got(receiver: ScriptedProvider) -> list[dict[str, Any]]:
+    """The events that arrived."""
+    return [one.json["data"] for one in receiver.seen]
+
+
+def due(hook: Webhook) -> None:
+    """The next try is due now."""
+    Webhook.objects.filter(pk=hook.pk).update(due_at=None)
+
+
+def test_events_arrive_once_and_in_order_with_their_signature(
+    receiver: ScriptedProvider, hook: tuple[Webhook, str], actor: Actor, tree: Tree
+) -> None:
+    for text in ("one", "two", "three"):
+        say(actor, tree, f'respond root "{text}"')
+    assert delivery.sweep() == 3 and delivery.sweep() == 0
+    assert [one["payload"]["node"]["text"] for one in got(receiver)] == ["one", "two", "three"]
+    for seen in receiver.seen:
+        headers = dict(seen.headers)
+        said = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + seen.body
+        key = base64.b64decode(hook[1].removeprefix("whsec_"))
+        signed = base64.b64encode(hmac.new(key, said, hashlib.sha256).digest()).decode()
+        assert headers["webhook-signature"] == f"v1,{signed}"
+    assert len({dict(one.headers)["webhook-id"] for one in receiver.seen}) == 3
+
+
+def test_a_failed_event_is_repeated_before_any_later_one(
+    receiver: ScriptedProvider, hook: tuple[Webhook, str], actor: Actor, tree: Tree
+) -> None:
+    say(actor, tree, 'respond root "one"')
+    say(actor, tree, 'respond root "two"')
+    receiver.script(fails(500), fails(503))
+    assert delivery.sweep() == 0
+    row = Webhook.objects.get()
+    assert row.tries == 1 and row.due_at is not None and "500" in row.error
+    assert delivery.sweep() == 0 and len(receiver.seen) == 1  # it is not due yet
+    due(row)
+    assert delivery.sweep() == 0
+    due(row)
+    assert delivery.sweep() == 2
+    texts = [one["payload"]["node"]["text"] for one in got(receiver)]
+    assert texts == ["one", "one", "one", "two"]
+    assert len({dict(one.headers)["webhook-id"] for one in receiver.seen[:3]}) == 1
+    row.refresh_from_db()
+    assert row.tries == 0 and row.error == "" and row.delivered_at is not None
+
+
+def test_only_the_chosen_kinds_are_sent(
+    receiver: ScriptedProvider, hook: tuple[Webhook, str], actor: Actor, tree: Tree
+) -> None:
+    commands.change_webhook(actor.user, hook[0].uid, kinds=["node.flagged"])
+    say(actor, tree, 'respond root "one"')
+    say(actor, tree, "prune here")
+    delivery.sweep()
+    assert [one["kind"] for one in got(receiver)] == ["node.flagged"]
+
+
+def test_a_new_secret_signs_beside_the_former_one_for_a_day(
+    receiver: ScriptedProvider, hook: tuple[Webhook, str], actor: Actor, tree: Tree
+) -> None:
+    commands.rotate_secret(actor.user, hook[0].uid)
+    say(actor, tree, 'respond root "one"')
+    delivery.sweep()
+    assert dict(receiver.seen[0].headers)["webhook-signature"].count("v1,") == 2
+    Webhook.objects.update(former_until=timezone.now() - timedelta(seconds=1))
+    say(actor, tree, 'respond root "two"')
+    delivery.sweep()
+    assert dict(receiver.seen[1].headers)["webhook-signature"].count("v1,") == 1
+
+
+def test_redirects_are_not_followed(
+    receiver: ScriptedProvider, hook: tuple[Webhook, str], actor: Actor, tree: Tree
+) -> None:
+    receiver.script(redirects("http://127.0.0.1:1/"))
+    say(actor, tree, 'respond root "one"')
+    assert delivery.sweep() == 0 and "302" in Webhook.objects.get().error
+    assert len(receiver.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:9/", "https://user:pw@example.com/", "ftp://a/", "https://", "x"]
+)
+def test_addresses_are_checked(actor: Actor, url: str) -> None:
+    with pytest.raises(CommandError):
+        commands.make_webhook(actor.user, actor.grove.uid, url=url)
+
+
+def test_a_private_address_behind_https_is_not_called(
+    hook: tuple[Webhook, str], receiver: ScriptedProvider, actor: Actor, tree: Tree
+) -> None:
+    made, _ = commands.make_webhook(
+        actor.user, actor.grove.uid, url="https://127.0.0.1:9/", tree=tree.uid
+    )
+    say(actor, tree, 'respond root "one"')
+    delivery.sweep()
+    made.refresh_from_db()
+    assert made.tries == 1 and made.error
+
+
+def test_410_stops_it_and_days_of_failing_do_too(
+    receiver: ScriptedProvider, hook: tuple[Webhook, str], actor: Actor, tree: Tree
+) -> None:
+    receiver.script(fails(410), fails(500))
+    say(actor, tree, 'respond root "one"')
+    delivery.sweep()
+    assert Webhook.objects.get().stopped_at is not None
+    commands.change_webhook(actor.user, hook[0].uid, is_stopped=False)
+    Webhook.objects.update(failing_since=timezone.now() - timedelta(days=6))
+    delivery.sweep()
+    assert Webhook.objects.get().stopped_at is not None
+
+
+def test_it_stops_when_its_maker_no_longer_owns_the_grove(
+    receiver: ScriptedProvider, hook: tuple[Webhook, str], actor: Actor, tree: Tree
+) -> None:
+    say(actor, tree, 'respond root "one"')
+    actor.grove.memberships.filter(user=actor.user).update(role="writer")
+    delivery.sweep()
+    assert receiver.seen == [] and Webhook.objects.get().stopped_at is not None
+
+
+def test_two_workers_do_not_send_to_one_webhook_at_once(
+    receiver: ScriptedProvider, hook: tuple[Webhook, str], actor: Actor, tree: Tree
+) -> None:
+    say(actor, tree, 'respond root "one"')
+    Webhook.objects.update(lease_until=timezone.now() + timedelta(seconds=30))
+    assert delivery.sweep() == 0
+    Webhook.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert delivery.sweep() == 1
+
+
+def test_the_secret_is_shown_once(receiver: ScriptedProvider, actor: Actor, owner: User) -> None:
+    client = APIClient()
+    client.force_login(owner)
+    address = f"/api/groves/{actor.grove.uid}/webhooks"
+    made = client.post(address, {"url": f"{receiver.url}/a"}, format="json").json()
+    assert made["secret"].startswith(signing.PREFIX)
+    assert made["secret"] not in client.get(address).content.decode()
+    assert made["secret"] not in json.dumps(list(Webhook.objects.values("sealed_secret")))
+
+
+def test_pauses_grow_to_an_hour() -> None:
+    pauses = [signing.pause_after(tries).total_seconds() for tries in (1, 2, 3, 11, 1000)]
+    assert pauses == [5, 10, 20, 3600, 3600]
