@@ -28,7 +28,8 @@ GET /invitations/{secret} | POST /invitations/{secret} | GET /palette?q={long} |
 GET /mentions/unseen | POST /settings/name | GET /groves/{grove} | GET /groves/{grove}/rows?q={long}
 GET /settings/gateway | POST /settings/gateway | POST /settings/gateway/revoke
 GET /groves/{grove}/webhooks | POST /groves/{grove}/webhooks
-POST /groves/{grove}/webhooks/{secret} | GET /groves/{grove}/settings | POST /groves/{grove}/settings | GET /groves/{grove}/tags
+POST /groves/{grove}/webhooks/{secret} | GET /groves/{grove}/settings
+POST /groves/{grove}/settings | GET /groves/{grove}/tags
 GET /groves/{grove}/link-types | POST /groves/{grove}/link-types
 POST /groves/{grove}/searches | POST /groves/{grove}/trees | GET /groves/{grove}/people
 POST /groves/{grove}/people/invite | GET /groves/{grove}/money | POST /groves/{grove}/money

@@ -71,7 +71,8 @@ API = [f"/api/{row.address}" for row in ROWS if row.method == "GET"]
 PAGES = """
 / /about /guide /settings /settings/gateway /mentions /mentions/unseen
 /groves/{grove} /groves/{grove}/rows /groves/{grove}/settings
-/groves/{grove}/link-types /groves/{grove}/webhooks /groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants
+/groves/{grove}/link-types /groves/{grove}/webhooks
+/groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants
 /groves/{grove}/participants/{participant} /groves/{grove}/documents
 /groves/{grove}/documents?tree={tree} /documents/{document} /documents/{document}/drawn
 /documents/{document}/embed?ref={node} /documents/{document}/file /documents/{document}/history
