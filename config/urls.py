@@ -122,8 +122,8 @@ def healthz(request: HttpRequest) -> JsonResponse:
 urlpatterns = [
     path("healthz", healthz),
     path("", include("agents.gateway.pages")),
-    path("", include("agents.webhooks.pages")),
     path("", include("loom.site.page_urls")),
+    path("", include("agents.webhooks.pages")),
     path("", include("loom.site.api_urls")),
     path("api/", include("agents.api")),
     path("api/", include("agents.gateway.api")),
