@@ -24,7 +24,7 @@ if connections["default"].vendor == "postgresql":
     connections.settings["default"]["OPTIONS"]["options"] = limit
 
 # Models can only be imported after the line above.
-from loom.live import consumers  # noqa: E402
+from loom.live import consumers, event_stream  # noqa: E402
 from loom.site.waiting import holding  # noqa: E402
 
 # What was created at the start stays for good: the collector does not have to walk through it at
@@ -41,11 +41,13 @@ async def pages(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 async def http(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Django, and beside it the MCP endpoint and the gateway."""
+    """Django, and beside it the MCP endpoint, the gateway and streams of events."""
     if scope["path"] == "/mcp":
         await mcp(pages, scope, receive, send)
     elif scope["path"] == "/gateway" or scope["path"].startswith("/gateway/"):
         await gateway(scope, receive, send)
+    elif event_stream.is_wanted(scope):
+        await event_stream.handle(scope, receive, send)
     else:
         await pages(scope, receive, send)
 
