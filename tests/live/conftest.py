@@ -143,7 +143,7 @@ def write(actor: Actor, tree: Tree, count: int = 1) -> int:
     with transaction.atomic():
         writer = streams.lock(tree, actor=actor.participant.uid)
         for number in range(count):
-            writer.append("tree.changed", {"number": number})
+            writer.append("tree.changed", {"tree": tree.uid, "title": f"Title {number}"})
         writer.flush()
         return writer.stream.head
 

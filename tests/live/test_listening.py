@@ -97,14 +97,14 @@ async def test_what_is_rolled_back_is_never_told(
 
         with transaction.atomic():
             writer = streams.lock(tree)
-            writer.append("tree.changed", {"never": True})
+            writer.append("tree.changed", {"tree": tree.uid})
             writer.flush()
             raise LookupError
 
     with pytest.raises(LookupError):
         await in_db(fail)()
     body = await line.event(await write(actor, tree))
-    assert body["payload"] == {"number": 0}
+    assert body["payload"] == {"tree": tree.uid, "title": "Title 0"}
 
 
 async def test_invitations_are_for_owners_and_leave_no_gap(
@@ -120,12 +120,12 @@ async def test_invitations_are_for_owners_and_leave_no_gap(
 
         with transaction.atomic():
             writer = streams.lock(grove)
-            seq = writer.append("invitation.added", {"invitation": "secret"})
+            seq = writer.append("invitation.added", {"invitation": {"id": "secret"}})
             writer.flush()
             return seq
 
     seq = await in_db(invite)()
-    assert (await lines[0].event(seq))["payload"] == {"invitation": "secret"}
+    assert (await lines[0].event(seq))["payload"] == {"invitation": {"id": "secret"}}
     assert await lines[1].event(seq) == {"seq": seq, "kind": "hidden"}
 
 
@@ -141,7 +141,7 @@ async def test_a_workspace_reports_its_own_events_only(
 
         with transaction.atomic():
             writer = streams.lock(workspace)
-            seq = writer.append("view.changed", {"position": "a2b2"})
+            seq = writer.append("view.changed", {"position": "a2b2", "revision": 1})
             writer.flush()
             return seq
 
@@ -232,7 +232,7 @@ async def test_a_narrowed_role_narrows_what_is_reported(
 
         with transaction.atomic():
             writer = streams.lock(grove)
-            seq = writer.append("invitation.added", {"invitation": "secret"})
+            seq = writer.append("invitation.added", {"invitation": {"id": "secret"}})
             writer.flush()
             return seq
 

@@ -53,7 +53,7 @@ def test_invitations_are_hidden_from_those_who_do_not_own(
 ) -> None:
     with transaction.atomic():
         writer = streams.lock(grove)
-        writer.append("invitation.added", {"invitation": "x"})
+        writer.append("invitation.added", {"invitation": {"id": "x"}})
         writer.append("grove.changed", {"name": "y"})
         writer.flush()
     stream = streams.name_of(grove)
