@@ -54,7 +54,7 @@ def test_invitations_are_hidden_from_those_who_do_not_own(
     with transaction.atomic():
         writer = streams.lock(grove)
         writer.append("invitation.added", {"invitation": {"id": "x"}})
-        writer.append("grove.changed", {"name": "y"})
+        writer.append("grove.changed", {"grove": grove.uid, "name": "y", "settings": {}})
         writer.flush()
     stream = streams.name_of(grove)
     seen = events_since(get_actor(reader, grove), stream, since=0)["events"]
