@@ -5,8 +5,8 @@ from contextlib import suppress
 
 from loom import access
 from loom.access import Actor
+from loom.engine.by_name import run_command
 from loom.engine.context import Request
-from loom.engine.execute import execute_line
 from loom.engine.jobs import enqueue
 from loom.errors import CommandError, require
 from loom.language.refs import quote
@@ -60,13 +60,16 @@ def _open(ask: Ask, answer: Node) -> str:
     """Opens a window on the answer, once; returns the reply of that line."""
     turn = ask.asking if ask.asking is not None and ask.asking.status in OPEN_TURN else None
     workspace = node_writer.workspace_of(ask.asker, ask.tree)
-    request = Request(f"→ open {answer.local_id}")
+    request = Request("")
     if turn is not None:
         place = f"{turn.round}.ask{ask.pk}"
         if (step := turn_lifecycle.step_at(turn, place)) is not None:
             return step.message
-        request = Request(request.line, turn=turn.uid, place=place)
-    return execute_line(_acting(ask), ask.tree, request, workspace).reply
+        request = Request("", turn=turn.uid, place=place)
+    ref = {"ref": answer.local_id}
+    return run_command(
+        _acting(ask), ask.tree, "open", ref, workspace=workspace, request=request
+    ).reply
 
 
 def _acting(ask: Ask) -> Actor:

@@ -24,6 +24,7 @@ from agents.refusals import REPEATED, Verdict, refusal_text, result_of, too_long
 from loom import access
 from loom.access import Actor
 from loom.engine import registry, streams
+from loom.engine.by_name import run_command
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.fields import new_uid
@@ -389,12 +390,12 @@ def open_named(turn: Turn) -> None:
         return
     actor = access.acting_in(turn)
     for number, ref in enumerate(refs_named(turn.input_node.text), 1):
-        place, line = f"0.{number}", f"→ open {ref}"
+        place, named = f"0.{number}", {"ref": ref}
         if turn_lifecycle.step_at(turn, place) is not None:
             continue
         with suppress(CommandError):
-            execute_line(actor, turn.tree, Request(line, dry_run=True), workspace)
-            execute_line(actor, turn.tree, Request(line, turn=turn.uid, place=place), workspace)
+            for asked in (Request("", dry_run=True), Request("", turn=turn.uid, place=place)):
+                run_command(actor, turn.tree, "open", named, workspace=workspace, request=asked)
 
 
 def next_line(turn: Turn, said: Reply, left: int) -> bool:

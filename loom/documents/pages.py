@@ -22,10 +22,8 @@ from loom.access import Actor, documents_for, linked_to
 from loom.documents import actions as document_actions
 from loom.documents import queries, rules
 from loom.documents.models import Document
-from loom.engine.context import Request
-from loom.engine.execute import execute_line
+from loom.engine.by_name import run_command
 from loom.errors import CommandError
-from loom.language.refs import quote
 from loom.people.pages.groves import frame
 from loom.permissions import WRITE_DOCUMENTS
 from loom.platform import deadlines
@@ -240,13 +238,16 @@ def _restore(request: PersonRequest, actor: Actor, document: Document) -> None:
 
 def _link(request: PersonRequest, actor: Actor, document: Document) -> None:
     _, tree = access.get_tree(request.user, text_of(request, "tree"))
-    line = f"link doc:{document.uid} to tree:{tree.uid}"
-    execute_line(actor, tree, Request(line))
+    run_command(actor, tree, "link", _ends(document, tree))
 
 
 def _unlink(request: PersonRequest, actor: Actor, document: Document) -> None:
     _, tree = access.get_tree(request.user, text_of(request, "tree"))
-    execute_line(actor, tree, Request(f"unlink doc:{document.uid} to tree:{tree.uid}"))
+    run_command(actor, tree, "unlink", _ends(document, tree))
+
+
+def _ends(document: Document, tree: Tree) -> dict[str, str]:
+    return {"source": f"doc:{document.uid}", "target": f"tree:{tree.uid}"}
 
 
 def _suggest(request: PersonRequest, actor: Actor, document: Document) -> None:
@@ -254,13 +255,12 @@ def _suggest(request: PersonRequest, actor: Actor, document: Document) -> None:
     if tree is None:
         raise CommandError("REJECTED", "The document is linked to no tree.", hint="Link it first.")
     text = text_of(request, "text").replace("\r\n", "\n")
-    block = f"\n{text}\n←" if "←" not in text.split("\n") else f" {quote(text)}"
-    execute_line(actor, tree, Request(f"suggest doc:{document.uid}{block}"))
+    run_command(actor, tree, "suggest", {"ref": f"doc:{document.uid}", "content": text})
 
 
 def _decide(request: PersonRequest, actor: Actor, verb: str) -> None:
     _, tree = access.get_tree(request.user, text_of(request, "tree"))
-    execute_line(actor, tree, Request(f"{verb} {word_of(request, 'node')}"))
+    run_command(actor, tree, verb, {"ref": word_of(request, "node")})
 
 
 def _accept(request: PersonRequest, actor: Actor, document: Document) -> None:

@@ -2,6 +2,7 @@
 template tags for them."""
 
 import gettext as gettext_files
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -317,6 +318,13 @@ def caps_of(combo: str) -> list[str]:
     *held, key = combo.split("+") if combo != "+" else ["+"]
     shown = key.upper() if held and len(key) == 1 else key
     return [_DRAWN.get(cap, cap) for cap in (*held, shown)] if combo else []
+
+
+@register.simple_tag
+def call(command: str, **args: Any) -> str:
+    """What the `data-call` of a button says: a command by its name, with its arguments in JSON. It
+    runs when the button is pressed (static/src/js/live/calls.js)."""
+    return json.dumps({"command": command, "args": args}, ensure_ascii=False)
 
 
 @register.simple_tag(takes_context=True)

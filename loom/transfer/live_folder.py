@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from loom.access import Actor
-from loom.engine.context import Request
-from loom.engine.execute import execute_line
+from loom.engine.by_name import run_command
 from loom.errors import CommandError
 from loom.transfer import format_writers
 from loom.transfer.selection import IDS_AT_ONCE, Wanted, batched, select
@@ -263,24 +262,26 @@ class LiveFile:
         newest = Node.objects.filter(slot=node.slot_id, version_pruned=False).order_by("id").last()
         if newest is None or newest.text == text:
             return False
-        return self._ran(f"edit {newest.local_id} as:version", text)
+        return self._ran("edit", newest, text, way="version")
 
     def _added(self, parent: Node, text: str) -> bool:
         """Makes a new text below another, unless an earlier step has already made it."""
         if self._child(parent, text) is not None:
             return False
-        return self._ran(f"respond {parent.local_id}", text)
+        return self._ran("respond", parent, text)
 
     def _child(self, parent: Node, text: str) -> Node | None:
         rows = Node.objects.filter(parent_slot=parent.slot_id, kind="text", text=text)
         return rows.select_related("tree").order_by("id").last()
 
-    def _ran(self, line: str, text: str) -> bool:
-        """Runs a line with its content. A refusal is reported, and the file keeps the text."""
+    def _ran(self, command: str, node: Node, text: str, **more: str) -> bool:
+        """Runs a command about a node with its content. A refusal is reported, and the file keeps
+        the text."""
+        args = {"ref": node.local_id, "content": text, **more}
         try:
-            answer = execute_line(self.actor, self.tree, Request(f"{line}\n{text}"), self.workspace)
+            answer = run_command(self.actor, self.tree, command, args, workspace=self.workspace)
         except CommandError as refused:
-            self._refuse(f"{line}: {refused.message} {refused.hint}")
+            self._refuse(f"{command} {node.local_id}: {refused.message} {refused.hint}")
             return False
         self._say(answer.reply.splitlines()[0])
         return True

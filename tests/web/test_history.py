@@ -1,11 +1,13 @@
 """The history panel: whose steps and turns are listed, and the lines that take them back."""
 
 import pytest
+from django.utils.html import escape
 
 from loom.access import Actor, get_actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Participant, User
+from loom.site.display import call
 from loom.trees.models import Tree
 from loom.trees.queries.lookup import root_of
 from loom.turns.models import Turn
@@ -20,15 +22,19 @@ def shown(visitor: Visitor, user: User, tree: Tree) -> str:
     return str(answer.content.decode())
 
 
+def undoing(ref: str, **more: str) -> str:
+    """What the button that takes it back has."""
+    return f'data-call="{escape(call("undo", ref=ref, **more))}"'
+
+
 def test_an_owner_is_offered_the_steps_of_others(
     owner: User, writer: User, tree: Tree, visitor: Visitor
 ) -> None:
     hers = execute_line(get_actor(writer, tree.grove), tree, Request('respond root "a"')).body[
         "step"
     ]
-    line = f"undo step:{hers} by:&quot;Writer&quot;"
-    assert line in shown(visitor, owner, tree)
-    assert f'data-line="undo step:{hers}"' in shown(visitor, writer, tree)
+    assert undoing(f"step:{hers}", by="Writer") in shown(visitor, owner, tree)
+    assert undoing(f"step:{hers}") in shown(visitor, writer, tree)
 
 
 def test_a_writer_is_not_offered_the_steps_of_others(
@@ -37,7 +43,7 @@ def test_a_writer_is_not_offered_the_steps_of_others(
     execute_line(actor, tree, Request('respond root "a"'))
     page = shown(visitor, writer, tree)
     assert "Other people's changes" not in page
-    assert "data-line" not in page
+    assert "data-call" not in page
 
 
 def test_what_is_undone_is_struck_and_has_no_button(
@@ -47,7 +53,7 @@ def test_what_is_undone_is_struck_and_has_no_button(
     execute_line(actor, tree, Request("undo"))
     page = shown(visitor, owner, tree)
     assert 'class="undone"' in page
-    assert "data-line" not in page
+    assert "data-call" not in page
 
 
 def test_a_turn_is_undone_whole_by_who_asked_and_by_owners(
@@ -65,7 +71,7 @@ def test_a_turn_is_undone_whole_by_who_asked_and_by_owners(
         preset="standard",
         node=node,
     )
-    assert f'data-line="undo turn:{turn.uid}"' in shown(visitor, owner, tree)
+    assert undoing(f"turn:{turn.uid}") in shown(visitor, owner, tree)
     assert turn.uid not in shown(visitor, writer, tree)
 
 

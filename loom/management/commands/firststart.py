@@ -8,8 +8,7 @@ from django.db import transaction
 
 from config.env import provider_key
 from loom.access import get_actor
-from loom.engine.context import Request
-from loom.engine.execute import execute_line
+from loom.engine.by_name import run_command
 from loom.management.shell import address, keep_address, signin_link
 from loom.participants import commands as participants
 from loom.participants.commands import Changes
@@ -90,19 +89,22 @@ def _provider() -> tuple[dict[str, Any], str | None]:
 def _example(owner: User, grove: Grove) -> None:
     """A small tree that shows siblings, a version, an annotation and a bookmark."""
     actor = get_actor(owner, grove)
-    new = trees.NewTree(title="The house at the end of the lane", mode="buffer")
-    tree = trees.make_tree(actor, new)
+    planned = trees.NewTree(title="The house at the end of the lane", mode="buffer")
+    tree = trees.make_tree(actor, planned)
 
-    def say(line: str) -> str:
-        refs = execute_line(actor, tree, Request(line)).body["refs"]
+    def run(command: str, **args: str) -> str:
+        refs = run_command(actor, tree, command, args).body["refs"]
         return str(refs[0]) if refs else ""
 
-    opening = say(f'respond root "{OPENING}"')
-    visit = say(f'respond {opening} " She had not visited since her mother\'s death,"')
-    say(f'respond {visit} " and the windows seemed to watch her approach."')
-    gate = say(f'respond {visit} " yet the gate was new. Someone had painted it green."')
-    say(f'respond {opening} " Nobody in the village could say who had lived there last."')
-    say(f'edit {gate} " yet the gate was new, and painted the green of the old one." as:version')
-    say(f'annotate {gate} "Who painted it?" as:question')
-    say(f'bookmark {visit} "where the story turns"')
-    say(f"switch to {gate}")
+    opening = run("respond", ref="root", content=OPENING)
+    visit = run("respond", ref=opening, content=" She had not visited since her mother's death,")
+    run("respond", ref=visit, content=" and the windows seemed to watch her approach.")
+    new = " yet the gate was new. Someone had painted it green."
+    gate = run("respond", ref=visit, content=new)
+    unknown = " Nobody in the village could say who had lived there last."
+    run("respond", ref=opening, content=unknown)
+    green = " yet the gate was new, and painted the green of the old one."
+    run("edit", ref=gate, content=green, way="version")
+    run("annotate", ref=gate, content="Who painted it?", form="question")
+    run("bookmark", ref=visit, label="where the story turns")
+    run("switch", ref=gate)

@@ -19,8 +19,9 @@ from loom.access import Actor
 from loom.engine import registry, streams
 from loom.engine.models import Event, Step
 from loom.errors import CommandError, not_found
+from loom.language.refs import Ref, print_ref
 from loom.site import markdown
-from loom.site.display import Who, cast_of
+from loom.site.display import Who, call, cast_of
 from loom.site.page_requests import PersonRequest, abilities, known_node, person
 from loom.text.hashes import instant
 from loom.trees.models import Tree
@@ -28,7 +29,6 @@ from loom.trees.pages.node_parts import MAX_SHOWN, age_of
 from loom.trees.queries import event_log
 from loom.trees.queries.lookup import NodeRow
 from loom.turns.models import OPEN_TURN, Turn
-from loom.turns.pages.candidates import quoted
 from loom.turns.queries import turns
 from loom.workspace.commands import arrivals, drafts
 from loom.workspace.models import Workspace
@@ -255,7 +255,7 @@ MAX_EXCERPT = 60
 
 @dataclass(frozen=True)
 class Action:
-    """A step, or a whole turn, and the line that undoes it; empty: it is already undone. `line` is
+    """A step, or a whole turn, and the call that undoes it; empty: it is already undone. `line` is
     the exact line, if `words` are plainer than it."""
 
     who: Who
@@ -323,14 +323,15 @@ def _actions(rows: QuerySet[Step], cast: dict[str, Who]) -> list[Action]:
             text=text,
             line=step.canonical,
             age=age_of(step.at),
-            undo="" if step.is_undone else _line(step, cast[step.actor.uid]),
+            undo="" if step.is_undone else _undo(step, cast[step.actor.uid]),
         )
         for step, words, text in plain
     ]
 
 
-def _line(step: Step, who: Who) -> str:
-    return f"undo step:{step.seq}" + ("" if who.is_me else f" by:{quoted(who.name)}")
+def _undo(step: Step, who: Who) -> str:
+    by = {} if who.is_me else {"by": who.name}
+    return call("undo", ref=print_ref(Ref("step", id=str(step.seq))), **by)
 
 
 def _others(actor: Actor, tree: Tree, cast: dict[str, Who]) -> list[Action]:
@@ -352,7 +353,7 @@ def _turns(actor: Actor, tree: Tree, cast: dict[str, Who]) -> list[Action]:
             who=cast[turn.participant.uid],
             words=(turn.input_node.text if turn.input_node else turn.invoked_at.text)[:MAX_WORDS],
             age=age_of(turn.created_at),
-            undo=f"undo turn:{turn.uid}" if turn.uid in left else "",
+            undo=call("undo", ref=f"turn:{turn.uid}") if turn.uid in left else "",
         )
         for turn in ended
     ]

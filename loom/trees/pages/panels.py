@@ -208,7 +208,7 @@ def links(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
 
 
 def _asked_with(generation: Generation | None, node: Node) -> dict[str, str]:
-    """The settings of a candidate's request, and the line that asks below it with the same ones."""
+    """The settings of a candidate's request, and the call that asks below it with the same ones."""
     if generation is None or generation.round or generation.participant.archived_at is not None:
         return {}
     own = {"temperature": generation.temperature, "tokens": generation.tokens}
@@ -216,7 +216,7 @@ def _asked_with(generation: Generation | None, node: Node) -> dict[str, str]:
     return {
         "settings_said": samplers_written({**said, **generation.settings})
         or gettext("the model's own settings"),
-        "settings_line": again(generation, generation.participant.name, node.local_id),
+        "settings_call": again(generation, generation.participant.name, node.local_id),
     }
 
 

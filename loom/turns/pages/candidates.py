@@ -19,9 +19,9 @@ from loom.engine.arguments import checked
 from loom.engine.context import Answer, Request
 from loom.engine.execute import execute, execute_line
 from loom.errors import CommandError
-from loom.language.refs import Ref
+from loom.language.refs import Ref, print_ref
 from loom.participants.provider_kinds import samplers_written
-from loom.site.display import Who
+from loom.site.display import Who, call
 from loom.site.page_requests import PersonRequest, person, text_of
 from loom.text.changes import Pieces
 from loom.trees.commands.nodes import Respond, respond
@@ -34,12 +34,6 @@ from loom.turns.commands.continuing import Continue, continue_
 from loom.turns.models import Generation
 
 _COMMAND = re.compile(r" {0,2}(→|->)")
-
-
-def quoted(text: str) -> str:
-    """The text as a quoted string in a command line."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
 
 
 def continue_args(request: PersonRequest) -> list[Continue]:
@@ -123,7 +117,7 @@ class Card:
     note: str = ""
     failed: str = ""
     hint: str = ""  # what to do about it
-    again: str = ""  # the line that retries a failed one; "": a retry would not help
+    again: str = ""  # the call that retries a failed one; "": a retry would not help
     is_excluded: bool = False
     asked_by: str = ""  # for a running one
     before: int = 0  # candidates that begin before this one
@@ -316,14 +310,14 @@ def _lost(one: Candidate, cast: dict[str, Who]) -> Card:
 
 
 def again(one: Candidate | Generation, name: str, point: str = "") -> str:
-    """The line that asks the participant with that name for one more candidate with the same
-    settings, below the node `point`."""
-    name = name.replace("\\", "\\\\").replace('"', '\\"')
-    tokens = f" tokens:{one.tokens}" if one.tokens is not None else ""
-    temperature = f" temperature:{one.temperature:g}" if one.temperature is not None else ""
-    settings = f" settings:{quoted(samplers_written(one.settings))}" if one.settings else ""
-    below = f" from {point}" if point else ""
-    return f'continue{below} n:1{tokens}{temperature}{settings} using agent:"{name}"'
+    """The call, in JSON, that asks the participant with that name for one more candidate with the
+    same settings, below the node `point`."""
+    own: dict[str, Any] = {"tokens": one.tokens, "temperature": one.temperature}
+    given = {name: value for name, value in own.items() if value is not None}
+    if one.settings:
+        given["settings"] = samplers_written(one.settings)
+    below = {"ref": point} if point else {}
+    return call("continue", **below, n=1, **given, using=[print_ref(Ref("agent", name=name))])
 
 
 def _stream(one: Candidate, cast: dict[str, Who]) -> Card:

@@ -2,6 +2,7 @@
 // The browser's side of being offline: keeps the page that says so, shows in it what was read of
 // a tree and what is not sent yet, and leaves it again.
 
+import { call } from "./live/calls.js";
 import { keptTrees } from "./live/kept-trees.js";
 import { t } from "./t.js";
 import { make } from "./tree/forms.js";
@@ -58,7 +59,7 @@ function drawn(kept) {
   stretch.innerHTML = kept.html;
   const letters = parsed(kept.outbox, []);
   const { text = "" } = parsed(`${kept.drafts}${kept.place}`, {});
-  if (text) letters.push({ line: `respond\n${text}\n←`, at: kept.node, key: "" });
+  if (text) letters.push({ said: call("respond", { content: text }), at: kept.node, key: "" });
   drawUnsent(stretch, letters, kept.node);
   return [state, make("h1", { textContent: kept.title, dir: "auto" }), make("div", { className: `kept mode-${kept.mode}` }, stretch)];
 }

@@ -2,11 +2,11 @@
 // How typed text becomes nodes: edits as versions or branches, the working buffer as a new
 // node, and continuations asked for at the caret.
 
+import { call } from "../live/calls.js";
 import { Refused, told } from "../live/api.js";
 import { t } from "../t.js";
 import { composer } from "../tree/actions.js";
 import { placeAt } from "../tree/page-drafts.js";
-import { withText } from "../tree/asking.js";
 import { codePoints } from "../editor/runs.js";
 import { paintedBy } from "./leaves.js";
 
@@ -92,7 +92,7 @@ export class Saving {
   /** @param {Stretch} stretch @param {string} way */
   async saveEdit({ id, slot, text, place }, way) {
     try {
-      const answer = await this.page.say(withText(`edit ${id} as:${way}`, text), { quiet: true, draft: { slot, kind: "edit" } });
+      const answer = await this.page.say(call("edit", { ref: id, content: text, way }), { quiet: true, draft: { slot, kind: "edit" } });
       if (way === "fork") return;
       const made = { id: answer.refs[0], slot, text, by: paintedBy(this.editor, place, text, this.page.settings.me) };
       this.host.leaves?.add(made);
@@ -140,13 +140,13 @@ export class Saving {
     const taken = this.host.wheel?.partOf(text);
     editor.sendTail(name);
     try {
-      const line = taken ? `split ${taken.id} at:${codePoints(text)}` : withText("respond", text);
-      const answer = await page.say(line, { quiet: true, draft: place });
+      const made = taken ? call("split", { ref: taken.id, at: codePoints(text) }) : call("respond", { content: text });
+      const answer = await page.say(made, { quiet: true, draft: place });
       const id = answer.refs[0];
       const by = /** @type {[string, number][]} */ ([[taken?.who ?? page.settings.me, text.length]]);
-      const made = { id, slot: id, text, by };
-      this.host.leaves?.take([made]);
-      editor.settle(name, made);
+      const node = { id, slot: id, text, by };
+      this.host.leaves?.take([node]);
+      editor.settle(name, node);
       if (taken) page.go(id);
       this.rehome(place, { slot: id, kind: "buffer" });
     } catch (error) {
@@ -194,7 +194,7 @@ export class Saving {
     const { page, editor } = this;
     const ids = editor.ids;
     if (!offset) return page.go(ids[place - 1] ?? page.store?.ids[0] ?? "");
-    const answer = await page.say(`split ${ids[place]} at:${offset}`, { follow: false, quiet: true });
+    const answer = await page.say(call("split", { ref: ids[place], at: offset }), { follow: false, quiet: true });
     page.go(answer.refs[0]);
   }
 }

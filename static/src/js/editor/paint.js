@@ -2,6 +2,7 @@
 // What is seen of a book: colours by author, hairlines between nodes, what is no node yet.
 // Only the part of the text near the screen is looked at.
 
+import { call, putCall } from "../live/calls.js";
 import { RangeSet } from "@codemirror/state";
 import { Decoration, ViewPlugin, WidgetType } from "@codemirror/view";
 import { t } from "../t.js";
@@ -63,7 +64,7 @@ class Older extends WidgetType {
     // A mark without words: those would be in the middle of a text that is being written.
     const button = Object.assign(document.createElement("button"), { type: "button", className: "older" });
     button.contentEditable = "false";
-    button.dataset.line = `accept ${this.id}`;
+    putCall(button, call("accept", { ref: this.id }));
     button.title = `${t("The text above has changed since this was written.")} ${t("Mark as read")}`;
     button.setAttribute("aria-label", `${t("written after an older version")}: ${t("Mark as read")}`);
     // It goes when it is pressed: the focus stays in the text, or comes to it from a key.

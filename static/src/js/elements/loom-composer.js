@@ -2,9 +2,10 @@
 // The composer: text that becomes a node, a question to models, or a → line. What is typed is
 // a draft of its place until it was sent.
 
+import { call } from "../live/calls.js";
 import { json, Newest, Refused, told } from "../live/api.js";
 import { nameOf } from "../live/draft-storage.js";
-import { Asking, bare, continueLines, costOf, inWords, isCommand, madeOf, withText } from "../tree/asking.js";
+import { Asking, bare, continueCalls, costOf, inWords, isCommand, madeOf } from "../tree/asking.js";
 import { takeImages, typeInto } from "../tree/images.js";
 import { asLabelled } from "../tree/forms.js";
 import { askWhich, placeAt } from "../tree/page-drafts.js";
@@ -125,7 +126,7 @@ export class LoomComposer extends HTMLElement {
         this.answer(answer?.reply ?? "");
         return;
       }
-      const written = text ? await this.page?.say(withText("respond", text), { quiet: true, draft }) : null;
+      const written = text ? await this.page?.say(call("respond", { content: text }), { quiet: true, draft }) : null;
       if (action === "continue") {
         await this.askFor(written?.position ?? at);
       }
@@ -158,9 +159,9 @@ export class LoomComposer extends HTMLElement {
   /** Asks everybody chosen, each for as many as he gives. @param {string} at */
   async askFor(at) {
     this.answer(""); // of what was asked before
-    const lines = continueLines(this.asks?.read() ?? {});
-    this.page?.emit("asking", lines);
-    await Promise.all(lines.map((line) => this.page?.say(line, { at, quiet: true })));
+    const calls = continueCalls(this.asks?.read() ?? {});
+    this.page?.emit("asking", calls);
+    await Promise.all(calls.map((one) => this.page?.say(one, { at, quiet: true })));
   }
 
   changed() {

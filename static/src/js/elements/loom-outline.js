@@ -1,6 +1,7 @@
 // @ts-check
 // The outline: the tree as a list for keyboard and screen reader, only the rows in sight drawn.
 
+import { verbOf } from "../live/calls.js";
 import { json, Newest, Refused } from "../live/api.js";
 import { make } from "../tree/forms.js";
 import { itemOf, rowsOf } from "../tree/outline.js";
@@ -9,7 +10,7 @@ import { t } from "../t.js";
 
 const HEIGHT = 28;
 const SPARE = 8;
-const CHANGES = /^\s*(→\s*)?(find|open|expand|collapse|tree|back)\b/; // lines that may change the outline
+const CHANGES = new Set(["find", "open", "expand", "collapse", "tree", "back"]); // commands that may change the outline
 
 /** @typedef {{expanded: string[], collapsed: string[], scores: Record<string, number>}} Left */
 
@@ -43,7 +44,7 @@ export class LoomOutline extends HTMLElement {
     this.size.observe(pane);
     this.page.addEventListener("store", () => this.follow(), { signal });
     this.page.addEventListener("store", () => this.read(), { signal, once: true });
-    this.page.addEventListener("said", (event) => CHANGES.test(/** @type {CustomEvent} */ (event).detail.line) && this.read(), { signal });
+    this.page.addEventListener("said", (event) => CHANGES.has(verbOf(/** @type {CustomEvent} */ (event).detail.answer.canonical)) && this.read(), { signal });
     this.page.addEventListener("moved", () => this.follow(), { signal });
     this.page.addEventListener("changed", () => (this.followed === this.page?.position ? this.rebuildSoon() : this.follow()), { signal });
     this.page.filter.addEventListener("filter", () => this.filtered(), { signal });

@@ -1,6 +1,7 @@
 // @ts-check
 // The root of a tree page: makes what its parts share, and hears links, history and tabs.
 
+import { callOf } from "../live/calls.js";
 import { perform } from "../tree/actions.js";
 import "../tree/compare.js";
 import { keepCast } from "../tree/cast.js";
@@ -61,7 +62,7 @@ export class LoomTree extends HTMLElement {
     const pane = target.closest("[data-pane]");
     if (pane) return this.show(pane.getAttribute("data-pane") ?? "thread");
     this.point(target);
-    const button = target.closest("[data-act], [data-line]");
+    const button = target.closest("[data-act], [data-call]");
     if (button) return this.act(button);
     const link = target.closest("[data-go]");
     if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
@@ -76,8 +77,9 @@ export class LoomTree extends HTMLElement {
   /** @param {Element} button */
   act(button) {
     const page = /** @type {TreePage} */ (this.page);
-    const line = button.getAttribute("data-line");
-    if (line) return void page.say(line).catch(() => {});
+    const what = callOf(button);
+    if (what && button.closest("loom-windows, loom-workspace")) return; // they run it in the workspace that they show
+    if (what) return void page.say(what).catch(() => {});
     const host = button.closest("article[data-id], .details[data-id]");
     if (!host || host.matches(".card")) return;
     const id = host.getAttribute("data-id") ?? "";

@@ -2,6 +2,7 @@
 // Turns of agents: those at the position in the text, asides beside it. What they write comes
 // live; a turn that changed is sent as it is drawn for everybody, by the tree or by the agent's view.
 
+import { call } from "../live/calls.js";
 import { json, part, Refused, told } from "../live/api.js";
 import { t } from "../t.js";
 import { AnswerBelow } from "../tree/answer-below.js";
@@ -271,7 +272,7 @@ export class LoomTurns extends HTMLElement {
 
   /** Takes back all that a turn did. @param {string} id */
   undo(id) {
-    this.page?.say(`undo turn:${id}`, { follow: true }).then(() => this.soon(0), () => {});
+    this.page?.say(call("undo", { ref: `turn:${id}` }), { follow: true }).then(() => this.soon(0), () => {});
   }
 }
 

@@ -1,10 +1,11 @@
 // @ts-check
 // The weave: continuations of the position side by side, those still coming among them.
 
+import { call, verbOf } from "../live/calls.js";
 import { json, part, Refused } from "../live/api.js";
 import { isTyping } from "../tree/typing.js";
 import { hintFor } from "../tree/shortcuts.js";
-import { keepRest, keysOf, linesOf, madeOf, showRest, stopsRest } from "../tree/asking.js";
+import { keepRest, keysOf, callsOf, madeOf, showRest, stopsRest } from "../tree/asking.js";
 import { compare } from "../tree/compare.js";
 import { pageOf } from "../tree/page.js";
 import { morph, nameReader } from "../tree/morph.js";
@@ -19,7 +20,7 @@ const isSilent = (/** @type {Element} */ card) => isComing(card) && !card.queryS
 export class LoomWeave extends HTMLElement {
   /** @type {Map<string, string>} texts of running generations as far as they came */
   texts = new Map();
-  /** @type {string[]} the lines that asked last, for "more like these" */
+  /** @type {import("../live/calls.js").Said[]} what asked last, for "more like these" */
   asked = [];
   taken = "";
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -38,7 +39,7 @@ export class LoomWeave extends HTMLElement {
     this.page.addEventListener("changed", () => this.countBelow(), { signal });
     this.page.addEventListener("asking", (event) => (this.asked = /** @type {CustomEvent} */ (event).detail), { signal });
     this.addEventListener("change", (event) => keepRest(event), { signal });
-    this.page.addEventListener("said", (event) => this.noteLine(/** @type {CustomEvent} */ (event).detail), { signal });
+    this.page.addEventListener("said", (event) => this.noteAsked(/** @type {CustomEvent} */ (event).detail), { signal });
     this.off = this.page.events.on("generation.ended", (event) => this.ended(event.payload.generation));
     this.addEventListener("click", (event) => this.clicked(event), { signal });
     for (const name of ["focusin", "focusout"]) document.addEventListener(name, () => queueMicrotask(() => this.hint()), { signal });
@@ -287,14 +288,17 @@ export class LoomWeave extends HTMLElement {
     return generations.length > 0;
   }
 
-  /** @param {{line: string}} said */
-  noteLine({ line }) {
-    if (/^\s*(→|->)?\s*continue\b/.test(line) && !this.asked.includes(line)) this.asked = [line.replace(/ from \S+/, "")];
+  /** Remembers how was asked, for "more like these" where the reader then is.
+   * @param {{said: import("../live/calls.js").Said, answer: import("../live/outbox.js").Answer}} said */
+  noteAsked({ said, answer }) {
+    if (verbOf(answer.canonical) !== "continue" || this.asked.includes(said)) return;
+    const { ref, ...args } = typeof said === "string" ? { ref: "" } : said.args;
+    this.asked = [typeof said === "string" ? said.replace(/ from \S+/, "") : call("continue", args)];
   }
 
   /** Asks for more of the same kind: as this place was asked, else as was asked last. */
   more() {
-    const lines = madeOf(this).isHere || !this.asked.length ? linesOf(this) : this.asked;
-    for (const line of lines) this.page?.say(line).catch(() => {});
+    const calls = madeOf(this).isHere || !this.asked.length ? callsOf(this) : this.asked;
+    for (const one of calls) this.page?.say(one).catch(() => {});
   }
 }

@@ -2,9 +2,10 @@
 // The windows of the reader's own workspace, or of an agent's: what is pinned, open, hidden or
 // stashed, and what may be done with it.
 
+import { asBody, call, callOf, putCall } from "../live/calls.js";
 import { json, Newest, Refused } from "../live/api.js";
 import { composer } from "../tree/actions.js";
-import { quoted, withText } from "../tree/asking.js";
+import { quoted } from "../tree/asking.js";
 import { make } from "../tree/forms.js";
 import { parsed } from "../tree/morph.js";
 import { pageOf } from "../tree/page.js";
@@ -248,39 +249,44 @@ export class LoomWindows extends HTMLElement {
   /** @param {Shown} one */
   buttons(one) {
     const isOwn = this.workspace === this.own;
-    const button = (/** @type {string} */ line, /** @type {string} */ words, values = {}, hasEye = false) => {
+    const button = (/** @type {import("../live/calls.js").Call | null} */ what, /** @type {string} */ words, values = {}, hasEye = false) => {
       const made = make("button", { type: "button", className: "quiet", ...values }, ...(hasEye ? [eye(), " "] : []), words);
-      made.dataset.line = line;
+      if (what) putCall(made, what);
       return made;
     };
     const made = [];
     if (one.visible) {
-      if (!one.keep) made.push(button(`open #${one.number} keep`, t("Pin")));
-      made.push(button(`hide #${one.number}`, t("Hide"), { ariaPressed: "true" }, one.kind === "result"));
+      if (!one.keep) made.push(button(call("open", { ref: `#${one.number}`, keep: true }), t("Pin")));
+      made.push(button(call("hide", { windows: [`#${one.number}`] }), t("Hide"), { ariaPressed: "true" }, one.kind === "result"));
     } else if (one.kind === "stash") {
-      made.push(button(`recall ${quoted(one.label)}`, t("Recall")));
+      made.push(button(call("recall", { label: one.label }), t("Recall")));
     } else {
-      made.push(button(`show #${one.number}`, t("Show"), { ariaPressed: "false" }, one.kind === "result"));
+      made.push(button(call("show", { windows: [`#${one.number}`] }), t("Show"), { ariaPressed: "false" }, one.kind === "result"));
     }
     if (isOwn && one.open) {
-      const take = button("", this.page?.settings.mode === "buffer" ? t("Insert into the text") : t("Insert into the composer"));
+      const take = button(null, this.page?.settings.mode === "buffer" ? t("Insert into the text") : t("Insert into the composer"));
       take.dataset.take = one.text;
       made.push(take);
     }
-    made.push(one.kind === "stash" ? button(`drop stash:${quoted(one.label)}`, t("Drop")) : button(`close #${one.number}`, t("Close")));
+    if (one.kind === "stash") {
+      const drop = button(call("drop", { ref: `stash:${quoted(one.label)}` }), t("Drop"));
+      drop.dataset.label = one.label;
+      made.push(drop);
+    } else made.push(button(call("close", { windows: [`#${one.number}`] }), t("Close")));
     return make("span", { className: "window-do" }, ...made);
   }
 
   /** @param {Event} event */
   clicked(event) {
-    const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-do], [data-line]"));
+    const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-do], [data-call], [data-take]"));
     if (!button) return;
-    const { do: what, line, take } = button.dataset;
-    if (what === "pin") this.run(`open ${this.page?.position} keep`);
-    else if (what === "open") this.run(`open ${this.page?.position}`);
+    const { do: what, take } = button.dataset;
+    const named = callOf(button);
+    if (what === "pin") this.run(call("open", { ref: this.page?.position, keep: true }));
+    else if (what === "open") this.run(call("open", { ref: this.page?.position }));
     else if (what === "stash") this.stash();
     else if (take !== undefined) this.take(take);
-    else if (line) this.run(line);
+    else if (named) this.run(named);
   }
 
   /** Opens what an answer names in a window of the reader's own. @param {MouseEvent} event */
@@ -292,7 +298,7 @@ export class LoomWindows extends HTMLElement {
       this.list.value = "";
       await this.choose();
     }
-    await this.run(`open ${button.dataset.openRef} keep`);
+    await this.run(call("open", { ref: button.dataset.openRef, keep: true }));
   }
 
   /** Offers the documents of the grove, by their titles. @returns {Promise<string[]>} */
@@ -313,17 +319,17 @@ export class LoomWindows extends HTMLElement {
     event.preventDefault();
     if (!this.form || event.target !== this.form) return;
     const field = /** @type {HTMLInputElement} */ (this.form.elements.namedItem("what"));
-    const line = openingOf(field.value, await this.titles());
-    const refs = await this.run(line);
+    const what = openingOf(field.value, await this.titles());
+    const refs = await this.run(what);
     if (!refs) return;
     field.value = "";
-    if (line.startsWith("find ") && !refs.length) this.refuse(new Refused({ message: t("Nothing was found.") }, 0));
+    if (what.command === "find_open" && !refs.length) this.refuse(new Refused({ message: t("Nothing was found.") }, 0));
   }
 
-  /** Runs a line in the workspace that is shown; what it made or found, false where it was refused.
-   * @param {string} line */
-  async run(line) {
-    const body = { line, key: crypto.randomUUID(), ...(this.workspace === this.own ? { at: this.page?.position } : {}) };
+  /** Runs a command in the workspace that is shown; what it made or found, false where it was refused.
+   * @param {import("../live/calls.js").Call} what */
+  async run(what) {
+    const body = { ...asBody(what), key: crypto.randomUUID(), ...(this.workspace === this.own ? { at: this.page?.position } : {}) };
     try {
       const { refs } = await json(`/api/workspaces/${this.workspace}/commands`, { method: "POST", body });
       this.refuse(null);
@@ -354,11 +360,11 @@ export class LoomWindows extends HTMLElement {
       return false;
     }
     const words = text.trim().split(/\s+/).slice(0, WORDS).join(" ").replaceAll('"', "'").slice(0, LONGEST_LABEL);
-    const names = [...this.querySelectorAll("[data-line^='drop stash:']")].map((one) => one.getAttribute("data-line"));
+    const names = [...this.querySelectorAll("[data-call][data-label]")].map((one) => one.getAttribute("data-label"));
     let label = words;
-    for (let n = 2; names.includes(`drop stash:${quoted(label)}`); n++) label = `${words} ${n}`;
+    for (let n = 2; names.includes(label); n++) label = `${words} ${n}`;
     this.show();
-    this.run(withText(`stash ${quoted(label)}`, text));
+    this.run(call("stash", { label, content: text }));
     return true;
   }
 

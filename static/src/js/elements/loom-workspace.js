@@ -2,8 +2,8 @@
 // The rest of a workspace beside its windows: what it takes, tasks, augments, notifications, the
 // last actions, and arrangements of windows that the reader keeps. It follows its stream live.
 
+import { asBody, call, callOf, putCall } from "../live/calls.js";
 import { json, Newest, Refused } from "../live/api.js";
-import { quoted } from "../tree/asking.js";
 import { make, openForm } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { withRefs } from "../tree/refs.js";
@@ -137,11 +137,11 @@ export class LoomWorkspace extends HTMLElement {
     this.list(name).replaceChildren(...(rows.length || !none ? rows : [make("li", { className: "soft", textContent: none })]));
   }
 
-  /** @param {string} words @param {string} line @param {Record<string, any>} [values] */
-  button(words, line, values = {}) {
+  /** @param {string} words @param {import("../live/calls.js").Call} what @param {Record<string, any>} [values] */
+  button(words, what, values = {}) {
     const made = make("button", { type: "button", className: "quiet", textContent: words, ...values });
-    made.dataset.say = line;
-    made.dataset.key = line;
+    putCall(made, what);
+    made.dataset.key = JSON.stringify(what);
     return made;
   }
 
@@ -149,11 +149,11 @@ export class LoomWorkspace extends HTMLElement {
   task({ ref, state, text, notes }) {
     const isOver = state === "archived";
     const box = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", checked: state !== "unchecked", disabled: isOver || !this.mayAct }));
-    box.dataset.say = `todo toggle ${ref}`;
-    box.dataset.key = `todo ${ref}`;
+    putCall(box, call("todo_change", { to: "toggle", tasks: [ref] }));
+    box.dataset.key = `task ${ref}`;
     const words = make("span", { dir: "auto", textContent: text });
     const row = make("li", { className: state }, make("label", {}, box, words), ...notes.map((one) => make("span", { className: "soft note-of", dir: "auto", textContent: one })));
-    if (this.mayAct && !isOver) row.append(this.button(t("Remove"), `todo remove ${ref}`, { ariaLabel: t("Remove the task “{text}”", { text }) }));
+    if (this.mayAct && !isOver) row.append(this.button(t("Remove"), call("todo_change", { to: "remove", tasks: [ref] }), { ariaLabel: t("Remove the task “{text}”", { text }) }));
     return row;
   }
 
@@ -163,8 +163,9 @@ export class LoomWorkspace extends HTMLElement {
     const row = make("li", {}, make("b", { textContent: one.name }), " ", make("span", { className: "soft", textContent: marks.filter(Boolean).join(" · ") }));
     if (!this.mayAct) return row;
     const name = one.name;
-    const load = one.chosen ? this.button(t("Unload"), `augment unload ${name}`, { ariaLabel: t("Unload {name}", { name }) }) : this.button(t("Load"), `augment load ${name}`, { ariaLabel: t("Load {name}", { name }) });
-    const pin = one.pinned ? this.button(t("Unpin"), `augment unpin ${name}`, { ariaLabel: t("Unpin {name}", { name }) }) : this.button(t("Pin"), `augment pin ${name}`, { ariaLabel: t("Pin {name}", { name }) });
+    const changed = (/** @type {string} */ to) => call("augment_change", { to, patterns: [name] });
+    const load = one.chosen ? this.button(t("Unload"), changed("unload"), { ariaLabel: t("Unload {name}", { name }) }) : this.button(t("Load"), changed("load"), { ariaLabel: t("Load {name}", { name }) });
+    const pin = one.pinned ? this.button(t("Unpin"), changed("unpin"), { ariaLabel: t("Unpin {name}", { name }) }) : this.button(t("Pin"), changed("pin"), { ariaLabel: t("Pin {name}", { name }) });
     for (const [key, button] of [["load", load], ["pin", pin]]) /** @type {HTMLElement} */ (button).dataset.key = `${key} ${name}`;
     const isNeeded = one.loaded && !one.chosen; // what others require is loaded already
     row.append(make("span", { className: "window-do" }, ...(isNeeded ? [pin] : [load, pin])));
@@ -194,8 +195,9 @@ export class LoomWorkspace extends HTMLElement {
 
   /** @param {Event} event */
   clicked(event) {
-    const target = /** @type {Element} */ (event.target).closest("[data-say]");
-    if (target) this.run([target.getAttribute("data-say") ?? ""]);
+    const target = /** @type {Element} */ (event.target).closest("[data-call]");
+    const what = target && callOf(target);
+    if (what) this.run([what]);
   }
 
   /** @param {Event} event */
@@ -206,20 +208,20 @@ export class LoomWorkspace extends HTMLElement {
     event.preventDefault();
     const field = /** @type {HTMLInputElement} */ (form.elements.namedItem("text"));
     if (kind === "scratchpad") {
-      await this.run([field.value.trim() ? `scratchpad ${quoted(field.value)}` : "scratchpad clear"]);
+      await this.run([field.value.trim() ? call("scratchpad", { content: field.value }) : call("scratchpad_clear")]);
       return;
     }
-    const isDone = kind === "task" ? await this.run([`todo add ${quoted(field.value)}`]) : await this.keep(field.value);
+    const isDone = kind === "task" ? await this.run([call("todo_add", { texts: [field.value] })]) : await this.keep(field.value);
     if (isDone) field.value = "";
   }
 
-  /** Runs lines in the workspace that is shown, each whatever became of the others; whether all went well.
-   * @param {string[]} lines */
-  async run(lines) {
+  /** Runs commands in the workspace that is shown, each whatever became of the others; whether all went well.
+   * @param {import("../live/calls.js").Said[]} several lines that are kept, or commands by name */
+  async run(several) {
     /** @type {unknown} */
     let refused = null;
-    for (const line of lines) {
-      const body = { line, key: crypto.randomUUID(), ...(this.workspace === this.own ? { at: this.page?.position } : {}) };
+    for (const one of several) {
+      const body = { ...asBody(one), key: crypto.randomUUID(), ...(this.workspace === this.own ? { at: this.page?.position } : {}) };
       try {
         await json(`/api/workspaces/${this.workspace}/commands`, { method: "POST", body });
       } catch (error) {

@@ -1,11 +1,13 @@
 // @ts-check
-// Lines on their way: sent one after another, each with a key, so that a repeat is harmless.
+// Commands on their way: sent one after another, each with a key, so that a repeat is harmless.
 // What could not be sent for lack of a connection stays and goes when there is one.
 
 import { json, Refused } from "./api.js";
+import { asBody } from "./calls.js";
 
 /** @typedef {import("./draft-storage.js").Place} Place */
-/** @typedef {{line: string, at: string, key: string, draft?: Place}} Letter draft: whose text it carries */
+/** @typedef {import("./calls.js").Said} Said */
+/** @typedef {{said: Said, at: string, key: string, draft?: Place}} Letter draft: whose text it carries */
 /** @typedef {{reply: string, canonical: string, position: string, refs: string[], generations: string[], events: number[], step: number}} Answer */
 
 /** A key that no other request has. */
@@ -33,7 +35,7 @@ export class Outbox extends EventTarget {
   /** Lines that an earlier page could not send. @returns {Letter[]} */
   left() {
     try {
-      return JSON.parse(this.store?.getItem(this.name) ?? "[]");
+      return JSON.parse(this.store?.getItem(this.name) ?? "[]").filter((/** @type {Letter} */ one) => one.said);
     } catch {
       return [];
     }
@@ -44,10 +46,10 @@ export class Outbox extends EventTarget {
     return this.left().map((letter) => this.push(letter).catch(() => null));
   }
 
-  /** Sends one line after those before it; the answer, or Refused.
-   * @param {string} line @param {string} at where it is given @param {Place} [draft] @returns {Promise<Answer>} */
-  send(line, at, draft) {
-    const letter = { line, at, key: newKey(), draft };
+  /** Sends one command after those before it; the answer, or Refused.
+   * @param {Said} said @param {string} at where it is given @param {Place} [draft] @returns {Promise<Answer>} */
+  send(said, at, draft) {
+    const letter = { said, at, key: newKey(), draft };
     this.keep([...this.left(), letter]);
     return this.push(letter);
   }
@@ -103,8 +105,8 @@ export class Outbox extends EventTarget {
 }
 
 /** @param {string} url @param {Letter} letter @returns {Promise<Answer>} */
-function postLetter(url, { line, at, key }) {
-  const body = at ? { line, at, key } : { line, key };
+function postLetter(url, { said, at, key }) {
+  const body = { ...asBody(said), key, ...(at ? { at } : {}) };
   return json(url, { method: "POST", body });
 }
 

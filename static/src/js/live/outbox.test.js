@@ -14,17 +14,17 @@ function storage() {
 }
 
 const offline = () => new Refused({ message: "No connection." }, 0);
-const at = (line) => ({ reply: line, position: "a1b2" });
+const at = (said) => ({ reply: said, position: "a1b2" });
 const noWait = () => Promise.resolve();
 
 test("lines go one after another", async () => {
   const sent = [];
   let release;
-  const post = async (_, { line }) => {
-    sent.push(`${line} begins`);
-    if (line === "one") await new Promise((done) => (release = done));
-    sent.push(`${line} ends`);
-    return at(line);
+  const post = async (_, { said }) => {
+    sent.push(`${said} begins`);
+    if (said === "one") await new Promise((done) => (release = done));
+    sent.push(`${said} ends`);
+    return at(said);
   };
   const outbox = new Outbox("/c", { post });
   const both = Promise.all([outbox.send("one", ""), outbox.send("two", "")]);
@@ -39,7 +39,7 @@ test("without a connection a line is tried again with the same key", async () =>
   const post = async (_, letter) => {
     keys.push(letter.key);
     if (keys.length < 3) throw offline();
-    return at(letter.line);
+    return at(letter.said);
   };
   const outbox = new Outbox("/c", { post, wait: noWait });
   await outbox.send("respond x", "");
@@ -48,9 +48,9 @@ test("without a connection a line is tried again with the same key", async () =>
 });
 
 test("a refusal is not tried again, and the next line goes", async () => {
-  const post = async (_, { line }) => {
-    if (line === "bad") throw new Refused({ code: "REJECTED", message: "no" }, 409);
-    return at(line);
+  const post = async (_, { said }) => {
+    if (said === "bad") throw new Refused({ code: "REJECTED", message: "no" }, 409);
+    return at(said);
   };
   const outbox = new Outbox("/c", { post });
   await assert.rejects(outbox.send("bad", ""), /no/);
@@ -64,7 +64,7 @@ test("what was not sent survives the page, and goes from the next one", async ()
   await new Promise((done) => setImmediate(done));
   const [left] = never.left();
   const sent = [];
-  const next = new Outbox("/c", { store, post: async (_, letter) => { sent.push(letter); return at(letter.line); } });
+  const next = new Outbox("/c", { store, post: async (_, letter) => { sent.push(letter); return at(letter.said); } });
   await Promise.all(next.resume());
   assert.deepEqual(sent, [left]);
   assert.deepEqual(next.left(), []);
@@ -72,10 +72,10 @@ test("what was not sent survives the page, and goes from the next one", async ()
 
 test("it tells how many lines wait", async () => {
   let tries = 0;
-  const post = async (_, { line }) => {
+  const post = async (_, { said }) => {
     tries += 1;
     if (tries === 1) throw offline();
-    return at(line);
+    return at(said);
   };
   const told = [];
   const outbox = new Outbox("/c", { store: storage(), post, wait: noWait });

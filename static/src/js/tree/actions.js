@@ -1,11 +1,11 @@
 // @ts-check
-// What can be done with a node by pressing: each act is registered here and becomes a line.
+// What can be done with a node by pressing: each act is registered here and becomes a command.
 
+import { call } from "../live/calls.js";
 import { json, part } from "../live/api.js";
 import { placeAt } from "./page-drafts.js";
 import { openForm } from "./forms.js";
 import { longPen } from "./editor-loader.js";
-import { quoted, withText } from "./asking.js";
 import { t } from "../t.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
@@ -32,14 +32,13 @@ export function perform(name, what) {
   return true;
 }
 
-/** An act that is one line about the node. @param {string} name @param {string} [verb] */
-const line = (name, verb = name) => act(name, ({ page, id }) => page.say(`${verb} ${id}`));
-for (const name of ["prune", "restore", "exclude", "include", "bookmark", "unbookmark"]) line(name);
+/** Acts that are one command about the node. */
+for (const name of ["prune", "restore", "exclude", "include", "bookmark", "unbookmark"]) act(name, ({ page, id }) => page.say(call(name, { ref: id })));
 
-act("pin", ({ page, id }) => page.say(`open ${id} keep`, { follow: false }));
-act("open", ({ page, id }) => page.say(`open ${id}`, { follow: false }));
+act("pin", ({ page, id }) => page.say(call("open", { ref: id, keep: true }), { follow: false }));
+act("open", ({ page, id }) => page.say(call("open", { ref: id }), { follow: false }));
 
-act("untag", ({ page, id, button }) => page.say(`untag ${id} #${quoted(button?.getAttribute("data-tag") ?? "")}`));
+act("untag", ({ page, id, button }) => page.say(call("untag", { ref: id, names: [button?.getAttribute("data-tag") ?? ""] })));
 
 act("continue", ({ page, id }) => {
   page.go(id);
@@ -73,7 +72,7 @@ act("edit", async ({ page, id, host }) => {
   };
   const save = async (/** @type {import("./forms.js").Filled} */ { text: written, choice }) => {
     localStorage.setItem("heddle.edit-as", choice);
-    await page.say(withText(`edit ${id} as:${choice}`, written), { quiet: true, draft: place });
+    await page.say(call("edit", { ref: id, content: written, way: choice }), { quiet: true, draft: place });
   };
   openForm(host, shape, save, { before, onClose: () => host.classList.remove("editing") });
 });
@@ -90,7 +89,7 @@ act("annotate", ({ page, id, host }) => {
     choices: Object.entries(words).map(([value, said]) => ({ value, words: said })),
     chosen: "note",
   };
-  openForm(host, shape, ({ text, choice }) => page.say(withText(`annotate ${id} as:${choice}`, text), { quiet: true, draft }));
+  openForm(host, shape, ({ text, choice }) => page.say(call("annotate", { ref: id, content: text, form: choice }), { quiet: true, draft }));
 });
 
 act("reply", ({ page, button }) => {
@@ -99,7 +98,7 @@ act("reply", ({ page, button }) => {
   if (!host) return;
   const draft = placeAt(page, "note", note);
   const shape = { label: t("Reply to {id}", { id: note }), small: true, submit: t("Reply"), draft: draftAt(page, draft) };
-  openForm(host, shape, ({ text }) => page.say(withText(`annotate ${note}`, text), { quiet: true, draft }));
+  openForm(host, shape, ({ text }) => page.say(call("annotate", { ref: note, content: text }), { quiet: true, draft }));
 });
 
 act("resolve", ({ page, button }) => {
@@ -107,17 +106,17 @@ act("resolve", ({ page, button }) => {
   const host = button?.closest(".note");
   if (!host) return;
   const shape = { label: t("Reason for resolving"), single: true, submit: t("Resolve"), hint: t("Optional reason") };
-  openForm(host, shape, ({ text }) => page.say(`resolve ${note}${text ? ` ${quoted(text)}` : ""}`, { quiet: true }));
+  openForm(host, shape, ({ text }) => page.say(call("resolve", { ref: note, reason: text }), { quiet: true }));
 });
 
 act("suggest", async ({ page, id, host }) => {
   const text = await part(`${page.web}/nodes/${id}/text`);
   const label = t("Another wording of {id}", { id });
   const pen = await longPen(text, label);
-  openForm(host, { label, text, pen, submit: t("Suggest") }, ({ text: written }) => page.say(withText(`suggest ${id}`, written), { quiet: true }));
+  openForm(host, { label, text, pen, submit: t("Suggest") }, ({ text: written }) => page.say(call("suggest", { ref: id, content: written }), { quiet: true }));
 });
 
-act("accept", ({ page, button }) => page.say(`accept ${button?.getAttribute("data-note")}`));
+act("accept", ({ page, button }) => page.say(call("accept", { ref: button?.getAttribute("data-note") })));
 
 act("accept-edited", async ({ page, button }) => {
   const note = button?.getAttribute("data-note") ?? "";
@@ -126,7 +125,7 @@ act("accept-edited", async ({ page, button }) => {
   const text = await part(`${page.web}/nodes/${note}/text`);
   const label = t("Text to accept instead of {id}", { id: note });
   const pen = await longPen(text, label);
-  openForm(host, { label, text, pen, submit: t("Accept") }, ({ text: written }) => page.say(withText(`accept ${note} edited`, written), { quiet: true }));
+  openForm(host, { label, text, pen, submit: t("Accept") }, ({ text: written }) => page.say(call("accept_edited", { ref: note, content: written }), { quiet: true }));
 });
 
 act("reject", ({ page, button }) => {
@@ -134,14 +133,14 @@ act("reject", ({ page, button }) => {
   const host = button?.closest(".note");
   if (!host) return;
   const shape = { label: t("Reason for rejecting"), single: true, submit: t("Reject"), hint: t("Optional reason") };
-  openForm(host, shape, ({ text }) => page.say(`reject ${note}${text ? ` ${quoted(text)}` : ""}`, { quiet: true }));
+  openForm(host, shape, ({ text }) => page.say(call("reject", { ref: note, reason: text }), { quiet: true }));
 });
 
 act("tag", ({ page, id, host }) => {
   const shape = { label: t("Tags for {id}", { id }), single: true, submit: t("Tag"), hint: t("Several with commas") };
   openForm(host, shape, ({ text }) => {
     const names = text.split(",").map((name) => name.trim().replace(/^#/, "")).filter(Boolean);
-    return page.say(`tag ${id} ${names.map((name) => `#${quoted(name)}`).join(" ")}`, { quiet: true });
+    return page.say(call("tag", { ref: id, names }), { quiet: true });
   });
 });
 
@@ -150,7 +149,7 @@ act("split", async ({ page, id, host }) => {
   const label = t("Where to split {id}", { id });
   const pen = await longPen(text, label, true);
   const shape = { label, text, pen, readOnly: true, submit: t("Split at the caret"), hint: t("Place the caret where the second part starts") };
-  openForm(host, shape, ({ caret }) => page.say(`split ${id} at:${[...text.slice(0, caret)].length}`, { quiet: true }));
+  openForm(host, shape, ({ caret }) => page.say(call("split", { ref: id, at: [...text.slice(0, caret)].length }), { quiet: true }));
 });
 
 act("version", ({ page, button }) => chooseVersion(page, button?.getAttribute("data-version") ?? ""));
@@ -161,9 +160,9 @@ export async function chooseVersion(page, version) {
   const { position: here, store } = page;
   const slot = store?.slotOf(version) ?? null;
   const isHere = !store || slot === store.slotOf(here);
-  await page.say(`switch to ${version}`, { follow: isHere });
+  await page.say(call("switch", { ref: version }), { follow: isHere });
   if (store && slot !== null) store.choices.set(store.ids[slot], version);
-  if (!isHere) await page.say(`switch to ${here}`, { follow: false });
+  if (!isHere) await page.say(call("switch", { ref: here }), { follow: false });
   page.emit("redraw");
 }
 

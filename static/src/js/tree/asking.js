@@ -3,6 +3,7 @@
 // choice of a person is kept for the tree, wherever they go in it, and another tree begins with the
 // models and numbers chosen last; what was asked on a path is offered there, and never chosen by itself.
 
+import { call } from "../live/calls.js";
 import { language, t, tn } from "../t.js";
 
 const LAST = "heddle.asking";
@@ -151,22 +152,23 @@ export function madeOf(weave) {
   return { point: section?.dataset.point ?? "", asked: JSON.parse(section?.dataset.asked || "{}"), isHere: section?.hasAttribute("data-asked-here") === true };
 }
 
-/** The lines that ask the same again, with every setting. @param {Element} weave */
-export function linesOf(weave) {
-  return linesAgain(madeOf(weave).asked);
+/** The commands that ask the same again, with every setting. @param {Element} weave */
+export function callsOf(weave) {
+  return callsAgain(madeOf(weave).asked);
 }
 
 /** @param {Record<string, Asked>} asked by name */
-export function linesAgain(asked) {
-  const lines = new Set();
+export function callsAgain(asked) {
+  /** @type {Map<string, import("../live/calls.js").Call>} */
+  const calls = new Map();
   const alike = (/** @type {Asked} */ one, /** @type {Asked} */ other) => one.tokens === other.tokens && one.temperature === other.temperature && one.settings === other.settings;
   for (const one of Object.values(asked)) {
     const names = Object.keys(asked).filter((name) => alike(asked[name], one));
     const counts = Object.fromEntries(names.map((name) => [name, String(Math.min(asked[name].n, 10))]));
     const [tokens, temperature] = [one.tokens, one.temperature].map((value) => (value === null ? "" : String(value)));
-    for (const line of continueLines({ tokens, temperature, settings: one.settings, using: names, counts })) lines.add(line);
+    for (const made of continueCalls({ tokens, temperature, settings: one.settings, using: names, counts })) calls.set(JSON.stringify(made), made);
   }
-  return lines.size ? [...lines] : continueLines({ n: "3" });
+  return calls.size ? [...calls.values()] : continueCalls({ n: "3" });
 }
 
 /** The keys that take a card: its own, and those of the same texts folded into it.
@@ -228,45 +230,33 @@ export function inWords({ tokens, how, usd, left, over, cut }) {
   return parts.join(" · ");
 }
 
-// Command lines as the page writes them. Text goes as a block, unless it could end it.
-
-/** A quoted string of the line's grammar. @param {string} text */
-export function quoted(text) {
-  return `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")}"`;
-}
-
-/** A line with content behind it. @param {string} head @param {string} text */
-export function withText(head, text) {
-  const couldEnd = text.split("\n").some((line) => line.trim() === "←");
-  return couldEnd ? `${head} ${quoted(text)}` : `${head}\n${text}\n←`;
-}
+// What asking comes to as commands.
 
 /**
  * @typedef {{n?: string, tokens?: string, temperature?: string, settings?: string, using?: string[], counts?: Record<string, string>}} ContinueFields
  * `counts`: how many those give who do not give n.
  * @param {string} from a ref, or "" for here @param {ContinueFields} asking
  */
-export function continueLine(from, { n = "", tokens = "", temperature = "", settings = "", using = [] }) {
-  const parts = ["continue"];
-  if (from) parts.push(`from ${from}`);
-  if (n) parts.push(`n:${n}`);
-  if (tokens) parts.push(`tokens:${tokens}`);
-  if (temperature) parts.push(`temperature:${temperature}`);
-  if (settings) parts.push(`settings:${quoted(settings)}`);
-  if (using.length) parts.push("using", ...using.map((name) => `agent:${quoted(name)}`));
-  return parts.join(" ");
+export function continueCall(from, { n = "", tokens = "", temperature = "", settings = "", using = [] }) {
+  const agents = using.map((name) => `agent:${quoted(name)}`);
+  return call("continue", { ref: from, n, tokens, temperature, settings, using: agents.length ? agents : null });
 }
 
-/** The lines of one go: models with the same number are on one. @param {ContinueFields} asking */
-export function continueLines({ using = [], counts = {}, n = "", ...rest }) {
+/** The commands of one go: models with the same number are in one. @param {ContinueFields} asking */
+export function continueCalls({ using = [], counts = {}, n = "", ...rest }) {
   /** @type {Map<string, string[]>} */
   const byCount = new Map();
   for (const name of using) {
     const count = counts[name] || n;
     byCount.set(count, [...(byCount.get(count) ?? []), name]);
   }
-  if (!byCount.size) return [continueLine("", { ...rest, n })];
-  return [...byCount].map(([count, names]) => continueLine("", { ...rest, n: count, using: names }));
+  if (!byCount.size) return [continueCall("", { ...rest, n })];
+  return [...byCount].map(([count, names]) => continueCall("", { ...rest, n: count, using: names }));
+}
+
+/** A quoted name in a reference, such as `doc:"Notes"`. @param {string} text */
+export function quoted(text) {
+  return `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")}"`;
 }
 
 /** Whether a text is meant as a command: an arrow first, `>` for those without one on the keyboard.

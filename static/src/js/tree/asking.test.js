@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { linesAgain, bare, continueLine, continueLines, costOf, dollars, inWords, isCommand, quoted, withText } from "./asking.js";
+import { bare, callsAgain, continueCall, continueCalls, costOf, dollars, inWords, isCommand, quoted } from "./asking.js";
 
 const reader = { tokens: 2000, how: "counted", length: 500, prices: { input: 1, output: 2 }, caches_from: null };
 const estimate = {
@@ -42,20 +42,12 @@ test("amounts have two figures that count", () => {
   assert.deepEqual([0, 0.0000001, 0.0123, 0.999, 12.345].map(dollars), ["$0.00", "under $0.000001", "$0.012", "$1.00", "$12.35"]);
 });
 
-test("text goes as a block, untouched", () => {
-  assert.equal(withText("respond", ' "a"\n→ prune x\\ '), 'respond\n "a"\n→ prune x\\ \n←');
-});
-
-test("text that could end the block is quoted", () => {
-  assert.equal(withText("respond", 'a\n←\n"b"\\n'), 'respond "a\\n←\\n\\"b\\"\\\\n"');
-});
-
 test("a question names only what was chosen", () => {
-  assert.equal(continueLine("", {}), "continue");
-  assert.equal(
-    continueLine("a7x2", { n: "3", tokens: "60", temperature: "0.9", using: ['The "Muse"', "Ada"] }),
-    'continue from a7x2 n:3 tokens:60 temperature:0.9 using agent:"The \\"Muse\\"" agent:"Ada"',
-  );
+  assert.deepEqual(continueCall("", {}), { command: "continue", args: {} });
+  assert.deepEqual(continueCall("a7x2", { n: "3", tokens: "60", temperature: "0.9", using: ['The "Muse"', "Ada"] }), {
+    command: "continue",
+    args: { ref: "a7x2", n: "3", tokens: "60", temperature: "0.9", using: ['agent:"The \\"Muse\\""', 'agent:"Ada"'] },
+  });
 });
 
 test("a line is a command by its arrow, after at most two blanks", () => {
@@ -72,12 +64,15 @@ test("quotes escape what the grammar reads", () => {
   assert.equal(quoted('a"b\\c\nd'), '"a\\"b\\\\c\\nd"');
 });
 
-test("models with the same number are on one line", () => {
-  assert.deepEqual(continueLines({ n: "3", tokens: "60", using: ["A", "B", "C"], counts: { B: "1" } }), [
-    'continue n:3 tokens:60 using agent:"A" agent:"C"',
-    'continue n:1 tokens:60 using agent:"B"',
-  ]);
-  assert.deepEqual(continueLines({ n: "2" }), ["continue n:2"]);
+test("models with the same number are asked at once", () => {
+  assert.deepEqual(
+    continueCalls({ n: "3", tokens: "60", using: ["A", "B", "C"], counts: { B: "1" } }).map(({ args }) => args),
+    [
+      { n: "3", tokens: "60", using: ['agent:"A"', 'agent:"C"'] },
+      { n: "1", tokens: "60", using: ['agent:"B"'] },
+    ],
+  );
+  assert.deepEqual(continueCalls({ n: "2" }), [{ command: "continue", args: { n: "2" } }]);
 });
 
 test("more of the same repeats every setting, each participant's own", () => {
@@ -86,9 +81,9 @@ test("more of the same repeats every setting, each participant's own", () => {
     Keeper: { n: 1, tokens: null, temperature: null, settings: "min_p=0.1" },
     Scribe: { n: 2, tokens: 120, temperature: 0.7, settings: "" },
   };
-  assert.deepEqual(linesAgain(asked), [
-    'continue n:2 tokens:120 temperature:0.7 using agent:"Muse" agent:"Scribe"',
-    'continue n:1 settings:"min_p=0.1" using agent:"Keeper"',
+  assert.deepEqual(callsAgain(asked).map(({ args }) => args), [
+    { n: "2", tokens: "120", temperature: "0.7", using: ['agent:"Muse"', 'agent:"Scribe"'] },
+    { n: "1", settings: "min_p=0.1", using: ['agent:"Keeper"'] },
   ]);
-  assert.deepEqual(linesAgain({}), ["continue n:3"]);
+  assert.deepEqual(callsAgain({}).map(({ args }) => args), [{ n: "3" }]);
 });

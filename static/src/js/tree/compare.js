@@ -2,6 +2,7 @@
 // Comparing: what may be compared with a node, taking one of those that were, and two texts word
 // by word.
 
+import { call } from "../live/calls.js";
 import { act, chooseVersion } from "./actions.js";
 import { VERSION_PRUNED } from "./store.js";
 
@@ -41,7 +42,7 @@ act("take", async ({ page, id }) => {
   if (store && slot !== null && store.selected(slot) !== id) {
     // Of another version on the path, what follows stays.
     if (store.pathTo(page.position).includes(slot)) return chooseVersion(page, id);
-    await page.say(`switch to ${id}`);
+    await page.say(call("switch", { ref: id }));
     store.choices.set(store.ids[slot], id);
     page.emit("redraw");
   }

@@ -2,10 +2,10 @@
 // Find and replace in a dialogue: in the texts of the whole path, those too that are not drawn. A
 // text in which something is replaced gets a new version.
 
+import { call } from "../live/calls.js";
 import { leavesIn } from "../buffer/leaves.js";
 import { json, Refused } from "../live/api.js";
 import { t } from "../t.js";
-import { withText } from "./asking.js";
 import { make } from "./forms.js";
 import { matchesIn } from "./matches.js";
 
@@ -221,7 +221,7 @@ class PathFind {
 
   /** @param {Text} text @param {string} made */
   async save({ id }, made) {
-    await this.page.say(withText(`edit ${id} as:version`, made));
+    await this.page.say(call("edit", { ref: id, content: made, way: "version" }));
   }
 }
 

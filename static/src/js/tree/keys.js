@@ -1,6 +1,7 @@
 // @ts-check
 // The keys of a tree page: which action a press means, by the table that came with the page.
 
+import { call } from "../live/calls.js";
 import { composer, perform } from "./actions.js";
 import { openFind } from "./finding.js";
 import { shut } from "./menus.js";
@@ -41,8 +42,8 @@ export const ACTIONS = {
   keys: () => /** @type {any} */ (document.querySelector("loom-keys"))?.open() === undefined,
   send: () => Boolean(composer()?.ask()),
   stop: () => escape(isTyping(document.activeElement)),
-  undo: (page) => weave()?.untake() || say(page, "undo"),
-  redo: (page) => say(page, "redo"),
+  undo: (page) => weave()?.untake() || say(page, call("undo")),
+  redo: (page) => say(page, call("redo")),
   ...Object.fromEntries(Object.keys(MOVES).flatMap((name) => [name, `${name}-typing`].map((id) => [id, moveBy(name)]))),
   "bookmark-before": (page) => bookmark(page, -1),
   "bookmark-after": (page) => bookmark(page, 1),
@@ -58,9 +59,9 @@ export const ACTIONS = {
   ...Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => [`take-${number}`, () => weave()?.takeKey(number) ?? false])),
 };
 
-/** @param {TreePage} page @param {string} line */
-function say(page, line) {
-  page.say(line).catch(() => {});
+/** @param {TreePage} page @param {import("../live/calls.js").Said} what */
+function say(page, what) {
+  page.say(what).catch(() => {});
   return true;
 }
 

@@ -1,6 +1,7 @@
 // @ts-check
 // A link from a node to another: the form asks for the other by its id or by words in it.
 
+import { call } from "../live/calls.js";
 import { json, Newest, Refused } from "../live/api.js";
 import { t } from "../t.js";
 import { act } from "./actions.js";
@@ -39,7 +40,7 @@ function offer(page, field, list) {
 
 act("link", ({ page, id, host }) => {
   const shape = { label: t("Node that {id} is linked to", { id }), single: true, submit: t("Link"), hint: t("An id or words from the text") };
-  const form = openForm(host, shape, async ({ text }) => page.say(`link ${id} to ${await target(page, text)}`, { quiet: true }));
+  const form = openForm(host, shape, async ({ text }) => page.say(call("link", { source: id, target: await target(page, text) }), { quiet: true }));
   const field = /** @type {HTMLInputElement} */ (form.elements.namedItem("text"));
   const list = make("datalist", { id: "link-targets" });
   field.setAttribute("list", list.id);

@@ -5,7 +5,7 @@ import { toast } from "../elements/loom-toast.js";
 import { part, Refused } from "../live/api.js";
 import { t } from "../t.js";
 import { act } from "./actions.js";
-import { quoted } from "./asking.js";
+import { continueCall } from "./asking.js";
 
 const GAP = 8;
 const LEAST = 96;
@@ -82,7 +82,7 @@ act("again", async ({ page, id, button }) => {
   const parent = page.store?.parents[page.store.slotOf(id) ?? -1];
   if (page.store && parent !== null && parent !== undefined) page.go(page.store.selected(parent));
   const from = page.store && parent !== null && parent !== undefined ? page.store.selected(parent) : "";
-  if (from) await page.say(`continue from ${from} n:1 using agent:${quoted(button?.getAttribute("data-name") ?? "")}`);
+  if (from) await page.say(continueCall(from, { n: "1", using: [button?.getAttribute("data-name") ?? ""] }));
 });
 
 act("here", ({ page, id }) => page.go(id));

@@ -165,15 +165,15 @@ export class TreePage extends EventTarget {
   }
 
   /** Sends a line at the position of this tab, and follows where it leads: `saying` before it is sent,
-   * `said` with the same object when it is answered. Refusals are told as `refused` and thrown. @param {string} line @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/draft-storage.js").Place}} [how] quiet: the caller
+   * `said` with the same object when it is answered. Refusals are told as `refused` and thrown. @param {import("../live/calls.js").Said} what @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/draft-storage.js").Place}} [how] quiet: the caller
    * tells what was refused; draft: whose text the line carries @returns {Promise<Answer>} */
-  async say(line, { at = this.position, follow = true, quiet = false, draft } = {}) {
+  async say(what, { at = this.position, follow = true, quiet = false, draft } = {}) {
     try {
       if (this.isPast) throw new Refused({ code: "REJECTED", message: t("You are viewing an earlier state of the tree."), hint: t("Go back to now to make changes.") }, 409);
-      const said = { line };
+      const said = { said: what };
       this.emit("saying", said);
       if (draft) await handOver(this.drafts, draft);
-      const answer = await this.outbox.send(line, at, draft);
+      const answer = await this.outbox.send(what, at, draft);
       if (follow && answer.position) this.follow(answer.position, at);
       this.emit("said", Object.assign(said, { answer }));
       return answer;

@@ -1,7 +1,8 @@
 // @ts-check
 // Refs in what was answered: a text of this tree is a link to it; a document, and a text of another
-// tree, is opened in a window. And the line that opens what was typed or pasted.
+// tree, is opened in a window. And the command that opens what was typed or pasted.
 
+import { call } from "../live/calls.js";
 import { quoted } from "./asking.js";
 import { make } from "./forms.js";
 
@@ -38,13 +39,13 @@ export function linkRefs(element, known) {
 const ADDRESS = /^(?:https?:\/\/[^/\s]+)?\/(trees|documents)\/([a-z0-9]+)\/?(?:\?(?:[^\s#]*&)?node=([a-z0-9]{4,8})|[?#]|$)/;
 const TYPED = /^(?:(?:doc|tree|branch|node):\S|\[?[a-z]\d[a-z]\d(?:[a-z\d]{0,4})\]?(?:$|\s+(?:lines|para|§)))/i;
 
-/** The line that opens something in a window: the address of a page, the title of a document, or a
+/** The command that opens something in a window: the address of a page, the title of a document, or a
  * ref; other words are searched for. @param {string} said @param {string[]} titles of documents */
 export function openingOf(said, titles) {
   const words = said.trim();
   const address = ADDRESS.exec(words);
-  if (address) return `open ${address[1] === "documents" ? "doc" : "tree"}:${address[2]}${address[3] ? ` node:${address[3]}` : ""}`;
+  if (address) return call("open", { ref: `${address[1] === "documents" ? "doc" : "tree"}:${address[2]}${address[3] ? ` node:${address[3]}` : ""}` });
   const title = titles.find((one) => one.toLowerCase() === words.toLowerCase());
-  if (title) return `open doc:${quoted(title)}`;
-  return TYPED.test(words) ? `open ${words}` : `find ${quoted(words)} open`;
+  if (title) return call("open", { ref: `doc:${quoted(title)}` });
+  return TYPED.test(words) ? call("open", { ref: words }) : call("find_open", { query: words });
 }

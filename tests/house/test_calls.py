@@ -1,0 +1,50 @@
+"""Code calls commands by their names; a line is only what somebody has typed."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from loom.engine import registry
+from tests.house.sources import files, name_of, nodes_of, text_of
+
+RUNS = ("execute_line", "Request")
+# A caller's own words after the verb of a tool, for models that write lines.
+TYPED = {"loom/mcp/tools.py"}
+_SAYS = re.compile(r"(?:\.say|\.run|\bsay|\brun)\(\s*[\[(]?\s*[`\"']([a-z]+)\b")
+_JOINED = re.compile(r"`(?:→ )?([a-z]+) [^`]*\$\{")
+
+
+def _joined(path: Path) -> Iterator[str]:
+    """Lines that a Python file makes of pieces to run them."""
+    for node in nodes_of(path):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in RUNS:
+            for one in (*node.args, *(keyword.value for keyword in node.keywords)):
+                if isinstance(one, ast.JoinedStr | ast.BinOp):
+                    yield ast.unparse(one)
+
+
+def test_no_line_is_made_of_pieces_in_python() -> None:
+    found = [
+        f"{name_of(path)}: {line}"
+        for path in files(".py")
+        if name_of(path).startswith(("loom/", "agents/", "config/"))
+        and name_of(path) not in TYPED
+        and not name_of(path).startswith(("loom/management/", "agents/providers/"))
+        for line in _joined(path)
+    ]
+    assert found == [], "call it by its name: loom.engine.by_name.run"
+
+
+def test_no_line_is_made_of_pieces_in_the_browser() -> None:
+    verbs = {*registry.verbs(), *registry.aliases()}
+    found = [
+        f"{name_of(path)}: {match[0]}"
+        for path in files(".js")
+        if name_of(path).startswith("static/src/js/") and not path.name.endswith(".test.js")
+        for line in text_of(path).splitlines()
+        if not line.lstrip().startswith(("//", "*", "/*"))
+        for match in (*_SAYS.finditer(line), *_JOINED.finditer(line))
+        if match[1] in verbs and "dataset.key" not in line and " key" not in line
+    ]
+    assert found == [], "call it by its name: live/calls.js"
