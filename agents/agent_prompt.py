@@ -21,7 +21,7 @@ from loom.engine import presence, registry
 from loom.engine.models import Step
 from loom.language import ids
 from loom.language.lines import Line
-from loom.links.queries import Portal, portals_of
+from loom.links.foot import Portal, portals_of
 from loom.people.grove_settings import budget_in, number_of
 from loom.people.models import Participant
 from loom.permissions import GENERATE, LOOM, READ_DOCUMENTS, WEB_SEARCH, Permission, in_order
@@ -228,7 +228,7 @@ def _path(place: Place) -> dict[str, Any]:
     seen = [row for row in visible_of(rows) if row.depth]
     is_prose = is_home and place.tree.mode == "buffer"
     last = place.number("path_nodes")
-    return {"near": near(place.home, seen, place.now, last=last, prose=is_prose)}
+    return {"near": near(place.actor, place.home, seen, place.now, last=last, prose=is_prose)}
 
 
 @sections.windows.collector
@@ -260,12 +260,14 @@ def _links(
 ) -> dict[int, tuple[tuple[str, str], ...]]:
     """The links of the texts that windows show, by the number of the window. At most five queries;
     none without such a window."""
-    items = {
-        one.window.number: one.node.pk if one.node is not None else one.window.item_id or 0
-        for one in found
-        if one.is_open and one.window.kind in windows.LENSES
-    }
-    portals = portals_of(place.actor, [*set(items.values())]) if items else {}
+    slots: dict[int, int] = {}
+    items: dict[int, int] = {}
+    for one in found:
+        if one.is_open and one.window.kind in windows.LENSES:
+            item = one.node.pk if one.node is not None else one.window.item_id or 0
+            slots[item] = one.node.slot_id if one.node is not None else item
+            items[one.window.number] = item
+    portals = portals_of(place.actor, slots) if slots else {}
     return {
         number: tuple((one.type, _targets(place, one)) for one in portals.get(item, ()))
         for number, item in items.items()
@@ -398,7 +400,13 @@ def _words_of(row: NodeRow) -> str:
 
 
 def near(
-    tree: Tree, rows: Sequence[NodeRow], now: datetime, *, last: int = 12, prose: bool = False
+    actor: Actor,
+    tree: Tree,
+    rows: Sequence[NodeRow],
+    now: datetime,
+    *,
+    last: int = 12,
+    prose: bool = False,
 ) -> tuple[Near, ...]:
     """What may have changed about the `last` nodes of a path and about those with a mark; with the
     ids of the nodes in between that have no line. `prose`: with their first words."""
@@ -407,6 +415,8 @@ def near(
         row.id for at, row in enumerate(rows) if at >= len(rows) - last or row.slot_id in marks
     }
     margins = margins_of(tree, [Spot(row.id, row.slot_id) for row in rows if row.id in chosen])
+    linked = {row.id: row.slot_id for row in rows if row.id in chosen}
+    portals = portals_of(actor, linked, [one for row in margins.values() for one in row.links])
     withheld = withheld_from_models(chosen) if prose else set()
     lines: list[Near] = []
     skipped: list[str] = []
@@ -425,7 +435,7 @@ def near(
                 len(margin.notes),
                 "" in marks.get(row.slot_id, ()),
                 tuple(name for name in marks.get(row.slot_id, ()) if name),
-                sum(one.many for one in margin.links),
+                sum(one.many for one in portals.get(row.id, ())),
                 f"{'asked: ' if row.is_ask else ''}{excerpt(row.text, EXCERPT_WORDS)}"
                 if prose and row.text and row.id not in withheld
                 else "",

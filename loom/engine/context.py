@@ -61,15 +61,16 @@ class Answer:
 @dataclass(frozen=True)
 class Reply:
     """What a command returns: `refs` are local ids in order, `inverse` is what undo would do,
-    `items` the ids of the items touched, `generations` the uids of what is still running, `quotes`
-    the nodes whose texts `text` may show; the step names them. `step` is the last step of a command
-    that writes its steps itself."""
+    `items` the ids of the items touched, `led_to` those that the line led to, `generations` the
+    uids of what is still running, `quotes` the nodes whose texts `text` may show; the step names
+    them. `step` is the last step of a command that writes its steps itself."""
 
     text: str
     refs: tuple[str, ...] = ()
     generations: tuple[str, ...] = ()
     inverse: tuple[Op, ...] = ()
     items: tuple[int, ...] = ()
+    led_to: tuple[int, ...] = ()
     link_type: str = ""
     running: bool = False
     quotes: tuple[Node | NodeRow, ...] = ()

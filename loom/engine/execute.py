@@ -314,6 +314,7 @@ def done(attempt: Attempt, context: Context, reply: Reply) -> Answer:
             message=message,
             quoted=quoted or None,
             items=tuple(dict.fromkeys((*reply.items, *context.effects.items_read))),
+            led_to=reply.led_to,
             link_type=reply.link_type,
             inverse=list(reply.inverse) or None,
         )

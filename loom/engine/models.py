@@ -118,11 +118,13 @@ class Step(PublicIdentity):
 
 
 class StepItem(models.Model):
-    """An item that a step touched; `place` is its order."""
+    """An item that a step touched; `place` is its order, `led_to` says that the line led there (it
+    opened or expanded it)."""
 
     step = models.ForeignKey(Step, models.CASCADE, related_name="touched", db_index=False)
     item = models.ForeignKey(Item, models.PROTECT, related_name="+")
     place = models.SmallIntegerField()
+    led_to = models.BooleanField(default=False)
 
     class Meta:
         ordering = ["step_id", "place"]

@@ -39,7 +39,12 @@ def write_step(context: Context, **fields: Any) -> Step:
 
 
 def numbered_step(
-    workspace: Workspace, *, by: Actor, items: Sequence[int] = (), **fields: Any
+    workspace: Workspace,
+    *,
+    by: Actor,
+    items: Sequence[int] = (),
+    led_to: Sequence[int] = (),
+    **fields: Any,
 ) -> Step:
     """Writes the next step of a locked workspace, as a person's or as an agent's on their
     behalf."""
@@ -54,16 +59,19 @@ def numbered_step(
         **fields,
     )
     insert_row(step)
-    touch(step, items)
+    touch(step, items, led_to)
     return step
 
 
-def touch(step: Step, items: Sequence[int]) -> None:
-    """Stores which items a step touched; two queries, none if there are no items."""
-    if items:
-        make_items(items)
+def touch(step: Step, items: Sequence[int], led_to: Sequence[int] = ()) -> None:
+    """Stores which items a step touched, and then those that it led to; two queries, none if there
+    are none."""
+    every = [*((one, False) for one in items), *((one, True) for one in led_to)]
+    if every:
+        make_items([one for one, _ in every])
         StepItem.objects.bulk_create(
-            StepItem(step=step, item_id=one, place=place) for place, one in enumerate(items)
+            StepItem(step=step, item_id=one, place=place, led_to=was_led)
+            for place, (one, was_led) in enumerate(every)
         )
 
 

@@ -10,15 +10,22 @@ from loom.trees.models import Item, Tree
 class Link(PublicIdentity):
     """A typed link between two items, stored in the tree of its source; a link from a document in
     the tree where it was made. The versions are the revisions of documents when they were linked;
-    "" for nodes, which never change, and for trees."""
+    "" for nodes, which never change, and for trees.
+
+    A link belongs to a place: `source_slot` and `target_slot` are the slots of ends that are nodes
+    (the items themselves otherwise), so that later wordings have it too; `source` and `target` say
+    on which wordings it was made, and `words` which words of the source it stands on."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="links")
     type = models.CharField(max_length=40, default="related")
     source = models.ForeignKey(Item, models.PROTECT, related_name="+", db_index=False)
     target = models.ForeignKey(Item, models.PROTECT, related_name="+", db_index=False)
+    source_slot = models.BigIntegerField(default=0)
+    target_slot = models.BigIntegerField(default=0)
     source_version = models.CharField(max_length=64, blank=True)
     target_version = models.CharField(max_length=64, blank=True)
     note = models.TextField(blank=True)
+    words = models.TextField(blank=True)
     confidence = models.FloatField(null=True)
     by = models.ForeignKey(Participant, models.PROTECT)
     at = models.DateTimeField()
@@ -29,10 +36,38 @@ class Link(PublicIdentity):
         indexes = [
             models.Index(fields=["source"], name="link_source"),
             models.Index(fields=["target"], name="link_target"),
+            models.Index(fields=["source_slot", "type", "id"], name="link_from"),
+            models.Index(fields=["target_slot", "type", "id"], name="link_to"),
         ]
 
     def __str__(self) -> str:
         return f"{self.source_id} {self.type} {self.target_id}"
+
+
+class LinkCount(models.Model):
+    """How many links of one type a place has in one direction to items of one tree: what the foot
+    of an item is made of, however many links it has. `slot` as in a Link; `home` is the row id of
+    the tree of the other ends, 0 for documents; `grove` is that of the links, whose types they
+    are; `last` is one of the links. Who sees them is decided when they are read."""
+
+    slot = models.BigIntegerField()
+    type = models.CharField(max_length=40)
+    outward = models.BooleanField()
+    grove = models.ForeignKey(Grove, models.CASCADE, related_name="+", db_index=False)
+    home = models.BigIntegerField()
+    count = models.IntegerField()
+    last = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["slot", "type", "outward", "grove", "home"], name="link_count_once"
+            )
+        ]
+        indexes = [models.Index(fields=["home"], name="link_count_home")]
+
+    def __str__(self) -> str:
+        return f"{self.slot} {self.type}: {self.count}"
 
 
 class LinkType(PublicIdentity):

@@ -1,8 +1,7 @@
 """Links for readers who may see both ends; portals, grouped by type; and what can be reached over
 links. The links of one item from its own side are in `node_context`."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,7 +13,6 @@ from loom.language import ids
 from loom.language.ids import home_of
 from loom.links.models import Link
 from loom.links.vocabulary import archetype_of, keys_for, vocabulary_of
-from loom.people.models import Grove
 from loom.permissions import CROSS_TREE
 from loom.text.hashes import instant
 from loom.trees.models import Node, Tree
@@ -58,8 +56,8 @@ def links_in(actor: Actor, tree: Tree, node: Node | None = None) -> list[Link]:
     rows = Link.objects.filter(removed_at__isnull=True).select_related("by", "tree__grove")
     if node is None:
         return _seen(actor, tree, rows.filter(tree=tree))
-    own = ids.of_node(node.pk)
-    rows = rows.filter(Q(source=own) | Q(target=own), tree__in=trees_for(actor))
+    own = node.slot_id
+    rows = rows.filter(Q(source_slot=own) | Q(target_slot=own), tree__in=trees_for(actor))
     return _seen(actor, tree, rows)
 
 
@@ -89,6 +87,7 @@ def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
             "source": named[link.source_id],
             "target": named[link.target_id],
             "note": link.note,
+            "words": link.words,
             "confidence": link.confidence,
             "source_version": link.source_version,
             "target_version": link.target_version,
@@ -97,72 +96,6 @@ def link_bodies(links: list[Link], tree: Tree) -> list[dict[str, Any]]:
         }
         for link in links
     ]
-
-
-# Portals: the links of nodes, grouped by type as they are read from each node's side.
-
-
-@dataclass(frozen=True)
-class Portal:
-    """Some links of one type, without those to items that the reader may not see."""
-
-    type: str
-    many: int
-    only: str = ""
-    """The local id of the target where there is one and it is a node."""
-    home: int = 0
-    """The row id of the tree of that node."""
-
-    @property
-    def shown(self) -> str:
-        """The type as shown to readers."""
-        return self.type.replace("_", " ")
-
-
-def portals_of(
-    actor: Actor, nodes: Sequence[int], *, outside: Grove | None = None
-) -> dict[int, tuple[Portal, ...]]:
-    """The portals at the foot of each node, by row id; if a grove is given, only those that lead
-    out of it. Four queries for all nodes."""
-    found: list[tuple[int, str, int]] = []
-    archetype, groves = archetype_of(actor), {actor.grove.pk: actor.grove}
-    for end, other in (("source", "target"), ("target", "source")):
-        links = Link.objects.filter(**{f"{end}__in": nodes}, removed_at__isnull=True)
-        rows = links.order_by("id").values_list("type", end, other, "tree__grove")
-        for kind, own, far, home in list(rows):
-            if home not in groves:
-                groves[home] = Grove.objects.get(pk=home)
-            types = vocabulary_of(groves[home])
-            if kind in types.keys_seen(archetype):
-                found.append((own, types.read(kind, outward=end == "source"), far))
-    trees = _visible_portals(actor, {home_of(far) for _, _, far in found}, outside)
-    documents = documents_seen(actor, None, (far for _, _, far in found)) if not outside else set()
-    ends: dict[int, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for row_id, shown, far in found:
-        if home_of(far) in trees or far in documents:
-            ends[row_id][shown].append(far)
-    names = _names([fars[0] for kinds in ends.values() for fars in kinds.values() if not fars[1:]])
-    return {
-        row_id: tuple(
-            Portal(kind, len(fars), "" if fars[1:] else names.get(fars[0], ""), home_of(fars[0]))
-            for kind, fars in kinds.items()
-        )
-        for row_id, kinds in ends.items()
-    }
-
-
-def _names(far: Sequence[int]) -> dict[int, str]:
-    """The local ids of those items that are nodes."""
-    return dict(Node.objects.filter(pk__in=far).values_list("pk", "local_id"))
-
-
-def _visible_portals(actor: Actor, trees: set[int], outside: Grove | None) -> set[int]:
-    if not trees:
-        return set()
-    seen = trees_for(actor).filter(pk__in=trees)
-    if outside is not None:
-        seen = seen.exclude(grove=outside)
-    return set(seen.values_list("pk", flat=True))
 
 
 # Following links.

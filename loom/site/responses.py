@@ -186,6 +186,7 @@ class Link(BaseModel):
     source: str
     target: str
     note: str
+    words: str
     confidence: float | None
     by: str
     at: str

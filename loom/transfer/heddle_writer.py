@@ -143,6 +143,7 @@ class LinkPart(_Part):
     source: Item
     target: Item
     note: Annotated[str, Field(max_length=2000)] = ""
+    words: Annotated[str, Field(max_length=2000)] = ""
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
     by: Name = ""
     at: str = ""
@@ -341,6 +342,7 @@ def _links(tree: Tree, rows: "QuerySet[Link]", last: int) -> Iterator[list[Body]
                 "source": shown[row.source_id],
                 "target": shown[row.target_id],
                 "note": row.note,
+                "words": row.words,
                 "confidence": row.confidence,
                 "by": row.by.name,
                 "at": instant(row.at),

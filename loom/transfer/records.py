@@ -120,6 +120,7 @@ class Link:
     source: str
     target: str
     note: str = ""
+    words: str = ""
     confidence: float | None = None
     by: str = ""
     at: str = ""

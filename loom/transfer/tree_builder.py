@@ -15,6 +15,7 @@ from loom.engine import streams
 from loom.engine.items import make_items
 from loom.engine.streams import Writer
 from loom.language import ids
+from loom.links.commands.counting import count_added, slots_of
 from loom.links.commands.links import link_body
 from loom.links.models import Link
 from loom.links.vocabulary import vocabulary_of
@@ -351,11 +352,15 @@ def add_links(builder: TreeBuilder, given: list[records.Link], progress: Progres
                     source_id=source,
                     target_id=target,
                     note=note,
+                    words=one.words,
                     confidence=one.confidence,
                     by=builder.authors.of(one.by, kind_of(builder, one.by)),
                     at=_made_at(one.at, builder),
                 )
+                slots = slots_of([source, target])
+                row.source_slot, row.target_slot = slots[source], slots[target]
                 row.save(force_insert=True)
+                count_added(row, builder.tree.grove_id)
                 ends = addressing.shown(one.source), addressing.shown(one.target)
                 ends = ends if outward else (ends[1], ends[0])
                 writer.append("link.added", {"link": link_body(row, *ends)})

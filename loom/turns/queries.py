@@ -213,9 +213,10 @@ def nodes_of_call(call: Call) -> list[Node]:
 
 
 def items_of(steps: Iterable[Step]) -> dict[int, list[int]]:
-    """The ids of the items that each step touched, in order, by the step's row id; one query."""
+    """The ids of the items that each step touched, in order, by the step's row id, without those
+    that it led to; one query."""
     found: dict[int, list[int]] = {step.pk: [] for step in steps}
-    rows = StepItem.objects.filter(step__in=found).order_by("step_id", "place")
+    rows = StepItem.objects.filter(step__in=found, led_to=False).order_by("step_id", "place")
     for step, item in rows.values_list("step_id", "item_id"):
         found[step].append(item)
     return found

@@ -168,5 +168,5 @@ def test_the_path_of_a_request_keeps_marks_on_a_later_wording(
     new = say(f'edit {a} "The tide has turned." as:version').body["refs"][0]
     node = lookup.find_node(tree, new)
     assert node is not None
-    line = near(tree, lookup.path_of(actor, tree, None, node), timezone.now())[-1]
+    line = near(actor, tree, lookup.path_of(actor, tree, None, node), timezone.now())[-1]
     assert (line.is_bookmarked, line.tags) == (True, ("keep",))

@@ -147,6 +147,7 @@ def stored(tree: Tree) -> Replayed:
             "target": _shown(link.target_id),
             "note": link.note,
             "confidence": link.confidence,
+            "words": link.words,
             "source_version": link.source_version,
             "target_version": link.target_version,
             "by": link.by.uid,

@@ -12,7 +12,7 @@ def test_an_annotation_that_was_edited_is_one_annotation(actor: Actor, tree: Tre
     second = add(tree, actor.participant, "second", a, kind="annotation", form="note")
     better = version(actor.participant, first, "first, better")
     assert list(node_context.annotations_of(a)) == [better, second]
-    assert node_context.counts_of(actor, a, []).annotations == 2
+    assert node_context.counts_of(actor, a).annotations == 2
     flag(better, version_pruned=True)
     flag(second, pruned=True)
     assert list(node_context.annotations_of(a)) == [first]

@@ -9,6 +9,7 @@ from django.utils import timezone
 from loom.access import Actor
 from loom.engine.items import make_items
 from loom.language import ids
+from loom.links.commands.counting import recount
 from loom.links.models import Link
 from loom.notes.models import Mark
 from loom.people.models import User
@@ -39,13 +40,15 @@ def _mark(actor: Actor, node: Node, kind: str, label: str) -> Mark:
 
 def _link(actor: Actor, source: Node, target: int) -> Link:
     make_items([source.pk, target])
-    return Link.objects.create(
+    made = Link.objects.create(
         tree=source.tree,
         source_id=ids.of_node(source.pk),
         target_id=target,
         by=actor.participant,
         at=timezone.now(),
     )
+    recount()
+    return made
 
 
 def test_the_body_has_every_field_of_the_contract(actor: Actor, tree: Tree) -> None:
@@ -177,6 +180,7 @@ def test_links_count_where_the_other_end_may_be_seen(
     removed = _link(actor, a, ids.of_tree(tree.pk))
     removed.removed_at = timezone.now()
     removed.save()
+    recount()
     assert _body(actor, a)["counts"]["links"] == 2
     assert _body(actor, b)["counts"]["links"] == 2
     assert _body(actor, far)["counts"]["links"] == 1

@@ -172,7 +172,7 @@ def test_marks_elsewhere_in_the_tree_are_not_read(
         )
         path = lookup.path_of(actor, tree, None, nodes[0])
         with work_done() as work:
-            lines = near(tree, path, timezone.now(), last=1)
+            lines = near(actor, tree, path, timezone.now(), last=1)
         assert [one.is_bookmarked for one in lines] == [True]
         works.append(work)
     works[1].demand_no_more(works[0], rows=0, steps=1)

@@ -54,7 +54,7 @@ PARTS = {
     "tags": ("/tags", 4),
     "path of the past": ("/past/path?seq=9&node={first}", 18),
     "portal": ("/nodes/{linked}/portal?type=supports", 11),
-    "its links": ("/links/{linked}", 9),
+    "its links": ("/links/{linked}", 12),
     "links out": ("/nodes/{linked}/portals", 7),
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.
@@ -65,6 +65,7 @@ PAGES = {
     "first page": ("/", 17),
     "grove": ("/groves/{grove}", 16),
     "its tags": ("/groves/{grove}/tags", 7),
+    "its link types": ("/groves/{grove}/link-types", 5),
     "mentions": ("/mentions", 3),
     "its settings": ("/groves/{grove}/settings", 8),
     "its members": ("/groves/{grove}/people", 7),

@@ -44,6 +44,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("place", models.SmallIntegerField()),
+                ("led_to", models.BooleanField(default=False)),
             ],
             options={
                 "ordering": ["step_id", "place"],

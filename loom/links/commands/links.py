@@ -18,6 +18,7 @@ from loom.errors import CommandError
 from loom.language import ids
 from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
+from loom.links.commands.counting import count_added, count_removed, slots_of
 from loom.links.link_types import unknown_type
 from loom.links.models import Link
 from loom.links.queries import MOST_REACHED, graph_of, sureness, written
@@ -35,7 +36,7 @@ EVIDENCE = "evidence"  # append-only: such a link is answered, never removed
 
 
 class LinkArgs(Args):
-    """The source, the target and the type."""
+    """The source, the target and the type; `on`: the words of the source that it stands on."""
 
     source: Annotated[RefField, Written("ref", but=("document",))]
     target: Annotated[RefField, Written("ref", lead="to", but=("document",))]
@@ -44,6 +45,7 @@ class LinkArgs(Args):
     confidence: Annotated[
         float | None, Written("option", key="confidence", value="float", minimum=0, maximum=1)
     ] = None
+    on: Annotated[str, Written("option", key="on", value="quoted")] = ""
 
 
 class LinkFromDocument(LinkArgs):
@@ -105,6 +107,7 @@ def link_body(link: Link, source: str, target: str) -> dict[str, object]:
         "target": target,
         "note": link.note,
         "confidence": link.confidence,
+        "words": link.words,
         "source_version": link.source_version,
         "target_version": link.target_version,
         "by": link.by.uid,
@@ -140,6 +143,23 @@ def _demand_new(
             "LIMIT_EXCEEDED",
             f"A note has at most {MAX_NOTE} characters.",
             hint="write it as an annotation",
+        )
+
+
+def _demand_words(words: str, source: int, shown: str) -> None:
+    """Refuses words that are not in the text of the source, which is a node."""
+    if not words:
+        return
+    if len(words) > MAX_NOTE:
+        raise CommandError(
+            "LIMIT_EXCEEDED", f"At most {MAX_NOTE} characters.", hint="name the first words"
+        )
+    node = lookup.rows().filter(pk=ids.node_id(source) or 0).first()
+    if node is None or words not in node.text:
+        raise CommandError(
+            "REJECTED",
+            f"{shown} does not contain {excerpt(words)!r}.",
+            hint=f"→ view {shown.strip('[]')} full shows its words",
         )
 
 
@@ -212,7 +232,10 @@ def _link(context: Context, args: LinkArgs) -> Reply:
             hint="start the link here, or run the command in that tree",
         )
     _demand_new(context, (source, target), kind, shown=(shown, shown_to), note=args.note)
-    made = join(context, source, target, kind, note=args.note, confidence=args.confidence)
+    _demand_words(args.on, source, shown)
+    made = join(
+        context, source, target, kind, note=args.note, confidence=args.confidence, words=args.on
+    )
     context.append(source, "link.added", {"link": link_body(made, item, item_to)})
     undone: Op = {"op": "link", "link": made.pk, "removed": True, "ends": [item, item_to]}
     return Reply(
@@ -232,6 +255,7 @@ def join(
     *,
     note: str = "",
     confidence: float | None = None,
+    words: str = "",
 ) -> Link:
     """Stores a link between two items, with the revisions of those that are documents."""
     make_items([source, target])
@@ -240,24 +264,31 @@ def join(
         Document.objects.filter(pk__in=documents).values_list("pk", "revision") if documents else ()
     )
     versions = {ids.of_document(key): str(revision) for key, revision in rows}
-    return Link.objects.create(
+    slots = slots_of([source, target])
+    made = Link.objects.create(
         tree=context.tree,
         type=kind,
         source_id=source,
         target_id=target,
+        source_slot=slots[source],
+        target_slot=slots[target],
         source_version=versions.get(source, ""),
         target_version=versions.get(target, ""),
         note=note,
+        words=words,
         confidence=confidence,
         by=context.actor.participant,
         at=context.now,
     )
+    count_added(made, context.tree.grove_id)
+    return made
 
 
 def set_removed(context: Context, found: Link, ends: list[str], removed: bool) -> Op:
     """Removes or restores a link; returns the inverse. `ends` as in events."""
     found.removed_at = context.now if removed else None
     found.save(update_fields=["removed_at"])
+    (count_removed if removed else count_added)(found, context.tree.grove_id)
     kind = "link.removed" if removed else "link.added"
     context.append(found.source_id, kind, {"link": link_body(found, ends[0], ends[1])})
     return {"op": "link", "link": found.pk, "removed": not removed, "ends": ends}

@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from loom.engine.models import Step
 from loom.language.ids import ORDINAL_BITS
+from loom.links.commands.counting import recount
 from loom.management.commands.backup import dump, load
 from loom.people.models import User
 from loom.people.names import skeleton
@@ -50,6 +51,7 @@ def take_over() -> dict[str, int]:
         _move_aside()
         call_command("migrate", verbosity=0, interactive=False)
         counts = _copy()
+        recount()
         _lay_chains()
     except BaseException:
         _back_to(file)

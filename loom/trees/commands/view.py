@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
@@ -21,6 +21,8 @@ from loom.language.refs import ParseError, Ref, Slice, print_ref
 from loom.language.slices import PART_CHARACTERS, get, part_size, parts_of
 from loom.language.verbs import Phrases, Verb
 from loom.links import link_types
+from loom.links.derived import OF_NODES, derived_type, nodes_of
+from loom.links.foot import Portal, portals_of
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.models import Participant
 from loom.people.names import as_sent, tree_named
@@ -158,6 +160,7 @@ def range_of(context: Context, ref: Ref) -> list[NodeRow]:
 
 MAX_LINES = 50
 MAX_NAMED = 100  # items of a list without a line that it names
+MOST_SKIPPED = 100_000
 
 
 class View(Args):
@@ -367,7 +370,7 @@ def _diff(node: Node) -> str:
 
 
 def _foot(context: Context, node: Node) -> str:
-    counts = node_context.counts_of(context.actor, node, links_of(context.actor, node))
+    counts = node_context.counts_of(context.actor, node)
     parts = [
         *places.places_of([node.pk], context.workspace)[node.pk],
         counted(counts.continuations, "continuation"),
@@ -520,6 +523,9 @@ class List(Args):
 
     ref: Annotated[RefField, Written("ref", but=("document",))]
     type: Annotated[str, Written("type")] = ""
+    after: Annotated[
+        int, Written("option", key="after", value="int", minimum=0, maximum=MOST_SKIPPED)
+    ] = 0
 
 
 describe_verb(
@@ -567,9 +573,9 @@ describe_verb(
 @command("list", group="Look", klass="look", permissions={LOOM})
 def list_(context: Context, args: List) -> Reply:
     """Lists what belongs to a node or tree, one line each; without a type, its links by type."""
-    kind = "continuations" if args.type.lower() == "continues" else args.type.lower()
+    kind = args.type.lower()
     if args.ref.kind == "tree":
-        return _of_tree(context, tree_of(context, args.ref), kind)
+        return _of_tree(context, tree_of(context, args.ref), kind, args.after)
     node = get_node(context, args.ref)
     if not kind:
         return _affordances(context, node)
@@ -577,22 +583,18 @@ def list_(context: Context, args: List) -> Reply:
         raise CommandError("UNAVAILABLE", "Claims are not supported yet.", hint="list another type")
     words = _link_words(context)
     if kind == "links" or kind in words:
-        return _links(context, node, kind)
-    rows = {
-        "continuations": lambda: lookup.slots_below(node.slot_id),
-        "annotations": lambda: node_context.annotations_of(node),
-        "versions": lambda: places.versions_of(node),
-        "siblings": lambda: places.siblings_of(node),
-        "sources": lambda: node_context.sources_of(context.actor, node),
-        "merges": lambda: node_context.merges_of(context.actor, node),
-    }
-    if kind not in rows:
+        return _links(context, node, kind, args.after)
+    if derived_type(kind) not in OF_NODES:
         raise CommandError(
             "INVALID_SYNTAX",
             f"There is no list {kind!r}.",
             hint="there are " + ", ".join((*LISTS, *sorted(words))),
         )
-    return _listed(context, node, kind, list(rows[kind]()[: MAX_LINES + MAX_NAMED + 1]))
+    kind = derived_type(kind)
+    found, every = nodes_of(
+        context.actor, node, kind, context.workspace, after=args.after, most=MAX_LINES + MAX_NAMED
+    )
+    return _listed(context, node, kind, found, (args.after, every))
 
 
 def _link_words(context: Context) -> set[str]:
@@ -601,40 +603,42 @@ def _link_words(context: Context) -> set[str]:
     return {*types.words(archetype_of(context.actor)), "mentioned_by"}
 
 
-def _listed(context: Context, node: Node, kind: str, found: list[Node]) -> Reply:
-    thing = kind[:-1]
-    named_only = [lookup.node_ref(one, context.tree.pk) for one in found[MAX_LINES:]]
-    more = len(named_only) > MAX_NAMED
-    many = min(len(found), MAX_LINES + MAX_NAMED)
+def _listed(
+    context: Context, node: Node, kind: str, found: list[Node], part: tuple[int, int]
+) -> Reply:
+    """A list of nodes; `part`: how many come before these, and how many there are."""
+    thing, every = kind.removesuffix("s"), part[1]
+    names = [lookup.node_ref(one, context.tree.pk) for one in found[MAX_LINES:]]
     found = found[:MAX_LINES]
     refs = tuple(lookup.node_ref(one, context.tree.pk) for one in found)
-    number = f"{many}+ {kind}" if more else counted(many, thing)
-    lines = [f"[{node.local_id}] → {number}:" if found else f"[{node.local_id}] → no {kind}"]
-    found = [_selected(context, one, kind) for one in found]
+    lines = [
+        f"[{node.local_id}] → {counted(every, thing)}:"
+        if every
+        else f"[{node.local_id}] → no {kind}"
+    ]
     gone = withheld(context.actor, [one.pk for one in found])
     marks = node_context.marks_shown({one.pk: one.slot_id for one in found})
     lines += [line_of(one, context.now, withheld=gone, marks=marks) for one in found]
-    if named_only:
-        lines.append(_rest(named_only))
+    line = f"list {lookup.node_ref(node, context.tree.pk)} {kind}"
+    lines += _left(line, names, part[0] + len(found), every)
     return Reply("\n".join(lines), refs=refs, items=touched(node))
 
 
-def _rest(names: Sequence[str]) -> str:
-    """The items of a list that have no line, by their ids."""
-    shown = " ".join(f"[{one}]" for one in names[:MAX_NAMED])
-    return f"  … and {shown}{' …' if len(names) > MAX_NAMED else ''}"
+def _left(line: str, names: Sequence[str], shown: int, every: int) -> list[str]:
+    """`  … and [b3k9] [k2m9] … (950 more: → list a7x2 supports after:50)`: what has no line, how
+    many there are, and the line that shows them."""
+    if every <= shown:
+        return []
+    named = " ".join(
+        [*(f"[{one}]" for one in names), *(["…"] if every > shown + len(names) else [])]
+    )
+    return [f"  … and {named} ({every - shown:,} more: → {line} after:{shown})"]
 
 
-def _selected(context: Context, node: Node, kind: str) -> Node:
-    if kind not in ("continuations", "siblings"):
-        return node
-    return lookup.selected_version(node.slot_id, context.workspace) or node
-
-
-def _of_tree(context: Context, tree: Tree, kind: str) -> Reply:
+def _of_tree(context: Context, tree: Tree, kind: str, skip: int) -> Reply:
     if not kind:
-        types = Counter(one.type for one in links_of(context.actor, tree))
-        parts = [f"{name} {number}" for name, number in types.most_common()]
+        item = ids.of_tree(tree.pk)
+        parts = _counts(portals_of(context.actor, {item: item}).get(item, ()))
         said = f"{_named(tree)} links: {' · '.join(parts) or 'none'}"
         return Reply(said, refs=(f"tree:{tree.uid}",), items=touched(tree))
     if kind != "links" and kind not in _link_words(context):
@@ -643,25 +647,29 @@ def _of_tree(context: Context, tree: Tree, kind: str) -> Reply:
             f"A tree has no list {kind!r}.",
             hint="list its links, or → list root continuations",
         )
-    return _links(context, tree, kind)
+    return _links(context, tree, kind, skip)
 
 
 def _named(item: Node | Tree) -> str:
     return tree_named(item.title) if isinstance(item, Tree) else f"[{item.local_id}]"
 
 
-def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
-    seen = links_of(context.actor, item)
-    seen += mentioning(context.actor, item) if isinstance(item, Node) else []
-    if kind != "links":
-        seen = [one for one in seen if one.type == kind]
+def _links(context: Context, item: Node | Tree, kind: str, skip: int) -> Reply:
+    typed = "" if kind == "links" else kind
+    upto = skip + MAX_LINES + MAX_NAMED
+    seen = links_of(context.actor, item, kind=typed, most=upto + 1)
+    if len(seen) <= upto and isinstance(item, Node) and typed in ("", "mentioned_by"):
+        seen += mentioning(context.actor, item)
+    every = len(seen) if len(seen) <= upto else _how_many(context, item, typed)
     name = "links" if kind == "links" else f"[{kind}] links"
-    head = counted(len(seen), name.removesuffix("s")) if seen else f"no {name}"
+    head = counted(every, name.removesuffix("s")) if every else f"no {name}"
+    seen = seen[skip:]
     lines = [f"{_named(item)} → {head}{':' if seen else ''}"]
     refs = []
-    gone = withheld(context.actor, [one.node.pk for one in seen[:MAX_LINES] if one.node])
     rest = [_end_name(context, one) for one in seen[MAX_LINES:]]
-    for one in seen[:MAX_LINES]:
+    seen = seen[:MAX_LINES]
+    gone = withheld(context.actor, [one.node.pk for one in seen if one.node])
+    for one in seen:
         note = f" · note: {excerpt(one.note)}" if one.note else ""
         lines.append(f"  {link_types.arrow(one.type)} {_end(context, one, gone)}{note}")
         if one.node:
@@ -669,8 +677,8 @@ def _links(context: Context, item: Node | Tree, kind: str) -> Reply:
             context.note_read(ids.of_node(one.node.pk))
         elif not one.is_broken:
             refs.append(one.whole[0])
-    if rest:
-        lines.append(_rest(rest))
+    ref = f"tree:{item.uid}" if isinstance(item, Tree) else lookup.node_ref(item, context.tree.pk)
+    lines += _left(f"list {ref} {kind}", rest, skip + len(seen), every)
     return Reply("\n".join(lines), refs=tuple(refs), items=touched(item))
 
 
@@ -681,27 +689,40 @@ def _end_name(context: Context, seen: Seen) -> str:
     return "erased" if seen.is_broken else seen.whole[1]
 
 
+def _how_many(context: Context, item: Node | Tree, kind: str) -> int:
+    """How many links of a type (or of all) the caller sees on an item, by the counts."""
+    slot = ids.of_tree(item.pk) if isinstance(item, Tree) else item.slot_id
+    found = portals_of(context.actor, {slot: slot}).get(slot, ())
+    return sum(one.many for one in found if not kind or one.type == kind)
+
+
+def _counts(portals: Iterable[Portal]) -> list[str]:
+    """`supports 3` for each type, the most frequent first."""
+    ordered = sorted(portals, key=lambda one: -one.many)
+    return [f"{one.type} {one.many}" for one in ordered]
+
+
 def _end(context: Context, seen: Seen, gone: Collection[int]) -> str:
     if seen.node is None:
         return seen.tree_title if seen.is_broken else seen.whole[1]
     home = seen.node.tree
     where = "" if home == context.tree else f" in {tree_named(home.title or home.uid)}"
     said = WITHHELD if seen.node.pk in gone else excerpt(seen.node.text)
-    return f"[{seen.node.local_id}]{where} {said}"
+    marks = "".join(f" · {one}" for one in (seen.state, seen.changes) if one)
+    return f"[{seen.node.local_id}]{where} {said}{marks}"
 
 
 def _affordances(context: Context, node: Node) -> Reply:
-    links = links_of(context.actor, node)
-    counts = node_context.counts_of(context.actor, node, links)
-    found = [*links, *mentioning(context.actor, node)]
-    types = Counter(one.type for one in found)
-    parts = [f"{name} {number}" for name, number in types.most_common()]
+    counts = node_context.counts_of(context.actor, node)
+    parts = _counts(portals_of(context.actor, {node.pk: node.slot_id}).get(node.pk, ()))
+    mentions = len(mentioning(context.actor, node))
     derived = (
         ("continues", counts.continuations),
         ("annotations", counts.annotations),
         ("versions", counts.versions if counts.versions > 1 else 0),
         ("sources", counts.sources),
         ("merges", counts.merges),
+        ("mentioned_by", mentions),
     )
     parts += [f"{name} {number}" for name, number in derived if number]
     return Reply(f"[{node.local_id}] links: {' · '.join(parts) or 'none'}", items=touched(node))

@@ -23,6 +23,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext, gettext_noop
 
 from loom.access import Actor
+from loom.links.foot import CountRow
 from loom.people import preferences, shortcuts
 from loom.site import markdown
 from loom.site.display import Who, combo, tag_colour
@@ -381,8 +382,9 @@ class Drawn:
     classes: str
     bookmarked_by: tuple[str, ...]
     wordings: tuple[str, ...] | None
-    is_linked_out: bool
+    links: tuple[CountRow, ...]
     key: int
+    slot: int
     inside: str
 
     def element(
@@ -494,8 +496,9 @@ def _drawn(found: Found, key: int, inside: str) -> Drawn:
         classes=" ".join(["run" if is_run else "node", *(one for one in flags if flags[one])]),
         bookmarked_by=tuple(dict.fromkeys(by for _, by in margin.bookmarks)),
         wordings=margin.wordings,
-        is_linked_out=margin.is_linked_out,
+        links=margin.links,
         key=key,
+        slot=row.slot_id,
         inside=markup,
     )
 

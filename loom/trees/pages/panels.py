@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET
 from loom import access
 from loom.access import Actor
 from loom.errors import not_found
-from loom.links.queries import Portal, portals_of
+from loom.links.foot import Portal, portals_of
 from loom.notes.models import Mark
 from loom.participants.provider_kinds import samplers_written
 from loom.people.pages.groves import frame
@@ -88,19 +88,19 @@ def portal(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
 @require_GET
 @person
 def out(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
-    """The portals of a node that lead out of its grove, for this reader only."""
+    """The portals at the foot of a node, for this reader only."""
     actor, tree = access.get_tree(request.user, uid)
     node = known_node(tree, local_id)
     if node is None:
         raise not_found(f"[{local_id}]")
-    found = portals_of(actor, [node.pk], outside=tree.grove).get(node.pk, ())
+    found = portals_of(actor, {node.pk: node.slot_id}).get(node.pk, ())
     return render(
         request, "parts/portals.html", {"portals": found, "of": node.local_id, "in": tree.uid}
     )
 
 
 def _ends(actor: Actor, tree: Tree, seen: Sequence[Seen]) -> list[EndShown]:
-    portals = portals_of(actor, [one.node.pk for one in seen if one.node])
+    portals = portals_of(actor, {one.node.pk: one.node.slot_id for one in seen if one.node})
     return [_end(tree, one, portals) for one in seen]
 
 

@@ -21,7 +21,7 @@ from loom.engine.execute import execute
 from loom.errors import CommandError
 from loom.language.ids import of_tree
 from loom.language.refs import Ref
-from loom.links.queries import portals_of
+from loom.links.foot import portals_of
 from loom.notes.commands.marks import Tag, tag, untag
 from loom.participants.provider_kinds import SAMPLERS
 from loom.people.pages.groves import frame, tags_on
@@ -197,15 +197,16 @@ def cast(request: PersonRequest, uid: str) -> HttpResponse:
     return render(request, "parts/cast.html", context)
 
 
-def _portals_out(actor: Actor, tree: Tree, nodes: Sequence[Drawn]) -> dict[str, str]:
-    """The portals of nodes that lead out of their grove, rendered for the actor, by local id."""
-    found = portals_of(actor, [one.key for one in nodes], outside=tree.grove) if nodes else {}
+def _portals_shown(actor: Actor, tree: Tree, nodes: Sequence[Drawn]) -> dict[str, str]:
+    """The portals of nodes, rendered for the actor, by local id."""
+    slots = {one.key: one.slot for one in nodes}
+    portals = portals_of(actor, slots, [row for one in nodes for row in one.links])
     return {
         one.id: render_to_string(
-            "parts/portals.html", {"portals": found[one.key], "of": one.id, "in": tree.uid}
+            "parts/portals.html", {"portals": portals[one.key], "of": one.id, "in": tree.uid}
         )
         for one in nodes
-        if one.key in found
+        if one.key in portals
     }
 
 
@@ -213,7 +214,7 @@ def _elements(actor: Actor, tree: Tree, drawn: Sequence[Drawn], above: str) -> l
     """The nodes for the reader, with their own name, marks, shortcuts and wordings. `above` is the
     current version above the first."""
     reader = reader_of(actor)
-    out = _portals_out(actor, tree, [one for one in drawn if one.is_linked_out])
+    out = _portals_shown(actor, tree, [one for one in drawn if one.links])
     return [
         one.element(reader, above=before, portals=out.get(one.id, ""))
         for one, before in zip(drawn, [above, *(one.id for one in drawn)], strict=False)

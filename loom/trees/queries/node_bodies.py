@@ -1,17 +1,17 @@
 """Nodes as the API shows them (docs/model.md §14.3, 8): many at once, or one for its event."""
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
-from loom.access import Actor, trees_for
+from loom.access import Actor
 from loom.engine.models import Step
-from loom.language.ids import home_of
 from loom.links import queries as links
+from loom.links.foot import count_of
 from loom.text.hashes import instant
 from loom.text.quotations import put_back_quotations
 from loom.trees.models import Node, Tree
@@ -28,7 +28,6 @@ from loom.trees.queries.lookup import (
     fetch,
     listed,
 )
-from loom.trees.queries.node_context import documents_seen
 
 # Facts about nodes besides their own columns, read for a whole batch at once.
 
@@ -132,12 +131,13 @@ class Attached(NamedTuple):
     by node id. Pruned slots, and links that the reader may not see, are not counted."""
 
     below: dict[tuple[int, str], int]
-    links: Counter[int]
+    links: dict[int, int]
 
 
 def attached_to(actor: Actor, rows: Sequence[NodeRow]) -> Attached:
-    """What belongs to the nodes; two queries, three if there are links."""
-    return Attached(counted_below({row.slot_id for row in rows}), _links(actor, rows))
+    """What belongs to the nodes; two queries, up to six if there are links."""
+    links = count_of(actor, {row.id: row.slot_id for row in rows})
+    return Attached(counted_below({row.slot_id for row in rows}), links)
 
 
 def tallies_of(
@@ -165,25 +165,6 @@ def counted_below(slots: Iterable[int]) -> dict[tuple[int, str], int]:
         WHERE parent_slot_id IN ({listed(slots)}) AND slot_id = id AND NOT pruned
         GROUP BY parent_slot_id, kind"""
     return {(slot, kind): count for slot, kind, count in fetch(sql)}
-
-
-def _links(actor: Actor, rows: Sequence[NodeRow]) -> Counter[int]:
-    """Links to or from each node whose other end the actor may see."""
-    own = listed(row.id for row in rows)
-    sql = f"""SELECT tree_id, source_id, target_id FROM links_link
-        WHERE (source_id IN ({own}) OR target_id IN ({own})) AND removed_at IS NULL"""
-    found = fetch(sql)
-    counts: Counter[int] = Counter()
-    if not found:
-        return counts
-    seen = set(trees_for(actor).values_list("id", flat=True))
-    documents = documents_seen(actor, None, {end for _, *ends in found for end in ends})
-    asked = {row.id for row in rows}
-    for home, source, target in found:
-        for end, other in ((source, target), (target, source)):
-            if end in asked and home in seen and (home_of(other) in seen or other in documents):
-                counts[end] += 1
-    return counts
 
 
 # Nodes as the API shows them (docs/model.md §14.3.8): many at once, or one for its event.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 
 from loom.access import Actor, documents_for, trees_for
 from loom.documents import rules as documents
@@ -15,6 +15,7 @@ from loom.documents.models import DocumentEmbed, Revision
 from loom.documents.queries import embedded
 from loom.language import ids
 from loom.language.ids import home_of
+from loom.links.foot import JOINED, CountRow, count_of
 from loom.links.models import Link
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.permissions import CROSS_TREE
@@ -24,6 +25,7 @@ from loom.trees.queries import lookup
 from loom.trees.queries.lookup import fetch, listed
 from loom.workspace.models import Workspace
 
+PRUNED = "pruned"  # what is said of an item that was pruned
 ERASED = "erased"  # the name of an item whose tree is gone: shown as broken
 
 MOST_EMBEDDING = 20  # documents that embed one node
@@ -40,6 +42,13 @@ class Seen:
     tree_uid: str = ""
     document_uid: str = ""  # if the other end is a document; `tree_title` is its title then
     revisions: tuple[int, int] = (0, 0)  # of that document: when it was linked, and now
+    link: str = ""  # its id
+    confidence: float | None = None
+    outward: bool = True
+    wording: str = ""  # the wording of this item that it was made on, if that has changed
+    words: str = ""  # of the source that it stands on
+    later: str = ""  # the current version of the other end, if that is another
+    item: int = 0  # the other end
 
     @property
     def is_broken(self) -> bool:
@@ -58,6 +67,21 @@ class Seen:
         return self.type.replace("_", " ")
 
     @property
+    def state(self) -> str:
+        """What became of the other end, in the words used everywhere: `erased`, `pruned`, or ""."""
+        if self.is_broken:
+            return ERASED
+        node = self.node
+        return PRUNED if node is not None and (node.slot.pruned or node.version_pruned) else ""
+
+    @property
+    def changes(self) -> str:
+        """`on [a7x2], since changed · now [k2m9]`: what was reworded since the link was made."""
+        own = f"on [{self.wording}], since changed" if self.wording else ""
+        far = f"now [{self.later}]" if self.later else ""
+        return " · ".join(one for one in (own, far) if one)
+
+    @property
     def has_changed(self) -> bool:
         """Whether the document at the other end has a newer revision than the one linked."""
         return 0 < self.revisions[0] < self.revisions[1]
@@ -73,16 +97,57 @@ def documents_seen(actor: Actor, tree: Tree | None, items: Iterable[int]) -> set
     return set(map(ids.of_document, rows.values_list("pk", flat=True)))
 
 
-def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
-    """The links of a node or tree from its side, oldest first; ends the actor may not see
-    left out. At most five queries."""
+def links_of(
+    actor: Actor, item: Node | Tree, *, kind: str = "", most: int | None = None
+) -> list[Seen]:
+    """The links of a node or tree from its side, oldest first, with those that were made on other
+    wordings of it; ends the actor may not see, and types that they are not shown, left out. With
+    `kind` (a name or reverse) only these, and at most `most`. At most seven queries for every
+    hundred."""
     here = item if isinstance(item, Tree) else item.tree
-    own = ids.of_tree(here.pk) if item is here else ids.of_node(item.pk)
-    rows = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
-    found = list(rows.filter(tree__in=trees_for(actor)).order_by("id"))
-    far = {one.target_id if one.source_id == own else one.source_id for one in found}
+    slot = ids.of_tree(here.pk) if isinstance(item, Tree) else item.slot_id
+    found: list[Seen] = []
+    last = 0
+    while True:
+        links = _links_after(actor, here, slot, last, kind=kind, most=most)
+        found += _seen_ends(actor, here, item, links)
+        if most is None or len(links) < _page(most) or len(found) >= most:
+            break
+        last = links[-1].pk
+    return found if most is None else found[:most]
+
+
+def _page(most: int) -> int:
+    return max(most * 2, 100)
+
+
+def _links_after(
+    actor: Actor, here: Tree, slot: int, last: int, *, kind: str, most: int | None
+) -> list[Link]:
+    """The links of a place after one of them. Each direction walks its own index, so that only
+    as many rows are read as are shown."""
+    types = vocabulary_of(here.grove)
+    found: list[Link] = []
+    for end, outward in (("source_slot", True), ("target_slot", False)):
+        rows = Link.objects.filter(**{end: slot}, removed_at__isnull=True)
+        if kind:
+            known = types.by_word.get(kind)
+            if known is None or (known[1] != outward and not known[0].symmetric):
+                continue
+            rows = rows.filter(type=known[0].key)
+        if last:
+            rows = rows.filter(pk__gt=last)
+        found += rows.order_by("id") if most is None else rows.order_by("id")[: _page(most)]
+    found.sort(key=attrgetter("pk"))
+    return found if most is None else found[: _page(most)]
+
+
+def _seen_ends(actor: Actor, here: Tree, item: Node | Tree, links: Sequence[Link]) -> list[Seen]:
+    """The other ends of links of an item, as far as the actor may see them."""
+    slot = ids.of_tree(here.pk) if isinstance(item, Tree) else item.slot_id
+    far = {one.target_id if one.source_slot == slot else one.source_id for one in links}
     keys = [key for one in far if (key := ids.node_id(one)) is not None]
-    asked_trees = {home_of(one) for one in far} | {link.tree_id for link in found}
+    asked_trees = {home_of(one) for one in far} | {link.tree_id for link in links}
     rows_of_trees = trees_for(actor).filter(pk__in=asked_trees - {0}).select_related("grove")
     trees = {one.pk: one for one in rows_of_trees}
     nodes = lookup.rows().filter(tree__in=trees).in_bulk(keys) if keys else {}
@@ -92,29 +157,58 @@ def links_of(actor: Actor, item: Node | Tree) -> list[Seen]:
     linked = documents_for(actor, here).in_bulk(asked) if asked else {}
     gone = {home_of(one) for one in far if one > 0} - set(trees)
     erased = erased_among(gone) if gone else set()
-    seen = []
+    own = _own_wordings(item, links)
+    newer = lookup.selected_versions({one.slot_id for one in nodes.values()}, None)
     archetype = archetype_of(actor)
-    for link in found:
-        outward = link.source_id == own
+    seen = []
+    for link in links:
+        outward = link.source_slot == slot
+        if link.tree_id not in trees:
+            continue
         types = vocabulary_of(trees[link.tree_id].grove)
         if link.type not in types.keys_seen(archetype):
             continue
         kind = types.read(link.type, outward=outward)
         end = link.target_id if outward else link.source_id
         document, tree = linked.get(ids.document_id(end) or 0), trees.get(home_of(end))
+        said = own.get(link.source_id if outward else link.target_id, "")
+        more: dict[str, Any] = {
+            "link": link.uid,
+            "confidence": link.confidence,
+            "wording": "" if outward and _still_there(link, item) else said,
+            "words": link.words,
+            "outward": outward,
+            "item": end,
+        }
         if document is not None:
             version = link.target_version if outward else link.source_version
             revisions = (int(version or 0), document.revision)
-            seen.append(
-                Seen(kind, None, document.title, link.note, "", document.uid, revisions=revisions)
-            )
+            of = (kind, None, document.title, link.note, "", document.uid)
+            seen.append(Seen(*of, revisions=revisions, **more))
         elif end in nodes:
-            seen.append(Seen(kind, nodes[end], "", link.note, nodes[end].tree.uid))
+            node = nodes[end]
+            now = newer.get(node.slot_id, (node.pk, ""))
+            later = "" if now[0] == node.pk or node.version_pruned else now[1]
+            seen.append(Seen(kind, node, "", link.note, node.tree.uid, later=later, **more))
         elif tree is not None and ids.tree_id(end) is not None:
-            seen.append(Seen(kind, None, tree.title, link.note, tree.uid))
+            seen.append(Seen(kind, None, tree.title, link.note, tree.uid, **more))
         elif home_of(end) in erased:
-            seen.append(Seen(kind, None, ERASED, link.note))
+            seen.append(Seen(kind, None, ERASED, link.note, **more))
     return seen
+
+
+def _own_wordings(item: Node | Tree, links: Sequence[Link]) -> dict[int, str]:
+    """The local ids of the wordings that links were made on, other than the item itself."""
+    if isinstance(item, Tree):
+        return {}
+    ends = {one.source_id if one.source_slot == item.slot_id else one.target_id for one in links}
+    ends.discard(item.pk)
+    return dict(Node.objects.filter(pk__in=ends).values_list("pk", "local_id")) if ends else {}
+
+
+def _still_there(link: Link, item: Node | Tree) -> bool:
+    """Whether the words that a link stands on are in this wording of its source."""
+    return bool(link.words) and isinstance(item, Node) and link.words in item.text
 
 
 def mentioning(actor: Actor, node: Node) -> list[Seen]:
@@ -134,7 +228,8 @@ def mentioning(actor: Actor, node: Node) -> list[Seen]:
         ends = embedded(actor, row.document, written).values()
         if any(isinstance(one, int) and one in versions for one in ends):
             document = row.document
-            seen.append(Seen("mentioned_by", None, document.title, "", "", document.uid))
+            of = ids.of_document(document.pk)
+            seen.append(Seen("mentioned_by", None, document.title, "", "", document.uid, item=of))
     return seen
 
 
@@ -151,12 +246,12 @@ class Counts:
     merges: int = 0
 
 
-def counts_of(actor: Actor, node: Node, links: Iterable[Seen]) -> Counts:
-    """The counts of one node with these `links`; six queries at most."""
+def counts_of(actor: Actor, node: Node) -> Counts:
+    """The counts of one node; eleven queries at most."""
     return Counts(
         continuations=lookup.slots_below(node.slot_id).count(),
         annotations=annotations_of(node).count(),
-        links=sum(not one.is_broken for one in links),
+        links=count_of(actor, {node.pk: node.slot_id})[node.pk],
         versions=Node.objects.filter(slot=node.slot_id).count(),
         sources=sources_of(actor, node).count(),
         merges=merges_of(actor, node).count(),
@@ -250,28 +345,23 @@ _AROUND = """
         SELECT id, parent_slot_id FROM trees_node WHERE id IN ({slots})
     ), {near} ORDER BY v.id
 """
-# Marks of nodes, and links with their other end: the node, and the grove of its tree (or of the
-# tree itself).
-_KEPT = """
-    SELECT m.kind, m.item_id, m.label, p.uid, 0, 0, m.id FROM notes_mark m
+# Marks of nodes, and how many links they have by type, direction and the tree at the other end.
+_KEPT = f"""
+    SELECT m.kind, m.item_id, m.label, p.uid, 0, 0, m.id, 0, 0, 0, 0 FROM notes_mark m
     JOIN people_participant p ON p.id = m.participant_id
-    WHERE m.tree_id + 0 = %s AND m.item_id IN ({items}) AND m.removed_at IS NULL
-    UNION ALL SELECT 'link', l.own, l.type, f.local_id, l.outward, t.grove_id, l.id FROM (
-        SELECT id, type, source_id AS own, target_id AS far, 1 AS outward FROM links_link
-        WHERE source_id IN ({items}) AND removed_at IS NULL
-        UNION ALL SELECT id, type, target_id, source_id, 0 FROM links_link
-        WHERE target_id IN ({items}) AND removed_at IS NULL
-    ) l
-    JOIN trees_item i ON i.id = l.far
-    LEFT JOIN trees_node f ON f.id = i.node_id
-    LEFT JOIN trees_tree t ON t.erasing_at IS NULL AND t.id = i.tree_id
+    WHERE m.tree_id + 0 = %s AND m.item_id IN ({{items}}) AND m.removed_at IS NULL
+    UNION ALL SELECT 'link', n.id, c.type, COALESCE(f.local_id, ''),
+        CASE WHEN c.outward THEN 1 ELSE 0 END, c.count, c.last, c.home, c.grove_id, c.slot,
+        h.grove_id
+    FROM trees_node n JOIN links_linkcount c ON c.slot = n.slot_id AND c.count > 0 {JOINED}
+    WHERE n.id IN ({{items}})
 """
 # The reader's own data: the versions they chose, and their drafts at one slot.
 _OWN = """
-    UNION ALL SELECT 'choice', c.slot_id, s.local_id, v.local_id, 0, c.node_id, c.id
+    UNION ALL SELECT 'choice', c.slot_id, s.local_id, v.local_id, 0, c.node_id, c.id, 0, 0, 0, 0
         FROM workspace_versionchoice c JOIN trees_node s ON s.id = c.slot_id
         JOIN trees_node v ON v.id = c.node_id WHERE c.workspace_id = %s
-    UNION ALL SELECT 'draft', d.slot_id, d.kind, d.text, 0, 0, d.id
+    UNION ALL SELECT 'draft', d.slot_id, d.kind, d.text, 0, 0, d.id, 0, 0, 0, 0
         FROM workspace_draft d WHERE d.workspace_id = %s AND d.slot_id = %s
 """
 
@@ -282,7 +372,7 @@ class Kept:
     chose, by slot, as row ids and as local ids, and their drafts at one slot, by kind."""
 
     marks: dict[int, list[tuple[str, str, str]]]  # kind, label, participant
-    links: dict[int, list[tuple[str, bool, str, int | None]]]  # type, outward, local id, grove
+    links: dict[int, list[CountRow]]
     chosen: dict[int, int] = field(default_factory=dict)
     choices: dict[str, str] = field(default_factory=dict)
     drafts: dict[str, str] = field(default_factory=dict)
@@ -297,9 +387,11 @@ def kept_of(
     if workspace is not None:
         sql, params = sql + _OWN, [*params, workspace.pk, workspace.pk, slot]
     kept = Kept(defaultdict(list), defaultdict(list))
-    for kind, own, name, other, outward, far, _ in sorted(fetch(sql, params), key=_in_order):
+    rows = sorted(fetch(sql, params), key=_in_order)
+    for kind, own, name, other, outward, far, last, home, grove, at, there in rows:
         if kind == "link":
-            kept.links[own].append((name, bool(outward), other or "", far))
+            row = CountRow(at, name, bool(outward), grove, home, far, last, other, there)
+            kept.links[own].append(row)
         elif kind == "choice":
             kept.chosen[own] = far
             kept.choices[name] = other
@@ -338,20 +430,6 @@ class Note(NamedTuple):
     replies: tuple[Near, ...]
 
 
-class LinksOf(NamedTuple):
-    """The number of links of one type; `only` is the local id of the other end if there is exactly
-    one and it is a node."""
-
-    type: str
-    many: int
-    only: str = ""
-
-    @property
-    def shown(self) -> str:
-        """The type in words."""
-        return self.type.replace("_", " ")
-
-
 @dataclass
 class Margin:
     """What is shown beside one node; all ids are local.
@@ -360,8 +438,8 @@ class Margin:
     `after` the newest versions of its neighbours; `versions` oldest first, without pruned ones;
     `notes` oldest first. `wordings` are the versions above that the node was written after or
     accepted below; None: all of them. Below any other it is marked as written after an older
-    version. `links` lead to items of the same grove, which everybody who can read the tree can
-    read; `is_linked_out` says that there are links to other groves.
+    version. `links` are counts for nobody in particular: a node that has some is rendered with a
+    place for those that its reader may see.
     """
 
     place: int = 1
@@ -374,8 +452,7 @@ class Margin:
     tags: list[str] = field(default_factory=list)
     children: int = 0
     wordings: tuple[str, ...] | None = None
-    links: tuple[LinksOf, ...] = ()
-    is_linked_out: bool = False
+    links: tuple[CountRow, ...] = ()
 
 
 Margins = dict[int, Margin]
@@ -457,7 +534,7 @@ def margins_of(
         margin = margins[spot.id]
         accepted = _put_marks(margin, kept.marks[spot.id])
         margin.wordings = _wordings(around, spot, accepted)
-        _put_links(tree, margin, kept.links[spot.id])
+        margin.links = tuple(kept.links[spot.id])
     return margins
 
 
@@ -501,22 +578,6 @@ def _put_marks(margin: Margin, marks: Iterable[tuple[str, str, str]]) -> set[str
         elif kind == "read":
             accepted.add(label)
     return accepted
-
-
-def _put_links(
-    tree: Tree, margin: Margin, links: Iterable[tuple[str, bool, str, int | None]]
-) -> None:
-    """The links by type, those from the node first; broken ones are left out."""
-    ends: dict[str, list[str]] = defaultdict(list)
-    types = vocabulary_of(tree.grove)
-    for kind, outward, local_id, grove in links:
-        if grove == tree.grove_id:
-            ends[types.read(kind, outward=outward)].append(local_id)
-        elif grove is not None:
-            margin.is_linked_out = True
-    margin.links = tuple(
-        LinksOf(shown, len(names), "" if names[1:] else names[0]) for shown, names in ends.items()
-    )
 
 
 def erased_among(trees: Iterable[int]) -> set[int]:

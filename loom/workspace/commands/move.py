@@ -15,6 +15,7 @@ from loom.errors import CommandError, not_found
 from loom.language import ids as item_ids
 from loom.language.refs import Ref
 from loom.language.verbs import Phrases, Verb
+from loom.links.derived import derived_type, nodes_of
 from loom.permissions import LOOM
 from loom.text.tokens import count
 from loom.trees.commands.node_writer import demand_visible
@@ -33,19 +34,24 @@ from loom.trees.queries.outline import (
 )
 from loom.trees.queries.places import path_ids
 from loom.turns import queries
-from loom.workspace.commands.windows import Linked as LinkedItems
 from loom.workspace.commands.windows import (
+    MOST_LEFT,
     close_window,
+    ends_of,
     held,
+    how_many,
     link_type,
     node_of,
     numbered,
     open_linked,
+    open_sources,
     token_change,
     within_limit,
 )
+from loom.workspace.commands.windows import Linked as LinkedItems
 from loom.workspace.commands.windows import items_of as items_of_window
 from loom.workspace.models import Window
+from loom.workspace.queries.windows import source_of
 from loom.workspace.window_rules import MOST_WITH
 
 SHOWN_ENDS = 2
@@ -221,6 +227,7 @@ class Linked(Args):
     max: Annotated[
         int, Written("option", key="max", value="int", minimum=1, maximum=MOST_LINKED)
     ] = MOST_WITH
+    inline: Annotated[bool, Written("flag")] = False
 
 
 @command(
@@ -233,23 +240,66 @@ class Linked(Args):
     is_first=True,
 )
 def expand_type(context: Context, args: Linked) -> Reply:
-    """Opens what is linked to a node by one type, in windows; `of focus` follows the windows that
-    the last expand opened."""
-    kind = link_type(context.actor, args.type)
+    """Opens what is linked to a node by one type, in windows: a link type, or what `list` shows of
+    a node; `of focus` follows the windows that the last expand opened. `inline` shows it in the
+    page instead of windows."""
+    kind = derived_type(args.type) or link_type(context.actor, args.type)
     opened: list[Window] = []
     left: list[str] = []
     sources = _sources(context, args.ref)
+    if args.inline:
+        return _inline(context, kind, [node for node, _ in sources], args.max)
+    every = 0
     for node, parent in sources:
-        found = open_linked(context, node, kind, parent, most=args.max - len(opened))
+        most = args.max - len(opened)
+        if derived_type(kind) and kind != "mentioned_by":
+            nodes, number = nodes_of(
+                context.actor, node, kind, context.workspace, most=most + MOST_LEFT
+            )
+            ends = [
+                (f"[{lookup.node_ref(one, context.tree.pk)}]", source_of(one) if one.text else None)
+                for one in nodes
+            ]
+            found = open_sources(context, ends, kind, parent, most=most)
+            every += number
+        else:
+            found = open_linked(context, node, kind, parent, most=most)
+            every += how_many(context.actor, node, kind)
         opened, left = [*opened, *found.opened], [*left, *found.left]
     rest = LinkedItems(opened, left).rest
     named = numbered([one.number for one in opened])
     items = f"{len(opened)} item{'' if len(opened) == 1 else 's'}{f' as {named}' if named else ''}"
     limited = within_limit(context, opened)
     of = " ".join(f"[{lookup.node_ref(node, context.tree.pk)}]" for node, _ in sources)
+    named_ones = len(opened) + len(left)
+    more = _left(context, kind, [node for node, _ in sources], named_ones, every)
     return Reply(
-        f"✓ ▼ [{kind}] of {of} → {items}{rest}{limited}{token_change(context)}",
+        f"✓ ▼ [{kind}] of {of} → {items}{rest}{more}{limited}{token_change(context)}",
         items=touched(*(node for node, _ in sources)),
+        led_to=tuple(dict.fromkeys(item for one in opened for item in items_of_window(one))),
+        link_type=kind,
+    )
+
+
+def _left(context: Context, kind: str, nodes: Sequence[Node], opened: int, every: int) -> str:
+    """`\n  … 12 more: → list a7x2 supports after:10`: what was not opened."""
+    if every <= opened:
+        return ""
+    ref = lookup.node_ref(nodes[0], context.tree.pk)
+    return f"\n  … {every - opened:,} more: → list {ref} {kind}"
+
+
+def _inline(context: Context, kind: str, nodes: Sequence[Node], most: int) -> Reply:
+    """The step of a portal that was opened in the page, where its items are shown."""
+    found: list[int] = []
+    for node in nodes:
+        found += ends_of(context.actor, node, kind, context.workspace, most=most - len(found))
+    number = f"{len(found)} item{'' if len(found) == 1 else 's'}"
+    of = " ".join(f"[{lookup.node_ref(node, context.tree.pk)}]" for node in nodes)
+    return Reply(
+        f"✓ ▼ [{kind}] of {of} → {number}",
+        items=touched(*nodes),
+        led_to=tuple(dict.fromkeys(found)),
         link_type=kind,
     )
 
@@ -306,10 +356,14 @@ class LinkedOf(Args):
 @command("collapse", group="Move", klass="look ✓", permissions={LOOM}, stream="workspace")
 def collapse_type(context: Context, args: LinkedOf) -> Reply:
     """Closes the windows that an expand of this type opened, and those opened from them."""
-    kind = link_type(context.actor, args.type)
+    kind = derived_type(args.type) or link_type(context.actor, args.type)
     node = get_node(context, args.ref)
     steps = context.workspace.steps.filter(link_type=kind, outcome="ok")
-    seqs = set(steps.filter(touched__item=item_ids.of_node(node.pk)).values_list("seq", flat=True))
+    seqs = set(
+        steps.filter(touched__item=item_ids.of_node(node.pk), touched__led_to=False).values_list(
+            "seq", flat=True
+        )
+    )
     shown = {one.number for one in held(context) if one.item_id == item_ids.of_node(node.pk)}
     found = [
         one

@@ -16,13 +16,15 @@ from loom.engine.views import locked, stored
 from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.language.refs import Ref, quote
+from loom.links.derived import derived_type, nodes_of
+from loom.links.foot import portals_of
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.grove_settings import number_of
 from loom.people.models import Participant
 from loom.permissions import READ_DOCUMENTS, WRITE
 from loom.trees.models import Node
 from loom.trees.queries import lookup
-from loom.trees.queries.node_context import Seen, links_of
+from loom.trees.queries.node_context import Seen, links_of, mentioning
 from loom.turns.queries import budget_of, turns
 from loom.workspace.effects import (
     WindowChanged,
@@ -313,6 +315,9 @@ def merge_into(context: Context, window: Window) -> None:
 # Opening linked items.
 
 
+MOST_FOLLOWED = 200  # links of which those with a text are opened
+
+
 def link_type(actor: Actor, word: str) -> str:
     """The name or reverse of a link type of the grove, as it is written; INVALID_SYNTAX with the
     list of those that the actor sees if there is none."""
@@ -347,9 +352,33 @@ def open_linked(
 ) -> Linked:
     """Opens windows on what is linked to a node by one type, from the window `parent` (0: from
     none). LIMIT_EXCEEDED if they would be nested too deep."""
-    found = (link for link in links_of(context.actor, node) if link.type == kind)
+    if kind == "mentioned_by":
+        found = mentioning(context.actor, node)
+    else:
+        found = links_of(context.actor, node, kind=kind, most=MOST_FOLLOWED)
     sources = ((_link_name(context, link), _linked(context, link)) for link in found)
-    return _open_sources(context, sources, kind, parent, most=most, keep=keep)
+    return open_sources(context, sources, kind, parent, most=most, keep=keep)
+
+
+def how_many(actor: Actor, node: Node, kind: str) -> int:
+    """How many links of a type (or documents that embed it) the actor sees on a node."""
+    if kind == "mentioned_by":
+        return len(mentioning(actor, node))
+    found = portals_of(actor, {node.pk: node.slot_id}).get(node.pk, ())
+    return sum(one.many for one in found if one.type == kind)
+
+
+def ends_of(actor: Actor, node: Node, kind: str, workspace: Workspace, *, most: int) -> list[int]:
+    """The items at the other ends of links of a type, or of a derived type, of a node."""
+    if derived_type(kind) and kind != "mentioned_by":
+        found, _ = nodes_of(actor, node, kind, workspace, most=most)
+        return [ids.of_node(one.pk) for one in found]
+    links = (
+        mentioning(actor, node)
+        if kind == "mentioned_by"
+        else links_of(actor, node, kind=kind, most=most)
+    )
+    return [one.item for one in links[:most] if one.item]
 
 
 def _link_name(context: Context, link: Seen) -> str:
@@ -373,7 +402,7 @@ def open_linked_to_document(
     it embeds (`mentions`)."""
     found = links_of_document(context.actor, document, context.tree)
     sources = (_end_of(context, link.item) for link in found if link.type == kind)
-    return _open_sources(context, sources, kind, parent, most=MOST_WITH, keep=keep)
+    return open_sources(context, sources, kind, parent, most=MOST_WITH, keep=keep)
 
 
 def _end_of(context: Context, item: int) -> tuple[str, Source | None]:
@@ -390,15 +419,16 @@ def _end_of(context: Context, item: int) -> tuple[str, Source | None]:
     return name, source_of(node) if node.text else None
 
 
-def _open_sources(
+def open_sources(
     context: Context,
     sources: Iterable[tuple[str, Source | None]],
     kind: str,
     parent: int,
     *,
     most: int,
-    keep: bool,
+    keep: bool = False,
 ) -> Linked:
+    """Opens windows on texts, given with their names, from the window `parent` (0: from none)."""
     opened: list[Window] = []
     left: list[str] = []
     for name, source in sources:

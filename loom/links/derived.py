@@ -1,0 +1,76 @@
+"""Derived link types (docs/model.md §8): never stored, answered from columns. What `list` shows of
+them can be expanded, too."""
+
+import re
+from collections.abc import Sequence
+
+from loom.access import Actor
+from loom.language.ids import looks_like_id
+from loom.trees.models import Node
+from loom.trees.queries import lookup, node_context, places
+from loom.workspace.models import Workspace
+
+# Other words for the same list; `continues` is what the affordances call the continuations.
+SAME = {"continues": "continuations", "children": "continuations", "parent": "continued_by"}
+# Those whose items are nodes; `mentioned_by` are documents.
+OF_NODES = (
+    "continuations",
+    "continued_by",
+    "siblings",
+    "annotations",
+    "annotates",
+    "versions",
+    "version_of",
+    "sources",
+    "merges",
+    "mentions",
+)
+MOST_NAMED = 40  # refs of a text that `mentions` follows
+_NAMED = re.compile(r"\[([a-z0-9]{4,8})\]", re.IGNORECASE)
+
+
+def derived_type(word: str) -> str:
+    """The derived type that a word names; "" if it names none."""
+    kind = SAME.get(word.lower(), word.lower())
+    return kind if kind in (*OF_NODES, "mentioned_by") else ""
+
+
+def nodes_of(
+    actor: Actor, node: Node, kind: str, workspace: Workspace, *, after: int = 0, most: int
+) -> tuple[list[Node], int]:
+    """The nodes of a derived type of a node: at most `most` after the first ones, and how many
+    there are. Continuations and siblings come in the reader's selected wording."""
+    if kind in ("continued_by", "annotates"):
+        above = places.version_above(node, workspace)
+        fits = above is not None and (kind == "annotates") == (node.kind == "annotation")
+        return _part([above] if above is not None and fits else [], after, most)
+    if kind == "version_of":
+        first = node.slot
+        return _part([lookup.by_id(first.pk)] if first.pk != node.pk else [], after, most)
+    if kind == "mentions":
+        return _part(_named_in(node), after, most)
+    rows = {
+        "continuations": lambda: lookup.slots_below(node.slot_id),
+        "annotations": lambda: node_context.annotations_of(node),
+        "versions": lambda: places.versions_of(node),
+        "siblings": lambda: places.siblings_of(node),
+        "sources": lambda: node_context.sources_of(actor, node),
+        "merges": lambda: node_context.merges_of(actor, node),
+    }[kind]()
+    found = list(rows[after : after + most])
+    if kind in ("continuations", "siblings"):
+        found = [lookup.selected_version(one.slot_id, workspace) or one for one in found]
+    return found, rows.count()
+
+
+def _part(found: Sequence[Node], after: int, most: int) -> tuple[list[Node], int]:
+    return list(found[after : after + most]), len(found)
+
+
+def _named_in(node: Node) -> list[Node]:
+    """The nodes of its tree that a text names as `[a7x2]`, in order."""
+    words = (one.lower() for one in _NAMED.findall(node.text))
+    wanted = list(dict.fromkeys(one for one in words if looks_like_id(one)))[:MOST_NAMED]
+    rows = lookup.rows().filter(tree=node.tree_id, local_id__in=wanted) if wanted else ()
+    known = {one.local_id: one for one in rows}
+    return [known[one] for one in wanted if one in known and one != node.local_id]

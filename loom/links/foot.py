@@ -1,0 +1,141 @@
+"""The links of items by type, as somebody sees them: what `list` counts and the foot of an item
+shows. Read from `LinkCount`, so that it costs the same for ten links and for ten thousand."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from loom.access import Actor, trees_for
+from loom.links.vocabulary import archetype_of, vocabulary_of
+from loom.people.models import Grove
+from loom.permissions import CROSS_TREE, READ_DOCUMENTS
+from loom.trees.queries.lookup import fetch, listed
+
+
+@dataclass(frozen=True)
+class Portal:
+    """The links of one type of an item, without those to items that the reader may not see.
+    `only` is the local id of the other end, if it is the only one and a node; `home` is the row id
+    of its tree."""
+
+    type: str
+    many: int
+    only: str = ""
+    home: int = 0
+    colour: str = ""
+    documents: int = 0  # how many of the other ends are documents
+
+    @property
+    def shown(self) -> str:
+        """The type as shown to readers."""
+        return self.type.replace("_", " ")
+
+
+class CountRow(NamedTuple):
+    """A row of `LinkCount` for nobody in particular; `name` is the local id of the other end of
+    `last` if it is the only link and leads to a node, `there` the row id of the grove of `home`
+    (None for documents, and for a tree that was erased)."""
+
+    slot: int
+    type: str
+    outward: bool
+    grove: int
+    home: int
+    many: int
+    last: int
+    name: str
+    there: int | None
+
+
+@dataclass
+class _Sum:
+    many: int = 0
+    name: str = ""
+    home: int = 0
+    colour: str = ""
+    documents: int = 0
+
+
+# What a count is joined with: the other end of a single link, and the tree of the other ends.
+JOINED = """
+    LEFT JOIN links_link l ON c.count = 1 AND l.id = c.last
+    LEFT JOIN trees_node f ON f.id = CASE WHEN c.outward THEN l.target_id ELSE l.source_id END
+    LEFT JOIN trees_tree h ON h.id = c.home AND h.erasing_at IS NULL
+"""
+_ROWS = """
+    SELECT c.slot, c.type, c.outward, c.grove_id, c.home, c.count, c.last,
+        COALESCE(f.local_id, ''), h.grove_id
+    FROM links_linkcount c {joined} WHERE c.slot IN ({slots}) AND c.count > 0
+"""
+
+
+def portals_of(
+    actor: Actor, items: Mapping[int, int], rows: Iterable[CountRow] | None = None
+) -> dict[int, tuple[Portal, ...]]:
+    """The portals at the foot of each item, given with its place (the slot of a node, else the
+    item itself), by type; those from the item first. At most three queries for all; none if the
+    `rows` are given and lead nowhere else."""
+    slots = {slot for slot in items.values() if slot}
+    if rows is None:
+        sql = _ROWS.format(joined=JOINED, slots=listed(slots))
+        rows = (CountRow._make((*row[:2], bool(row[2]), *row[3:])) for row in fetch(sql))
+    found = sorted(rows, key=lambda row: (not row.outward, row.last))
+    if not found:
+        return {}
+    seen = _trees_seen(actor, found)
+    groves = _groves(actor, {row.grove for row in found})
+    archetype = archetype_of(actor)
+    sums: dict[int, dict[str, _Sum]] = defaultdict(dict)
+    for row in found:
+        types = vocabulary_of(groves[row.grove])
+        if row.type not in types.keys_seen(archetype):
+            continue
+        if row.home not in seen if row.home else not _sees_documents(actor, row.grove, row.slot):
+            continue
+        one = sums[row.slot].setdefault(types.read(row.type, outward=row.outward), _Sum())
+        one.many, one.name, one.home = one.many + row.many, row.name, row.home
+        one.colour = types.colour(row.type)
+        one.documents += 0 if row.home else row.many
+    by_slot = {
+        slot: tuple(
+            Portal(kind, one.many, one.name if one.many == 1 else "", one.home, *_look(one))
+            for kind, one in kinds.items()
+        )
+        for slot, kinds in sums.items()
+    }
+    return {item: by_slot[slot] for item, slot in items.items() if slot in by_slot}
+
+
+def _look(one: _Sum) -> tuple[str, int]:
+    return one.colour, one.documents
+
+
+def count_of(actor: Actor, items: Mapping[int, int]) -> dict[int, int]:
+    """How many links the actor sees on each item, given with its place."""
+    found = portals_of(actor, items)
+    return {item: sum(one.many for one in found.get(item, ())) for item in items}
+
+
+def _trees_seen(actor: Actor, rows: Iterable[CountRow]) -> set[int]:
+    """Those of the trees that the actor may see: whoever acts in a grove sees all of its trees. One
+    query, none if there are no others."""
+    homes = {row.home: row.there for row in rows if row.there is not None}
+    own = {home for home, grove in homes.items() if grove == actor.grove.pk}
+    if others := homes.keys() - own:
+        own |= set(trees_for(actor).filter(pk__in=others).values_list("pk", flat=True))
+    return own
+
+
+def _groves(actor: Actor, wanted: set[int]) -> dict[int, Grove]:
+    known = {actor.grove.pk: actor.grove}
+    others = wanted - known.keys()
+    return {**known, **(Grove.objects.in_bulk(others) if others else {})}
+
+
+def _sees_documents(actor: Actor, grove: int, slot: int) -> bool:
+    """Whether the actor may read the documents that a place is linked to: what is linked to a tree
+    is open there, and with cross_tree everything of the grove (`access.documents_for`)."""
+    if READ_DOCUMENTS not in actor.permissions or grove != actor.grove.pk:
+        return False
+    return CROSS_TREE in actor.permissions or slot > 0

@@ -1,0 +1,172 @@
+"""Links belong to the place: later wordings have them, marked when the words changed; their lists
+and counts are honest and cost the same however many there are."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from loom.access import Actor
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.engine.items import make_items
+from loom.language import ids
+from loom.links.commands.counting import recount
+from loom.links.foot import portals_of
+from loom.links.models import Link, LinkCount
+from loom.people.models import User
+from loom.trees.models import Node, Tree
+from tests.commands.conftest import Say
+from tests.rows_read import work_done
+from tests.two_groves import TwoGroves
+
+pytestmark = pytest.mark.django_db
+Write = Callable[..., str]
+
+
+def _foot(actor: Actor, local_id: str) -> dict[str, int]:
+    node = Node.objects.get(local_id=local_id)
+    found = portals_of(actor, {node.pk: node.slot_id}).get(node.pk, ())
+    return {one.type: one.many for one in found}
+
+
+def test_a_later_wording_has_the_links_and_says_on_which_they_were_made(
+    say: Say, write: Write, actor: Actor
+) -> None:
+    a, b = write("a"), write("b")
+    say(f"link {a} to {b} as:supports")
+    newer = say(f'edit {a} "a, better" as:version').body["refs"][0]
+    assert say(f"list {newer} links").reply.endswith(
+        f'──[supports]──→ [{b}] "b" · on [{a}], since changed'
+    )
+    assert say(f"list {a} links").reply.endswith(f'──[supports]──→ [{b}] "b"')
+    assert f'[{a}] "a" · now [{newer}]' in say(f"list {b} supported_by").reply
+    assert _foot(actor, newer) == _foot(actor, a) == {"supports": 1}
+    assert "1 link" in say(f"view {newer}").reply
+
+
+def test_the_words_that_a_link_stands_on_are_no_change_while_they_are_there(
+    say: Say, write: Write
+) -> None:
+    a, b = write("the kestrel sleeps"), write("b")
+    say(f'link {a} to {b} as:supports on:"kestrel"')
+    kept = say(f'edit {a} "a kestrel wakes" as:version').body["refs"][0]
+    assert "since changed" not in say(f"list {kept} links").reply
+    lost = say(f'edit {kept} "an owl wakes" as:version').body["refs"][0]
+    assert f"on [{a}], since changed" in say(f"list {lost} links").reply
+
+
+def test_words_that_are_not_in_the_source_are_refused(
+    write: Write, owner: User, tree: Tree
+) -> None:
+    a, b = write("a"), write("b")
+    client = APIClient()
+    client.force_login(owner)
+    line = {"line": f'link {a} to {b} on:"kestrel"'}
+    refused = client.post(f"/api/trees/{tree.uid}/commands", line, format="json").json()
+    assert refused["code"] == "REJECTED" and "kestrel" in refused["message"]
+
+
+def test_pruned_and_erased_ends_are_named_in_the_same_words(
+    say: Say, write: Write, client: Client, owner: User, tree: Tree
+) -> None:
+    a, b = write("a"), write("b")
+    say(f"link {a} to {b} as:supports")
+    say(f"prune {b}")
+    assert say(f"list {a} links").reply.endswith(f'[{b}] "b" · pruned')
+    client.force_login(owner)
+    opened = client.get(f"/trees/{tree.uid}/nodes/{a}/portal?type=supports").content.decode()
+    assert '<span class="flag">pruned</span>' in opened
+
+
+def test_counts_follow_link_unlink_and_undo(say: Say, write: Write, actor: Actor) -> None:
+    a, b, c = write("a"), write("b"), write("c")
+    say(f"link {a} to {b} as:supports")
+    say(f"link {a} to {c} as:supports")
+    assert _foot(actor, a) == {"supports": 2}
+    say(f"unlink {a} to {c} as:supports")
+    node = Node.objects.get(local_id=a)
+    (portal,) = portals_of(actor, {node.pk: node.slot_id})[node.pk]
+    assert (portal.many, portal.only) == (1, b)  # the one that is left is named
+    say("undo")
+    assert _foot(actor, a) == {"supports": 2} and _foot(actor, c) == {"supported_by": 1}
+    kept = set(LinkCount.objects.values_list("slot", "type", "outward", "home", "count"))
+    recount()
+    again = set(LinkCount.objects.values_list("slot", "type", "outward", "home", "count"))
+    assert {row for row in kept if row[4]} == again
+
+
+def _many(actor: Actor, tree: Tree, node: Node, number: int) -> None:
+    """Links that many texts support a node, as rows."""
+    make_items([ids.of_tree(tree.pk)])
+    rows = [
+        Link(
+            tree=tree,
+            type="supports",
+            source_id=ids.of_tree(tree.pk),
+            target_id=node.pk,
+            by=actor.participant,
+            at=node.created_at,
+            uid=f"{node.local_id}{at}",
+        )
+        for at in range(number)
+    ]
+    Link.objects.bulk_create(rows)
+    recount()
+
+
+def test_ten_thousand_links_do_not_slow_the_foot_or_a_list(
+    say: Say, write: Write, actor: Actor, tree: Tree
+) -> None:
+    a, b, c = write("a"), write("b"), write("c")
+    few, many = Node.objects.get(local_id=a), Node.objects.get(local_id=b)
+    say(f"link {a} to {c} as:refutes")
+    say(f"link {b} to {c} as:refutes")
+    _many(actor, tree, few, 10)
+    _many(actor, tree, many, 10_000)
+    for one in (few, many):  # once, so that both are warm
+        portals_of(actor, {one.pk: one.slot_id})
+    with work_done() as small:
+        assert _foot(actor, a) == {"refutes": 1, "supported_by": 10}
+    with work_done() as large:
+        assert _foot(actor, b) == {"refutes": 1, "supported_by": 10_000}
+    large.demand_no_more(small, rows=0)
+    with work_done() as listed:
+        reply = say(f"list {b} supported_by").reply
+    assert listed.rows < 1000
+    assert reply.startswith(f"[{b}] → 10,000 [supported_by] links:")
+    assert reply.endswith(f" … (9,950 more: → list {b} supported_by after:50)")
+    last = say(f"list {b} supported_by after:9990").reply
+    assert last.count("\n") == 10 and "more:" not in last
+
+
+def test_a_long_list_of_texts_says_how_many_are_left(say: Say, write: Write) -> None:
+    a = write("a")
+    for at in range(53):
+        write(f"below {at}", a)
+    reply = say(f"list {a} continuations").reply
+    assert reply.startswith(f"[{a}] → 53 continuations:")
+    assert reply.endswith(f"] (3 more: → list {a} continuations after:50)")
+    assert "below 52" in say(f"list {a} continuations after:50").reply
+
+
+def test_what_somebody_may_not_read_is_not_counted(two_groves: TwoGroves) -> None:
+    world = two_groves
+    mine = world.left.text
+    line = Request(f"link {mine.local_id} to {world.far} as:supports")
+    execute_line(world.left.actor(world.both), world.left.tree, line)
+    assert _foot(world.left.actor(world.both), mine.local_id) == {"supports": 1}
+    assert _foot(world.left.actor(world.only_left), mine.local_id) == {}
+    page = f"/trees/{world.left.tree.uid}/nodes/{mine.local_id}/portals"
+    assert "supports" in world.client(world.both).get(page).content.decode()
+    assert "supports" not in world.client(world.only_left).get(page).content.decode()
+    body = world.client(world.only_left).get(
+        f"/api/trees/{world.left.tree.uid}/nodes/{mine.local_id}"
+    )
+    assert body.json()["counts"]["links"] == 0
+    graph: Any = world.client(world.only_left).get(
+        f"/api/trees/{world.left.tree.uid}/nodes/{mine.local_id}/graph"
+    )
+    assert graph.json()["links"] == []
