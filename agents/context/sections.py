@@ -155,14 +155,14 @@ def instructions(teaching: Teaching, *, brief: bool = False) -> str:
 
 
 def _rare(teaching: Teaching) -> str:
-    """`→ help explains all; → help GROUP these: Make: split restore · Keep: resize …`."""
+    """`→ help VERB explains … Also, by → help GROUP: Make: split restore · Keep: resize …`."""
     groups: dict[str, dict[str, None]] = {}
     for one in teaching.commands:
         if not one.taught:
             groups.setdefault(one.group, {})[one.verb] = None
     named = " · ".join(f"{group}: {' '.join(verbs)}" for group, verbs in groups.items())
-    more = f"There are also, by → help GROUP, {named}." if named else ""
-    return f"→ help VERB explains one command with all its options. {more}".strip()
+    more = f"Also, by → help GROUP: {named}." if named else ""
+    return f"→ help VERB explains a command with all its options. {more}".strip()
 
 
 def _details(teaching: Teaching) -> list[str]:

@@ -145,7 +145,7 @@ describe_verb(
     Verb(
         "undo",
         past="undid",
-        taught="undo [n:1] — takes back your last changes",
+        taught="undo [n:1] — your last changes",
         is_destructive=True,
         asks_first=True,
         dropped=("change changes last my step steps times"),

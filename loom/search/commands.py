@@ -155,9 +155,8 @@ describe_verb(
         past="searched",
         example='Find a word: → find "lamp"',
         taught=(
-            'find ["words"] [in:grove|REF] [tag:"x"] [by:"name"] [kind:note] '
-            '[since:"2026-01-31"] [leaf] [bookmarked] [open] — searches; open makes '
-            "windows"
+            'find "words" [in:grove|REF] [open]; find [tag:"x"] [by:"name"] [kind:note] '
+            '[since:"2026-01-31"] [leaf] [bookmarked] — searches; open makes windows'
         ),
         is_harmless=True,
         phrases=(

@@ -215,7 +215,7 @@ def test_instructions_teach_daily_verbs_in_a_line_each_and_name_the_others() -> 
         types=("supports", "extends"),
     )
     system = assemble(aware).system
-    for taught in ("branch:a7x2", "r2d4-a7x2", "\n←\n", "{1}", "by → help GROUP, Make: split"):
+    for taught in ("branch:a7x2", "r2d4-a7x2", "\n←\n", "{1}", "by → help GROUP: Make: split"):
         assert taught in system
     assert system.count("→ edit REF CONTENT, or") == 1 and "split REF at:n" not in system
     assert "Make: split · Keep: resize." in system

@@ -11,6 +11,7 @@ from loom.access import Actor, acting_as
 from loom.engine import registry
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
+from loom.language.lines import read
 from loom.people.models import Participant
 from loom.permissions import Permission
 from loom.text.tokens import count
@@ -32,6 +33,98 @@ def test_a_taught_line_names_only_what_the_verb_takes(verb: str) -> None:
     keys |= {part.lead for one in forms for part in one.parts if part.lead}
     keys |= {part.word for one in forms for part in one.parts}
     assert {key for key in _OPTION.findall(form) if key not in _REFS} <= keys
+
+
+# What a model writes that follows the taught lines.
+WRITTEN = """\
+view a7x2 full
+view doc:"notes" summary
+view a7x2 with-annotations
+view branch:a7x2
+view r2d4-a7x2
+view doc:"notes" §ending
+compare a7x2 b3k9
+list a7x2
+list a7x2 continuations
+list doc:"notes" mentions
+list tags
+list bookmarks
+list documents
+tree
+tree from a7x2 depth:3 summary
+find "boats"
+find "boats" in:grove
+find "boats" in:a7x2 open
+find tag:"x"
+find by:"Ada" kind:note
+find since:"2026-01-31" leaf
+find bookmarked
+switch to a7x2
+respond a7x2 "x"
+respond "x"
+respond a7x2 "x" from:b3k9,c4m2
+edit a7x2 "x" as:version
+edit a7x2 replace:"old" with:"new" as:fork
+prune a7x2
+link a7x2 to b3k9 as:supports note:"why"
+link a7x2 to doc:"notes"
+write doc:"n" new "x"
+write doc:"n" append "x"
+write doc:"n" at:end "x"
+write doc:"n" at:§cast "x"
+write doc:"n" replace:§cast "x"
+write doc:"n" replace:"old" with:"new" all
+write doc:"n" move:§a after:§b
+write doc:"n" remove:§a
+write #4 "x"
+bookmark a7x2 "x"
+bookmark doc:"n"
+tag a7x2 #x
+tag doc:"n" #x
+annotate a7x2 "x" as:question
+continue from a7x2 n:2 using agent:"Muse"
+undo n:2
+open a7x2 keep live with:supports label:"x"
+open doc:"n" §cast keep
+hide #1 #2
+hide all
+show #1 full
+show all
+close #1
+close all
+stash "p" "x"
+stash "p" content-of:a7x2
+recall "p"
+memory trace
+memory windows
+since
+digest
+digest of branch:a7x2
+todo add "x" "y"
+todo done t1
+todo toggle t1
+todo remove t1
+todo note t1 "x"
+scratchpad "x" append
+think "x"
+help
+help keep
+help view
+ask agent:"Muse" "x" at a7x2 wait
+ask "Ada" "x"
+search "x"
+budget extend tokens:50000
+view #14 part:2
+open #14 keep
+show #14
+""".splitlines()
+
+
+def test_what_follows_the_taught_lines_is_read_as_it_is_written() -> None:
+    for line in WRITTEN:
+        said = read(f"→ {line}", registry.language()).canonical.removeprefix("→ ")
+        assert sorted(said.split(" ")) == sorted(line.split(" ")), line
+    assert {verb for verb, line in TAUGHT.items() if line} <= {one.split()[0] for one in WRITTEN}
 
 
 @pytest.mark.django_db

@@ -159,8 +159,8 @@ describe_verb(
         done=gettext_noop("Saved a new version"),
         past="edited",
         taught=(
-            'edit REF CONTENT, or replace:"old" with:"new" [as:version|fork] — version: '
-            "new wording in its place, what is below stays; fork: a branch beside it"
+            'edit REF CONTENT, or replace:"old" with:"new" [as:version|fork] — a version '
+            "takes its place, what is below stays; a fork is a branch beside it"
         ),
         takes_documents=False,
         phrases=(

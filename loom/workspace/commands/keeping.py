@@ -564,7 +564,7 @@ describe_verb(
     Verb(
         "show",
         past="showed",
-        taught="show #n|all [full]",
+        taught="show #n [full]; show all",
         is_harmless=True,
         swaps=(
             ("everything", "all"),

@@ -234,7 +234,7 @@ HIDDEN = 20
 describe_verb(
     Verb(
         "memory",
-        taught="memory [trace|stashed|windows] — your last steps, stashes, windows",
+        taught="memory [trace|stashed|windows]",
         is_harmless=True,
         phrases=(
             Phrases("status|where am i|show status|show memory|what is open"),
