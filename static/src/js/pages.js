@@ -29,8 +29,7 @@ export function age(then, now = new Date()) {
   return dayOf(then);
 }
 
-/** @type {ReturnType<typeof setInterval> | 0} */
-let clock = 0;
+let isTicking = false;
 
 /** Keeps the ages on the page true, and shows the whole instant to who points at one. */
 export function showAges() {
@@ -44,7 +43,8 @@ export function showAges() {
     }
   };
   draw();
-  clock ||= setInterval(draw, 30_000);
+  if (!isTicking) setInterval(draw, 30_000);
+  isTicking = true;
 }
 
 /** A button beside a link that is shown once copies it. */

@@ -1,7 +1,7 @@
 // @ts-check
 // The editor of a buffer: CodeMirror over a book, and what the page may do with it.
 
-import { history, historyField, isolateHistory, redo, redoDepth, standardKeymap, undo, undoDepth } from "@codemirror/commands";
+import { history, historyField, isolateHistory, redo, standardKeymap, undo, undoDepth } from "@codemirror/commands";
 import { Compartment, EditorSelection, EditorState, Prec, Transaction } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { book, bookOf, exchanged, outside, starts, towards, typist, undoesBook } from "./document-state.js";
@@ -201,7 +201,7 @@ export class BufferEditor {
     draw();
     const there = this.pasts.get(to);
     const now = this.pastNow();
-    this.recall(there && there.doc.eq(now.doc) && there.nodes === now.nodes ? there.value : undefined);
+    this.recall(there?.doc.eq(now.doc) && there.nodes === now.nodes ? there.value : undefined);
   }
 
   pastNow() {

@@ -10,7 +10,7 @@ import { t } from "../t.js";
 /** @typedef {HTMLInputElement | HTMLTextAreaElement} Field */
 
 /** @param {Field} field */
-const valueOf = (field) => (field.type === "number" ? Number(field.value) : field.value);
+const shownIn = (field) => (field.type === "number" ? Number(field.value) : field.value);
 
 export class LoomSteering extends HTMLElement {
   /** the fields as the tree had them when they were read or saved last, by name
@@ -26,7 +26,7 @@ export class LoomSteering extends HTMLElement {
     this.form = /** @type {HTMLFormElement} */ (this.querySelector("form"));
     this.form.addEventListener("submit", (event) => this.submitted(event), { signal });
     this.form.addEventListener("input", (event) => this.typed(/** @type {HTMLInputElement} */ (event.target)), { signal });
-    for (const field of this.fields()) this.seen.set(field.name, valueOf(field));
+    for (const field of this.fields()) this.seen.set(field.name, shownIn(field));
     this.off = this.page.events.on("tree.changed", ({ payload }) => this.heard(payload));
   }
 
@@ -63,7 +63,7 @@ export class LoomSteering extends HTMLElement {
   /** @param {Field} field @param {unknown} value as the tree has it */
   put(field, value) {
     field.value = String(value);
-    this.seen.set(field.name, valueOf(field));
+    this.seen.set(field.name, shownIn(field));
   }
 
   /** @param {SubmitEvent} event */
@@ -83,7 +83,7 @@ export class LoomSteering extends HTMLElement {
 
   async save() {
     const dirty = this.fields().filter((field) => "dirty" in field.dataset);
-    const body = Object.fromEntries(dirty.map((field) => [field.name, valueOf(field)]));
+    const body = Object.fromEntries(dirty.map((field) => [field.name, shownIn(field)]));
     if (!dirty.length) return this.say(t("saved"));
     try {
       if (this.page?.isPast) throw new Refused({ code: "REJECTED", message: t("You are viewing an earlier state of the tree.") }, 409);
@@ -103,7 +103,7 @@ export class LoomSteering extends HTMLElement {
    * before the answer. @param {Field} field @param {string | number} value @param {string | number} before */
   saved(field, value, before) {
     this.seen.set(field.name, value);
-    if (valueOf(field) !== value) return;
+    if (shownIn(field) !== value) return;
     delete field.dataset.dirty;
     const told = this.told.get(field.name) ?? value;
     if (told !== value && told !== before) this.put(field, told);

@@ -47,7 +47,6 @@ test("pointing finds the nearest text within reach", () => {
 });
 
 test("a text inside a folded run is where the run begins", () => {
-  const store = tree();
   const slots = [0, 1, 2, 3, 4];
   const scene = new Scene(slots, { ...layout(Int32Array.from([-1, 0, 1, 2, 3]), 0) });
   assert.deepEqual([...scene.layout.kept], [0, 4]);

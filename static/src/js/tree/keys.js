@@ -41,7 +41,7 @@ export const ACTIONS = {
   command: () => /** @type {any} */ (document.querySelector("loom-command"))?.open() === undefined,
   keys: () => /** @type {any} */ (document.querySelector("loom-keys"))?.open() === undefined,
   send: () => Boolean(composer()?.ask()),
-  stop: () => escape(isTyping(document.activeElement)),
+  stop: () => stopOrLeave(isTyping(document.activeElement)),
   undo: (page) => weave()?.untake() || say(page, call("undo")),
   redo: (page) => say(page, call("redo")),
   ...Object.fromEntries(Object.keys(MOVES).flatMap((name) => [name, `${name}-typing`].map((id) => [id, moveBy(name)]))),
@@ -89,7 +89,7 @@ function stopRunning() {
 }
 
 /** @param {boolean} typing */
-function escape(typing) {
+function stopOrLeave(typing) {
   const open = document.querySelectorAll("details.menu[open]");
   for (const menu of open) shut(menu);
   if (open.length || stopRunning()) return true;
