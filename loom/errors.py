@@ -42,6 +42,8 @@ CODES: dict[Code, Meaning] = {
 }
 
 
+TOO_LARGE = 413  # the status of a refusal that is about a size
+
 Present = TypeVar("Present")
 
 
@@ -56,8 +58,10 @@ def require(value: Present | None, what: str) -> Present:
 class CommandError(Exception):
     """A refusal with its code, a plain sentence, and what to do about it.
 
-    `status` overrides the code's own (413 for sizes, 405, 415); `retryable` likewise
-    (MODEL_ERROR by its reason).
+    `is_size`: something sent is too large, rather than too much was asked for. `status` overrides
+    the code's own where a request is refused (405, 415); `retryable` likewise (MODEL_ERROR by its
+    reason). Of a line that was run, `canonical` is what it was read as, "" if it could not be, and
+    `step` the number of its step, None if none was written.
     """
 
     def __init__(
@@ -66,6 +70,7 @@ class CommandError(Exception):
         message: str,
         *,
         hint: str,
+        is_size: bool = False,
         status: int | None = None,
         retryable: bool | None = None,
     ) -> None:
@@ -73,8 +78,11 @@ class CommandError(Exception):
         self.code = code
         self.message = message
         self.hint = hint
-        self.status = CODES[code].status if status is None else status
+        self.is_size = is_size
+        self.status = status or (TOO_LARGE if is_size else CODES[code].status)
         self.retryable = CODES[code].retryable if retryable is None else retryable
+        self.canonical = ""
+        self.step: int | None = None
 
     @property
     def reply(self) -> str:

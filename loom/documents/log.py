@@ -573,5 +573,5 @@ def demand_text(text: str) -> None:
             "LIMIT_EXCEEDED",
             "A document has at most 4 MiB.",
             hint="write another document",
-            status=413,
+            is_size=True,
         )

@@ -106,7 +106,7 @@ def _imported(actor: Actor, file: Any) -> Document:
     """A document from a Markdown file, with the name of the file as its title."""
     if file.size > rules.MAX_BYTES:
         raise CommandError(
-            "LIMIT_EXCEEDED", f"{file.name} has more than 4 MiB.", hint="Split it.", status=413
+            "LIMIT_EXCEEDED", f"{file.name} has more than 4 MiB.", hint="Split it.", is_size=True
         )
     try:
         text = file.read().decode()

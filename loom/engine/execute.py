@@ -24,7 +24,7 @@ from loom.errors import CommandError, not_found, require
 from loom.language.arguments import demand_values
 from loom.language.forms import write
 from loom.language.lines import Line, read
-from loom.language.refs import ParseError, refuse_controls
+from loom.language.refs import ParseError, TooLongError, refuse_controls
 from loom.people.models import Grove
 from loom.platform.inserts import update_row
 from loom.platform.prepared_queries import Given, Prepared
@@ -124,8 +124,8 @@ def _logged(attempt: Attempt, refusal: CommandError | None) -> Answer:
         return _run(attempt, refusal)
     except CommandError as refused:
         step = None if request.dry_run else _write_refused(attempt, refused)
-        refused.canonical = attempt.canonical  # type: ignore[attr-defined]
-        refused.step = step  # type: ignore[attr-defined]
+        refused.canonical = attempt.canonical
+        refused.step = step
         raise
 
 
@@ -182,12 +182,8 @@ def _read(text: str) -> Line:
         return read(text, registry.language())
     except ParseError as bad:
         raise CommandError(
-            bad.code, bad.message, hint=bad.hint, status=413 if _is_size(bad) else None
+            bad.code, bad.message, hint=bad.hint, is_size=isinstance(bad, TooLongError)
         ) from None
-
-
-def _is_size(bad: ParseError) -> bool:
-    return bad.code == "LIMIT_EXCEEDED" and "KiB" in bad.message
 
 
 def _args(command: Command, line: Line) -> Any:

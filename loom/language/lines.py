@@ -24,6 +24,7 @@ from loom.language.refs import (
     ParseError,
     Ref,
     Token,
+    TooLongError,
     first_word,
     is_type,
     read_ref,
@@ -187,7 +188,7 @@ def _best(failures: list[tuple[tuple[bool, int, int], ParseError]]) -> ParseErro
 
 def _demand_size(line: str) -> None:
     if len(line) * 4 > MAX_LINE_BYTES and len(line.encode()) > MAX_LINE_BYTES:
-        raise ParseError(
+        raise TooLongError(
             "LIMIT_EXCEEDED",
             "A line is at most 64 KiB without its block.",
             "write long text in the lines below and end it with ←",

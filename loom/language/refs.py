@@ -37,6 +37,10 @@ class AmbiguousError(ParseError):
     """A line that can be parsed in several ways."""
 
 
+class TooLongError(ParseError):
+    """A line that has too many bytes to be read."""
+
+
 def unread(message: str, hint: str) -> ParseError:
     """The INVALID_SYNTAX error that this package raises most."""
     return ParseError("INVALID_SYNTAX", message, hint)

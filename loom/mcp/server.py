@@ -61,7 +61,7 @@ async def _body(receive: Receive) -> bytes:
     try:
         if size > MOST_BYTES:
             said = f"A body has at most {MOST_BYTES:,} bytes."
-            raise CommandError("LIMIT_EXCEEDED", said, hint="send less at once", status=413)
+            raise CommandError("LIMIT_EXCEEDED", said, hint="send less at once", is_size=True)
         body = b"".join(pieces)
         demand_few_values(body)
     except CommandError as error:

@@ -233,7 +233,7 @@ def _demand_colours(given: Any) -> None:
             "LIMIT_EXCEEDED",
             f"At most {MAX_COLOURS} tags have colours.",
             hint="remove the colour of another tag first",
-            status=413,
+            is_size=True,
         )
 
 

@@ -54,9 +54,8 @@ def body_of(refused: CommandError, path: str) -> dict[str, object]:
     """The error body; for a line also `reply`, `step`, and `canonical` if it could be parsed."""
     if not _LINES.match(path):
         return refused.body
-    step, canonical = getattr(refused, "step", None), getattr(refused, "canonical", "")
-    body = {**refused.body, "reply": refused.reply, "step": step}
-    return {**body, "canonical": canonical} if canonical else body
+    body = {**refused.body, "reply": refused.reply, "step": refused.step}
+    return {**body, "canonical": refused.canonical} if refused.canonical else body
 
 
 def refusal_of(error: Exception) -> CommandError | None:

@@ -249,7 +249,7 @@ class BoundedJSON(BaseParser):
                 "LIMIT_EXCEEDED",
                 f"A body has at most {MAX_BYTES:,} bytes.",
                 hint="send less at once",
-                status=413,
+                is_size=True,
             )
         return read_json(raw)
 
@@ -281,7 +281,7 @@ def demand_few_values(raw: bytes) -> None:
     bare = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
     if bare.count(b'"') > 2 * MAX_VALUES or _marks(b"".join(bare.split(b'"')[::2])) > MAX_VALUES:
         said = f"A body has at most {MAX_VALUES:,} values."
-        raise CommandError("LIMIT_EXCEEDED", said, hint="send less at once", status=413)
+        raise CommandError("LIMIT_EXCEEDED", said, hint="send less at once", is_size=True)
 
 
 def _marks(raw: bytes) -> int:
@@ -290,7 +290,7 @@ def _marks(raw: bytes) -> int:
 
 def _too_deep() -> CommandError:
     said = f"A body has at most {MAX_DEPTH} levels."
-    return CommandError("LIMIT_EXCEEDED", said, hint="flatten it", status=413)
+    return CommandError("LIMIT_EXCEEDED", said, hint="flatten it", is_size=True)
 
 
 def _demand_storable(value: Any) -> None:

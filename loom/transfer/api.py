@@ -167,7 +167,7 @@ def _files_of(sent: Any) -> "list[UploadedFile[bytes]]":
             "LIMIT_EXCEEDED",
             f"Files have at most {MAX_FILE:,} bytes together.",
             hint="send fewer at once, or export a part",
-            status=413,
+            is_size=True,
         )
     return files
 

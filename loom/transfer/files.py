@@ -303,7 +303,7 @@ def demand_readable(path: Path, tell: Tell) -> "array[int]":
             "LIMIT_EXCEEDED",
             f"The file has {size:,} bytes; the maximum is {MAX_FILE:,}.",
             hint="export a part of the tree",
-            status=413,
+            is_size=True,
         )
     if size == 0:
         raise unreadable("The file is empty.")

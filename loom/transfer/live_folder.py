@@ -101,7 +101,7 @@ class LiveFile:
                 "LIMIT_EXCEEDED",
                 f"{self.path.name} has more than {MOST:,} bytes.",
                 hint="import it instead",
-                status=413,
+                is_size=True,
             )
         return self.path.read_bytes()
 

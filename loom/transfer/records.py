@@ -277,7 +277,7 @@ def too_long(what: str) -> CommandError:
         "LIMIT_EXCEEDED",
         f"{what} is larger than {MAX_TEXT_BYTES:,} bytes, the maximum for a node.",
         hint="split it in the other program",
-        status=413,
+        is_size=True,
     )
 
 

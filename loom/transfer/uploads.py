@@ -175,7 +175,7 @@ class Upload:
                 "LIMIT_EXCEEDED",
                 f"The file has {path.stat().st_size:,} bytes; the maximum is {MAX_FILE:,}.",
                 hint="export a part of the tree",
-                status=413,
+                is_size=True,
             )
         with path.open("rb") as opened:
             is_zip = opened.read(4) == ZIP
@@ -316,7 +316,7 @@ class _Copy:
                         "LIMIT_EXCEEDED",
                         f"The files in the ZIP have more than {MAX_FILE:,} bytes.",
                         hint="split it",
-                        status=413,
+                        is_size=True,
                     )
                 self._tell(0)
                 out.write(piece)

@@ -183,7 +183,7 @@ def square(colour: str) -> bytes:
 
 
 def _too_large(sentence: str) -> CommandError:
-    return CommandError("LIMIT_EXCEEDED", sentence, hint="make it smaller", status=413)
+    return CommandError("LIMIT_EXCEEDED", sentence, hint="make it smaller", is_size=True)
 
 
 def store(sha256: str, raw: bytes) -> None:

@@ -265,8 +265,8 @@ def _failed(body: dict[str, Any], error: dict[str, Any]) -> CommandError:
 
 def _named(refused: CommandError, body: dict[str, Any]) -> CommandError:
     """The refusal, with the line and the step that it is about."""
-    refused.canonical = body["canonical"]  # type: ignore[attr-defined]
-    refused.step = body["step"]  # type: ignore[attr-defined]
+    refused.canonical = body["canonical"]
+    refused.step = body["step"]
     return refused
 
 

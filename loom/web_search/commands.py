@@ -122,10 +122,10 @@ def _demand_words(args: Search) -> None:
         )
     if len(args.query) > MAX_QUERY:
         said = f"A query has at most {MAX_QUERY} characters."
-        raise CommandError("LIMIT_EXCEEDED", said, hint="ask with fewer words", status=413)
+        raise CommandError("LIMIT_EXCEEDED", said, hint="ask with fewer words", is_size=True)
     if len(args.include) + len(args.exclude) > MOST_HOSTS:
         said = f"A search names at most {MOST_HOSTS} hosts."
-        raise CommandError("LIMIT_EXCEEDED", said, hint="name fewer", status=413)
+        raise CommandError("LIMIT_EXCEEDED", said, hint="name fewer", is_size=True)
     wrong = next((one for one in (*args.include, *args.exclude) if not _HOST.fullmatch(one)), None)
     if wrong is not None:
         raise CommandError(

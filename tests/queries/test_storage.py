@@ -120,7 +120,7 @@ def test_the_answer_to_a_key_names_the_texts_that_were_viewed(actor: Actor, tree
 def test_the_text_of_a_refused_line_stays_in_its_step(actor: Actor, tree: Tree) -> None:
     with pytest.raises(CommandError) as refused:
         execute_line(actor, tree, Request(f"respond zzzz\n{LONG}\n←"))
-    step = Step.objects.get(seq=refused.value.step, workspace__tree=tree)  # type: ignore[attr-defined]
+    step = Step.objects.get(seq=refused.value.step or 0, workspace__tree=tree)
     assert LONG in step.line and LONG in step.canonical
 
 

@@ -83,7 +83,7 @@ def _demand_username(username: str) -> str:
             "LIMIT_EXCEEDED",
             f"A name has at most {MAX_NAME} characters.",
             hint="shorten it",
-            status=413,
+            is_size=True,
         )
     checked(username, most=MAX_NAME)
     if (taken := _like(username)) is not None:

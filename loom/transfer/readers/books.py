@@ -68,7 +68,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
             "LIMIT_EXCEEDED",
             f"A file in it has more than {_MOST:,} bytes.",
             hint="split it",
-            status=413,
+            is_size=True,
         )
     return data
 

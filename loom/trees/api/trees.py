@@ -440,7 +440,7 @@ def add_image(request: Request, uid: str) -> Response:
             "LIMIT_EXCEEDED",
             f"An image has at most {MOST_IMAGE_BYTES:,} bytes.",
             hint="make it smaller",
-            status=413,
+            is_size=True,
         )
     row = images.keep(actor, tree, file.read())
     body = {name: getattr(row, name) for name in ("sha256", "media_type", "width", "height")}

@@ -72,7 +72,7 @@ def demand_text(text: str, *, what: str = "The text") -> str:
             "LIMIT_EXCEEDED",
             f"{what} has {size:,} bytes; a node can have at most {MAX_NODE_BYTES:,}.",
             hint="Split it into several nodes.",
-            status=413,
+            is_size=True,
         )
     return text
 

@@ -141,7 +141,7 @@ def _demand_fields(fields: Mapping[str, Any]) -> None:
             "LIMIT_EXCEEDED",
             f"A title has at most {MAX_TITLE} characters.",
             hint="shorten it",
-            status=413,
+            is_size=True,
         )
     for name, (least, most) in RANGES.items():
         if not least <= fields.get(name, least) <= most:
