@@ -3,7 +3,6 @@ and to a turn that waits as the reply to its line (docs/model.md §5.3)."""
 
 from contextlib import suppress
 
-from loom import access
 from loom.access import Actor
 from loom.engine.by_name import run_command
 from loom.engine.context import Request
@@ -13,6 +12,7 @@ from loom.language.refs import quote
 from loom.people.names import as_sent
 from loom.trees.commands import node_writer
 from loom.trees.models import Node
+from loom.turns import access as turn_access
 from loom.turns import turn_lifecycle
 from loom.turns.asks import WAITS
 from loom.turns.models import OPEN_TURN, Ask, Turn
@@ -75,4 +75,4 @@ def _open(ask: Ask, answer: Node) -> str:
 def _acting(ask: Ask) -> Actor:
     """The asker, with the permissions of this moment. CommandError if the person it acts for is no
     longer a member."""
-    return access.acting_in(require(ask.asking, "the turn that asked"))
+    return turn_access.acting_in(require(ask.asking, "the turn that asked"))

@@ -36,6 +36,7 @@ from loom.site.schema import a_choice, a_truth, an_id, operation, word
 from loom.site.waiting import hold_until_stopped
 from loom.text.hashes import instant
 from loom.trees.queries import lookup, provenance
+from loom.turns import access as turn_access
 from loom.turns import generation_lifecycle
 from loom.turns.models import Generation
 from loom.workspace.models import Workspace
@@ -215,7 +216,7 @@ def generation_body(row: Generation) -> GenerationBody:
 @api_view(["GET"])
 def generation(request: Request, uid: str) -> Response:
     """A generation with its text so far."""
-    _, row = access.get_generation(user_of(request), uid)
+    _, row = turn_access.get_generation(user_of(request), uid)
     return Response(generation_body(row).model_dump())
 
 
@@ -229,12 +230,12 @@ def generation(request: Request, uid: str) -> Response:
 @api_view(["POST"])
 def stop(request: Request, uid: str) -> Response:
     """Stops a generation; its text so far becomes a node. 202 if it has not ended yet."""
-    actor, row = access.get_generation(user_of(request), uid)
+    actor, row = turn_access.get_generation(user_of(request), uid)
     access.demand(actor, {GENERATE}, "stop")
     generation_lifecycle.ask_stop(row)
 
     def body() -> dict[str, Any]:
-        return generation_body(access.get_generation(user_of(request), uid)[1]).model_dump()
+        return generation_body(turn_access.get_generation(user_of(request), uid)[1]).model_dump()
 
     has_ended = hold_until_stopped(request, row.uid, body)
     return Response(body(), status=200 if has_ended else 202)
@@ -346,8 +347,8 @@ def instructed(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def call(request: Request, uid: str) -> Response:
     """The request and the response, without keys."""
-    actor, row = access.get_call(user_of(request), uid)
-    return Response(provenance.seen(row, is_open=access.may_read_call(actor, row)).body())
+    actor, row = turn_access.get_call(user_of(request), uid)
+    return Response(provenance.seen(row, is_open=turn_access.may_read_call(actor, row)).body())
 
 
 @operation(
@@ -360,8 +361,8 @@ def call(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def response(request: Request, uid: str) -> HttpResponse:
     """The body exactly as it was received, transfer coding removed."""
-    actor, row = access.get_call(user_of(request), uid)
-    if not access.may_read_call(actor, row):
+    actor, row = turn_access.get_call(user_of(request), uid)
+    if not turn_access.may_read_call(actor, row):
         raise CommandError(
             "PERMISSION_DENIED",
             "This call contains text that you may not see.",

@@ -49,7 +49,6 @@ from agents.subject_prompt import (
     order_of_summary,
     seeing,
 )
-from loom import access
 from loom.access import Actor
 from loom.engine import jobs
 from loom.language.slices import part_size
@@ -60,6 +59,7 @@ from loom.text.frames import escaped
 from loom.text.shortening import plain
 from loom.text.tokens import count
 from loom.trees.queries.lookup import rows_of, withheld_from_models
+from loom.turns import access as turn_access
 from loom.turns import turn_lifecycle
 from loom.turns.models import JUDGE, SUMMARY, Generation, Turn
 from loom.turns.queries import budget_of
@@ -180,7 +180,7 @@ def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
     place = place_of(actor, turn)
     sent = assembled_for(place, provider)
     if any(one.name == "EARLIER" for one in sent.portions):
-        named = [turn.tree.uid, turn.invoked_by_id, [row.id for row in place.read], False, turn.uid]
+        named = [turn.tree.uid, turn.invoked_by_id, [row.id for row in place.read], False]
         jobs.enqueue("agents.tasks.summarise", named, queue="continue")
     return {**prepared(place, sent), "kept": _kept(turn.prepared, sent)}
 
@@ -237,7 +237,7 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
     """The order of a turn's round: no tools, and no text to continue. The prepared request is sent
     unchanged, unless a text in it was excluded or pruned since.
     """
-    actor = access.acting_in(turn)
+    actor = turn_access.acting_in(turn)
     demand_turn(actor)
     agent, tree = actor.participant, turn.tree
     kept = turn.prepared

@@ -30,6 +30,7 @@ from loom.text.tokens import count
 from loom.trees.commands.node_writer import demand_text_node, demand_visible
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, places, provenance
+from loom.turns import access as turn_access
 from loom.turns.models import Call, Generation, Turn
 from loom.turns.queries import turns
 from loom.workspace.models import Workspace
@@ -95,7 +96,7 @@ def _of_turn(member: Actor, tree: Tree, options: PreviewOptions) -> Next:
     place = next_place(member, workspace, options.node if options.is_named else None)
     provider, _, _ = addressed(options.participant)
     sent = assembled_for(place, provider)
-    is_open = place.turn is None or access.may_read_turn(member, place.turn)
+    is_open = place.turn is None or turn_access.may_read_turn(member, place.turn)
     limit = limit_of(provider, options.participant, tree.grove)
     length = options.participant.max_tokens or provider.max_tokens or usage.USUAL_TOKENS
     return Next(options, sent.bodies, None, sent.portions, limit, length, sent.note, is_open)
@@ -116,7 +117,7 @@ def next_place(member: Actor, workspace: Workspace, node: Node | None = None) ->
     current = _OPEN_TURN.first(agent=agent.pk, tree=tree.pk)
     if current is not None:  # usually there is none, so the joins are only read here
         found = turns().get(pk=current[0])
-        return place_of(access.acting_in(found), found)
+        return place_of(turn_access.acting_in(found), found)
     actor, position = access.acting_as(member, agent), workspace.position
     if node is not None and node.pk != position.pk:
         workspace.position = position = node  # as at the beginning of a turn; not stored
@@ -228,7 +229,7 @@ def call_before(member: Actor, tree: Tree, options: PreviewOptions) -> Call | No
     found = (
         rows.filter(purpose=PURPOSES[options.how]).select_related("turn").order_by("-id").first()
     )
-    return found if found is not None and access.may_read_call(member, found) else None
+    return found if found is not None and turn_access.may_read_call(member, found) else None
 
 
 def difference(one: Next, before: Call) -> Difference:

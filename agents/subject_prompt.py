@@ -31,8 +31,9 @@ from agents.providers.registry import Provider, configuration_of, first_of, limi
 from agents.providers.values import Ask, Picture
 from agents.refusals import too_long
 from loom import access
-from loom.access import Actor, documents_for
+from loom.access import Actor
 from loom.claims.commands.judging import judged_text
+from loom.documents.access import documents_for
 from loom.documents.queries import lore_of, newest
 from loom.documents.rules import body_start
 from loom.errors import CommandError, not_found
@@ -48,6 +49,7 @@ from loom.trees.images import bytes_of, smaller
 from loom.trees.models import Image, Tree
 from loom.trees.queries.lookup import NodeRow, below_pruned, fetch, listed, path_of, rows_of
 from loom.trees.queries.outline import size_of
+from loom.turns import access as turn_access
 from loom.turns.models import Generation
 from loom.workspace.models import Workspace
 
@@ -234,7 +236,7 @@ def asker_of(generation: Generation) -> Actor:
     """The person who asked, if they still may: permissions are read again for every call. In a
     turn it is the agent, limited to what its inviter may do."""
     if generation.turn is not None:
-        actor = access.acting_in(generation.turn)
+        actor = turn_access.acting_in(generation.turn)
         access.demand(actor, {GENERATE}, "continue")
         return actor
     user = generation.asked_by.user

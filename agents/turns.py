@@ -21,9 +21,9 @@ from agents.generation_requests import prepared_round
 from agents.prose import prose, reply_of
 from agents.providers.values import Broken
 from agents.refusals import REPEATED, Verdict, refusal_text, result_of, too_long, where_of
-from loom import access
 from loom.access import Actor
 from loom.engine import registry, streams
+from loom.engine.answers import message_of
 from loom.engine.by_name import run_command
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
@@ -38,7 +38,7 @@ from loom.text.tokens import count
 from loom.trees.commands import node_writer
 from loom.trees.models import Node
 from loom.trees.queries import lookup
-from loom.trees.queries.node_bodies import message_of
+from loom.turns import access as turn_access
 from loom.turns import asks, budgets, generation_lifecycle, loops, turn_lifecycle
 from loom.turns.commands.continuing import outcome_of
 from loom.turns.loops import Past, Said
@@ -132,7 +132,7 @@ def _fail(turn: Turn, refused: CommandError) -> bool:
 
 def _assemble(turn: Turn) -> bool:
     try:
-        actor = access.acting_in(turn)
+        actor = turn_access.acting_in(turn)
         demand_turn(actor)
         request = prepared_round(turn, actor)
         turn_lifecycle.begin_round(turn, request=request, tokens=request["tokens"])
@@ -388,7 +388,7 @@ def open_named(turn: Turn) -> None:
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
     if turn.input_node is None or not settings_of(workspace)["auto_open"]:
         return
-    actor = access.acting_in(turn)
+    actor = turn_access.acting_in(turn)
     for number, ref in enumerate(refs_named(turn.input_node.text), 1):
         place, named = f"0.{number}", {"ref": ref}
         if turn_lifecycle.step_at(turn, place) is not None:
@@ -475,7 +475,7 @@ def _run(turn: Turn, said: Command, place: str, loop: str, *, view: str) -> str:
     whatever its outcome. Raises CommandError if the inviter is no longer a member: there is nobody
     to act for, and no step is written.
     """
-    actor = access.acting_in(turn)
+    actor = turn_access.acting_in(turn)
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
     verdict = Verdict()
     try:

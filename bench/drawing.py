@@ -151,12 +151,12 @@ async def measure_turn(
 
 def begun(tree_uid: str) -> tuple[str, Callable[[int, str], None]]:
     """A turn that works in the tree: the view of its agent, and what says a line of it."""
-    from loom.access import acting_in
     from loom.engine.context import Request
     from loom.engine.execute import execute_line
     from loom.people.models import Participant
     from loom.trees.commands.node_writer import workspace_of
     from loom.trees.models import Tree
+    from loom.turns.access import acting_in
     from loom.turns.models import Generation, Turn
 
     tree = Tree.objects.select_related("grove").get(uid=tree_uid)

@@ -15,6 +15,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 app = Celery("heddle")
+app.set_default()  # in every thread: loom sends tasks by the current app, and imports no config
 
 
 class _Config:

@@ -232,6 +232,7 @@ LOCAL_MODEL_URL = ENV.local_model_url
 # Which participants may use a provider's key of the environment: ids, or "first" (the Analyst
 # of the first start alone) or "none".
 ENV_KEYS = ENV.env_keys
+PROVIDER_KEY = env.provider_key  # read when it is used, so that it is never stored
 DATA_DIR = ENV.data
 
 LOGGING = {

@@ -1,4 +1,5 @@
-"""Fetches an item for somebody, or refuses. All reads and writes of items go through this module.
+"""Fetches an item for somebody, or refuses. All reads and writes of items go through this module
+and through the `access.py` of features, which use it.
 
 Outsiders get NOT_FOUND, members without the permission PERMISSION_DENIED. There is no flag that
 skips the check, and no actor None.
@@ -14,17 +15,13 @@ from django.db.models.expressions import Exists, OuterRef
 from django.db.models.functions import Concat
 from django.utils import timezone
 
-from loom.claims.models import Check
-from loom.documents.models import Document
 from loom.engine.models import Step, StepItem, Stream
 from loom.errors import CommandError, not_found, require
-from loom.language.ids import ORDINAL_BITS, home_of, ids_in, of_workspace, workspace_parts
-from loom.links.models import Link
+from loom.language.ids import ORDINAL_BITS, home_of, of_workspace, workspace_parts
 from loom.people.models import Grove, Membership, Participant, User
 from loom.permissions import (
     CROSS_TREE,
     OF_ROLE,
-    READ_DOCUMENTS,
     ROLES,
     Permission,
     Role,
@@ -36,9 +33,7 @@ from loom.permissions import (
 )
 from loom.platform.prepared_queries import Given, Prepared
 from loom.text.hashes import digest
-from loom.transfer.models import Import
 from loom.trees.models import Image, Node, PublicLink, Tree
-from loom.turns.models import Call, Generation, Turn
 from loom.workspace.models import Workspace
 
 
@@ -93,40 +88,15 @@ def get_actors(user: User, groves: Iterable[Grove]) -> list[Actor]:
     return [_actor_of(one, getattr(user, "scope", "owner")) for one in found]
 
 
-def acting_in(turn: Turn) -> Actor:
-    """The agent of a turn, with the permissions that it and its inviter share at this moment.
-    Checked again for every line and call, so that revoked permissions end immediately.
-    PERMISSION_DENIED if the inviter is no longer a member.
-    """
-    user = turn.invoked_by.user
-    agent = Participant.objects.get(pk=turn.participant_id)
-    if user is not None:
-        user.scope = turn.scope  # type: ignore[assignment]  # it was asked for with such a key
-    try:
-        inviter = get_actor(user if user is not None else AnonymousUser(), turn.tree.grove)
-    except CommandError:
-        raise CommandError(
-            "PERMISSION_DENIED",
-            "The person who started this turn is no longer a member.",
-            hint="start a turn yourself",
-        ) from None
-    actor = acting_as(inviter, agent)
-    asking = turn.asking_id
-    while asking is not None:  # and of those who asked for it, of whom there are few
-        above = Turn.objects.select_related("participant").get(pk=asking)
-        actor = replace(actor, permissions=actor.permissions & _own(above.participant))
-        asking = above.asking_id
-    return actor
-
-
-def _own(agent: Participant) -> frozenset[Permission]:
+def own_permissions(agent: Participant) -> frozenset[Permission]:
     """The permissions of an agent; none if it is archived."""
     return named(agent.permissions if agent.archived_at is None else ())
 
 
 def acting_as(person: Actor, agent: Participant) -> Actor:
     """A member acting as an agent, with the permissions of both; none if the agent is archived."""
-    return replace(person, participant=agent, permissions=person.permissions & _own(agent))
+    both = person.permissions & own_permissions(agent)
+    return replace(person, participant=agent, permissions=both)
 
 
 _NAMED_NOW = Prepared(lambda: Participant.objects.filter(pk=Given("pk")))
@@ -349,7 +319,9 @@ def demand_writable(tree: Tree) -> None:
         raise CommandError("REJECTED", said, hint=hint)
 
 
-def _of_grove(user: User, rows: Prepared[Any], uid: str, what: str) -> tuple[Actor, Any]:
+def of_grove(user: User, rows: Prepared[Any], uid: str, what: str) -> tuple[Actor, Any]:
+    """The row with an id that `rows` (see `by_uid`) finds in one of the user's groves, and who they
+    are there. NOT_FOUND, which names `what`, for outsiders too."""
     row = rows.first(uid=uid)
     if row is None:
         raise not_found(what)
@@ -359,7 +331,7 @@ def _of_grove(user: User, rows: Prepared[Any], uid: str, what: str) -> tuple[Act
         raise not_found(what) from None
 
 
-def _by_uid(model: type[Model], *near: str) -> Prepared[Any]:
+def by_uid(model: type[Model], *near: str) -> Prepared[Any]:
     """The row with an id and its related rows, unless its tree is being erased."""
 
     def rows() -> QuerySet[Any]:
@@ -369,89 +341,18 @@ def _by_uid(model: type[Model], *near: str) -> Prepared[Any]:
     return Prepared(rows)
 
 
-_PARTICIPANT = _by_uid(Participant, "grove")
-_DOCUMENT = _by_uid(Document, "grove", "maker")
-_CHECK = _by_uid(Check, "grove")
-_IMPORT = _by_uid(Import, "grove", "tree")
-_CALL = _by_uid(Call, "tree__grove", "participant", "turn")
-_GENERATION = _by_uid(Generation, "tree__grove", "participant", "point", "node")
-_TURN = _by_uid(
-    Turn, "tree__grove", "participant", "invoked_by__user", "invoked_at", "answers_below", "node"
-)
-_OF_WORKSPACE = _by_uid(Workspace, "tree__grove", "participant", "position")
+_PARTICIPANT = by_uid(Participant, "grove")
+_OF_WORKSPACE = by_uid(Workspace, "tree__grove", "participant", "position")
 
 
 def get_participant(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Participant]:
     """A participant of one of the user's groves."""
-    actor, row = _of_grove(user, _PARTICIPANT, uid, "This participant")
+    actor, row = of_grove(user, _PARTICIPANT, uid, "This participant")
     demand_role(actor, role)
     return actor, row
 
 
-def get_generation(user: User, uid: str) -> tuple[Actor, Generation]:
-    """A generation in a tree the user may see."""
-    return _of_grove(user, _GENERATION, uid, "This generation")
-
-
-def get_call(user: User, uid: str) -> tuple[Actor, Call]:
-    """A call in a tree the user may see."""
-    return _of_grove(user, _CALL, uid, "This call")
-
-
-def get_turn(user: User, uid: str) -> tuple[Actor, Turn]:
-    """A turn in a tree the user may see."""
-    return _of_grove(user, _TURN, uid, "This turn")
-
-
-def documents_for(actor: Actor, tree: Tree | None = None) -> QuerySet[Document]:
-    """The documents that the actor may read: none without doc_read; with cross_tree those of the
-    grove, otherwise those linked to the tree or to a node of it."""
-    found = Document.objects.filter(grove=actor.grove)
-    if READ_DOCUMENTS not in actor.permissions:
-        return found.none()
-    if CROSS_TREE in actor.permissions:
-        return found
-    return linked_to(tree, found) if tree is not None else found.none()
-
-
-def linked_to(tree: Tree | tuple[Any, Any], rows: QuerySet[Document]) -> QuerySet[Document]:
-    """Those of the documents that are linked to the tree (or `ids_in` it) or to a node of it."""
-    first, last = ids_in(tree.pk) if isinstance(tree, Tree) else tree
-    links, own = Link.objects.filter(removed_at__isnull=True), Value(0) - OuterRef("pk")
-    there = links.filter(source=own, target__gte=first, target__lte=last)
-    back = links.filter(target=own, source__gte=first, source__lte=last)
-    return rows.filter(Exists(there) | Exists(back))
-
-
-def get_document(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Document]:
-    """A document of one of the user's groves, for a member with at least `role`."""
-    actor, row = _of_grove(user, _DOCUMENT, uid, "This document")
-    demand_role(actor, role)
-    return actor, row
-
-
-def get_check(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Check]:
-    """A check of one of the user's groves, for a member with at least `role`."""
-    actor, row = _of_grove(user, _CHECK, uid, "This check")
-    demand_role(actor, role)
-    return actor, row
-
-
-def may_read_call(actor: Actor, call: Call) -> bool:
-    """Whether the actor may see a call's texts (docs/model.md §7): the person who asked for it,
-    owners, and members who may see every item in it. Others see its size and sections."""
-    if actor.is_owner or call.generations.filter(asked_by=actor.participant).exists():
-        return True
-    if call.turn is None:  # it read a path of the tree, which every member may see
-        return True
-    return may_read_turn(actor, call.turn)
-
-
-def may_read_turn(actor: Actor, turn: Turn) -> bool:
-    """Whether the actor may see the requests and answers of a turn, by the same rule."""
-    if actor.is_owner or turn.invoked_by_id == actor.participant.pk:
-        return True
-    return not closed_steps(actor, Step.objects.filter(turn_uid=turn.uid).defer("line"))
+CLOSED = "(you may not see this any longer)"  # shown instead of what is closed
 
 
 def closed_steps(
@@ -487,11 +388,6 @@ def _touched(steps: Collection[int]) -> dict[int, list[int]]:
     for step, item in elsewhere.values_list("step_id", "item_id"):
         found.setdefault(step, []).append(item)
     return found
-
-
-def get_import(user: User, uid: str) -> tuple[Actor, Import]:
-    """An import into one of the user's groves."""
-    return _of_grove(user, _IMPORT, uid, "This import")
 
 
 def get_image(user: User, sha256: str) -> Image:

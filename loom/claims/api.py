@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from loom import access
+from loom.claims import access as check_access
 from loom.claims.commands import checks as verbs
 from loom.claims.queries.checks import check_body, checks_for
 from loom.claims.rules.checks import Kind
@@ -86,7 +87,7 @@ def checks(request: Request) -> Response:
 def check(request: Request, uid: str) -> Response:
     """A check; archived ones no longer apply, and their results stay."""
     role: Any = "reader" if request.method == "GET" else "writer"
-    actor, found = access.get_check(user_of(request), uid, role=role)
+    actor, found = check_access.get_check(user_of(request), uid, role=role)
     seen = checks_for(actor).filter(pk=found.pk).first()
     if seen is None:
         raise not_found("This check")

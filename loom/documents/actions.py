@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from loom.access import Actor, documents_for
+from loom.access import Actor
 from loom.documents import log as document_log
 from loom.documents import queries
 from loom.documents import rules as documents
+from loom.documents.access import documents_for
 from loom.documents.commands import (
     Kind,
     changing,

@@ -13,9 +13,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from loom import access
-from loom.access import Actor, documents_for, linked_to
+from loom.access import Actor
+from loom.documents import access as document_access
 from loom.documents import actions as verbs
 from loom.documents import queries, rules
+from loom.documents.access import documents_for, linked_to
 from loom.documents.commands import Kind
 from loom.documents.models import Document, Revision
 from loom.errors import CommandError
@@ -208,7 +210,7 @@ _PART = (
 def document(request: Request, uid: str) -> Response:
     """A document with its text and sections; `?section=` and `?first=&last=` give a part."""
     role: Any = "writer" if request.method == "PATCH" else "reader"
-    actor, found = access.get_document(user_of(request), uid, role=role)
+    actor, found = document_access.get_document(user_of(request), uid, role=role)
     if request.method == "PATCH":
         found = verbs.change_document(actor, found, **read(request, DocumentChanged).sent)
         return Response(_one(actor, found))
@@ -225,7 +227,7 @@ def document(request: Request, uid: str) -> Response:
 @api_view(["POST"])
 def write(request: Request, uid: str) -> Response:
     """Changes the text, which makes a new revision."""
-    actor, found = access.get_document(user_of(request), uid, role="writer")
+    actor, found = document_access.get_document(user_of(request), uid, role="writer")
     return Response(
         _one(actor, verbs.write_document(actor, found, **read(request, WriteSent).sent))
     )
@@ -241,7 +243,7 @@ def write(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def revisions(request: Request, uid: str) -> Response:
     """Every revision, without its text."""
-    _, found = access.get_document(user_of(request), uid)
+    _, found = document_access.get_document(user_of(request), uid)
     return paged(request, queries.revisions(found), _revision)
 
 
@@ -249,7 +251,7 @@ def revisions(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def revision(request: Request, uid: str, revision: int) -> Response:
     """A revision with its text."""
-    _, found = access.get_document(user_of(request), uid)
+    _, found = document_access.get_document(user_of(request), uid)
     row = queries.revision_of(found, revision)
     return Response({**_revision(row), "text": row.text})
 
@@ -264,7 +266,7 @@ def revision(request: Request, uid: str, revision: int) -> Response:
 @api_view(["GET"])
 def difference(request: Request, uid: str, revision: int) -> Response:
     """What changed from an earlier revision to this one."""
-    _, found = access.get_document(user_of(request), uid)
+    _, found = document_access.get_document(user_of(request), uid)
     after = queries.revision_of(found, revision)
     before = number(request, "before", default=revision - 1)
     text = queries.revision_of(found, before).text if before else ""
@@ -294,7 +296,7 @@ class SummaryOf(BaseModel):
 def summary(request: Request, uid: str) -> Response:
     """The summary; a POST requests a new one, also after failures."""
     role: Any = "writer" if request.method == "POST" else "reader"
-    actor, found = access.get_document(user_of(request), uid, role=role)
+    actor, found = document_access.get_document(user_of(request), uid, role=role)
     if request.method == "POST":
         summaries.summarise_document(actor, found, again=True)
     rows = list(summaries.of_document(found)[:MOST_TRIES])
@@ -318,7 +320,7 @@ def summary(request: Request, uid: str) -> Response:
 @api_view(["POST"])
 def restore(request: Request, uid: str) -> Response:
     """Restores an earlier revision as a new one."""
-    actor, found = access.get_document(user_of(request), uid, role="writer")
+    actor, found = document_access.get_document(user_of(request), uid, role="writer")
     return Response(
         _one(actor, verbs.restore_document(actor, found, read(request, RestoreSent).revision))
     )
@@ -328,7 +330,7 @@ def restore(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def export(request: Request, uid: str) -> HttpResponse:
     """The newest text as a file, exactly as it is stored."""
-    _, found = access.get_document(user_of(request), uid)
+    _, found = document_access.get_document(user_of(request), uid)
     name, text = queries.as_file(found)
     answer = HttpResponse(text.encode(), content_type="text/markdown; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{name}"'

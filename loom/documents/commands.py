@@ -9,19 +9,19 @@ from typing import Annotated, Any, Literal
 
 from django.db.models import QuerySet
 
-from loom.access import Actor, documents_for
+from loom.access import Actor
 from loom.documents import log as document_log
 from loom.documents import queries
 from loom.documents import rules as documents
+from loom.documents.access import documents_for
 from loom.documents.effects import DocumentSeen, seen_by_line
 from loom.documents.hints import WRITE_HINTS
 from loom.documents.models import Document, Revision, read_whole
-from loom.documents.queries import Shown, revision_seen, text_of
+from loom.documents.queries import Shown, get_document, revision_seen, text_of
 from loom.documents.rules import Edit, Section, unpacked
 from loom.engine.arguments import Args, PlaceField, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.jobs import enqueue
-from loom.engine.named_items import get_document, get_window, item_of
 from loom.engine.registry import command, describe_verb
 from loom.engine.streams import Writer
 from loom.engine.undo import Own, undoes
@@ -38,9 +38,11 @@ from loom.text.ages import age
 from loom.text.shortening import SUMMARY_WORDS, excerpt
 from loom.trees.commands.view import counted, escaped_for
 from loom.trees.models import Tree
+from loom.trees.named_items import item_of
 from loom.workspace.commands.lenses import move_along, range_of
 from loom.workspace.commands.windows import known, move_window
 from loom.workspace.models import Window
+from loom.workspace.queries.open_windows import get_window
 from loom.workspace.queries.windows import followed, is_fixed, lines_of, seen_by, source_of
 from loom.workspace.queries.windows import named as lines_named
 from loom.workspace.window_rules import Span, difference_named, total_of
@@ -89,8 +91,7 @@ def view_document(context: Context, args: ViewDocument) -> Reply:
         said = [escaped_for(context.actor, shown.text)]
     else:
         said = [escaped_for(context.actor, one) for one in _summary(shown)]
-        if args.length == "summary" or not context.turn:
-            want_summary(context, document)
+        want_summary(context, document)
     return Reply(
         "\n".join([head, *said]), refs=(f"doc:{document.uid}",), items=(item_of(document),)
     )
@@ -117,7 +118,7 @@ def want_summary(context: Context, document: Document) -> None:
     """Queues the summary that a document lacks, for the next time."""
     is_there = document.summary_revision == document.revision or document.words <= SUMMARY_WORDS
     if not is_there and context.writer is None:
-        named_ = [document.uid, context.actor.person.pk, context.turn]
+        named_ = [document.uid, context.actor.person.pk]
         enqueue("agents.tasks.summarise_document", named_, queue="continue")
 
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from loom.documents.models import DocumentView
 from loom.engine.context import Context
-from loom.engine.effects import Effect, Storing, stores
+from loom.engine.effects import Effect, stores
 from loom.engine.event_kinds import Body, Payload, event
+from loom.engine.storing import Storing
 
 
 @event("document.added", stream="grove")

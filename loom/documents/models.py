@@ -7,6 +7,7 @@ from typing import Any
 from django.db import models
 
 from loom.engine.fields import PublicIdentity
+from loom.language import ids
 from loom.people.models import Grove, Participant
 from loom.workspace.models import Workspace
 
@@ -44,6 +45,11 @@ class Document(PublicIdentity):
                 name="document_unsettled",
             ),
         ]
+
+    @property
+    def item_id(self) -> int:
+        """The id of the item that links, marks and steps point at."""
+        return ids.of_document(self.pk)
 
     def __str__(self) -> str:
         return self.title

@@ -18,9 +18,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from loom import access
-from loom.access import Actor, documents_for, linked_to
+from loom.access import Actor
+from loom.documents import access as document_access
 from loom.documents import actions as document_actions
 from loom.documents import queries, rules
+from loom.documents.access import documents_for, linked_to
 from loom.documents.models import Document
 from loom.engine.by_name import run_command
 from loom.errors import CommandError
@@ -130,7 +132,7 @@ def _imported(actor: Actor, file: Any) -> Document:
 @person
 def document_page(request: PersonRequest, uid: str) -> HttpResponse:
     """A document: its editor, and its rendered text."""
-    actor, document = access.get_document(request.user, uid)
+    actor, document = document_access.get_document(request.user, uid)
     cast = cast_of(actor)
     text = queries.current(document)
     context = {
@@ -184,7 +186,7 @@ def _others(actor: Actor, document: Document) -> list[Tree]:
 @person
 def drawn_page(request: PersonRequest, uid: str) -> HttpResponse:
     """The rendered document, without the page around it."""
-    actor, document = access.get_document(request.user, uid)
+    actor, document = document_access.get_document(request.user, uid)
     return HttpResponse(drawn(actor, document, queries.current(document)))
 
 
@@ -193,7 +195,7 @@ def drawn_page(request: PersonRequest, uid: str) -> HttpResponse:
 @person
 def embedded(request: PersonRequest, uid: str) -> HttpResponse:
     """The content of the embed `?ref=` for the reader."""
-    actor, document = access.get_document(request.user, uid)
+    actor, document = document_access.get_document(request.user, uid)
     ref = request.GET.get("ref", "")[:300]
     return HttpResponse(_card(embeds(actor, document, [ref])[ref]))
 
@@ -202,7 +204,7 @@ def embedded(request: PersonRequest, uid: str) -> HttpResponse:
 @person
 def download(request: PersonRequest, uid: str) -> HttpResponse:
     """The document as a Markdown file."""
-    _, document = access.get_document(request.user, uid)
+    _, document = document_access.get_document(request.user, uid)
     name, text = queries.as_file(document)
     answer = HttpResponse(text.encode(), content_type="text/markdown; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{name}"'
@@ -213,7 +215,7 @@ def download(request: PersonRequest, uid: str) -> HttpResponse:
 @person
 def change(request: PersonRequest, uid: str, action: str) -> HttpResponse:
     """Renames a document, restores a revision, or links it to a tree."""
-    actor, document = access.get_document(request.user, uid, role="writer")
+    actor, document = document_access.get_document(request.user, uid, role="writer")
     try:
         _ACTIONS[action](request, actor, document)
         messages.success(request, gettext("Saved."))
@@ -301,7 +303,7 @@ class RevisionShown:
 @person
 def history_page(request: PersonRequest, uid: str) -> HttpResponse:
     """The revisions of a document; `?revision=` shows what one changed, word by word."""
-    actor, document = access.get_document(request.user, uid)
+    actor, document = document_access.get_document(request.user, uid)
     cast = cast_of(actor)
     rows = []
     for one in queries.revisions(document)[:MOST_REVISIONS]:

@@ -14,11 +14,14 @@ from functools import cached_property
 from django.db.models import F, Q, QuerySet
 
 from loom import access
-from loom.access import Actor, documents_for
+from loom.access import Actor
+from loom.documents import access as document_access
 from loom.documents import rules as documents
+from loom.documents.access import documents_for
 from loom.documents.models import Document, DocumentState, DocumentUpdate, DocumentView, Revision
 from loom.documents.rules import FENCE, LoreEntry, Section, entry_of, unpacked
 from loom.documents.shared_text import SharedText
+from loom.engine.context import Context
 from loom.errors import not_found
 from loom.language import ids as item_ids
 from loom.language.refs import ParseError, Ref, Slice
@@ -94,6 +97,11 @@ def document_of(actor: Actor, tree: Tree | None, ref: Ref) -> Document:
     chosen = next((one for one in found if one.uid == ref.id), found[0])
     chosen.grove = actor.grove
     return chosen
+
+
+def get_document(context: Context, ref: Ref) -> Document:
+    """The document that `ref` names. NOT_FOUND for one that the caller may not read here."""
+    return document_of(context.actor, context.tree, ref)
 
 
 def _known(actor: Actor, tree: Tree | None) -> str:
@@ -213,7 +221,7 @@ def _lore() -> QuerySet[Revision, tuple[str, str, str]]:
     """Those linked to the items from `first` to `last`, which who reads documents at all may
     read with cross_tree and without."""
     of_grove = Document.objects.filter(grove=Given("grove"))
-    among = access.linked_to((Given("first"), Given("last")), of_grove).order_by()
+    among = document_access.linked_to((Given("first"), Given("last")), of_grove).order_by()
     rows = Revision.objects.filter(number=F("document__revision"), document__in=among)
     rows = rows.filter(content__text__startswith=FENCE).order_by()
     return rows.values_list("document__uid", "document__title", "content__text")[:MOST_LORE]

@@ -8,11 +8,11 @@ from loom.engine import registry
 from loom.engine.arguments import Args, Written, schema_of, written_of
 from loom.engine.context import Context, Reply
 from loom.engine.registry import Command, command, describe_verb
+from loom.engine.usable import unusable
 from loom.errors import CommandError
 from loom.language.forms import Form
 from loom.language.verbs import Phrases, Verb
 from loom.permissions import LOOM, in_order, lacking
-from loom.web_search.commands import unusable
 
 # Defaults of optional parts whose form has no value to show: (verb, part).
 _OTHERWISE = {

@@ -9,12 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from loom.engine.models import Step
-from loom.workspace.models import Workspace
-
 if TYPE_CHECKING:
-    from loom.engine.attempt import Attempt
-    from loom.engine.context import Context
+    from loom.engine.storing import Storing
 
 
 class Effect:
@@ -68,38 +64,8 @@ class Effects:
         return tuple(dict.fromkeys(item for one in self.of(Read) for item in one.items))
 
 
-@dataclass
-class Storing:
-    """The end of a line that ran, in its transaction: its locked workspace and its step."""
-
-    attempt: "Attempt"
-    context: "Context"
-    workspace: Workspace
-    step: Step
-
-    def announce(self, kind: str, payload: dict[str, Any]) -> None:
-        """Stores the row of the workspace and writes an event to its stream."""
-        from loom.engine import views
-
-        views.write_view_event(self.attempt, self.workspace, kind, payload)
-
-    def add_step(self, **fields: Any) -> Step:
-        """Writes a step that follows from that of the line, and does not count as a line of its
-        turn."""
-        from loom.engine.steps import numbered_step
-
-        return numbered_step(
-            self.workspace,
-            by=self.attempt.actor,
-            turn_uid=self.attempt.request.turn,
-            position=self.attempt.position[:8],
-            outcome="ok",
-            **fields,
-        )
-
-
-Store = Callable[[Storing, list[E]], None]
-Hook = Callable[[Storing], None]
+Store = Callable[["Storing", list[E]], None]
+Hook = Callable[["Storing"], None]
 
 _stores: dict[type[Effect], Store[Any]] = {}
 _hooks: list[Hook] = []
@@ -124,7 +90,7 @@ def after_each_line(hook: Hook) -> Hook:
     return hook
 
 
-def store_all(storing: Storing) -> None:
+def store_all(storing: "Storing") -> None:
     """Stores the effects of a line, class by class in the order in which they first came. Those
     without a store, such as `Read`, are only looked at."""
     for hook in _hooks:

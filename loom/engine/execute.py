@@ -16,10 +16,10 @@ from loom.engine.arguments import Args, ArgsT
 from loom.engine.attempt import Attempt
 from loom.engine.context import Answer, Context, Reply, Request
 from loom.engine.dry_runs import ReadsItsWritesError, reading_only, writes_withheld
-from loom.engine.effects import Storing
 from loom.engine.models import Step
 from loom.engine.registry import Command
 from loom.engine.steps import numbered_step
+from loom.engine.storing import Storing
 from loom.errors import CommandError, not_found, require
 from loom.language.arguments import demand_values
 from loom.language.forms import write

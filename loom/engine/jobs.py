@@ -4,9 +4,8 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from celery import current_app
 from django.db import transaction
-
-from config.celery import app
 
 # Tasks for the worker, sent by name after commit, so that a rollback sends none.
 
@@ -22,6 +21,6 @@ def enqueue(task: str, args: Sequence[Any], *, queue: str) -> None:
 
 def _send(task: str, args: Sequence[Any], queue: str) -> None:
     try:
-        app.send_task(task, args=list(args), queue=queue, retry=False, ignore_result=True)
+        current_app.send_task(task, args=list(args), queue=queue, retry=False, ignore_result=True)
     except Exception as error:
         jobs_log.warning("could not enqueue %s, the sweeper will: %s", task, error)

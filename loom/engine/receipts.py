@@ -5,14 +5,13 @@ from typing import Any
 
 from django.db import transaction
 
-from loom.access import Actor, closed_steps
+from loom.access import CLOSED, Actor, closed_steps
+from loom.engine.answers import with_quoted
 from loom.engine.context import Answer, Request
 from loom.engine.models import Receipt, Step
 from loom.errors import CommandError
 from loom.text.hashes import digest
 from loom.trees.models import Tree
-from loom.trees.queries.node_bodies import with_quoted
-from loom.workspace.queries.windows import CLOSED
 
 
 def find(actor: Actor, tree: Tree, request: Request) -> dict[str, Any] | None:

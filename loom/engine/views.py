@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from loom.engine import streams
-from loom.engine.effects import Effect, Storing, stores
+from loom.engine.effects import Effect, stores
 from loom.engine.event_kinds import Payload, event
 from loom.errors import not_found
 from loom.platform.inserts import update_row
@@ -18,6 +18,7 @@ from loom.workspace.models import Workspace
 if TYPE_CHECKING:
     from loom.engine.attempt import Attempt
     from loom.engine.context import Context
+    from loom.engine.storing import Storing
 
 _NOW = Prepared(lambda: Workspace.objects.select_related("position").filter(pk=Given("pk")))
 
@@ -98,7 +99,7 @@ class Hidden(Effect):
 
 
 @stores(ViewEffect)
-def _store_view(storing: Storing, effects: list[ViewEffect]) -> None:
+def _store_view(storing: "Storing", effects: list[ViewEffect]) -> None:
     """Changes the workspace, first its position, and writes one event for everything."""
     changed: dict[str, Any] = {}
     kinds: dict[type[ViewEffect], None] = {type(one): None for one in effects}

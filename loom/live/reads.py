@@ -22,6 +22,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from loom import access, permissions
+from loom.documents import access as document_access
 from loom.engine import streams
 from loom.engine.models import Event, Stream
 from loom.errors import CommandError
@@ -364,7 +365,7 @@ def _grove(user: User, uid: str) -> tuple[access.Actor, Any]:
 
 
 def _document(user: User, uid: str) -> tuple[access.Actor, Any]:
-    return access.get_document(user, uid)
+    return document_access.get_document(user, uid)
 
 
 def _workspace(user: User, uid: str) -> tuple[access.Actor, Any]:

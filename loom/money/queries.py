@@ -13,7 +13,8 @@ import tiktoken
 from django.db import connection
 from django.db.models import Count, QuerySet, Sum
 
-from loom.access import Actor, linked_to
+from loom.access import Actor
+from loom.documents.access import linked_to
 from loom.documents.models import Document
 from loom.money.days import today
 from loom.money.models import DailySpending

@@ -9,7 +9,6 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
-from config.env import provider_key
 from loom.errors import CommandError
 from loom.participants.addresses import private_entry
 from loom.participants.provider_kinds import kind_of
@@ -79,7 +78,7 @@ def key_of(participant: Participant) -> str:
     found = kind_of(participant.model_ref.partition(":")[0])
     if not found.variable or _bare(participant.base_url) not in ("", found.url):
         return ""
-    return provider_key(found.variable)
+    return settings.PROVIDER_KEY(found.variable)
 
 
 def allowed_addresses(base_url: str, *, allow_private: bool) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from django.db.models import F, Q
 
-from loom.access import Actor, documents_for, trees_for
+from loom.access import Actor, trees_for
+from loom.documents.access import documents_for
 from loom.documents.models import Document, Revision, read_whole
 from loom.engine import streams
 from loom.engine.models import Event

@@ -6,12 +6,13 @@ from typing import Annotated, NamedTuple
 
 from django.db.models import F
 
-from loom.access import demand, documents_for, linked_to
+from loom.access import demand
+from loom.documents.access import documents_for, linked_to
 from loom.documents.effects import DocumentSeen
-from loom.documents.queries import Shown, matching, text_of
+from loom.documents.queries import Shown, get_document, matching, text_of
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
-from loom.engine.named_items import get_document, get_node, touched, tree_of
+from loom.engine.jobs import enqueue
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError
 from loom.language.refs import Ref
@@ -25,6 +26,7 @@ from loom.text.shortening import excerpt, summary_or_excerpt
 from loom.trees.commands.view import counted
 from loom.trees.effects import OutlineChanged
 from loom.trees.models import Node, Tree
+from loom.trees.named_items import get_node, touched, tree_of
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import NodeRow, withheld
 from loom.trees.queries.node_context import marks_shown
@@ -101,6 +103,10 @@ def tree(context: Context, args: TreeArgs) -> Reply:
     if made.is_cut:
         lines.append(f"… more than {MAX_LINES} lines; → tree from REF shows one part")
     home = "" if start.tree == context.tree else f"tree:{start.tree.uid} node:"
+    if args.summary and context.writer is None:  # missing summaries are made for the next time
+        keys = [line.row.id for line in made.lines if line.row.id not in gone]
+        named = [start.tree.uid, context.actor.person.pk, keys, False]
+        enqueue("agents.tasks.summarise", named, queue="continue")
     refs = tuple(f"{home}{line.row.local_id}" for line in made.lines)
     return Reply("\n".join(lines), refs=refs, items=touched(start))
 

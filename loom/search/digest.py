@@ -6,10 +6,9 @@ from typing import Annotated, NamedTuple
 
 from django.db.models import Exists, F, OuterRef, QuerySet
 
-from loom.access import documents_for, linked_to
+from loom.documents.access import documents_for, linked_to
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
-from loom.engine.named_items import get_node, item_of, tree_of
 from loom.engine.registry import command, describe_verb
 from loom.language import ids as item_ids
 from loom.language.refs import Ref, print_ref
@@ -22,6 +21,7 @@ from loom.text.shortening import excerpt, plain
 from loom.text.tokens import count
 from loom.trees.commands.view import counted
 from loom.trees.models import Node
+from loom.trees.named_items import get_node, item_of, tree_of
 from loom.trees.queries import lookup, places
 from loom.trees.queries.outline import Size, size_of
 from loom.workspace.queries.windows import WITHHELD

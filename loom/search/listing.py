@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 
 from django.db.models import Count, Q, QuerySet
 
-from loom.access import demand, documents_for, trees_for
+from loom.access import demand, trees_for
+from loom.documents.access import documents_for
 from loom.documents.models import Document
 from loom.engine.arguments import Args, Written
 from loom.engine.context import Context, Reply

@@ -28,6 +28,7 @@ from loom.people.models import Grove, User
 from loom.site.api_requests import Body, read, user_of
 from loom.site.schema import a_number, form, number, operation
 from loom.text.hashes import instant
+from loom.transfer import access as import_access
 from loom.transfer import exporting, importing
 from loom.transfer.exporting import FORMATS, Format
 from loom.transfer.files import MAX_FILE
@@ -208,7 +209,7 @@ def _store(files: "list[UploadedFile[bytes]]", path: Path) -> None:
 @api_view(["GET", "DELETE"])
 def state(request: Request, uid: str) -> Response:
     """Status, bytes done of total, the tree once it exists, the report, and the error."""
-    actor, row = access.get_import(user_of(request), uid)
+    actor, row = import_access.get_import(user_of(request), uid)
     return _stopped(actor, row) if request.method == "DELETE" else Response(_state(row))
 
 
@@ -216,7 +217,7 @@ def state(request: Request, uid: str) -> Response:
 @api_view(["POST"])
 def stop(request: Request, uid: str) -> Response:
     """Stops an import, for writers; nothing was added."""
-    return _stopped(*access.get_import(user_of(request), uid))
+    return _stopped(*import_access.get_import(user_of(request), uid))
 
 
 def _stopped(actor: Actor, row: Import) -> Response:
@@ -296,7 +297,7 @@ PAGE, MOST_OFFSET = 200, 10**9
 @api_view(["GET"])
 def parts(request: Request, uid: str) -> Response:
     """The trees in a file, at most 1,000 at a time, in the order of the file."""
-    _, row = access.get_import(user_of(request), uid)
+    _, row = import_access.get_import(user_of(request), uid)
     found = searched(row, request.query_params.get("q", "")[:200])
     start = number(request, "offset", default=0, most=MOST_OFFSET)
     limit = number(request, "limit", default=PAGE, least=1, most=MAX_PARTS)
@@ -329,7 +330,7 @@ def _part(part: ImportPart) -> dict[str, Any]:
 def choose(request: Request, uid: str) -> Response:
     """Continues a waiting import, for writers: with the trees of these numbers, with those that
     `q` finds, or with all."""
-    actor, row = access.get_import(user_of(request), uid)
+    actor, row = import_access.get_import(user_of(request), uid)
     access.demand_role(actor, "writer")
     sent = read(request, PartsChosen)
     numbers = sent.parts

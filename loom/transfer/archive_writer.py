@@ -7,7 +7,8 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any
 
-from loom.access import Actor, documents_for, linked_to, may_read_call
+from loom.access import Actor
+from loom.documents.access import documents_for, linked_to
 from loom.documents.queries import newest
 from loom.errors import CommandError
 from loom.links.models import Link
@@ -21,6 +22,7 @@ from loom.trees.models import Image, Node, Tree
 from loom.trees.queries.lookup import NodeRow, rows_of
 from loom.trees.queries.places import in_chunks
 from loom.trees.queries.provenance import response_of
+from loom.turns.access import may_read_call
 from loom.turns.models import Call
 
 EVIDENCE = ("supports", "refutes", "evidence")

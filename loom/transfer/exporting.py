@@ -7,7 +7,8 @@ from typing import Literal
 
 from django.db.models import F
 
-from loom.access import Actor, documents_for, linked_to
+from loom.access import Actor
+from loom.documents.access import documents_for, linked_to
 from loom.errors import CommandError, not_found
 from loom.language.ids import looks_like_id
 from loom.links.models import Link

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from django.db.models import Q, QuerySet
 from pydantic import BaseModel, ConfigDict, Field
 
-from loom.access import Actor, may_read_call
+from loom.access import Actor
 from loom.language.ids import home_of, place_of
 from loom.links.models import Link
 from loom.links.queries import written
@@ -24,6 +24,7 @@ from loom.text.hashes import instant
 from loom.transfer.records import MAX_TEXT_BYTES
 from loom.trees.models import Node, NodeSource, Tree
 from loom.trees.queries.places import in_chunks
+from loom.turns.access import may_read_call
 from loom.turns.models import Call
 
 VERSION = 1

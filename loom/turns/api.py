@@ -25,6 +25,7 @@ from loom.site.api_requests import Body, read, user_of
 from loom.site.schema import operation
 from loom.site.waiting import Wait, hold, hold_until_stopped, of_search, of_turn
 from loom.trees.models import Tree
+from loom.turns import access as turn_access
 from loom.turns import budgets, turn_lifecycle
 from loom.turns.commands.continuing import outcome_of
 from loom.turns.queries import turn_body, turns
@@ -374,7 +375,7 @@ def turns_in_tree(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def turn(request: Request, uid: str) -> Response:
     """A turn: its progress, and what it has used."""
-    _, found = access.get_turn(user_of(request), uid)
+    _, found = turn_access.get_turn(user_of(request), uid)
     return Response(turn_body(found))
 
 
@@ -388,7 +389,7 @@ def turn(request: Request, uid: str) -> Response:
 @api_view(["POST"])
 def extend(request: Request, uid: str) -> Response:
     """Grants a running turn more steps or tokens than its preset has."""
-    actor, found = access.get_turn(user_of(request), uid)
+    actor, found = turn_access.get_turn(user_of(request), uid)
     sent = read(request, ExtensionSent)
     if not (sent.steps or sent.tokens):
         raise CommandError("INVALID_SYNTAX", "How many more?", hint='{"steps": 20}')
@@ -405,7 +406,7 @@ def extend(request: Request, uid: str) -> Response:
 @api_view(["POST"])
 def stop(request: Request, uid: str) -> Response:
     """Stops a turn; what it has written is kept. 202 if it has not ended yet."""
-    actor, found = access.get_turn(user_of(request), uid)
+    actor, found = turn_access.get_turn(user_of(request), uid)
     access.demand(actor, {GENERATE}, "stop")
     turn_lifecycle.ask_stop(found)
 

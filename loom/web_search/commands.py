@@ -17,6 +17,7 @@ from loom.engine.context import Context, Reply
 from loom.engine.execute import execute
 from loom.engine.models import Step
 from loom.engine.registry import command, describe_verb
+from loom.engine.usable import cannot_be_used
 from loom.errors import CommandError
 from loom.language.refs import quote
 from loom.language.verbs import Verb
@@ -101,6 +102,7 @@ def search(context: Context, args: Search) -> Reply:
     return Reply(f"✓ searching the web for {excerpt(args.query)}", running=True)
 
 
+@cannot_be_used
 def unusable(actor: Actor) -> frozenset[str]:
     """The verbs that nobody can use in the actor's grove at the moment, whatever their
     permissions: `search` if no service is set. One query; none for actors who may not search

@@ -10,8 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from loom import access
-from loom.access import Actor
+from loom.access import CLOSED, Actor
 from loom.engine import streams
+from loom.engine.answers import messages_of
 from loom.engine.models import Step
 from loom.errors import not_found
 from loom.language.ids import looks_like_id
@@ -24,15 +25,14 @@ from loom.text.hashes import instant
 from loom.trees.api.nodes import events_of
 from loom.trees.models import Node
 from loom.trees.queries import lookup
-from loom.trees.queries.node_bodies import messages_of
 from loom.trees.queries.outline import outline_of
 from loom.trees.queries.verify import verify_view
+from loom.turns import access as turn_access
 from loom.turns.queries import items_of
 from loom.workspace.commands import drafts as draft_commands
 from loom.workspace.commands.windows import set_settings
 from loom.workspace.models import Workspace as Stored
 from loom.workspace.queries.window_contents import windows_of
-from loom.workspace.queries.windows import CLOSED
 from loom.workspace.queries.workspace_bodies import (
     augments_body,
     draft_body,
@@ -493,7 +493,7 @@ def _asked_for(request: Request) -> tuple[Actor, QuerySet[Step]]:
     if not turn:
         actor, workspace = access.get_workspace(user, needed(request, "workspace"))
         return actor, workspace.steps.all()
-    actor, asked = access.get_turn(user, turn)
+    actor, asked = turn_access.get_turn(user, turn)
     found = Step.objects.filter(turn_uid=asked.uid)
     uid = word(request, "workspace")
     if uid:

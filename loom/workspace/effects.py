@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loom.engine.effects import Effect, Storing, after_each_line, stores
+from loom.engine.effects import Effect, after_each_line, stores
 from loom.engine.event_kinds import Body, Payload, adds_to, event
 from loom.engine.items import make_items
 from loom.engine.models import Step
+from loom.engine.storing import Storing
 from loom.engine.views import ViewEffect
 from loom.language.lines import makes_window
 from loom.text.tokens import count

@@ -17,7 +17,6 @@ from loom.engine import steps
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Step
-from loom.engine.named_items import touched
 from loom.engine.views import stored
 from loom.errors import CommandError
 from loom.people.commands.groves import change_grove
@@ -25,6 +24,7 @@ from loom.people.models import Participant, User
 from loom.trees.commands import node_writer, trees
 from loom.trees.commands.trees import change_tree
 from loom.trees.models import Node, Tree
+from loom.trees.named_items import touched
 from loom.turns.models import Generation
 from loom.workspace.commands.drafts import Kept, save
 from tests.agents.acting import asked, went

@@ -11,10 +11,10 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from loom.engine import steps
-from loom.engine.named_items import touched
 from loom.people.models import User
 from loom.trees.commands import node_writer, trees
 from loom.trees.models import Node
+from loom.trees.named_items import touched
 from loom.trees.queries.provenance import thoughts_in
 from loom.turns.models import Call, Generation, Turn
 from tests.agents.conftest import Say, run

@@ -7,13 +7,13 @@ from django.db.models import F
 
 from bench.storage import prose, sizes
 from loom.access import Actor
+from loom.engine.answers import message_of
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Step
 from loom.people.models import Participant
 from loom.site.display import cast_of
 from loom.trees.models import Node, Tree
-from loom.trees.queries.node_bodies import message_of
 from loom.turns.models import Generation, Turn
 from loom.turns.pages.turns import shown as turns_shown
 from loom.workspace.queries.workspace_bodies import said_in

@@ -10,7 +10,6 @@ from agents import generation_requests
 from agents.agent_prompt import place_of
 from agents.generation_requests import assembled
 from agents.turns import run_turn
-from loom import access
 from loom.access import Actor
 from loom.engine import presence
 from loom.engine.context import Request
@@ -19,6 +18,7 @@ from loom.engine.models import Step
 from loom.people.models import Participant
 from loom.trees.commands import trees
 from loom.trees.models import Tree
+from loom.turns import access as turn_access
 from loom.turns.models import Turn
 from tests.agents.acting import asked, went
 from tests.providers.scripted import ScriptedProvider
@@ -33,7 +33,7 @@ def test_the_request_says_where_people_are_and_forgets_who_left(
     Step.objects.update(at=timezone.now() - timedelta(minutes=5))
     name, me = f"tree:{tree.uid}", actor.participant.uid
     turn = asked(actor, tree, agent, node=opening)
-    place = place_of(access.acting_in(turn), turn)
+    place = place_of(turn_access.acting_in(turn), turn)
     assert "active at" not in assembled(place).workspace
     presence.tell_places(name, {me: opening})
     assert f"Human active at [{opening}], depth:1" in assembled(place).workspace
@@ -51,7 +51,7 @@ def test_the_outline_unfolds_to_the_position_with_its_siblings(
         ids += execute_line(actor, tree, Request(f'respond {ids[-1]} "{number}"')).body["refs"]
     beside = execute_line(actor, tree, Request(f'respond {ids[-2]} "beside"')).body["refs"][0]
     turn = asked(actor, tree, agent, node=ids[-1])
-    text = assembled(place_of(access.acting_in(turn), turn)).workspace
+    text = assembled(place_of(turn_access.acting_in(turn), turn)).workspace
     section = text.partition("---OUTLINE\n")[2].partition("\n---OUTLINE_END")[0]
     shown = section.split("\n")
     assert f'· [{ids[-1]}]* "11"' in shown[-2] and f'· [{beside}] "beside"' in shown[-1]
@@ -122,7 +122,7 @@ def test_a_turn_keeps_the_scope_of_the_key_it_was_asked_for_with(
     turn = asked(actor, tree, agent, node=opening)
     actor.user.scope = "owner"
     found = Turn.objects.get(pk=turn.pk)
-    assert (found.scope, access.acting_in(found).role) == ("write", "writer")
+    assert (found.scope, turn_access.acting_in(found).role) == ("write", "writer")
 
 
 def test_text_that_is_excluded_after_a_round_was_priced_is_not_sent(

@@ -6,20 +6,20 @@ import pytest
 
 from agents.generation_requests import assembled, order_of
 from agents.next_request import next_place
-from loom import access
 from loom.access import acting_as
 from loom.documents.actions import make_document
 from loom.engine import steps
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Step
-from loom.engine.named_items import touched
 from loom.errors import CommandError
 from loom.people.models import Participant, User
 from loom.permissions import Permission
 from loom.site.display import cast_of
 from loom.trees.commands import node_writer, trees
 from loom.trees.models import Tree
+from loom.trees.named_items import touched
+from loom.turns import access as turn_access
 from loom.turns.models import Generation
 from loom.turns.pages.turns import drawable
 from loom.workspace.models import Workspace
@@ -275,8 +275,8 @@ def test_steps_and_context_of_an_agent_are_guarded_as_calls_are(
     assert drawn == {turn.uid: ""}
     call = turn.calls.last()
     assert call is not None
-    assert not access.may_read_call(left.actor(two.only_left), call)
-    assert access.may_read_call(left.actor(two.both), call)
+    assert not turn_access.may_read_call(left.actor(two.only_left), call)
+    assert turn_access.may_read_call(left.actor(two.both), call)
 
 
 def test_searching_a_grove_asks_for_cross_tree(two_groves: TwoGroves) -> None:

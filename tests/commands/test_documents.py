@@ -5,10 +5,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from loom.access import Actor, acting_as, documents_for, get_actor
+from loom.access import Actor, acting_as, get_actor
 from loom.documents import actions as documents
 from loom.documents import log as document_log
 from loom.documents import rules as documents_rules
+from loom.documents.access import documents_for
 from loom.documents.models import Document, DocumentText, Revision
 from loom.documents.queries import document_of, newest, text_of
 from loom.engine.context import Request

@@ -9,9 +9,10 @@ import pytest
 from loom.access import Actor
 from loom.engine import effects
 from loom.engine.context import Request
-from loom.engine.effects import Effect, Effects, Read, Storing, stores
+from loom.engine.effects import Effect, Effects, Read, stores
 from loom.engine.execute import execute_line
 from loom.engine.models import Event, Step
+from loom.engine.storing import Storing
 from loom.engine.views import Moved
 from loom.errors import CommandError
 from loom.trees.commands import node_writer

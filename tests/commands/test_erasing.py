@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from loom.access import get_actor
+from loom.access import CLOSED, get_actor
 from loom.documents.models import Document
 from loom.engine import steps as step_log
 from loom.engine.context import Request
@@ -26,7 +26,6 @@ from loom.turns.models import Call, Generation, Turn
 from loom.web_search.models import WebSearch
 from loom.workspace.models import Window
 from loom.workspace.queries.window_contents import windows_of
-from loom.workspace.queries.windows import CLOSED
 from tests.two_groves import TwoGroves
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,10 +7,12 @@ import subprocess
 import sys
 import tomllib
 from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from io import StringIO
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import grimp
 import pytest
 import yaml
 from django.core.management import call_command
@@ -170,3 +172,24 @@ def test_the_licence_is_whole() -> None:
     text = (ROOT / "LICENSE").read_text()
     assert "Apache License" in text
     assert "END OF TERMS AND CONDITIONS" in text
+
+
+# Modules that import each other, if only inside a function. The list only shrinks.
+CIRCLES = [
+    {"loom.language.lines", "loom.language.near_misses"},
+    {"loom.turns.asks", "loom.turns.turn_lifecycle"},
+]
+
+
+def test_no_other_modules_import_each_other_in_a_circle() -> None:
+    graph = grimp.build_graph("config", "loom", "agents", exclude_type_checking_imports=True)
+    imports = {one: graph.find_modules_directly_imported_by(one) for one in graph.modules}
+    for circle in CIRCLES:  # which would hide others that pass through them
+        assert all(imports[one] & circle for one in circle), f"{circle} is no circle any more"
+    order = TopologicalSorter(
+        {one: {to for to in found if {one, to} not in CIRCLES} for one, found in imports.items()}
+    )
+    try:
+        order.prepare()
+    except CycleError as circle:
+        pytest.fail(" → ".join(circle.args[1]))

@@ -10,13 +10,14 @@ from django.test import Client as Browser
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from loom.access import acting_in, get_actor
+from loom.access import get_actor
 from loom.live.reads import Pass, memberships, verdicts_of
 from loom.people.commands import accounts as people
 from loom.people.models import ApiKey, Participant, User, UserSession
 from loom.site import api_requests as requests
 from loom.trees.commands import node_writer
 from loom.trees.models import Tree
+from loom.turns.access import acting_in
 from loom.turns.models import Turn
 
 pytestmark = pytest.mark.django_db

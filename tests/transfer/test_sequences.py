@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from loom.access import Actor, linked_to
+from loom.access import Actor
+from loom.documents.access import linked_to
 from loom.documents.models import Document
 from loom.documents.rules import entry_of
 from loom.engine.models import Event

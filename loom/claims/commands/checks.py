@@ -16,15 +16,16 @@ from loom.claims.commands.results import keep_results
 from loom.claims.models import Check, CheckResult
 from loom.claims.queries.checks import applying, check_body, checks_for, results_of
 from loom.claims.rules import checks as rules
+from loom.documents import access as document_access
 from loom.documents import queries as document_queries
 from loom.documents.commands import named
 from loom.documents.models import Document
+from loom.documents.queries import get_document
 from loom.engine import jobs, streams
 from loom.engine.actions import Change, action
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.execute import execute
-from loom.engine.named_items import get_document, get_own_node
 from loom.engine.registry import command
 from loom.errors import CommandError, not_found
 from loom.language import ids
@@ -33,6 +34,7 @@ from loom.people.models import Grove, Participant
 from loom.permissions import GENERATE, LOOM, READ_DOCUMENTS
 from loom.trees.commands.node_writer import after_adding
 from loom.trees.models import Node, Tree
+from loom.trees.named_items import get_own_node
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld
 from loom.workspace.commands import lenses
@@ -340,7 +342,7 @@ def _scope(actor: Actor, scope: str) -> tuple[Any, Document | None]:
             raise not_found("This tree")
         return tree, None
     if kind == "doc":
-        document = access.documents_for(actor).filter(uid=uid).first()
+        document = document_access.documents_for(actor).filter(uid=uid).first()
         if document is None:
             raise not_found("This document")
         return None, document

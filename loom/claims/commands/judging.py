@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from django.utils import timezone
 
-from loom.access import Actor, documents_for
+from loom.access import Actor
 from loom.claims.commands.results import keep_results
 from loom.claims.models import Check, CheckResult
 from loom.documents import queries as document_queries
+from loom.documents.access import documents_for
 from loom.documents.models import Document
 from loom.engine import streams
 from loom.engine.context import Context

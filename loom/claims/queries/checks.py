@@ -5,8 +5,9 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from loom.access import Actor, documents_for, trees_for
+from loom.access import Actor, trees_for
 from loom.claims.models import Check, CheckResult
+from loom.documents.access import documents_for
 from loom.documents.models import Document
 from loom.people.models import Grove
 from loom.text.hashes import instant

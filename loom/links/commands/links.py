@@ -8,10 +8,10 @@ from django.db.models import Q
 from django.utils.translation import gettext_noop
 
 from loom.documents.models import Document
+from loom.documents.queries import get_document
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.items import make_items
-from loom.engine.named_items import get_document, get_node, touched, tree_of
 from loom.engine.registry import command, describe_verb
 from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError
@@ -27,6 +27,7 @@ from loom.people.names import tree_named
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
 from loom.text.shortening import excerpt
 from loom.trees.models import Tree
+from loom.trees.named_items import get_node, touched, tree_of
 from loom.trees.queries import lookup
 from loom.workspace.commands.windows import link_type
 from loom.workspace.window_rules import MOST_DEEP

@@ -6,7 +6,6 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
-from config.env import provider_key
 from loom.access import get_actor
 from loom.engine.by_name import run_command
 from loom.management.shell import address, keep_address, signin_link
@@ -79,7 +78,7 @@ def _provider() -> tuple[dict[str, Any], str | None]:
     """The settings and key of the first provider whose key is in the environment, else those of the
     embedded model."""
     for name, model_ref, base_url in PROVIDERS:
-        key = "" if "none" in settings.ENV_KEYS else provider_key(name)
+        key = "" if "none" in settings.ENV_KEYS else settings.PROVIDER_KEY(name)
         if key:
             limits = {"max_tokens": 400, "context_limit": 100_000}
             return {"model_ref": model_ref, "base_url": base_url, **limits}, key

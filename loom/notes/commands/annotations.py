@@ -10,17 +10,18 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from loom import access
-from loom.access import Actor, documents_for
+from loom.access import Actor
 from loom.documents import log as document_log
 from loom.documents import queries as document_queries
 from loom.documents import rules as documents
+from loom.documents.access import documents_for
 from loom.documents.commands import named
 from loom.documents.effects import DocumentSeen
 from loom.documents.models import Document, Revision
+from loom.documents.queries import get_document
 from loom.documents.rules import Edit
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
-from loom.engine.named_items import get_document, get_own_node, item_of, touched, tree_of
 from loom.engine.registry import command, describe_verb
 from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError, not_found
@@ -37,6 +38,7 @@ from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text
 from loom.trees.commands.nodes import edited_version, made_nodes
 from loom.trees.models import Node, NodeSource
+from loom.trees.named_items import get_own_node, item_of, touched, tree_of
 from loom.trees.queries import lookup, places
 from loom.turns import asks
 from loom.workspace.commands import drafts as draft_commands
@@ -120,9 +122,8 @@ def annotate(context: Context, args: Annotate) -> Reply:
     target = get_own_node(context, args.ref)
     made, inverse = _add(context, target, args.content, args.form)
     settle_draft(context, target, "note", args.content)
-    said = asks.after_answer(made) if target.form == "question" else ""
     return Reply(
-        f"✓ annotation [{made.local_id}] added to [{target.local_id}]{said}",
+        f"✓ annotation [{made.local_id}] added to [{target.local_id}]",
         refs=(made.local_id,),
         items=touched(made, target),
         inverse=inverse,

@@ -8,13 +8,13 @@ from django.utils.translation import gettext_noop
 
 from loom.access import Actor
 from loom.documents.models import Document
+from loom.documents.queries import get_document
 from loom.engine import streams
 from loom.engine.actions import Change, action
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.execute import execute
 from loom.engine.items import make_items
-from loom.engine.named_items import get_document, get_own_node, tree_of
 from loom.engine.registry import command, describe_verb
 from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError
@@ -27,6 +27,7 @@ from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
 from loom.search.queries import is_tag
 from loom.text.shortening import plain
 from loom.trees.models import Item, Tree
+from loom.trees.named_items import get_own_node, tree_of
 
 MAX_LABEL = 200
 MAX_TAGS = 100  # per line: each is looked up among all tags of the grove, under the lock

@@ -7,7 +7,6 @@ from django.utils.translation import gettext_noop
 
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
-from loom.engine.named_items import get_node, get_own_node, touched
 from loom.engine.registry import command, describe_verb
 from loom.engine.views import Moved
 from loom.errors import CommandError
@@ -29,6 +28,7 @@ from loom.trees.commands.node_writer import (
 from loom.trees.commands.view import counted
 from loom.trees.effects import VersionChosen
 from loom.trees.models import Node, Tree
+from loom.trees.named_items import get_node, get_own_node, touched
 from loom.trees.queries import lookup, places
 from loom.trees.queries.outline import MOST_COUNTED
 from loom.workspace.commands import drafts as draft_commands

@@ -13,7 +13,6 @@ from loom.access import Actor
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.jobs import enqueue
-from loom.engine.named_items import get_node, get_window, touched, tree_of
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError
 from loom.language import ids
@@ -31,6 +30,7 @@ from loom.text.ages import age
 from loom.text.frames import escaped
 from loom.text.shortening import excerpt, summary_or_excerpt
 from loom.trees.models import Node, Tree
+from loom.trees.named_items import get_node, touched, tree_of
 from loom.trees.queries import lookup, node_context, places
 from loom.trees.queries.lookup import NodeRow, path_of, withheld
 from loom.trees.queries.node_context import Seen, links_of, mentioning
@@ -38,6 +38,7 @@ from loom.trees.queries.trees import tree_body
 from loom.turns.queries import items_of
 from loom.workspace.commands.lenses import aimed, shown_part
 from loom.workspace.models import Window
+from loom.workspace.queries.open_windows import get_window
 from loom.workspace.queries.window_contents import contents_of
 from loom.workspace.queries.windows import WITHHELD
 
@@ -318,8 +319,7 @@ def _viewed(context: Context, args: View) -> Reply:
         lines.append(f"[{node.local_id}] is now [{current.local_id}]")
     lines.append(_foot(context, node))
     refs = (lookup.node_ref(node, context.tree.pk),)
-    asks = args.length == "summary" or not (context.turn or args.length)
-    if context.writer is None and asks and not (args.form or args.ref.slice):
+    if context.writer is None and not (args.length or args.form or args.ref.slice):
         _want_summary(context, node)
     return Reply("\n".join(lines), refs=refs, items=touched(node), quotes=(node,))
 
@@ -327,7 +327,7 @@ def _viewed(context: Context, args: View) -> Reply:
 def _want_summary(context: Context, node: Node) -> None:
     """Queues the summary that a node lacks, for the next time."""
     if not node.summary and excerpt(node.text).endswith('…"'):
-        named_ = [node.tree.uid, context.actor.person.pk, [node.pk], False, context.turn]
+        named_ = [node.tree.uid, context.actor.person.pk, [node.pk], False]
         enqueue("agents.tasks.summarise", named_, queue="continue")
 
 

@@ -39,6 +39,7 @@ from loom.trees.queries.provenance import (
     request_text,
     seen,
 )
+from loom.turns import access as turn_access
 from loom.turns.models import Call, Generation, Turn
 from loom.turns.pages.candidates import again
 from loom.turns.queries import turns
@@ -384,7 +385,7 @@ def _rounds(turn: Turn) -> list[RoundShown]:
 def _call(
     request: PersonRequest, actor: Actor, made: Call, node: Node | None = None
 ) -> HttpResponse:
-    is_open = access.may_read_call(actor, made)
+    is_open = turn_access.may_read_call(actor, made)
     body = seen(made, is_open=is_open).body()
     sent = body["request"]  # nothing for who may not see it
     before = call_before(made) if is_open else None

@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 from pydantic_core import to_json
 
 from loom.access import Actor
-from loom.engine.models import Step
 from loom.links import queries as links
 from loom.links.foot import count_of
 from loom.text.hashes import instant
-from loom.text.quotations import put_back_quotations
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, places
 from loom.trees.queries.lookup import (
@@ -291,34 +289,6 @@ def _body(row: NodeRow, tree_uid: str, facts: Facts) -> Body:
         "hash": row.hash,
         "proof": proof,
     }
-
-
-# Answers of steps.
-
-
-Quoted = Sequence[Sequence[Any]] | None
-
-
-def with_quoted(stored: Iterable[tuple[int, str, Quoted]]) -> dict[int, str]:
-    """Stored messages with the texts of the nodes that they quote filled in, by id. One query;
-    none if nothing is quoted."""
-    every = list(stored)
-    keys = {one[1] for _, _, quoted in every for one in quoted or ()}
-    rows = Node.objects.filter(pk__in=keys).values_list("pk", "text") if keys else ()
-    texts = dict(rows)
-    return {
-        key: put_back_quotations(message, quoted or (), texts) for key, message, quoted in every
-    }
-
-
-def messages_of(steps: Iterable[Step]) -> dict[int, str]:
-    """The answers of steps, by id."""
-    return with_quoted((step.pk, step.message, step.quoted) for step in steps)
-
-
-def message_of(step: Step) -> str:
-    """The answer of one step."""
-    return messages_of([step])[step.pk]
 
 
 # Nodes as JSON text, written directly, without building dicts first.

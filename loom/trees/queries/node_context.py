@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from django.db.models import Exists, F, OuterRef, QuerySet
 
-from loom.access import Actor, documents_for, trees_for
+from loom.access import Actor, trees_for
 from loom.documents import rules as documents
+from loom.documents.access import documents_for
 from loom.documents.models import DocumentEmbed, Revision
 from loom.documents.queries import embedded
 from loom.language import ids

@@ -9,12 +9,12 @@ from django.utils.translation import gettext_noop
 
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
-from loom.engine.named_items import get_agents, get_own_node, touched
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found, require
 from loom.language.refs import Ref, print_ref, quote
 from loom.language.verbs import Verb
 from loom.notes.commands.annotations import note_mentions
+from loom.participants.queries import get_agents
 from loom.people.grove_settings import number_of
 from loom.people.models import Membership, Participant
 from loom.people.names import as_sent
@@ -23,6 +23,7 @@ from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
 from loom.trees.commands.nodes import made_nodes
 from loom.trees.models import Node
+from loom.trees.named_items import get_own_node, touched
 from loom.turns import asks, turn_lifecycle
 from loom.turns.models import Ask, Turn
 

@@ -10,7 +10,6 @@ from django.utils.translation import gettext_noop
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.fields import new_uid
-from loom.engine.named_items import get_agents, get_own_node, touched
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found
 from loom.language.verbs import Phrases, Verb
@@ -19,6 +18,7 @@ from loom.money.prices import prices_of
 from loom.money.queries import path_tokens
 from loom.money.spending import CandidateRequest, Share
 from loom.participants import provider_kinds
+from loom.participants.queries import get_agents
 from loom.people.grove_settings import number_of
 from loom.people.models import Participant
 from loom.people.names import as_sent
@@ -27,6 +27,7 @@ from loom.text.shortening import excerpt
 from loom.trees.commands.node_writer import demand_text_node, demand_visible
 from loom.trees.commands.view import counted
 from loom.trees.models import Node
+from loom.trees.named_items import get_own_node, touched
 from loom.trees.queries import places
 from loom.turns import generation_lifecycle
 from loom.turns.generation_lifecycle import started_body

@@ -4,13 +4,13 @@ from typing import Annotated
 
 from loom.engine.arguments import Args, Written
 from loom.engine.context import Context, Reply
-from loom.engine.named_items import touched
 from loom.engine.registry import command, describe_verb
 from loom.language.verbs import Verb
 from loom.permissions import LOOM
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text
 from loom.trees.commands.nodes import made_nodes
+from loom.trees.named_items import touched
 
 
 class Think(Args):

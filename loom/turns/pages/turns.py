@@ -19,6 +19,7 @@ from django.views.decorators.http import require_GET
 from loom import access
 from loom.access import Actor, closed_steps
 from loom.engine import registry
+from loom.engine.answers import messages_of
 from loom.engine.models import Step, Stream
 from loom.language.batches import prose_of, segments_of, with_ids
 from loom.language.lines import read
@@ -30,7 +31,6 @@ from loom.text.hashes import instant
 from loom.text.shortening import without_name
 from loom.trees.models import Node, Tree
 from loom.trees.pages.node_parts import age_of, broken_reason
-from loom.trees.queries.node_bodies import messages_of
 from loom.turns import budgets, queries
 from loom.turns.budgets import Budget, Spent
 from loom.turns.commands.continuing import asked_for, outcome_in

@@ -12,13 +12,13 @@ from loom.documents.models import Document, Revision
 from loom.documents.queries import title_key
 from loom.engine.arguments import Args, Written
 from loom.engine.context import Context, Reply
-from loom.engine.named_items import item_of
 from loom.engine.registry import command
 from loom.engine.registry import every as commands
 from loom.engine.streams import Writer
 from loom.errors import CommandError, not_found
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
 from loom.text.tokens import count
+from loom.trees.named_items import item_of
 from loom.workspace.effects import AugmentsChosen
 from loom.workspace.queries.augments import (
     MOST_AUGMENTS,

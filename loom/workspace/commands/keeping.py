@@ -7,10 +7,9 @@ from typing import Annotated, Literal
 from loom.access import demand, may_reach
 from loom.documents.effects import DocumentSeen
 from loom.documents.models import Document
-from loom.documents.queries import parts_named, revision_seen, text_of
+from loom.documents.queries import get_document, parts_named, revision_seen, text_of
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
-from loom.engine.named_items import get_document, get_node, get_window, no_window, tree_of
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError, not_found
 from loom.language import ids
@@ -19,6 +18,7 @@ from loom.language.slices import Cut, get
 from loom.language.verbs import Phrases, Verb
 from loom.permissions import LOOM, READ_DOCUMENTS
 from loom.trees.models import Node
+from loom.trees.named_items import get_node, tree_of
 from loom.trees.queries import lookup
 from loom.trees.queries.node_context import documents_seen
 from loom.workspace.commands.windows import (
@@ -52,6 +52,7 @@ from loom.workspace.commands.windows import (
 from loom.workspace.hints import DROP_HINTS, HIDE_HINTS
 from loom.workspace.models import Window
 from loom.workspace.queries import windows
+from loom.workspace.queries.open_windows import get_window, no_window
 from loom.workspace.queries.windows import (
     Source,
     followed,

@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from loom.access import may_reach
 from loom.engine.context import Context
 from loom.engine.models import Step
-from loom.engine.named_items import get_node, get_own_node, get_window
 from loom.errors import CommandError
 from loom.language.refs import ParseError, Ref, Slice
 from loom.language.slices import Cut, get, put
 from loom.trees.models import Node
+from loom.trees.named_items import get_node, get_own_node
 from loom.trees.queries import lookup
 from loom.turns.models import Turn
 from loom.workspace.commands.windows import held, known, move_window, node_of, shows
 from loom.workspace.models import Window
 from loom.workspace.queries import windows
+from loom.workspace.queries.open_windows import get_window
 from loom.workspace.queries.windows import Source, followed, lines_of, source_of
 from loom.workspace.window_rules import Lines, Span, total_of
 

@@ -2,14 +2,13 @@
 
 from typing import Annotated, Literal
 
-from loom.access import closed_steps, demand
+from loom.access import CLOSED, closed_steps, demand
 from loom.documents.models import Document
 from loom.documents.queries import Shown as ShownDocument
-from loom.documents.queries import text_of
+from loom.documents.queries import get_document, text_of
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.jobs import enqueue
-from loom.engine.named_items import get_document, get_node, touched
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError
 from loom.language import ids
@@ -20,6 +19,7 @@ from loom.people.grove_settings import number_of
 from loom.permissions import LOOM, READ_DOCUMENTS
 from loom.text.shortening import in_one_line, summary_or_excerpt
 from loom.trees.commands.view import counted, is_range, range_of
+from loom.trees.named_items import get_node, touched
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import rows_of
 from loom.turns.models import Turn
@@ -38,7 +38,7 @@ from loom.workspace.effects import WindowOpened
 from loom.workspace.models import Window
 from loom.workspace.queries import windows
 from loom.workspace.queries.window_contents import Shown, contents_of, staleness
-from loom.workspace.queries.windows import CLOSED, WITHHELD
+from loom.workspace.queries.windows import WITHHELD
 
 # -- stash and recall
 
@@ -142,7 +142,7 @@ def stash_summary(context: Context, args: StashSummary) -> Reply:
         raise CommandError("REJECTED", "There is no text to summarise.", hint="choose another")
     lacking = [row.id for row in shown if not row.summary]
     if lacking:
-        named = [context.tree.uid, context.actor.person.pk, lacking, False, context.turn]
+        named = [context.tree.uid, context.actor.person.pk, lacking, False]
         enqueue("agents.tasks.summarise", named, queue="continue")
     lines = (f"[{row.local_id}] {summary_or_excerpt(row.summary, row.text)}" for row in shown)
     return _stashed(context, args.label, "\n".join(lines), replaces=args.replace)

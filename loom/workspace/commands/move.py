@@ -8,7 +8,6 @@ from loom.engine import registry
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.models import Step
-from loom.engine.named_items import get_node, get_own_node, touched, tree_of
 from loom.engine.registry import command, describe_verb
 from loom.engine.views import Moved
 from loom.errors import CommandError, not_found
@@ -22,6 +21,7 @@ from loom.trees.commands.node_writer import demand_visible
 from loom.trees.commands.view import counted
 from loom.trees.effects import OutlineChanged, VersionChosen, outline_after
 from loom.trees.models import Node
+from loom.trees.named_items import get_node, get_own_node, touched, tree_of
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import selected_version
 from loom.trees.queries.outline import (

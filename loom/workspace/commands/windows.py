@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 from django.db import transaction
 
-from loom.access import Actor, acting_as, demand, documents_for, may_reach
+from loom.access import Actor, acting_as, demand, may_reach
+from loom.documents.access import documents_for
 from loom.documents.models import Document
-from loom.documents.queries import links_of_document, text_of
+from loom.documents.queries import get_document, links_of_document, text_of
 from loom.engine import registry, streams
 from loom.engine.context import Context
-from loom.engine.named_items import get_document
 from loom.engine.views import locked, stored
 from loom.errors import CommandError, not_found
 from loom.language import ids

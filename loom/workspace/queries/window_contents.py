@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from django.db.models import F, Q
 
 from loom import access
-from loom.access import Actor
+from loom.access import CLOSED, Actor
 from loom.documents.models import Revision, read_whole
+from loom.engine.answers import messages_of
 from loom.language import ids
 from loom.language.refs import quote
 from loom.people.names import as_sent
@@ -22,14 +23,12 @@ from loom.text.tokens import count
 from loom.trees.models import Node
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import fetch, listed
-from loom.trees.queries.node_bodies import messages_of
 from loom.trees.queries.node_context import documents_seen, erased_among
 from loom.trees.queries.outline import drawn, outline
 from loom.turns import queries
 from loom.workspace.models import Window, Workspace
 from loom.workspace.queries.shown_windows import window_brief
 from loom.workspace.queries.windows import (
-    CLOSED,
     LENSES,
     LOST,
     WITHHELD,

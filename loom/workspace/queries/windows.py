@@ -6,7 +6,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from loom.access import Actor, documents_for, may_reach
+from loom.access import Actor, may_reach
+from loom.documents.access import documents_for
 from loom.documents.models import Document, Revision
 from loom.language import ids
 from loom.language.refs import quote
@@ -19,7 +20,6 @@ from loom.workspace.queries.shown_windows import led_from
 from loom.workspace.window_rules import MOST_NODES, SETTINGS, Lines
 from loom.workspace.window_rules import followed as following
 
-CLOSED = "(you may not see this any longer)"
 WITHHELD = "(excluded or pruned: models are not sent its text)"
 LOST = "a text that is gone"
 LENSES = ("node", "search", "document")  # kinds of windows that show lines of one text

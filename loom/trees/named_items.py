@@ -1,41 +1,58 @@
-"""The items that refs name for the caller (nodes, documents, windows, trees, agents), or why a
-ref names none."""
+"""The nodes and trees that refs name for the caller, or why a ref names none."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
-
-from django.db.models import Q
-from django.db.models.functions import Lower
+from typing import Protocol
 
 from loom import access
-from loom.access import Actor, may_reach
-from loom.documents.models import Document
-from loom.documents.queries import document_of
+from loom.access import Actor
 from loom.engine.context import Context
 from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.language.refs import WORDS, Ref, print_ref
-from loom.people.models import Participant
 from loom.people.names import tree_named as titled
 from loom.permissions import CROSS_TREE
-from loom.platform.prepared_queries import Given, Prepared
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, places
-from loom.workspace.models import Window
 
 # From a Ref to the node that it names for the caller, or a refusal with the reason.
 
 
-def touched(*items: Node | Tree | Document) -> tuple[int, ...]:
+class HasItem(Protocol):
+    """A row of another feature that links, marks and steps may point at."""
+
+    @property
+    def item_id(self) -> int:
+        """The id of its item."""
+        ...
+
+
+def touched(*items: Node | Tree | HasItem) -> tuple[int, ...]:
     """The ids of the items of nodes, trees and documents, for `Reply.items`."""
     return tuple(map(item_of, items))
 
 
-def item_of(one: Node | Tree | Document) -> int:
+def item_of(one: Node | Tree | HasItem) -> int:
     """The id of the item of a node, tree or document."""
-    if isinstance(one, Document):
-        return ids.of_document(one.pk)
-    return ids.of_tree(one.pk) if isinstance(one, Tree) else ids.of_node(one.pk)
+    if isinstance(one, Tree):
+        return ids.of_tree(one.pk)
+    return ids.of_node(one.pk) if isinstance(one, Node) else one.item_id
+
+
+ShownBy = Callable[[Context, Ref, bool], Node]
+
+_shown_by: dict[str, ShownBy] = {}
+
+
+def names_node(kind: str) -> Callable[[ShownBy], ShownBy]:
+    """Registers how refs of a kind that another feature has, such as windows, name a node. The last
+    argument says whether a part of a node may be named."""
+
+    def register(find: ShownBy) -> ShownBy:
+        _shown_by[kind] = find
+        return find
+
+    return register
 
 
 def get_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:
@@ -54,8 +71,8 @@ def _node_of(context: Context, ref: Ref | None, *, slices: bool) -> Node:
             f"{print_ref(ref)} is a part of a node; this command takes whole nodes.",
             hint=f"use {ref.id or ref.kind}",
         )
-    if ref.kind == "window":
-        return node_shown(context, ref, slices=slices)
+    if ref.kind in _shown_by:
+        return _shown_by[ref.kind](context, ref, slices)
     if ref.kind in ("document", "task", "stash", "augment", "focus", *LATER):
         raise no_node(ref)
     if ref.kind == "branch" and ref.id in ("here", "parent", "root"):
@@ -119,12 +136,11 @@ def _parent_of(context: Context) -> Node:
     return above
 
 
-# Items other than nodes that refs name, and why a ref names none.
+# Why a ref names none.
 
 
 MOST_TREES = 10  # that the refusal of an unknown id names
 LATER = {"trail": "Trails", "pipe": "Pipes"}
-OPEN_ONES = "→ memory windows lists what is open"
 
 
 def no_node(ref: Ref) -> CommandError:
@@ -145,52 +161,6 @@ def no_node(ref: Ref) -> CommandError:
         hint = "→ expand TYPE of focus, or name one of its windows, such as #4"
         return CommandError("INVALID_SYNTAX", message, hint=hint)
     return CommandError("UNAVAILABLE", f"{LATER[ref.kind]} are not supported yet.", hint=node)
-
-
-def get_document(context: Context, ref: Ref) -> Document:
-    """The document that `ref` names. NOT_FOUND for one that the caller may not read here."""
-    return document_of(context.actor, context.tree, ref)
-
-
-def get_window(context: Context, number: int) -> Window:
-    """The open window of the workspace with that number. Raises what `no_window` returns."""
-    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, number=number)
-    found = rows.select_related("item", "step").order_by()[:1]
-    if not found:
-        raise no_window(context, [number])
-    return found[0]
-
-
-def no_window(context: Context, numbers: Sequence[int], hint: str = OPEN_ONES) -> CommandError:
-    """Why none of these numbers is an open window: REJECTED if they were closed, NOT_FOUND if they
-    never existed."""
-    rows = Window.objects.filter(workspace=context.workspace, is_closed=True, number__in=numbers)
-    closed = list(rows.order_by("number").values_list("number", flat=True))
-    if not closed:
-        return not_found(" ".join(f"#{one}" for one in numbers), hint)
-    named = " ".join(f"#{one}" for one in closed)
-    said = f"{named} {'was' if len(closed) == 1 else 'were'} closed."
-    return CommandError("REJECTED", said, hint="→ open REF opens what it showed in a new window")
-
-
-def node_shown(context: Context, ref: Ref, *, slices: bool) -> Node:
-    """The node that a window shows, as the caller may read it."""
-    window = get_window(context, int(ref.id))
-    key = ids.node_id(window.item_id or 0) if window.kind in ("node", "search") else None
-    node = lookup.by_id(key) if key is not None else None
-    if node is None or not may_reach(context.actor, node.tree_id, here=context.tree):
-        raise CommandError(
-            "REJECTED", f"#{window.number} shows no node.", hint=f"→ show #{window.number}"
-        )
-    is_part = (window.first, window.last) != (1, node.text.count("\n") + 1)
-    if slices and is_part and ref.slice is None:
-        lines = f"lines:{window.first}-{window.last}"
-        raise CommandError(
-            "REJECTED",
-            f"#{window.number} shows a part of [{node.local_id}].",
-            hint=f"name it: {lookup.node_ref(node, context.tree.pk)} {lines}",
-        )
-    return node
 
 
 def tree_named(actor: Actor, name: str) -> Tree:
@@ -233,36 +203,3 @@ def unknown(context: Context, tree: Tree, ref: Ref) -> CommandError:
                 hint=f"add {' or '.join(names)}",
             )
     return not_found(f"[{ref.id}]", "→ find or → tree shows what is here")
-
-
-_AGENT = Prepared(
-    lambda: (
-        Participant.objects.filter(grove=Given("grove"), kind="model", archived_at__isnull=True)
-        .alias(lowered=Lower("name"))
-        .filter(Q(uid=Given("word")) | Q(lowered=Lower(Given("word"))))
-    )
-)
-
-
-def get_agents(context: Context, refs: tuple[Ref, ...]) -> list[Participant]:
-    """The model participants of the grove that `agent:"…"` refs name, in their order."""
-    found: list[Participant] = []
-    for ref in refs:
-        word = ref.name or ref.id
-        named = _AGENT.all(grove=context.actor.grove.pk, word=word)
-        if not named:
-            raise not_found(f'agent:"{word}"', _agents_hint(context.actor))
-        # An id comes before a name, in case a name equals the id of somebody else.
-        found.append(next((one for one in named if one.uid == word), named[0]))
-    return found
-
-
-def _agents_hint(actor: Actor) -> str:
-    names = Participant.objects.filter(
-        grove=actor.grove, kind="model", archived_at__isnull=True
-    ).values_list("name", flat=True)[:10]
-    return (
-        "there are " + ", ".join(f'agent:"{name}"' for name in names)
-        if names
-        else ("an owner adds a model under Participants")
-    )

@@ -1,0 +1,75 @@
+"""Turns, generations and calls that somebody may see, and the agent of a turn."""
+
+from dataclasses import replace
+
+from django.contrib.auth.models import AnonymousUser
+
+from loom.access import Actor, acting_as, by_uid, closed_steps, get_actor, of_grove, own_permissions
+from loom.engine.models import Step
+from loom.errors import CommandError
+from loom.people.models import Participant, User
+from loom.turns.models import Call, Generation, Turn
+
+_CALL = by_uid(Call, "tree__grove", "participant", "turn")
+_GENERATION = by_uid(Generation, "tree__grove", "participant", "point", "node")
+_TURN = by_uid(
+    Turn, "tree__grove", "participant", "invoked_by__user", "invoked_at", "answers_below", "node"
+)
+
+
+def acting_in(turn: Turn) -> Actor:
+    """The agent of a turn, with the permissions that it and its inviter share at this moment.
+    Checked again for every line and call, so that revoked permissions end immediately.
+    PERMISSION_DENIED if the inviter is no longer a member.
+    """
+    user = turn.invoked_by.user
+    agent = Participant.objects.get(pk=turn.participant_id)
+    if user is not None:
+        user.scope = turn.scope  # type: ignore[assignment]  # it was asked for with such a key
+    try:
+        inviter = get_actor(user if user is not None else AnonymousUser(), turn.tree.grove)
+    except CommandError:
+        raise CommandError(
+            "PERMISSION_DENIED",
+            "The person who started this turn is no longer a member.",
+            hint="start a turn yourself",
+        ) from None
+    actor = acting_as(inviter, agent)
+    asking = turn.asking_id
+    while asking is not None:  # and of those who asked for it, of whom there are few
+        above = Turn.objects.select_related("participant").get(pk=asking)
+        actor = replace(actor, permissions=actor.permissions & own_permissions(above.participant))
+        asking = above.asking_id
+    return actor
+
+
+def get_generation(user: User, uid: str) -> tuple[Actor, Generation]:
+    """A generation in a tree the user may see."""
+    return of_grove(user, _GENERATION, uid, "This generation")
+
+
+def get_call(user: User, uid: str) -> tuple[Actor, Call]:
+    """A call in a tree the user may see."""
+    return of_grove(user, _CALL, uid, "This call")
+
+
+def get_turn(user: User, uid: str) -> tuple[Actor, Turn]:
+    """A turn in a tree the user may see."""
+    return of_grove(user, _TURN, uid, "This turn")
+
+
+def may_read_call(actor: Actor, call: Call) -> bool:
+    """Whether the actor may see a call's texts (docs/model.md §7): the person who asked for it,
+    owners, and members who may see every item in it. Others see its size and sections."""
+    if actor.is_owner or call.generations.filter(asked_by=actor.participant).exists():
+        return True
+    if call.turn is None:  # it read a path of the tree, which every member may see
+        return True
+    return may_read_turn(actor, call.turn)
+
+
+def may_read_turn(actor: Actor, turn: Turn) -> bool:
+    """Whether the actor may see the requests and answers of a turn, by the same rule."""
+    if actor.is_owner or turn.invoked_by_id == actor.participant.pk:
+        return True
+    return not closed_steps(actor, Step.objects.filter(turn_uid=turn.uid).defer("line"))

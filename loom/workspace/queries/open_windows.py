@@ -1,0 +1,57 @@
+"""The open windows that refs name, and the nodes that they show."""
+
+from collections.abc import Sequence
+
+from loom.access import may_reach
+from loom.engine.context import Context
+from loom.errors import CommandError, not_found
+from loom.language import ids
+from loom.language.refs import Ref
+from loom.trees.models import Node
+from loom.trees.named_items import names_node
+from loom.trees.queries import lookup
+from loom.workspace.models import Window
+
+OPEN_ONES = "→ memory windows lists what is open"
+
+
+def get_window(context: Context, number: int) -> Window:
+    """The open window of the workspace with that number. Raises what `no_window` returns."""
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=False, number=number)
+    found = rows.select_related("item", "step").order_by()[:1]
+    if not found:
+        raise no_window(context, [number])
+    return found[0]
+
+
+def no_window(context: Context, numbers: Sequence[int], hint: str = OPEN_ONES) -> CommandError:
+    """Why none of these numbers is an open window: REJECTED if they were closed, NOT_FOUND if they
+    never existed."""
+    rows = Window.objects.filter(workspace=context.workspace, is_closed=True, number__in=numbers)
+    closed = list(rows.order_by("number").values_list("number", flat=True))
+    if not closed:
+        return not_found(" ".join(f"#{one}" for one in numbers), hint)
+    named = " ".join(f"#{one}" for one in closed)
+    said = f"{named} {'was' if len(closed) == 1 else 'were'} closed."
+    return CommandError("REJECTED", said, hint="→ open REF opens what it showed in a new window")
+
+
+@names_node("window")
+def node_shown(context: Context, ref: Ref, slices: bool) -> Node:
+    """The node that a window shows, as the caller may read it."""
+    window = get_window(context, int(ref.id))
+    key = ids.node_id(window.item_id or 0) if window.kind in ("node", "search") else None
+    node = lookup.by_id(key) if key is not None else None
+    if node is None or not may_reach(context.actor, node.tree_id, here=context.tree):
+        raise CommandError(
+            "REJECTED", f"#{window.number} shows no node.", hint=f"→ show #{window.number}"
+        )
+    is_part = (window.first, window.last) != (1, node.text.count("\n") + 1)
+    if slices and is_part and ref.slice is None:
+        lines = f"lines:{window.first}-{window.last}"
+        raise CommandError(
+            "REJECTED",
+            f"#{window.number} shows a part of [{node.local_id}].",
+            hint=f"name it: {lookup.node_ref(node, context.tree.pk)} {lines}",
+        )
+    return node
