@@ -126,7 +126,6 @@ class NodeShown:
     author: Who  # who made this node from it
     at: str
     body: SafeString
-    is_ask: bool
     length: int
     rest: str  # how many characters are not shown; empty: all are
     margin: Margin
@@ -272,7 +271,6 @@ class Found:
             author=cast[row.author_uid],
             at=row.at,
             body=self._body(row, cast),
-            is_ask=row.is_ask,
             length=row.length,
             rest=f"{row.length - MAX_SHOWN:,}" if row.length > MAX_SHOWN else "",
             margin=margin,
@@ -485,6 +483,7 @@ def _drawn(found: Found, key: int, inside: str) -> Drawn:
         "pruned": row.pruned or row.version_pruned,
         "fork": is_run and margin.of > 1,
         "marked": is_run and bool(margin.notes),
+        "ask": row.is_ask,  # what a turn was asked for, which is no part of the story
     }
     return Drawn(
         id=row.local_id,
