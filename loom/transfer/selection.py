@@ -367,6 +367,8 @@ def chapters(wanted: Wanted, selection: Selection) -> Iterator[tuple[str, list[P
     for page in selection.pages():
         notes = notes_of(wanted.tree, [step.slot for step, _ in page]) if wanted.notes else {}
         for step, row in page:
+            if row.is_ask:  # no part of the story of a buffer
+                continue
             label = next(filter(None, marks.get(step.slot, Marked()).bookmarks), "")
             if label or size > CHAPTER:
                 made += paragraphs(texts)

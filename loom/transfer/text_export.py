@@ -33,11 +33,12 @@ PAGE = 1000
 
 
 def as_text(actor: Actor, tree: Tree, workspace: Workspace | None, node: Node) -> Iterator[bytes]:
-    """The texts of the path: joined without separator in a buffer, by blank lines in a dialogue."""
+    """The texts of the path: joined without separator in a buffer, by blank lines in a dialogue.
+    What turns were asked for in a buffer is no part of its text."""
     joint = "" if tree.mode == "buffer" else "\n\n"
     before = ""
     for rows in _pages(actor, tree, workspace, node):
-        yield (before + joint.join(row.text for row in rows)).encode()
+        yield (before + joint.join(row.text for row in rows if not row.is_ask)).encode()
         before = joint
 
 

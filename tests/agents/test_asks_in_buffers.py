@@ -6,6 +6,7 @@ from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Participant
+from loom.transfer.text_export import as_text
 from loom.trees.models import Node, Tree
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Say, run
@@ -55,6 +56,11 @@ def test_the_prose_of_a_branch_leaves_out_what_was_asked(
     line = f"view branch:{told.local_id} as:prose"
     assert WORDS not in execute_line(actor, tree, Request(line)).reply
     assert WORDS in execute_line(actor, tree, Request(f"view branch:{told.local_id} full")).reply
+
+
+def test_a_story_is_exported_without_what_was_asked(actor: Actor, tree: Tree, told: Node) -> None:
+    said = b"".join(as_text(actor, tree, None, told)).decode()
+    assert said.startswith("Who is Marie?") and said.endswith("She waits.") and WORDS not in said
 
 
 def test_in_a_dialogue_what_was_asked_is_a_text_like_any_other(
