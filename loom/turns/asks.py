@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from loom.engine.jobs import enqueue
 from loom.people.models import Participant
+from loom.people.names import as_sent
 from loom.trees.models import Node
 from loom.turns.models import OPEN_TURN, Ask, Turn
 
@@ -45,6 +46,18 @@ def answered_by(who: Participant, question: Node, answer: Node) -> Ask | None:
     if ask is not None:
         end(ask, answer)
     return ask
+
+
+def after_answer(answer: Node) -> str:
+    """A further line for the reply to an answer: who got it, and, if the turn that asked has ended,
+    that another one goes on with it. "" if it answers no question. One query."""
+    ask = Ask.objects.filter(answer=answer.pk).select_related("asker", "asking").first()
+    if ask is None:
+        return ""
+    name = as_sent(ask.asker.name)
+    if ask.asking is None or ask.asking.status in OPEN_TURN:
+        return f"\n  {name} is sent this answer"
+    return f"\n  {name} asked in a turn that has ended; start another one to go on with the answer"
 
 
 def turn_ended(turn: Turn, answer: Node | None) -> None:

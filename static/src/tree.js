@@ -1,6 +1,7 @@
 // @ts-check
 // The tree page's entry. The root comes first: the others ask it for what they share.
 
+import { LoomAnswer } from "./js/elements/loom-answer.js";
 import { LoomBuffer } from "./js/elements/loom-buffer.js";
 import { LoomCommand } from "./js/elements/loom-command.js";
 import { LoomCompare } from "./js/elements/loom-compare.js";
@@ -38,6 +39,7 @@ customElements.define("loom-windows", LoomWindows);
 customElements.define("loom-workspace", LoomWorkspace);
 customElements.define("loom-steering", LoomSteering);
 customElements.define("loom-act", LoomAct);
+customElements.define("loom-answer", LoomAnswer);
 customElements.define("loom-turns", LoomTurns);
 customElements.define("loom-status", LoomStatus);
 customElements.define("loom-presence", LoomPresence);

@@ -226,7 +226,8 @@ def test_a_person_is_asked_with_a_mention_and_the_turn_waits(
     answer = f'annotate {ask.node.local_id} "The dark one."'
     execute_line(actor, tree, Request(f'annotate {ask.node.local_id} "Not mine."'))
     assert on(turn).waits_for  # somebody else's reply is no answer
-    execute_line(get_actor(writer, tree.grove), tree, Request(answer))
+    reply = execute_line(get_actor(writer, tree.grove), tree, Request(answer)).reply
+    assert reply.endswith("\n  Marie is sent this answer")
     bring_answer(ask.uid)
     provider.script(says("So be it."))
     turn = went(turn)
@@ -255,7 +256,8 @@ def test_the_turn_goes_on_without_an_answer_when_its_time_is_over(
     assert f"! {name} has not answered in time to [{ask.node.local_id}]" in sent(provider)
     assert turn.node is not None and turn.node.text == "I do not know."
     answer = f'annotate {ask.node.local_id} "The dark one."'
-    execute_line(get_actor(writer, tree.grove), tree, Request(answer))
+    reply = execute_line(get_actor(writer, tree.grove), tree, Request(answer)).reply
+    assert "Marie asked in a turn that has ended; start another one to go on" in reply
     bring_answer(ask.uid)
     (window,) = Window.objects.filter(workspace__participant=agent, kind="node")
     assert Node.objects.get(pk=window.item_id or 0).text == "The dark one."

@@ -118,6 +118,31 @@ def test_the_scratchpad_of_an_agent_is_read_and_changed_beside_its_windows(
     expect(part(page, "steps").locator("li").first).to_contain_text("→ scratchpad clear")
 
 
+def test_a_question_of_an_agent_is_told_with_a_field_and_answered_in_it(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Asked", "Who is Marie?")
+    page = live(visit(f"/trees/{tree}"))
+    with heddle.client() as client:
+        me = client.get("/api/me").json()
+        every = client.get("/api/participants").json()["results"]
+    name = next(one["name"] for one in every if one["kind"] == "human")
+    assert me
+    heddle.provider.script(says(f'→ ask "{name}" "Which end?" wait\n'), says("Then the dark one."))
+    turn(heddle, tree)
+    told = page.locator("loom-toast")
+    expect(told).to_contain_text("Watcher asks: Which end?", timeout=PATIENT)
+    told.get_by_role("button", name="Answer").click()
+    field = page.locator("loom-answer textarea").first
+    expect(field).to_be_focused()
+    field.fill("The dark one.")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("aside.note .reply").first).to_contain_text("The dark one.")
+    expect(page.locator("loom-answer")).to_have_count(0)
+    expect(page.locator("article.node").last).to_contain_text("Then the dark one.", timeout=PATIENT)
+
+
 def test_what_an_agent_opens_and_hides_is_seen_while_it_does(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree("Seen live", "Who is Marie?")
     page = live(visit(f"/trees/{tree}"))

@@ -122,8 +122,9 @@ def annotate(context: Context, args: Annotate) -> Reply:
     target = get_own_node(context, args.ref)
     made, inverse = _add(context, target, args.content, args.form)
     settle_draft(context, target, "note", args.content)
+    said = asks.after_answer(made) if target.form == "question" else ""
     return Reply(
-        f"✓ annotation [{made.local_id}] added to [{target.local_id}]",
+        f"✓ annotation [{made.local_id}] added to [{target.local_id}]{said}",
         refs=(made.local_id,),
         items=touched(made, target),
         inverse=inverse,

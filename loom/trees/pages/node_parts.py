@@ -78,6 +78,7 @@ class NoteShown:
     body: SafeString
     is_resolved: bool
     replies: tuple["NoteShown", ...] = ()
+    asks: str = ""  # the uid of whom an open question is put to
 
 
 MAX_TOOL = 20_000  # characters of what a tool was given or gave that a page shows
@@ -212,7 +213,25 @@ def _note(
         body=_suggested(about, row) if row.form == "diff" else _body(row.text, "dialogue"),
         is_resolved=row.resolved,
         replies=tuple(_note(reply, cast) for reply in replies),
+        asks=_asked(row, cast, replies),
     )
+
+
+def _asked(row: NodeRow, cast: Mapping[str, Who], replies: Sequence[NodeRow]) -> str:
+    """The uid of the member whom a question names first, as `@Ada`, and who has not replied."""
+    if row.form != "question" or row.resolved or not row.text.startswith("@"):
+        return ""
+    text = row.text[1:].casefold()
+    named = [
+        one
+        for one in cast.values()
+        if one.kind == "human"
+        and text.startswith(one.name.casefold())
+        and not text[len(one.name) : len(one.name) + 1].isalnum()
+    ]
+    asked = max(named, key=lambda one: len(one.name), default=None)
+    is_answered = asked is not None and any(one.author_uid == asked.uid for one in replies)
+    return asked.uid if asked is not None and not is_answered else ""
 
 
 def broken_reason(finish: str) -> str:

@@ -12,6 +12,7 @@ import { keepReadable } from "../tree/keeping.js";
 import { listenForKeys } from "../tree/keys.js";
 import { keepExports, keepMenusInSight, listenForPortals, shutAround } from "../tree/menus.js";
 import { followModes } from "../tree/modes.js";
+import { followQuestions } from "../tree/asked.js";
 import { followNews } from "../tree/news.js";
 import { TreePage } from "../tree/page.js";
 import { t } from "../t.js";
@@ -39,6 +40,7 @@ export class LoomTree extends HTMLElement {
     this.page.start();
     keepReadable(this.page, signal);
     followNews(this.page, signal);
+    followQuestions(this.page, signal);
   }
 
   disconnectedCallback() {
