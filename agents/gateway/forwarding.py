@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from channels.db import database_sync_to_async
 
 from agents.gateway import recording, workspace
+from agents.gateway.keys import Caller
 from agents.gateway.messages import Shape, history_of
 from agents.gateway.models import GatewayKey, GatewayRequest, Mode
 from agents.gateway.sessions import names_in
@@ -21,6 +22,7 @@ from agents.providers.transport import CheckedTransport, Exchange, Limits, Outgo
 from agents.providers.values import Broken
 from loom.access import Actor
 from loom.errors import CommandError
+from loom.money import spending
 from loom.turns.generation_lifecycle import Received
 
 if TYPE_CHECKING:
@@ -53,14 +55,23 @@ class Asked:
     """A request of a program: who sent it with which key, its shape, its address behind `/v1` with
     the query, its headers by lower-case name, its bytes, and the JSON object in them."""
 
-    actor: Actor
-    key: GatewayKey
+    caller: Caller
     shape: Shape
     path: str
     query: str
     headers: dict[str, str]
     raw: bytes = field(repr=False)
     body: dict[str, Any] = field(repr=False)
+
+    @property
+    def actor(self) -> Actor:
+        """The person, as a member of the grove."""
+        return self.caller.actor
+
+    @property
+    def key(self) -> GatewayKey:
+        """The key."""
+        return self.caller.key
 
     def outgoing(self, upstream: Upstream, raw: bytes, *, method: str = "POST") -> Outgoing:
         """The request as it goes to the provider."""
@@ -91,7 +102,9 @@ def in_thread(function: Callable[..., T]) -> Callable[..., Awaitable[T]]:
 async def _upstream(asked: Asked, reply: Replying) -> Upstream | None:
     """The provider of the key; None if it cannot be called, which the program is told."""
     try:
-        upstream = await in_thread(_ready)(asked)
+        if asked.caller.is_used_up:
+            raise spending.used_up()
+        upstream = upstream_of(asked.key)
     except CommandError as refused:
         is_over = refused.code == "LIMIT_EXCEEDED"
         status, kind = (429, "rate_limit_error") if is_over else (502, "api_error")
@@ -102,12 +115,6 @@ async def _upstream(asked: Asked, reply: Replying) -> Upstream | None:
         await reply.error(502, "api_error", said)
         return None
     return upstream
-
-
-def _ready(asked: Asked) -> Upstream:
-    """The provider, unless its key may not be sent or today's money is used up."""
-    recording.demand_money(asked.key, asked.actor.participant)
-    return upstream_of(asked.key)
 
 
 # Requests that only pass.
@@ -123,7 +130,7 @@ async def passing(asked: Asked, reply: Replying, receive: Any) -> None:
 async def listed(asked: Asked) -> list[dict[str, Any]]:
     """The models that the provider lists; none if it does not answer within seconds."""
     try:
-        upstream = await in_thread(upstream_of)(asked.key)
+        upstream = upstream_of(asked.key)
         outgoing = asked.outgoing(upstream, b"", method="GET")
         async with exchange(_transport(upstream), outgoing, LIST_LIMITS) as came:
             pieces = [piece async for piece in came.chunks()]
@@ -219,6 +226,7 @@ class _Passage:
                 self.first_at = datetime.now(UTC)
             await self.reply.piece(piece)
             if self.record is not None:
+                self.record.begun()
                 self.record.grew(came.body)
         await self.reply.piece(b"", more=False)
 
@@ -255,10 +263,10 @@ EARLIER_S = 5.0  # how long a record waits for those that began before it in its
 
 
 class Record:
-    """The recording of one request, beside its passage: begun at once in another thread, kept up
-    to date while the answer grows, ended after it. Requests of one session are recorded in their
-    order, so that an answer has its place before the next request looks for it; none of them
-    waits for that to be sent on."""
+    """The recording of one request, beside its passage: begun in another thread when the answer
+    begins, kept up to date while it grows, ended after it. Requests of one session are recorded in
+    their order, so that an answer has its place before the next request looks for it; none of
+    them waits for that to be sent on."""
 
     def __init__(self, asked: Asked, upstream: Upstream) -> None:
         self._asked, self._upstream = asked, upstream
@@ -267,11 +275,18 @@ class Record:
         self._earlier = list(_open.setdefault(self._place, []))
         _open[self._place].append(self)
         self._over = asyncio.Event()
-        self._begun = asyncio.ensure_future(self._begin())
+        self._begun: asyncio.Future[GatewayRequest | None] | None = None
         self._kept_at = 0.0
         self._keeping: asyncio.Task[None] | None = None
         self.has_failed = False
         self._body: dict[str, Any] | None = None
+
+    def begun(self) -> "asyncio.Future[GatewayRequest | None]":
+        """The recording of the request, begun once: when the answer begins, so that it does not
+        compete with what the program waits for."""
+        if self._begun is None:
+            self._begun = asyncio.ensure_future(self._begin())
+        return self._begun
 
     @property
     def adds(self) -> bool:
@@ -280,7 +295,7 @@ class Record:
 
     async def prepared(self) -> bytes:
         """The request with the workspace; empty if that failed, and the original is sent."""
-        await self._begun
+        await self.begun()
         if self._body is None:
             return b""
         return json.dumps(self._body, ensure_ascii=False, separators=(",", ":")).encode()
@@ -320,7 +335,7 @@ class Record:
         self._keeping = _in_background(self._keep(bytes(body)))
 
     async def _keep(self, body: bytes) -> None:
-        request = await self._begun
+        request = await self.begun()
         if request is not None:
             await in_thread(recording.keep_alive)(request.pk, body)
 
@@ -330,7 +345,7 @@ class Record:
 
     async def _end(self, received: Received, cut: str) -> None:
         try:
-            request = await self._begun
+            request = await self.begun()
             if request is not None:
                 await in_thread(recording.end)(request.pk, received, cut=cut)
         finally:

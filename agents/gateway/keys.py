@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db.models import QuerySet
@@ -10,6 +11,9 @@ from django.utils import timezone
 from agents.gateway.models import GatewayKey, Mode
 from loom import access
 from loom.errors import CommandError, not_found
+from loom.money.days import today
+from loom.money.prices import prices_of
+from loom.money.queries import left_of
 from loom.people.models import Grove, Participant, User
 from loom.text.hashes import digest
 
@@ -73,9 +77,19 @@ def keys_of(user: User) -> QuerySet[GatewayKey]:
     return rows.select_related("participant__grove")
 
 
-def find_key(secret: str) -> tuple[access.Actor, GatewayKey] | None:
-    """The key with this secret, and its person as a member of the participant's grove; None if it
-    is unknown, over, or of somebody who may no longer write there. Two queries."""
+@dataclass(frozen=True)
+class Caller:
+    """Who a program calls as: the person, as a member of the participant's grove, and the key.
+    `is_used_up`: the model costs something, and today's limit of the person is used up."""
+
+    actor: access.Actor
+    key: GatewayKey
+    is_used_up: bool
+
+
+def find_caller(secret: str) -> Caller | None:
+    """The caller with this secret; None if the key is unknown, over, or of somebody who may no
+    longer write in the grove. Two queries, four if the model has a price."""
     if not secret.startswith(PREFIX) or len(secret) > 200:
         return None
     rows = GatewayKey.objects.select_related("user", "participant__grove")
@@ -90,7 +104,14 @@ def find_key(secret: str) -> tuple[access.Actor, GatewayKey] | None:
     now = timezone.now()
     if key.last_used_at is None or now - key.last_used_at > SEEN_EVERY:
         GatewayKey.objects.filter(pk=key.pk).update(last_used_at=now)
-    return actor, key
+    return Caller(actor, key, _is_used_up(key.participant, actor.participant))
+
+
+def _is_used_up(model: Participant, payer: Participant) -> bool:
+    if prices_of(model) is None:
+        return False
+    left = left_of(payer, today())
+    return bool(left.limit) and left.rest == 0
 
 
 def models_of(groves: Iterable[Grove]) -> list[Participant]:

@@ -35,7 +35,6 @@ from loom.errors import CommandError
 from loom.money import spending
 from loom.money.days import today
 from loom.money.prices import Counts, counts_of, prices_of
-from loom.money.queries import left_of
 from loom.people.models import Participant
 from loom.text.images import described_image, image_reference
 from loom.trees import images
@@ -421,14 +420,6 @@ def _pay(request: GatewayRequest, answered: Answered, received: Received) -> Non
     payer = access.get_actor(request.session.key.user, request.session.tree.grove).participant
     spending.lock(payer, today())
     spending.add_spending(payer, today(), prices.of(counts))
-
-
-def demand_money(key: GatewayKey, payer: Participant) -> None:
-    """Refuses with LIMIT_EXCEEDED if today's limit of the key's person is used up and the model
-    costs something; two queries."""
-    left = left_of(payer, today())
-    if left.limit and left.spent + left.reserved >= left.limit and prices_of(key.participant):
-        raise spending.used_up()
 
 
 def _requests() -> Any:

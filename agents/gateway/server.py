@@ -15,7 +15,7 @@ from channels.db import database_sync_to_async
 
 from agents.gateway import forwarding, hosted
 from agents.gateway.forwarding import Asked
-from agents.gateway.keys import find_key, models_of
+from agents.gateway.keys import find_caller, models_of
 from agents.gateway.messages import Shape
 from loom.permissions import LOOM
 
@@ -50,14 +50,14 @@ async def handle(scope: Scope, receive: Receive, send: Send) -> None:
         await reply.json(200, {"ok": True, "gateway": "heddle"})
         return
     headers = _headers(scope)
-    found = await database_sync_to_async(find_key, thread_sensitive=False)(_secret(headers))
-    if found is None:
+    find = database_sync_to_async(find_caller, thread_sensitive=False)
+    caller = await find(_secret(headers))
+    if caller is None:
         said = "This gateway key is unknown, revoked or expired. Make one under Settings, Gateway."
         await reply.error(401, "authentication_error", said)
         return
-    actor, key = found
     if path == "/models" and scope["method"] == "GET":
-        await _models(reply, Asked(actor, key, "chat", path, _query(scope), headers, b"", {}))
+        await _models(reply, Asked(caller, "chat", path, _query(scope), headers, b"", {}))
         return
     if scope["method"] != "POST" or (path not in SHAPES and path not in PASSING):
         said = f"The gateway has no {scope['method']} {scope['path']}."
@@ -70,7 +70,7 @@ async def handle(scope: Scope, receive: Receive, send: Send) -> None:
         await reply.error(413, "request_too_large", said)
         return
     body = _object(raw)
-    asked = Asked(actor, key, SHAPES.get(path, "chat"), path, _query(scope), headers, raw, body)
+    asked = Asked(caller, SHAPES.get(path, "chat"), path, _query(scope), headers, raw, body)
     model = body.get("model")
     if isinstance(model, str) and model.startswith(HOSTED):
         await hosted.answer(asked, reply, receive)

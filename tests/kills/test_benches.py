@@ -28,6 +28,7 @@ SMALL = {
     "fifty": ("3", r"worker: \d+% of a core"),
     "flow": ("", r"loom/turns/api\.py"),
     "frames": ("4000", r"lines of a patch +escaped \d+ ms"),
+    "gateway": ("2", r"first token, workspace +[\d.]+ ms"),
     "grammar": ("2", r"lines in replies +[\d,]+ a second"),
     "importing": ("--nodes 100", r"openai, 100 nodes"),
     "interleavings": ("--seeds 3", r"3 of 3 seeds ended equal"),

@@ -1,0 +1,89 @@
+"""What the gateway adds to the first token of an answer, beside the same request sent directly.
+
+A whole Heddle in its own processes passes requests on to a scripted provider on loopback; in turn,
+medians. Run: python -m bench.gateway [rounds]
+"""
+
+import asyncio
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import httpx
+
+from config.supervisor.processes import free_port
+from tests.kills.heddle import Heddle
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import tokens
+
+AIM_MS = 10.0
+COUNT, RATE = 20, 200.0
+
+
+async def first_token(client: httpx.AsyncClient, url: str, key: str, *, number: int) -> float:
+    """Milliseconds from sending a request to the first piece of its text."""
+    said = [{"role": "user", "content": f"Round {number}"}]
+    body = {"model": "m", "stream": True, "messages": said}
+    headers = {"authorization": f"Bearer {key}"}
+    start, first = time.perf_counter(), 0.0
+    async with client.stream(
+        "POST", f"{url}/chat/completions", json=body, headers=headers
+    ) as answer:
+        answer.raise_for_status()
+        async for line in answer.aiter_lines():
+            if not first and '"content": "w' in line.replace('":"', '": "'):
+                first = time.perf_counter()
+    return (first - start) * 1000
+
+
+async def measure(direct: str, gateway: str, keys: dict[str, str], rounds: int) -> None:
+    """Prints the medians of both ways and of each mode, and what the gateway adds."""
+    taken: dict[str, list[float]] = {name: [] for name in ("direct", *keys)}
+    async with httpx.AsyncClient(timeout=60) as client:
+        for number in range(rounds + 3):
+            found = {"direct": await first_token(client, direct, "none", number=number)}
+            for mode, key in keys.items():
+                found[mode] = await first_token(client, gateway, key, number=number)
+            if number >= 3:  # the first ones load what all use
+                for name, value in found.items():
+                    taken[name].append(value)
+    medians = {name: statistics.median(many) for name, many in taken.items()}
+    for name, median in medians.items():
+        more = median - medians["direct"]
+        aim = f"   aim ≤ {AIM_MS:g} {'met' if more <= AIM_MS else 'MISSED'}"
+        print(f"  first token, {name:<12} {median:8.1f} ms {more:+8.1f}{aim if more else ''}")
+
+
+def prepared(heddle: Heddle, provider: ScriptedProvider) -> dict[str, str]:
+    """A gateway key of each mode for a model at the provider."""
+    with heddle.client() as client:
+        body = {"name": "Scripted", "model_ref": "openai:s", "base_url": provider.url}
+        client.post("participants", json=body).raise_for_status()
+    made = {}
+    for mode in ("observe", "workspace"):
+        said = heddle.manage("gatewaykey", "owner", mode, "--model", "Scripted", "--mode", mode)
+        made[mode] = said.strip().splitlines()[-1]
+    return made
+
+
+def main() -> None:
+    """Measures with a fresh installation."""
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 30
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ScriptedProvider(default=tokens(COUNT, RATE)) as provider,
+    ):
+        heddle = Heddle(Path(folder), allow=provider.entry, port=free_port("127.0.0.1", 0))
+        heddle.start()
+        try:
+            keys = prepared(heddle, provider)
+            url = f"{heddle.url}/gateway/v1"
+            asyncio.run(measure(provider.url, url, keys, rounds))
+        finally:
+            heddle.stop()
+
+
+if __name__ == "__main__":
+    main()
