@@ -1,7 +1,7 @@
 // @ts-check
 // The field below a question that somebody asked the reader.
 
-import { withText } from "../tree/asking.js";
+import { call } from "../live/calls.js";
 import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { t } from "../t.js";
@@ -15,7 +15,7 @@ export class LoomAnswer extends HTMLElement {
     const form = make("form", { className: "answer" }, field, " ", make("button", { className: "button small", textContent: t("Answer") }));
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
-      if (field.value.trim()) await page.say(withText(`annotate ${note}`, field.value), { quiet: true }).catch(() => {});
+      if (field.value.trim()) await page.say(call("annotate", { ref: note, content: field.value }), { quiet: true }).catch(() => {});
     });
     this.append(form);
   }
