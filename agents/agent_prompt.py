@@ -17,6 +17,7 @@ from agents.context.values import Action, Language, Near, OutlineLine, Pane, Syn
 from agents.providers.registry import said, sees
 from loom import access
 from loom.access import Actor
+from loom.claims.queries.brief import lines_for
 from loom.engine import presence, registry
 from loom.engine.models import Step
 from loom.language import ids
@@ -278,6 +279,11 @@ def _targets(place: Place, portal: Portal) -> str:
     if portal.only and portal.home == place.workspace.tree_id:
         return f"[{portal.only}]"
     return f"{portal.many:,} node{'' if portal.many == 1 else 's'}"
+
+
+@sections.claims.collector
+def _claims(place: Place) -> dict[str, Any]:
+    return {"claims": lines_for(place.actor, place.workspace)}
 
 
 @sections.todos.collector

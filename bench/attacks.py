@@ -31,6 +31,9 @@ GET /groves/{grove}/webhooks | POST /groves/{grove}/webhooks
 POST /groves/{grove}/webhooks/{secret} | GET /groves/{grove}/settings
 POST /groves/{grove}/settings | GET /groves/{grove}/tags
 GET /groves/{grove}/link-types | POST /groves/{grove}/link-types
+GET /groves/{grove}/checks | POST /groves/{grove}/checks
+GET /trees/{tree}/claims?cite={node}&words={long} | POST /trees/{tree}/claims
+GET /trees/{tree}/claims/{node} | POST /trees/{tree}/claims/{node}
 POST /groves/{grove}/searches | POST /groves/{grove}/trees | GET /groves/{grove}/people
 POST /groves/{grove}/people/invite | GET /groves/{grove}/money | POST /groves/{grove}/money
 GET /groves/{grove}/participants | GET /groves/{grove}/participants/new

@@ -16,6 +16,11 @@ Code = Literal[
     "LOOP",
     "REJECTED",
     "UNAVAILABLE",
+    "INSUFFICIENT_QUANTITY",
+    "INSUFFICIENT_QUALITY",
+    "UNADDRESSED_COUNTEREVIDENCE",
+    "NEEDS_ESCALATION",
+    "DOWNGRADE",
 ]
 
 
@@ -39,6 +44,12 @@ CODES: dict[Code, Meaning] = {
     "LOOP": Meaning(409, False),
     "REJECTED": Meaning(409, False),
     "UNAVAILABLE": Meaning(503, True),
+    # Of claims: what a commitment lacks.
+    "INSUFFICIENT_QUANTITY": Meaning(409, False),
+    "INSUFFICIENT_QUALITY": Meaning(409, False),
+    "UNADDRESSED_COUNTEREVIDENCE": Meaning(409, False),
+    "NEEDS_ESCALATION": Meaning(409, False),
+    "DOWNGRADE": Meaning(409, False),
 }
 
 

@@ -528,6 +528,12 @@ def windows(view: View) -> str:
     return "\n".join(map(pane_text, view.panes))
 
 
+@section("CLAIMS", 43)
+def claims(view: View) -> str:
+    """How much evidence the agent sees, its open claims, and the newest evidence."""
+    return frames_escaped("\n".join(plain(one) for one in view.claims))
+
+
 @section("TODOS", 45)
 def todos(view: View) -> str:
     """The agent's tasks that are not archived, in order, with their notes."""

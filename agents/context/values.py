@@ -266,10 +266,11 @@ class View:
     one line each; `actions` the last ones, oldest first; `shortened` names the sections that are
     brief because of the limit; `request` names the inviter's words, such as `[z3n7] from Ada`.
     `panes` are the visible windows, `hidden` the newest windows and results that `show` shows
-    again, `stashed` the labels of stashes, `tasks` one line each, `scratchpad` the agent's text;
-    STATUS warns above `most_lines` of windows, and with `warning` of a budget that is nearly used
-    up. `title` and `mode` are those of the tree whose path is read; `home` is (title, mode) of the
-    tree of the position if that is another one, which the rest then describes.
+    again, `stashed` the labels of stashes, `tasks` one line each, `scratchpad` the agent's text,
+    `claims` lines about evidence and claims; STATUS warns above `most_lines` of windows, and with
+    `warning` of a budget that is nearly used up. `title` and `mode` are those of the tree whose
+    path is read; `home` is (title, mode) of the tree of the position if that is another one,
+    which the rest then describes.
     """
 
     revision: int
@@ -297,6 +298,7 @@ class View:
     hidden: tuple[tuple[int, str], ...] = ()
     tasks: tuple[str, ...] = ()
     scratchpad: str = ""
+    claims: tuple[str, ...] = ()
     most_lines: int = WARNED
 
 

@@ -1,4 +1,4 @@
-"""What happens to checks."""
+"""What happens to checks and claims."""
 
 from loom.engine.event_kinds import Body, Payload, event
 
@@ -10,3 +10,26 @@ class CheckChanged(Payload):
     check: Body = {}
     item: str = ""
     results: list[Body] = []
+
+
+@event("claim.changed", stream="tree")
+class ClaimChanged(Payload):
+    """A claim was opened, or its state or evidence has changed."""
+
+    claim: Body
+
+
+@event("commitment.added", stream="tree")
+class CommitmentAdded(Payload):
+    """A claim (its local id) was committed."""
+
+    claim: str
+    commitment: Body
+
+
+@event("commitment.vetoed", stream="tree")
+class CommitmentVetoed(Payload):
+    """A person objected to the last commitment of a claim."""
+
+    claim: str
+    commitment: Body

@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver, path, register_converter
 from django.urls.converters import StringConverter
 
+from loom.claims import pages as claims
 from loom.documents import pages as documents
 from loom.links import pages as links
 from loom.participants import pages as participants
@@ -68,6 +69,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("trees/<uid:uid>", trees.tree_page),
     path("trees/<uid:uid>/about", trees.about_page),
     path("trees/<uid:uid>/about/<slug:action>", trees.change_tree),
+    path("trees/<uid:uid>/claims", claims.claims_page),
+    path("trees/<uid:uid>/claims/<local:local_id>", claims.claim_page),
+    path("groves/<uid:uid>/checks", claims.checks_page),
     path("trees/<uid:uid>/export", trees.export_page),
     path("trees/<uid:uid>/share", public.share),
     path("trees/<uid:uid>/share/<slug:action>", public.change),

@@ -113,7 +113,7 @@ def test_a_section_is_one_object_with_its_collector_renderer_and_shrinker() -> N
     import agents.agent_prompt  # noqa: F401 - binds the collectors
 
     found = {one.name: one for one in every()}
-    names = ["STATUS", "OUTLINE", "PATH", "WINDOWS", "TODOS"]
+    names = ["STATUS", "OUTLINE", "PATH", "WINDOWS", "CLAIMS", "TODOS"]
     names += ["SCRATCHPAD", "MEMORY", "NOTIFICATIONS", "LOOM"]
     assert [*found] == names
     assert not [name for name, one in found.items() if one.collect is None]

@@ -12,6 +12,7 @@ from tests.house.sources import files, name_of, nodes_of
 FEW = 3  # fewer words may be verbs by accident
 # Where verbs may stand: lists of other things that have some of the same names.
 OTHERS = {
+    "loom/claims/rules/levels.py": "what may be done with a claim in each of its states",
     "loom/documents/pages.py": "what the forms of a document's page do",
     "loom/site/display.py": "keys of the keyboard",
     "loom/notes/commands/annotations.py": "English verbs before a noun, of a registration",

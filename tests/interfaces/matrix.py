@@ -145,6 +145,10 @@ GET    documents/{document}/export     200 200 200 404 401
 GET    documents/{document}/revisions  200 200 200 404 401
 GET    documents/{document}/revisions/{revision} 200 200 200 404 401
 GET    documents/{document}/revisions/{revision}/difference 200 200 200 404 401
+GET    claims?tree={tree}              200 200 200 404 401
+GET    claims/{claim}?tree={tree}      200 200 200 404 401
+GET    claims/{claim}/obligations?tree={tree} 200 200 200 404 401
+GET    trees/{tree}/verify?claim={claim} 200 200 200 404 401
 GET    checks?grove={grove}            200 200 200 404 401
 POST   checks 201 201 403 404 401 {"name":"b","kind":"json","grove":"{grove}"}
 GET    checks/{check}                  200 200 200 404 401
@@ -273,6 +277,20 @@ LINES = {
     "since": ["since"],
     "digest": ["digest"],
     "scratchpad": ["scratchpad clear", 'scratchpad "a lamp"'],
+    "claim": ['claim "it is dark" cite:{node}'],
+    "cite": [
+        'cite doc:"Notes" for {claim}',
+        'cite doc:"Notes" against {claim} "no"',
+        'cite doc:"Notes" undercuts {node} in {claim}',
+        "cite {marked} for {claim}",
+        'cite {marked} against {claim} "no"',
+        "cite {marked} undercuts {node} in {claim}",
+    ],
+    "address": ['address {note} in {claim} "so"'],
+    "conclude": ['conclude {claim} "so"'],
+    "commit": ["commit {claim}"],
+    "withdraw": ['withdraw {claim} "no"'],
+    "veto": ['veto {claim} "no"'],
     "check": ['check doc:"Notes"', "check {node}"],
     "think": ['think "hm"'],
     "budget": ["budget", "budget extend steps:5"],

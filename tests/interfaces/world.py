@@ -112,8 +112,11 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
     for line in (f'link doc:"Notes" to {marked}', f'link {gone} to doc:"Notes"'):
         execute_line(actor, tree, Request(line))
     check = declare_check(actor, name=f"parsed{tail}", kind="json")
+    claim = say(f'claim "The lamp is lit{tail}" cite:{node}')
+    say(f'cite {note} against {claim} "no"')
     return {
         "check": check.uid,
+        "claim": claim,
         "document": notes.uid,
         "revision": "2",
         "grove": grove.uid,

@@ -72,6 +72,7 @@ PAGES = """
 / /about /guide /settings /settings/gateway /mentions /mentions/unseen
 /groves/{grove} /groves/{grove}/rows /groves/{grove}/settings
 /groves/{grove}/link-types /groves/{grove}/webhooks
+/groves/{grove}/checks /trees/{tree}/claims /trees/{tree}/claims/{claim}
 /groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants
 /groves/{grove}/participants/{participant} /groves/{grove}/documents
 /groves/{grove}/documents?tree={tree} /documents/{document} /documents/{document}/drawn

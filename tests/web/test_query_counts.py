@@ -55,12 +55,15 @@ PARTS = {
     "path of the past": ("/past/path?seq=9&node={first}", 18),
     "portal": ("/nodes/{linked}/portal?type=supports", 11),
     "its links": ("/links/{linked}", 12),
+    "claims": ("/claims", 8),
+    "claim": ("/claims/{claim}", 12),
     "links out": ("/nodes/{linked}/portals", 7),
 }
 # Pages of a grove and of a person: never more for more trees, members and participants.
 PAGES = {
     "its webhooks": ("/groves/{grove}/webhooks", 8),
     "gateway": ("/settings/gateway", 9),
+    "its checks": ("/groves/{grove}/checks", 9),
     "its types of links": ("/groves/{grove}/link-types", 9),
     "first page": ("/", 17),
     "grove": ("/groves/{grove}", 16),
@@ -182,7 +185,15 @@ def test_a_part_costs_no_more_on_a_longer_path(
 ) -> None:
     ids = grow(actor, tree, length)
     own = node_writer.workspace_of(actor.participant, tree).uid
-    names = {"at": ids[-1], "above": ids[-3], "linked": ids[1], "first": ids[0], "own": own}
+    claim = said(actor, tree, f'claim "It is so" cite:{ids[0]}')
+    names = {
+        "claim": claim,
+        "at": ids[-1],
+        "above": ids[-3],
+        "linked": ids[1],
+        "first": ids[0],
+        "own": own,
+    }
     parts = {
         part: (f"/trees/{tree.uid}{address.format(**names)}", most)
         for part, (address, most) in PARTS.items()

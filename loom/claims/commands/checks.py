@@ -1,6 +1,6 @@
 """Checks: declaring them, the command check, and running those of a new text."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -31,7 +31,7 @@ from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.language.refs import ParseError
 from loom.people.models import Grove, Participant
-from loom.permissions import GENERATE, LOOM, READ_DOCUMENTS
+from loom.permissions import GENERATE, LOOM, READ_DOCUMENTS, WRITE
 from loom.trees.commands.node_writer import after_adding
 from loom.trees.models import Node, Tree
 from loom.trees.named_items import get_own_node
@@ -60,6 +60,20 @@ class CheckDocument(Args):
 
     ref: Annotated[RefField, Written("ref", refs=("document",))]
     name: Annotated[str, Written("quoted")] = ""
+
+
+Test = Callable[[Context, Node], Reply]
+_TESTS: dict[str, Test] = {}
+
+
+def tests(kind: str) -> Callable[[Test], Test]:
+    """Registers what `check` does with nodes of a kind, in place of running their checks."""
+
+    def register(test: Test) -> Test:
+        _TESTS[kind] = test
+        return test
+
+    return register
 
 
 @command(
@@ -93,6 +107,9 @@ def check(context: Context, args: CheckNode) -> Reply:
     """Runs the checks that apply to a text, or the one that you name (`check here "short"`)."""
     ref = aimed(context, args.ref).ref if args.ref is not None else None
     node = get_own_node(context, ref, slices=True)
+    if node.kind in _TESTS and not args.name:
+        access.demand(context.actor, {WRITE}, "testing a claim")
+        return _TESTS[node.kind](context, node)
     if withheld(context.actor, [node.pk]):
         raise CommandError(
             "REJECTED",
@@ -171,6 +188,54 @@ def _results(context: Context, checks: Sequence[Check], about: _About) -> list[C
             context, wanted, point=about.point, text=text, item=item, version=version
         )
     return [*results, *(known[one.pk] for one in judges if one.pk in known)]
+
+
+MOST_TESTED = 50  # items of a claim
+
+
+def run_for(context: Context, items: Sequence[tuple[int, str]]) -> tuple[str, bool]:
+    """Runs the checks that apply to items, each in the version that was cited, and stores what they
+    say; judges are not asked again. Returns (what they say, whether any applies). A document that
+    has changed since is not checked again."""
+    said, every = [], []
+    by, now = context.actor.participant, context.now
+    for item, version in items[-MOST_TESTED:]:
+        found, about, name = _cited_text(context, item, version)
+        if about is None:
+            continue
+        plain = [one for one in found if one.kind != "judge"]
+        asked = [one for one in results_of(item, version) if one.rule.kind == "judge"]
+        results = _run(plain, about, by, now)
+        every += [*results, *asked]
+        if results and not context.world.is_dry:
+            if item < 0:
+                with context.grove_stream() as writer:
+                    keep_results(writer, name, results)
+            else:
+                keep_results(context.world, name, results)
+    if every:
+        said.append(_said(every))
+    return "\n".join(said), bool(every)
+
+
+def _cited_text(
+    context: Context, item: int, version: str
+) -> tuple[list[Check], _About | None, str]:
+    """(the checks that apply to an item, its text, its name in events); no text for a node of
+    another tree, a claim, or a document of another revision."""
+    key = ids.document_id(item)
+    if key is not None:
+        document = document_access.documents_for(context.actor, context.tree).filter(pk=key).first()
+        if document is None or str(document.revision) != version:
+            return [], None, ""
+        text = document_queries.newest(document).text
+        about = _About(None, text, item, version, is_whole=True, is_again=False)
+        return list(applying(context.actor.grove, document)), about, f"doc:{document.uid}"
+    node = Node.objects.filter(pk=ids.node_id(item) or 0, tree=context.tree, kind="text").first()
+    if node is None or withheld(context.actor, [node.pk]):
+        return [], None, ""
+    about = _About(node, node.text, item, version, is_whole=True, is_again=False)
+    return list(applying(context.actor.grove, context.tree)), about, node.local_id
 
 
 def _run(

@@ -7,6 +7,7 @@ from typing import Annotated
 from django.db.models import Q
 from django.utils.translation import gettext_noop
 
+from loom.claims.models import Cite
 from loom.documents.models import Document
 from loom.documents.queries import get_document
 from loom.engine.arguments import Args, RefField, Written
@@ -352,7 +353,7 @@ def _unlink(context: Context, args: UnlinkArgs) -> Reply:
             f"There are {len(found)} links between {shown} and {shown_to}.",
             hint=" or ".join(f"as:{types.read(one.type, outward=True)}" for one in found),
         )
-    if found[0].type == EVIDENCE:
+    if found[0].type == EVIDENCE or Cite.objects.filter(link=found[0]).exists():
         raise CommandError(
             "REJECTED",
             "Evidence is never removed, only answered.",

@@ -18,6 +18,7 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.access import Actor
+from loom.claims.queries.claims import claim_of, verify_claim
 from loom.engine import streams
 from loom.errors import CommandError, not_found
 from loom.language.ids import looks_like_id
@@ -268,6 +269,7 @@ def events(request: Request, uid: str) -> Response:
     asks=(
         an_id("node", "Only this node and what it depends on."),
         an_id("path", "Only the path to this node, as the caller reads it."),
+        an_id("claim", "Only the commitments of this claim."),
     ),
 )
 @api_view(["GET"])
@@ -275,10 +277,9 @@ def verification(request: Request, uid: str) -> Response:
     """Recomputes every hash from the node's own fields and every seal from its bytes."""
     actor, tree = access.get_tree(user_of(request), uid)
     workspace = _own_workspace(actor, tree)
-    if "claim" in request.query_params:
-        raise CommandError(
-            "UNAVAILABLE", "claim= is not supported yet.", hint="use node=, path= or what=view"
-        )
+    claim = _named(request, tree, "claim")
+    if claim is not None:
+        return Response(verify_claim(claim_of(claim)))
     if "what" in request.query_params:
         if word(request, "what") != "view":
             raise CommandError("INVALID_SYNTAX", "what= is view.", hint="?what=view")

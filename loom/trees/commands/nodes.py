@@ -426,6 +426,12 @@ def prune(context: Context, args: Hide) -> Reply:
     """Hides a node and everything below it from views and requests; nothing is deleted."""
     node = get_own_node(context, args.ref)
     demand_not_root(node, "pruned")
+    if node.kind == "claim":
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is a claim: evidence only grows.",
+            hint=f'→ withdraw {node.local_id} "why"',
+        )
     if args.version:
         return _prune_version(context, node)
     if node.slot.pruned:

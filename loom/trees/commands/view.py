@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
@@ -570,6 +570,20 @@ describe_verb(
 )
 
 
+Lister = Callable[[Context, Node], Reply]
+_LISTERS: dict[tuple[str, str], Lister] = {}
+
+
+def lists(name: str, *, kind: str = "") -> Callable[[Lister], Lister]:
+    """Registers what `list REF name` answers; with `kind` only for nodes of that kind."""
+
+    def register(lister: Lister) -> Lister:
+        _LISTERS[name, kind] = lister
+        return lister
+
+    return register
+
+
 @command("list", group="Look", klass="look", permissions={LOOM})
 def list_(context: Context, args: List) -> Reply:
     """Lists what belongs to a node or tree, one line each; without a type, its links by type."""
@@ -579,8 +593,9 @@ def list_(context: Context, args: List) -> Reply:
     node = get_node(context, args.ref)
     if not kind:
         return _affordances(context, node)
-    if kind in ("claims",):
-        raise CommandError("UNAVAILABLE", "Claims are not supported yet.", hint="list another type")
+    lister = _LISTERS.get((kind, node.kind)) or _LISTERS.get((kind, ""))
+    if lister is not None:
+        return lister(context, node)
     words = _link_words(context)
     if kind == "links" or kind in words:
         return _links(context, node, kind, args.after)

@@ -5,6 +5,7 @@ import { callOf } from "../live/calls.js";
 import { perform } from "../tree/actions.js";
 import "../tree/compare.js";
 import { keepCast } from "../tree/cast.js";
+import { offerEvidence } from "../tree/evidence.js";
 import { giveFeedback } from "../tree/feedback.js";
 import "../tree/folds.js";
 import "../tree/linking.js";
@@ -39,6 +40,7 @@ export class LoomTree extends HTMLElement {
     followModes(signal);
     this.page.start();
     keepReadable(this.page, signal);
+    offerEvidence(this.page, signal);
     followNews(this.page, signal);
     followQuestions(this.page, signal);
   }

@@ -40,6 +40,8 @@ act("open", ({ page, id }) => page.say(call("open", { ref: id }), { follow: fals
 
 act("untag", ({ page, id, button }) => page.say(call("untag", { ref: id, names: [button?.getAttribute("data-tag") ?? ""] })));
 
+act("check", ({ page, id }) => page.say(call("check", { ref: id }), { follow: false }));
+
 act("continue", ({ page, id }) => {
   page.go(id);
   return composer()?.ask();

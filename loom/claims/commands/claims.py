@@ -1,0 +1,947 @@
+"""Claims: opening them, giving evidence for and against them, and committing to them
+(docs/model.md §10). Nothing here is ever deleted or lowered."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, TypeVar
+
+from django.db.models import Q
+
+from loom import access
+from loom.claims.commands import checks as check_commands
+from loom.claims.models import Cite, Claim, Commitment
+from loom.claims.queries.brief import line_of_claim, progress
+from loom.claims.queries.claims import (
+    allowed_acts,
+    authority_of,
+    brief_body,
+    claim_of,
+    claims_in,
+    commitment_body,
+    committed_level,
+    hash_of,
+    key_of,
+    record_of,
+    same_statement,
+    seen_cites,
+    weights,
+)
+from loom.claims.queries.evidence import cites_of, counter_weights, strengths, weights_of
+from loom.claims.rules import levels, quotes
+from loom.claims.rules.levels import LEVELS, SCOPES, Level
+from loom.documents import access as document_access
+from loom.documents import queries as document_queries
+from loom.documents.commands import named
+from loom.documents.queries import get_document
+from loom.engine.arguments import Args, RefField, Written
+from loom.engine.context import Context, Reply
+from loom.engine.registry import command, describe_verb
+from loom.errors import CommandError
+from loom.language import ids
+from loom.language.refs import ParseError, Ref, print_slice
+from loom.language.slices import get
+from loom.language.verbs import Verb
+from loom.links.commands.links import join, link_body
+from loom.links.queries import written
+from loom.people.models import Participant
+from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
+from loom.text.hashes import instant
+from loom.text.shortening import excerpt
+from loom.trees.commands import node_writer
+from loom.trees.commands.node_writer import NewNode, demand_text
+from loom.trees.commands.view import counted, lists
+from loom.trees.models import Node
+from loom.trees.named_items import get_node, get_own_node
+from loom.trees.queries import lookup
+from loom.trees.queries.lookup import withheld
+from loom.workspace.commands.lenses import aimed
+
+MAX_STATEMENT = 2_000
+MAX_WHY = 2_000
+MOST_OFFERED = 20  # other texts in which a quote is looked for
+MOST_CITES = 1_000  # of one claim
+SIDES = {"for": "supports", "against": "refutes"}
+
+
+describe_verb(Verb("claim", past="claimed"))
+describe_verb(Verb("cite", past="cited"))
+describe_verb(Verb("address", past="addressed"))
+describe_verb(Verb("conclude", past="concluded"))
+describe_verb(Verb("commit", past="committed", is_destructive=True, asks_first=True))
+describe_verb(Verb("withdraw", past="withdrew", is_destructive=True, asks_first=True))
+describe_verb(Verb("veto", past="vetoed", is_destructive=True, asks_first=True))
+
+
+# What is cited.
+
+
+@dataclass(frozen=True)
+class Cited:
+    """An item that is cited: its id, as shown and as in events, its version, its text and the part
+    of it that is meant (None: all of it)."""
+
+    item: int
+    shown: str
+    ref: str
+    version: str
+    text: str
+    place: quotes.Place | None = None
+    part: str = ""
+
+
+def _cited(context: Context, ref: RefField) -> Cited:
+    """The node or document that a ref names, as the caller may read it."""
+    if ref.kind == "document":
+        document = get_document(context, ref)
+        shown = _sliced(lambda: document_queries.text_of(document, ref.slice))
+        text = shown.revision.text
+        place = _lines(text, shown.first, shown.last) if ref.slice is not None else None
+        return Cited(
+            ids.of_document(document.pk),
+            named(document),
+            f"doc:{document.uid}",
+            str(shown.revision.number),
+            text,
+            place,
+            print_slice(ref.slice) if ref.slice is not None else "",
+        )
+    aim = aimed(context, ref).ref
+    node = get_node(context, aim, slices=True)
+    if withheld(context.actor, [node.pk]):
+        raise CommandError(
+            "REJECTED",
+            f"[{node.local_id}] is left out of what models are sent.",
+            hint="cite another text",
+        )
+    place = None
+    part = aim.slice
+    if part is not None:
+        cut = _sliced(lambda: get(node.text, part))
+        place = _lines(node.text, cut.first, cut.last)
+    name = lookup.node_ref(node, context.tree.pk)
+    own = print_slice(part) if part is not None else ""
+    return Cited(ids.of_node(node.pk), f"[{node.local_id}]", name, "", node.text, place, own)
+
+
+T = TypeVar("T")
+
+
+def _sliced(read: Callable[[], T]) -> T:
+    try:
+        return read()
+    except ParseError as bad:
+        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
+
+
+def _lines(text: str, first: int, last: int) -> quotes.Place:
+    """The place of the lines, both included, in code points."""
+    lines = text.split("\n")
+    start = sum(len(line) + 1 for line in lines[: first - 1])
+    length = sum(len(line) + 1 for line in lines[first - 1 : last])
+    return quotes.Place(start, min(len(text), start + max(0, length - 1)))
+
+
+# The quote gate.
+
+
+@dataclass(frozen=True)
+class Quote:
+    """The words of a cite: what the gate said ("" for a slice), their place and surroundings, and
+    a sentence that offers the right place."""
+
+    gate: str = ""
+    place: quotes.Place | None = None
+    before: str = ""
+    words: str = ""
+    after: str = ""
+    offer: str = ""
+
+
+def _quote(context: Context, claim: Claim | None, cited: Cited, words: str) -> Quote:
+    if not words:
+        if cited.place is None:
+            return Quote()
+        return Quote("", cited.place, *_around(cited.text, cited.place))
+    if len(words.strip()) < quotes.LEAST:
+        raise CommandError(
+            "REJECTED",
+            f"A quote has at least {quotes.LEAST} characters.",
+            hint="quote more of the text around it",
+        )
+    if len(words) > quotes.MOST:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"A quote has at most {quotes.MOST:,} characters.",
+            hint="name the lines instead: cite REF lines:a-b …",
+        )
+    own = cited.place
+    text = cited.text if own is None else cited.text[own.first : own.last]
+    start = 0 if own is None else own.first
+    offered = _offered(context, claim, cited)
+    verdict = quotes.judged(words, text, [one.text for one in offered])
+    if verdict.answer == "found" and verdict.place is not None:
+        place = quotes.Place(start + verdict.place.first, start + verdict.place.last)
+        return Quote("found", place, *_around(cited.text, place))
+    if verdict.answer == "elsewhere" and verdict.place is not None:
+        other = offered[verdict.other]
+        line = other.text.count("\n", 0, verdict.place.first) + 1
+        until = other.text.count("\n", 0, verdict.place.last) + 1
+        lines = f"lines:{line}" if line == until else f"lines:{line}-{until}"
+        offer = f"it is in {other.shown} {lines}: cite {other.ref} {lines}"
+        return Quote("elsewhere", None, "", words, "", offer)
+    return Quote(verdict.answer, None, "", words, "")
+
+
+def _around(text: str, place: quotes.Place) -> tuple[str, str, str]:
+    before, words, after = quotes.around(text, place)
+    return before, words[: quotes.MOST], after
+
+
+def _offered(context: Context, claim: Claim | None, cited: Cited) -> list[Cited]:
+    """Texts in which a quote may be instead: the whole of what was cited in part, what the claim
+    cites already, and the documents that are linked to the tree."""
+    found = [cited] if cited.place is not None else []
+    items = (
+        [one for one in dict.fromkeys(row.item for row in cites_of(claim)) if one != cited.item]
+        if claim is not None
+        else []
+    )
+    keys = [key for one in items if (key := ids.node_id(one)) is not None][-MOST_OFFERED:]
+    gone = withheld(context.actor, keys)
+    rows = Node.objects.filter(pk__in=set(keys) - gone, tree=context.tree)
+    found += [
+        Cited(ids.of_node(row.pk), f"[{row.local_id}]", row.local_id, "", row.text) for row in rows
+    ]
+    linked = document_access.documents_for(context.actor, context.tree).exclude(pk=-cited.item)
+    linked = document_access.linked_to(context.tree, linked) if linked.exists() else linked
+    for document in linked.select_related("grove")[: MOST_OFFERED - len(found)]:
+        text = document_queries.newest(document).text
+        ref = f"doc:{document.uid}"
+        found.append(Cited(ids.of_document(document.pk), named(document), ref, "", text))
+    return found
+
+
+# Opening a claim.
+
+
+class ClaimArgs(Args):
+    """The statement, what it is about, how far it reaches, how it can be tested, and the first
+    citation, perhaps of exact words. `again`: although the same was claimed before."""
+
+    statement: Annotated[str, Written("quoted")]
+    about: Annotated[RefField | None, Written("ref", lead="about", but=("document",))] = None
+    scope: Annotated[
+        Literal["node", "tree", "grove"],
+        Written("option", key="scope", value="choice", choices=SCOPES),
+    ] = "node"
+    test: Annotated[str, Written("option", key="test", value="quoted")] = ""
+    cite: Annotated[RefField | None, Written("option", key="cite", value="ref")] = None
+    words: Annotated[str, Written("option", key="words", value="quoted")] = ""
+    again: Annotated[bool, Written("flag")] = False
+
+
+@command("claim", group="Mind", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def claim(context: Context, args: ClaimArgs) -> Reply:
+    """Opens a claim with its first citation, `cite:a7x2` (`words:"…"` quotes from it). `test:` says
+    how it can be tested; it reaches as far as `scope:` says."""
+    statement = demand_text(" ".join(args.statement.split()), what="The statement")
+    if len(statement) > MAX_STATEMENT:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"A statement has at most {MAX_STATEMENT:,} characters.",
+            hint="write the rest as a text, and cite it",
+        )
+    if args.cite is None:
+        raise CommandError(
+            "REJECTED", "Need evidence for hypothesis.", hint="add cite:a7x2, what speaks for it"
+        )
+    earlier = same_statement(context.actor, context.tree, statement)
+    if earlier and not args.again:
+        raise _claimed_before(context, earlier[0])
+    if args.cite.kind == "document":
+        access.demand(context.actor, {READ_DOCUMENTS}, "citing a document")
+    cited = _cited(context, args.cite)
+    quote = _quote(context, None, cited, args.words)
+    about = get_own_node(context, args.about) if args.about is not None else None
+    parent = about or lookup.root_of(context.tree)
+    new = NewNode(statement, kind="claim", parent=parent)
+    node = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
+    made = Claim(
+        node=node,
+        tree=context.tree,
+        statement_key=key_of(statement),
+        about=ids.of_node(about.pk) if about is not None else None,
+        scope=args.scope,
+        test=args.test[:MAX_STATEMENT],
+        by=context.actor.participant,
+        person=context.actor.person,
+        at=context.now,
+        changed_at=context.now,
+    )
+    if not context.world.is_dry:
+        made.save(force_insert=True)
+    said = _give(context, made, cited, quote, side="for", why="")
+    return Reply(
+        f"✓ claim [{node.local_id}] hypothesis\n  {said}",
+        refs=(node.local_id,),
+        items=(ids.of_node(node.pk), cited.item),
+    )
+
+
+def _claimed_before(context: Context, earlier: Claim) -> CommandError:
+    name = lookup.node_ref(earlier.node, context.tree.pk)
+    how = f"{earlier.state} at {earlier.level}" if earlier.level else earlier.state
+    how += ", vetoed" if earlier.is_vetoed else ""
+    why = f": {excerpt(earlier.why)}" if earlier.why else ""
+    return CommandError(
+        "CONFLICT",
+        f"The same was claimed before by {earlier.by.name}: [{name}] {how}{why}.",
+        hint=f"→ list {name} evidence shows why; add again to open it anew",
+    )
+
+
+# Giving evidence.
+
+
+class CiteFor(Args):
+    """What speaks for a claim, why, and the exact words."""
+
+    ref: Annotated[RefField, Written("ref", but=("document",))]
+    claim: Annotated[RefField, Written("ref", lead="for")]
+    why: Annotated[str, Written("quoted")] = ""
+    words: Annotated[str, Written("option", key="words", value="quoted")] = ""
+
+
+class CiteAgainst(Args):
+    """What speaks against a claim, why, and the exact words."""
+
+    ref: Annotated[RefField, Written("ref", but=("document",))]
+    claim: Annotated[RefField, Written("ref", lead="against")]
+    why: Annotated[str, Written("quoted")] = ""
+    words: Annotated[str, Written("option", key="words", value="quoted")] = ""
+
+
+class CiteUndercuts(Args):
+    """What undercuts the evidence that an item is for a claim, why, and the exact words."""
+
+    ref: Annotated[RefField, Written("ref", but=("document",))]
+    other: Annotated[RefField, Written("ref", lead="undercuts")]
+    claim: Annotated[RefField, Written("ref", lead="in")]
+    why: Annotated[str, Written("quoted")] = ""
+    words: Annotated[str, Written("option", key="words", value="quoted")] = ""
+
+
+class CiteDocumentFor(CiteFor):
+    """The same, of a document or a part of one."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+
+
+class CiteDocumentAgainst(CiteAgainst):
+    """The same, of a document or a part of one."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+
+
+class CiteDocumentUndercuts(CiteUndercuts):
+    """The same, of a document or a part of one."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+
+
+_PLAIN = {LOOM, WRITE}
+_WITH_DOCUMENTS = {LOOM, WRITE, READ_DOCUMENTS}
+
+
+@command("cite", group="Mind", klass="write", permissions=_WITH_DOCUMENTS, stream="tree")
+def cite_document_for(context: Context, args: CiteDocumentFor) -> Reply:
+    """Gives a document, or a part of it, as evidence for a claim; `words:"…"` quotes from it."""
+    return _cite(context, args, "for")
+
+
+@command("cite", group="Mind", klass="write", permissions=_WITH_DOCUMENTS, stream="tree")
+def cite_document_against(context: Context, args: CiteDocumentAgainst) -> Reply:
+    """Gives a document, or a part of it, as evidence against a claim."""
+    return _cite(context, args, "against")
+
+
+@command("cite", group="Mind", klass="write", permissions=_WITH_DOCUMENTS, stream="tree")
+def cite_document_undercuts(context: Context, args: CiteDocumentUndercuts) -> Reply:
+    """Gives a document as a reason why an item is no evidence for a claim."""
+    return _undercut(context, args)
+
+
+@command("cite", group="Mind", klass="write", permissions=_PLAIN, stream="tree")
+def cite_for(context: Context, args: CiteFor) -> Reply:
+    """Gives a text as evidence for a claim; `words:"…"` quotes from it, and is looked up there."""
+    return _cite(context, args, "for")
+
+
+@command("cite", group="Mind", klass="write", permissions=_PLAIN, stream="tree")
+def cite_against(context: Context, args: CiteAgainst) -> Reply:
+    """Gives a text as evidence against a claim."""
+    return _cite(context, args, "against")
+
+
+@command("cite", group="Mind", klass="write", permissions=_PLAIN, stream="tree")
+def cite_undercuts(context: Context, args: CiteUndercuts) -> Reply:
+    """Gives a text as a reason why an item is no evidence for a claim: it attacks the inference."""
+    return _undercut(context, args)
+
+
+def _named_claim(context: Context, ref: Ref, act: str) -> Claim:
+    """The claim that a ref names in this tree. REJECTED if its state does not allow the act."""
+    found = claim_of(get_own_node(context, ref))
+    if act not in allowed_acts(found) and act not in ("commit", "veto"):
+        raise _invalid(found, act)
+    return found
+
+
+def _invalid(claim: Claim, act: str) -> CommandError:
+    acts = ", ".join(allowed_acts(claim))
+    return CommandError(
+        "REJECTED",
+        f"Invalid transition: [{claim.node.local_id}] is {claim.state}, which {act} does not "
+        "change.",
+        hint=f"allowed now: {acts}" if acts else '→ claim "…" cite:REF again opens it anew',
+    )
+
+
+def _cite(context: Context, args: CiteFor | CiteAgainst, side: str) -> Reply:
+    found = _named_claim(context, args.claim, "cite")
+    cited = _cited(context, args.ref)
+    quote = _quote(context, found, cited, args.words)
+    said = _give(context, found, cited, quote, side=side, why=args.why)
+    return Reply(
+        f"✓ {said}",
+        refs=(found.node.local_id, cited.ref),
+        items=(ids.of_node(found.pk), cited.item),
+        link_type=SIDES[side],
+    )
+
+
+def _undercut(context: Context, args: CiteUndercuts) -> Reply:
+    found = _named_claim(context, args.claim, "cite")
+    cited, other = _cited(context, args.ref), _cited(context, args.other)
+    target = next(
+        (one for one in reversed(cites_of(found)) if one.item == other.item and one.side == "for"),
+        None,
+    )
+    if target is None:
+        raise CommandError(
+            "NOT_FOUND",
+            f"{other.shown} is no evidence for [{found.node.local_id}].",
+            hint=f"→ list {found.node.local_id} evidence shows what is",
+        )
+    quote = _quote(context, found, cited, args.words)
+    said = _give(context, found, cited, quote, side="undercuts", why=args.why, target=target)
+    return Reply(
+        f"✓ {other.shown} is undercut; {said}",
+        refs=(found.node.local_id, cited.ref, other.ref),
+        items=(ids.of_node(found.pk), cited.item),
+    )
+
+
+def _give(
+    context: Context,
+    claim: Claim,
+    cited: Cited,
+    quote: Quote,
+    *,
+    side: str,
+    why: str,
+    target: Cite | None = None,
+) -> str:
+    """Stores a piece of evidence, weighs the claim again, writes the events, and returns what the
+    reply says: `evidence: strong, by check`."""
+    _demand_citable(context, claim, cited, side)
+    if len(why) > MAX_WHY:
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"A reason has at most {MAX_WHY:,} characters.",
+            hint="write it as a text, and cite that",
+        )
+    made = Cite(
+        claim=claim,
+        undercuts=target,
+        item=cited.item,
+        side=side,
+        version=cited.version,
+        part=cited.part,
+        first=quote.place.first if quote.place is not None else None,
+        last=quote.place.last if quote.place is not None else None,
+        before=quote.before,
+        words=quote.words,
+        after=quote.after,
+        gate=quote.gate,
+        why=why,
+        by=context.actor.participant,
+        at=context.now,
+    )
+    claim_name = claim.node.local_id
+    if not context.world.is_dry:
+        if side in SIDES:
+            made.link = join(
+                context, cited.item, ids.of_node(claim.pk), SIDES[side], note=why[:2000]
+            )
+            context.world.append(
+                "link.added", {"link": link_body(made.link, cited.ref, claim_name)}
+            )
+        made.save(force_insert=True)
+        every = weigh(context, claim)
+        made = next(one for one in every if one.pk == made.pk)
+    else:
+        made.strength, made.reason = _would_be(context, claim, made)
+    lines = [f"evidence: {made.strength}, {made.reason}"]
+    if quote.gate:
+        lines[0] += "" if quote.gate != "found" else " · quote found"
+    if quote.offer:
+        lines.append(f"  {quote.offer}")
+    if not context.world.is_dry:
+        lines.append(f"  {progress(claim)}")
+    return "\n".join(lines)
+
+
+def _would_be(context: Context, claim: Claim, made: Cite) -> tuple[str, str]:
+    """How strong a cite would be that is not stored."""
+    made.pk = 0
+    every = [*cites_of(claim), made] if claim.pk else [made]
+    return strengths(claim, every)[0]
+
+
+def _demand_citable(context: Context, claim: Claim, cited: Cited, side: str) -> None:
+    """Refuses a claim as evidence for itself or in a circle, the same cite twice by one
+    participant, and too many."""
+    if cited.item == ids.of_node(claim.pk or 0):
+        raise CommandError(
+            "REJECTED", "A claim is no evidence for itself.", hint="cite what it rests on"
+        )
+    if claim._state.adding:
+        return
+    rows = Cite.objects.filter(claim=claim)
+    same = rows.filter(
+        item=cited.item, side=side, version=cited.version, by=context.actor.participant
+    )
+    if side != "undercuts" and same.filter(part=cited.part, words="").exists() and not cited.part:
+        raise CommandError(
+            "REJECTED",
+            f"You gave {cited.shown} as evidence already.",
+            hint="an item counts once; cite another",
+        )
+    if rows.count() >= MOST_CITES:
+        raise CommandError(
+            "LIMIT_EXCEEDED", f"A claim has at most {MOST_CITES:,} cites.", hint="open a part of it"
+        )
+    _demand_no_circle(claim, cited)
+
+
+def _demand_no_circle(claim: Claim, cited: Cited) -> None:
+    """Refuses evidence that rests on the claim itself, and a fourth level of proofs."""
+    below = Claim.objects.filter(pk=ids.node_id(cited.item) or 0).first()
+    if below is None:
+        return
+    if below.state == "committed" and below.proofs + 1 >= levels.MOST_PROOFS + 1:
+        raise CommandError(
+            "REJECTED",
+            f"{cited.shown} rests on {below.proofs} levels of commitments; "
+            f"{levels.MOST_PROOFS} is the most.",
+            hint="cite what it rests on",
+        )
+    todo, seen = {below.pk}, {below.pk}
+    while todo:
+        if claim.pk in todo:
+            raise CommandError(
+                "REJECTED",
+                f"{cited.shown} rests on this claim: that would be a circle.",
+                hint="cite something else",
+            )
+        rows = Cite.objects.filter(claim__in=todo, item__gt=0).values_list("item", flat=True)
+        todo = {one for one in rows if one not in seen}
+        seen |= todo
+
+
+def weigh(context: Context, claim: Claim) -> list[Cite]:
+    """Computes the strength of all evidence of a claim again, stores what changed with the counts,
+    and writes `claim.changed`. A claim whose counter-evidence alone reaches moderate while the
+    evidence for it does not is refuted."""
+    every = cites_of(claim)
+    found = strengths(claim, every)
+    changed = []
+    for one in every:
+        if (one.strength, one.reason) != found[one.pk]:
+            one.strength, one.reason = found[one.pk]
+            changed.append(one)
+    if changed:
+        Cite.objects.bulk_update(changed, ["strength", "reason"])
+    now = weights_of(every)
+    claim.strong, claim.moderate, claim.weak = now.strong, now.moderate, now.weak
+    claim.open, claim.unanswered = now.open, now.unanswered
+    speaks_against = levels.highest(counter_weights(every)) not in (None, "tentative")
+    is_open = claim.state in ("hypothesis", "testing", "concluding")
+    if speaks_against and is_open and levels.highest(now) in (None, "tentative"):
+        claim.state = "refuted"
+    _store(context, claim)
+    return every
+
+
+_KEPT = (
+    *("state", "conclusion", "why", "level", "proofs", "is_vetoed", "changed_at"),
+    *("strong", "moderate", "weak", "open", "unanswered"),
+)
+
+
+def _store(context: Context, claim: Claim) -> None:
+    claim.changed_at = context.now
+    if context.world.is_dry:
+        return
+    claim.save(update_fields=_KEPT)
+    context.world.append("claim.changed", {"claim": brief_body(claim)})
+
+
+class Address(Args):
+    """The evidence that is addressed, the claim, and how."""
+
+    ref: Annotated[RefField, Written("ref")]
+    claim: Annotated[RefField, Written("ref", lead="in")]
+    how: Annotated[str, Written("quoted")]
+
+
+@command("address", group="Mind", klass="write", permissions=_PLAIN, stream="tree")
+def address(context: Context, args: Address) -> Reply:
+    """Answers counter-evidence, or what undercuts evidence, of a claim; it stays where it is."""
+    found = _named_claim(context, args.claim, "address")
+    if not args.how.strip():
+        raise CommandError(
+            "INVALID_SYNTAX", "An answer says how.", hint='address REF in CLAIM "how"'
+        )
+    cited = _cited(context, args.ref)
+    every = Cite.objects.filter(claim=found, item=cited.item).exclude(side="for")
+    rows = list(every.filter(answered_at__isnull=True))
+    if not rows:
+        said = "is addressed already" if every.exists() else "does not speak against it"
+        raise CommandError(
+            "REJECTED",
+            f"{cited.shown} {said}.",
+            hint=f"→ list {found.node.local_id} evidence shows what does",
+        )
+    for one in rows:
+        one.answer, one.answered_by = args.how[:MAX_WHY], context.actor.participant
+        one.answered_at = context.now
+    if not context.world.is_dry:
+        Cite.objects.bulk_update(rows, ["answer", "answered_by", "answered_at"])
+        weigh(context, found)
+    return Reply(
+        f"✓ addressed {cited.shown} in [{found.node.local_id}]\n  {progress(found)}",
+        refs=(found.node.local_id, cited.ref),
+        items=(ids.of_node(found.pk), cited.item),
+    )
+
+
+# Testing, concluding, committing.
+
+
+@check_commands.tests("claim")
+def test(context: Context, node: Node) -> Reply:
+    """Tests a claim: runs the checks that apply to what it cites, and weighs it again."""
+    found = claim_of(node)
+    if "check" not in allowed_acts(found):
+        raise _invalid(found, "check")
+    every = cites_of(found)
+    items = list(dict.fromkeys((one.item, one.version) for one in every if one.side == "for"))
+    said, has_checks = check_commands.run_for(context, items)
+    if not found.test and not has_checks:
+        raise CommandError(
+            "REJECTED",
+            "Hypothesis not testable.",
+            hint='open it with test:"how", or declare a check for what it cites',
+        )
+    if found.state == "hypothesis":
+        found.state = "testing"
+    if not context.world.is_dry:
+        weigh(context, found)
+    counts = f"{found.strong} strong, {found.moderate} moderate, {found.weak} weak"
+    lines = [f"✓ [{node.local_id}] {found.state}: {counts}", f"  {progress(found)}"]
+    lines += [f"  test: {excerpt(found.test)}"] if found.test else []
+    lines += [f"  {said}"] if said else []
+    return Reply("\n".join(lines), refs=(node.local_id,), items=(ids.of_node(node.pk),))
+
+
+class Conclude(Args):
+    """The claim, and what follows from its evidence."""
+
+    claim: Annotated[RefField, Written("ref")]
+    conclusion: Annotated[str, Written("quoted")]
+
+
+@command("conclude", group="Mind", klass="write", permissions=_PLAIN, stream="tree")
+def conclude(context: Context, args: Conclude) -> Reply:
+    """Draws the conclusion of a tested claim, whose evidence has to reach the moderate level."""
+    found = _named_claim(context, args.claim, "conclude")
+    if not args.conclusion.strip():
+        raise CommandError("INVALID_SYNTAX", "A conclusion says what follows.", hint='"it is so"')
+    if not context.world.is_dry:
+        weigh(context, found)
+    if levels.highest(weights(found)) in (None, "tentative"):
+        raise CommandError("REJECTED", "Insufficient evidence.", hint=progress(found))
+    found.state, found.conclusion = "concluding", args.conclusion[:MAX_STATEMENT]
+    _store(context, found)
+    return Reply(
+        f"✓ [{found.node.local_id}] concluding\n  {progress(found)}",
+        refs=(found.node.local_id,),
+        items=(ids.of_node(found.pk),),
+    )
+
+
+class Commit(Args):
+    """The claim, and the level of certainty."""
+
+    claim: Annotated[RefField, Written("ref")]
+    level: Annotated[
+        Literal["tentative", "moderate", "strong", "definitive"],
+        Written("option", key="level", value="choice", choices=LEVELS),
+    ] = "moderate"
+
+
+@command("commit", group="Mind", klass="write", permissions=_PLAIN, stream="tree")
+def commit(context: Context, args: Commit) -> Reply:
+    """Commits to a concluded claim, for good; it can be raised to a higher level, never lowered."""
+    found = _named_claim(context, args.claim, "commit")
+    is_claimants = context.actor.participant.pk == found.by_id
+    is_person = context.actor.participant.kind == "human"
+    if not is_claimants and not is_person:
+        raise CommandError(
+            "PERMISSION_DENIED",
+            f"Only {found.by.name} or a person commits this claim.",
+            hint="cite evidence for it instead",
+        )
+    every = weigh(context, found) if not context.world.is_dry else cites_of(found)
+    _demand_level(context, found, args.level)
+    gap = _gap(found, args.level, confirmed=is_person)
+    if gap is not None:
+        raise _blocked(found, args.level, gap, every)
+    if "commit" not in allowed_acts(found):
+        raise _invalid(found, "commit")
+    if context.world.is_dry:
+        return Reply(f"✓ CAN_COMMIT at {args.level}", refs=(found.node.local_id,))
+    approver = context.actor.participant if is_person and not is_claimants else None
+    made = _sealed(context, found, every, args.level, approver)
+    _raise_authority(found, approver)
+    counts = f"{counted(found.strong + found.moderate + found.weak, 'evidence', 'evidence')}"
+    approved = f", approved by {approver.name}" if approver is not None else ""
+    return Reply(
+        f"✓ committed at {args.level}: {counts}, {found.strong} strong{approved}\n"
+        f"  hash {made.hash[:12]}",
+        refs=(found.node.local_id,),
+        items=(ids.of_node(found.pk),),
+    )
+
+
+def _gap(claim: Claim, level: Level, *, confirmed: bool) -> levels.Obligation | None:
+    """What is missing for a level; the authority of a person who commits is enough."""
+    authority = levels.MOST_AUTHORITY if confirmed else authority_of(claim)
+    scope: levels.Scope = claim.scope  # type: ignore[assignment]
+    found = levels.obligations(weights(claim), level, scope=scope, authority=authority)
+    return levels.missing(found)
+
+
+def _demand_level(context: Context, claim: Claim, level: Level) -> None:
+    """Refuses a level below that to which the same statement is committed: DOWNGRADE."""
+    held = committed_level(context.tree.grove, claim.statement_key, context.tree)
+    if held is None:
+        return
+    if LEVELS.index(level) < LEVELS.index(held):
+        raise CommandError(
+            "DOWNGRADE",
+            f"This statement is committed at {held}, which is never lowered.",
+            hint="a person can veto it",
+        )
+    if level == held:
+        raise CommandError(
+            "REJECTED",
+            f"This statement is committed at {held} already.",
+            hint="choose a higher level",
+        )
+
+
+def _blocked(
+    claim: Claim, level: Level, gap: levels.Obligation, cites: Sequence[Cite]
+) -> CommandError:
+    """Why a commit is blocked or rejected, and what would help."""
+    name = claim.node.local_id
+    if gap.code == "UNADDRESSED_COUNTEREVIDENCE":
+        open_ones = [one for one in cites if one.side == "against" and one.answered_at is None]
+        return CommandError(
+            gap.code,
+            f"{level} has no open counter-evidence: {gap.have} to address.",
+            hint=f'→ address REF in {name} "how"; {excerpt(open_ones[0].why or "no reason given")}',
+        )
+    if gap.code == "NEEDS_ESCALATION":
+        return CommandError(
+            gap.code,
+            f"The scope {claim.scope} at {level} needs authority {gap.need}; you have {gap.have}.",
+            hint="a person sees the request at the claim and gives the commit",
+        )
+    weak = f" ({claim.weak} weak)" if gap.code == "INSUFFICIENT_QUANTITY" and claim.weak else ""
+    helps = (
+        "a passing check on what is cited, or a person who cites the same"
+        if gap.code == "INSUFFICIENT_QUALITY"
+        else f'→ cite REF for {name} "why"'
+    )
+    return CommandError(
+        gap.code, f"{level}: have {gap.have}, need {gap.need} {gap.says}{weak}.", hint=helps
+    )
+
+
+def _sealed(
+    context: Context,
+    claim: Claim,
+    cites: Sequence[Cite],
+    level: Level,
+    approver: Participant | None,
+) -> Commitment:
+    record = record_of(
+        claim,
+        cites,
+        level=level,
+        by=claim.by.uid,
+        approved_by=approver.uid if approver is not None else None,
+        at=instant(context.now),
+    )
+    made = Commitment.objects.create(
+        claim=claim,
+        level=level,
+        record=record,
+        hash=hash_of(record),
+        by=claim.by,
+        approved_by=approver,
+        at=context.now,
+    )
+    below = Claim.objects.filter(
+        pk__in=[key for one in cites if (key := ids.node_id(one.item)) is not None],
+        state="committed",
+    )
+    claim.proofs = 1 + max(below.values_list("proofs", flat=True), default=0)
+    claim.state, claim.level = "committed", level
+    _store(context, claim)
+    body = {"claim": claim.node.local_id, "commitment": commitment_body(made)}
+    context.world.append("commitment.added", body)
+    return made
+
+
+def _raise_authority(claim: Claim, approver: Participant | None) -> None:
+    """An agent's authority grows by one when a person confirms what it claimed."""
+    if approver is None or claim.by.kind != "model":
+        return
+    if claim.by.authority < levels.MOST_AUTHORITY:
+        Participant.objects.filter(pk=claim.by_id).update(authority=claim.by.authority + 1)
+
+
+class Withdraw(Args):
+    """The claim, and why it is withdrawn."""
+
+    claim: Annotated[RefField, Written("ref")]
+    why: Annotated[str, Written("quoted")]
+
+
+@command("withdraw", group="Mind", klass="write", permissions=_PLAIN, stream="tree")
+def withdraw(context: Context, args: Withdraw) -> Reply:
+    """Takes back a claim that is not committed; it stays findable, with the reason."""
+    found = _named_claim(context, args.claim, "withdraw")
+    who = context.actor.participant
+    if who.pk != found.by_id and who.kind != "human":
+        raise CommandError(
+            "PERMISSION_DENIED",
+            f"Only {found.by.name} or a person withdraws this claim.",
+            hint="cite what speaks against it",
+        )
+    _demand_why(args.why)
+    found.state, found.why = "withdrawn", args.why[:MAX_WHY]
+    _store(context, found)
+    name = found.node.local_id
+    return Reply(f"✓ withdrew [{name}]", refs=(name,), items=(ids.of_node(found.pk),))
+
+
+class Veto(Args):
+    """The committed claim, and why a person objects."""
+
+    claim: Annotated[RefField, Written("ref")]
+    why: Annotated[str, Written("quoted")]
+
+
+@command("veto", group="Mind", klass="write", permissions=_PLAIN, stream="tree")
+def veto(context: Context, args: Veto) -> Reply:
+    """Objects to a commitment, for people only; the commitment stays, and the veto is added."""
+    found = _named_claim(context, args.claim, "veto")
+    if context.actor.participant.kind != "human":
+        raise CommandError(
+            "PERMISSION_DENIED", "Only people veto.", hint="cite what speaks against it"
+        )
+    if "veto" not in allowed_acts(found):
+        raise _invalid(found, "veto")
+    _demand_why(args.why)
+    row = (
+        Commitment.objects.filter(claim=found)
+        .select_related("by", "approved_by", "vetoed_by")
+        .order_by("-id")[0]
+    )
+    row.vetoed_by, row.vetoed_at = context.actor.participant, context.now
+    row.veto = args.why[:MAX_WHY]
+    found.is_vetoed = True
+    if not context.world.is_dry:
+        row.save(update_fields=["vetoed_by", "vetoed_at", "veto"])
+        _store(context, found)
+        body = {"claim": found.node.local_id, "commitment": commitment_body(row)}
+        context.world.append("commitment.vetoed", body)
+    name = found.node.local_id
+    return Reply(f"✓ vetoed [{name}]", refs=(name,), items=(ids.of_node(found.pk),))
+
+
+def _demand_why(why: str) -> None:
+    if not why.strip():
+        raise CommandError("INVALID_SYNTAX", "The reason is empty.", hint="say why in quotes")
+
+
+# What a line lists.
+
+MOST_LISTED = 50
+MARKS = {"for": "+", "against": "-", "undercuts": "~"}
+
+
+@lists("claims")
+def list_claims(context: Context, node: Node) -> Reply:
+    """The claims about a node, at the root those of the whole tree, the last changed first."""
+    rows = claims_in(context.tree)
+    if node.parent_slot_id is not None:
+        rows = rows.filter(Q(about=ids.of_node(node.pk)) | Q(node__parent_slot=node.slot_id))
+    found = list(rows[:MOST_LISTED])
+    lines = [f"[{node.local_id}] → {counted(len(found), 'claim')}{':' if found else ''}"]
+    lines += [f"  {line_of_claim(one)}" for one in found]
+    refs = tuple(one.node.local_id for one in found)
+    return Reply("\n".join(lines), refs=refs, items=(ids.of_node(node.pk),))
+
+
+@lists("evidence", kind="claim")
+def list_evidence(context: Context, node: Node) -> Reply:
+    """The evidence of a claim, counter-evidence first, as far as the caller may see it."""
+    found = claim_of(node)
+    every = cites_of(found)
+    seen = seen_cites(context.actor, context.tree, every)
+    order = {"against": 0, "undercuts": 1, "for": 2}
+    seen.sort(key=lambda one: (order[one.side], one.pk))
+    names = written({one.item for one in seen}, context.tree.pk)
+    scope = "" if len(seen) == len(every) else f" · accessible {len(seen)} of {len(every)}"
+    lines = [line_of_claim(found) + scope]
+    for one in seen[:MOST_LISTED]:
+        words = f" {excerpt(one.words)}" if one.words else ""
+        part = f" {one.part}" if one.part else ""
+        answered = " · addressed" if one.answered_at is not None else ""
+        why = f" · {one.why}" if one.why else ""
+        lines.append(
+            f"  {MARKS[one.side]} [{names[one.item]}]{part} {one.strength}, {one.reason}"
+            f"{words}{why}{answered}"
+        )
+    if len(seen) > MOST_LISTED:
+        lines.append(f"  … {len(seen) - MOST_LISTED} more")
+    refs = tuple(dict.fromkeys(names[one.item] for one in seen[:MOST_LISTED]))
+    context.note_read(*(one.item for one in seen[:MOST_LISTED]))
+    return Reply("\n".join(lines), refs=(node.local_id, *refs), items=(ids.of_node(node.pk),))

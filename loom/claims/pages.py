@@ -1,0 +1,427 @@
+"""Pages: the claims of a tree with their ledger, the card of one claim, and the checks of a
+grove."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils.translation import gettext, gettext_noop, ngettext
+from django.views.decorators.http import require_http_methods
+
+from loom import access
+from loom.access import Actor
+from loom.claims.commands import checks as check_verbs
+from loom.claims.models import Cite, Claim, Commitment
+from loom.claims.queries.checks import checks_for
+from loom.claims.queries.claims import (
+    allowed_acts,
+    citing,
+    claim_of,
+    claims_in,
+    next_level,
+    obligations_of,
+    seen_cites,
+    verify_claim,
+    waits_for_a_person,
+)
+from loom.claims.rules import levels
+from loom.claims.rules.checks import KINDS, PARAMETER
+from loom.claims.rules.levels import Obligation
+from loom.documents import access as document_access
+from loom.documents.models import Document
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError, not_found
+from loom.language import ids
+from loom.language.refs import quote as quoted
+from loom.people.models import Participant
+from loom.people.pages.groves import frame
+from loom.permissions import WRITE
+from loom.site.page_requests import PersonRequest, in_one_line, person, word_of
+from loom.text.shortening import excerpt
+from loom.trees.models import Node, Tree
+from loom.trees.queries.lookup import find_node
+
+MOST = 200  # claims of a page
+MOST_CITED = 200  # pieces of evidence of a card
+MOST_WORDS = 1_500  # characters of a quote that an address carries
+DEEP = 4  # levels of claims that rest on claims
+
+# Words of the model that pages show in the reader's language.
+WORDS = {
+    "hypothesis": gettext_noop("hypothesis"),
+    "testing": gettext_noop("being tested"),
+    "concluding": gettext_noop("concluded"),
+    "committed": gettext_noop("committed"),
+    "withdrawn": gettext_noop("withdrawn"),
+    "refuted": gettext_noop("refuted"),
+    "tentative": gettext_noop("tentative"),
+    "moderate": gettext_noop("moderate"),
+    "strong": gettext_noop("strong"),
+    "definitive": gettext_noop("definitive"),
+    "weak": gettext_noop("weak"),
+    "for": gettext_noop("supports it"),
+    "against": gettext_noop("speaks against it"),
+    "undercuts": gettext_noop("undercuts"),
+    "node": gettext_noop("this text"),
+    "tree": gettext_noop("the whole tree"),
+    "grove": gettext_noop("the grove"),
+}
+
+
+def word(name: str) -> str:
+    """A word of the model, in the reader's language."""
+    return gettext(WORDS[name]) if name in WORDS else name
+
+
+def missing_words(claim: Claim) -> str:
+    """What is missing next for a claim, as a sentence."""
+    level = next_level(claim)
+    gap = levels.missing(obligations_of(claim, level))
+    name = word(level)
+    if gap is None:
+        return gettext("Enough evidence for the level %(level)s.") % {"level": name}
+    return _gap_words(gap, name)
+
+
+def _gap_words(gap: Obligation, level: str) -> str:
+    values = {"level": level, "have": gap.have, "need": gap.need}
+    if gap.code == "INSUFFICIENT_QUANTITY":
+        said = gettext("%(level)s needs %(need)d pieces of evidence that count, and has %(have)d.")
+    elif gap.code == "INSUFFICIENT_QUALITY":
+        said = gettext("%(level)s needs %(need)d strong pieces of evidence, and has %(have)d.")
+    elif gap.code == "UNADDRESSED_COUNTEREVIDENCE":
+        said = ngettext(
+            "%(level)s: %(have)d piece of counter-evidence is not addressed.",
+            "%(level)s: %(have)d pieces of counter-evidence are not addressed.",
+            gap.have,
+        )
+    else:
+        said = gettext("The evidence is enough; a person has to commit it.")
+    found = said % values
+    return found[:1].upper() + found[1:]
+
+
+# The claims of a tree.
+
+
+@dataclass(frozen=True)
+class Line:
+    """A claim in the list: how deep it is nested, and what is missing."""
+
+    claim: Claim
+    depth: int
+    state: str
+    level: str
+    missing: str
+    asks: bool
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def claims_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The claims of a tree as a tree, with the ledger of commitments; a POST opens a claim, or
+    gives evidence for one."""
+    actor, tree = access.get_tree(request.user, uid)
+    if request.method == "POST":
+        return _given(request, actor, tree)
+    asked = {name: request.GET.get(name, "") for name in ("state", "strength", "source")}
+    rows = claims_in(tree)
+    if asked["state"] in levels.STATES:
+        rows = rows.filter(state=asked["state"])
+    if asked["strength"] in ("strong", "moderate", "weak"):
+        rows = rows.filter(**{f"{asked['strength']}__gt": 0})
+    if asked["source"]:
+        rows = rows.filter(pk__in=citing(actor, tree, asked["source"]))
+    found = list(rows[: MOST + 1])
+    made = Commitment.objects.filter(claim__tree=tree).select_related(
+        "claim__node", "by", "approved_by", "vetoed_by"
+    )
+    words = request.GET.get("words", "")[:MOST_WORDS]
+    context = {
+        **frame(request, actor, "trees"),
+        "tree": tree,
+        "lines": _nested(found[:MOST]),
+        "is_cut": len(found) > MOST,
+        "asked": asked,
+        "states": [(one, word(one)) for one in levels.STATES],
+        "strengths": [(one, word(one)) for one in ("strong", "moderate", "weak")],
+        "scopes": [(one, word(one)) for one in levels.SCOPES],
+        "ledger": [_entry(one) for one in made.order_by("-id")[:MOST]],
+        "may_write": WRITE in actor.permissions and tree.archived_at is None,
+        "cite": _cited_shown(actor, tree, request.GET.get("cite", ""), words),
+        "open": [one for one in found if "cite" in allowed_acts(one)],
+    }
+    return render(request, "pages/claims.html", context)
+
+
+def _cited_shown(actor: Actor, tree: Tree, ref: str, words: str) -> dict[str, str] | None:
+    """The text that was selected as evidence."""
+    node = find_node(tree, ref.lower()) if ref else None
+    if node is None:
+        return None
+    return {"ref": node.local_id, "words": words, "excerpt": words or excerpt(node.text)}
+
+
+def _entry(one: Commitment) -> dict[str, Any]:
+    return {"row": one, "claim": one.claim, "level": word(one.level), "short": one.hash[:12]}
+
+
+def _nested(claims: Sequence[Claim]) -> list[Line]:
+    """The claims, those that others rest on below them; each once, at most DEEP levels deep."""
+    by_key = {one.pk: one for one in claims}
+    rests: dict[int, list[int]] = {}
+    cites = Cite.objects.filter(claim__in=by_key, item__in=by_key, side="for").order_by("id")
+    for upper, lower in cites.values_list("claim", "item"):
+        rests.setdefault(upper, []).append(lower)
+    below = {one for many in rests.values() for one in many}
+    seen: set[int] = set()
+    lines: list[Line] = []
+
+    def add(key: int, depth: int) -> None:
+        if key in seen:
+            return
+        seen.add(key)
+        lines.append(_line(by_key[key], depth))
+        if depth < DEEP:
+            for one in rests.get(key, ()):
+                add(one, depth + 1)
+
+    for one in claims:
+        if one.pk not in below:
+            add(one.pk, 0)
+    for one in claims:
+        add(one.pk, 0)
+    return lines
+
+
+def _line(claim: Claim, depth: int) -> Line:
+    is_open = claim.state in ("hypothesis", "testing", "concluding")
+    level = word(claim.level) if claim.level else ""
+    said = missing_words(claim) if is_open else ""
+    return Line(claim, depth, word(claim.state), level, said, waits_for_a_person(claim))
+
+
+def _given(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
+    """Opens a claim, or cites what was selected, and leads to the claim."""
+    ref, words = word_of(request, "cite"), request.POST.get("words", "").replace("\r\n", "\n")
+    tail = f" words:{quoted(words[:MOST_WORDS])}" if words.strip() else ""
+    claim, why = word_of(request, "claim"), word_of(request, "why")
+    reason = f" {quoted(why)}" if why else ""
+    side = word_of(request, "side")
+    if side == "new":
+        scope, test = word_of(request, "scope") or "node", word_of(request, "test")
+        tested = f" test:{quoted(test)}" if test else ""
+        again = " again" if request.POST.get("again") else ""
+        statement = quoted(word_of(request, "statement"))
+        cites = f" cite:{ref}" if ref else ""
+        line = f"claim {statement} scope:{scope}{tested}{cites}{tail}{again}"
+    elif side == "undercuts":
+        other = word_of(request, "other")
+        line = f"cite {ref} undercuts {other} in {claim}{reason}{tail}"
+    else:
+        line = f"cite {ref} {'against' if side == 'against' else 'for'} {claim}{reason}{tail}"
+    try:
+        answer = execute_line(actor, tree, Request(line))
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+        back = urlencode({"cite": ref, "words": words[:MOST_WORDS]}) if ref else ""
+        return HttpResponseRedirect(f"/trees/{tree.uid}/claims{'?' + back if back else ''}")
+    messages.success(request, answer.reply)
+    return HttpResponseRedirect(f"/trees/{tree.uid}/claims/{answer.body['refs'][0]}")
+
+
+# The card of a claim.
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A piece of evidence on a card: `name` and `href` of its item, its words in their
+    surroundings, and `lit` the address that lights them up there."""
+
+    cite: Cite
+    side: str
+    strength: str
+    name: str
+    href: str
+    lit: str
+    words: str
+    is_answered: bool
+    of: str
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def claim_page(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
+    """The card of a claim: its state, what is missing next, counter-evidence first; a POST runs one
+    of its acts."""
+    actor, tree = access.get_tree(request.user, uid)
+    node = find_node(tree, local_id.lower())
+    if node is None:
+        raise not_found("This claim")
+    claim = claim_of(node)
+    if request.method == "POST":
+        return _acted(request, actor, tree, claim)
+    every = list(
+        Cite.objects.filter(claim=claim)
+        .select_related("by", "answered_by", "undercuts")
+        .order_by("id")[:MOST_CITED]
+    )
+    seen = seen_cites(actor, tree, every)
+    order = {"against": 0, "undercuts": 1, "for": 2}
+    seen.sort(key=lambda one: (order[one.side], one.pk))
+    made = Commitment.objects.filter(claim=claim).select_related("by", "approved_by", "vetoed_by")
+    acts = allowed_acts(claim) if WRITE in actor.permissions else []
+    context = {
+        **frame(request, actor, "trees"),
+        "tree": tree,
+        "claim": claim,
+        "state": word(claim.state),
+        "level": word(claim.level) if claim.level else "",
+        "scope": word(claim.scope),
+        "missing": missing_words(claim) if claim.state not in ("withdrawn", "refuted") else "",
+        "next": next_level(claim),
+        "demands": [
+            (one, _gap_words(one, word(next_level(claim))), one.is_met)
+            for one in obligations_of(claim)
+        ],
+        "asks": waits_for_a_person(claim),
+        "evidence": _shown(tree, seen),
+        "hidden": len(every) - len(seen),
+        "ledger": [_entry(one) for one in made.order_by("-id")],
+        "verified": verify_claim(claim)["status"] if claim.level else "",
+        "acts": acts,
+        "levels": [(one, word(one)) for one in levels.LEVELS],
+    }
+    return render(request, "pages/claim.html", context)
+
+
+def _shown(tree: Tree, cites: Iterable[Cite]) -> list[Shown]:
+    every = list(cites)
+    keys = [key for one in every if (key := ids.node_id(one.item)) is not None]
+    nodes = {one.pk: one for one in Node.objects.filter(pk__in=keys).select_related("tree")}
+    papers = [key for one in every if (key := ids.document_id(one.item)) is not None]
+    documents = Document.objects.in_bulk(papers)
+    found = []
+    for one in every:
+        node = nodes.get(one.item)
+        paper = documents.get(ids.document_id(one.item) or 0)
+        name, href, words = "", "", one.words
+        if node is not None:
+            name = f"[{node.local_id}]"
+            is_claim = node.kind == "claim" and node.tree_id == tree.pk
+            href = f"/trees/{node.tree.uid}?node={node.local_id}"
+            href = f"/trees/{tree.uid}/claims/{node.local_id}" if is_claim else href
+            words = words or excerpt(node.text).strip('"')
+        elif paper is not None:
+            name, href = paper.title, f"/documents/{paper.uid}"
+        lit = f"{href}#:~:text={quote(one.words[:200], safe='')}" if one.words else href
+        of = one.undercuts.words[:80] if one.undercuts is not None else ""
+        found.append(
+            Shown(
+                one,
+                word(one.side),
+                word(one.strength),
+                name,
+                href,
+                lit,
+                words,
+                one.answered_at is not None,
+                of,
+            )
+        )
+    return found
+
+
+def _acted(request: PersonRequest, actor: Actor, tree: Tree, claim: Claim) -> HttpResponse:
+    """Runs the line that a button of the card stands for."""
+    name, act, why = claim.node.local_id, word_of(request, "act"), word_of(request, "why")
+    if act == "address":
+        line = f"address {_ref_of(request, tree)} in {name} {quoted(why)}"
+    elif act == "commit":
+        level = word_of(request, "level") or "moderate"
+        line = f"commit {name} level:{level}"
+    elif act == "cite":
+        side = "against" if word_of(request, "side") == "against" else "for"
+        line = f"cite {word_of(request, 'ref')} {side} {name} {quoted(why)}"
+    else:
+        known = next((one for one in allowed_acts(claim) if one == act), "check")
+        line = f"{known} {name} {quoted(why)}" if why else f"{known} {name}"
+    try:
+        answer = execute_line(actor, tree, Request(line))
+        messages.success(request, answer.reply)
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+    return HttpResponseRedirect(f"/trees/{tree.uid}/claims/{name}")
+
+
+def _ref_of(request: PersonRequest, tree: Tree) -> str:
+    """The item of a cite, as a line names it."""
+    row = Cite.objects.filter(uid=word_of(request, "of"), claim__tree=tree).first()
+    if row is None:
+        raise not_found("This evidence")
+    key = ids.document_id(row.item)
+    if key is not None:
+        return f"doc:{Document.objects.values_list('uid', flat=True).get(pk=key)}"
+    node = Node.objects.select_related("tree").get(pk=ids.node_id(row.item) or 0)
+    if node.tree_id == tree.pk:
+        return node.local_id
+    return f"tree:{node.tree.uid} node:{node.local_id}"
+
+
+# The checks of a grove.
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def checks_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The checks of a grove; a POST declares, switches or archives one."""
+    actor, grove = access.get_grove(request.user, uid)
+    if request.method == "POST":
+        try:
+            messages.success(request, _checked(request, actor))
+        except CommandError as refused:
+            messages.error(request, in_one_line(refused))
+        return HttpResponseRedirect(f"/groves/{grove.uid}/checks")
+    context = {
+        **frame(request, actor, "settings"),
+        "checks": [(one, next(iter(one.parameters.values()), "")) for one in checks_for(actor)],
+        "kinds": KINDS,
+        "agents": Participant.objects.filter(grove=grove, kind="model", archived_at=None),
+        "trees": access.trees_for(actor).filter(grove=grove, archived_at=None)[:MOST],
+        "documents": document_access.documents_for(actor)[:MOST],
+        "may_write": WRITE in actor.permissions,
+    }
+    return render(request, "pages/checks.html", context)
+
+
+def _checked(request: PersonRequest, actor: Actor) -> str:
+    uid = word_of(request, "check")
+    if uid:
+        row = checks_for(actor).filter(uid=uid).first()
+        if row is None:
+            raise not_found("This check")
+        if word_of(request, "archive"):
+            check_verbs.change_check(actor, row, archived=True)
+            return gettext("Archived.")
+        check_verbs.change_check(actor, row, on_save=not row.on_save)
+        return gettext("Saved.")
+    kind, value = word_of(request, "kind"), request.POST.get("value", "").strip()
+    parameters: dict[str, Any] = {}
+    if kind in PARAMETER:
+        name, type_ = PARAMETER[kind]
+        parameters[name] = int(value) if type_ is int and value.isdecimal() else value
+    made = check_verbs.declare_check(
+        actor,
+        name=word_of(request, "name"),
+        kind=kind,
+        parameters=parameters,
+        scope=word_of(request, "scope") or "grove",
+        on_save=bool(request.POST.get("on_save")),
+        agent=word_of(request, "agent") if kind == "judge" else "",
+    )
+    return gettext("Declared %(name)s.") % {"name": made.name}

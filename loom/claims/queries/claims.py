@@ -1,0 +1,321 @@
+"""Claims as a reader may see them: bodies for the API, obligations, and whether a commitment is
+still what it was."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db.models import QuerySet
+
+from loom.access import Actor, trees_for
+from loom.claims.models import Cite, Claim, Commitment
+from loom.claims.rules import levels
+from loom.claims.rules.levels import Level, Obligation, Weights
+from loom.documents.access import documents_for
+from loom.errors import not_found
+from loom.language import ids
+from loom.links.queries import written
+from loom.people.models import Grove
+from loom.permissions import CROSS_TREE
+from loom.text.hashes import instant
+from loom.trees.models import Node, Tree
+from loom.trees.queries.lookup import find_node
+from loom.trees.queries.node_context import documents_seen
+from loom.trees.queries.verify import verified_among
+
+COMPILER = "heddle-claims/1"  # the version of the rules that a commitment was made by
+ABOVE: dict[str, Level] = {"tentative": "moderate", "moderate": "strong", "strong": "definitive"}
+
+
+def key_of(statement: str) -> str:
+    """By which the same statement is found again."""
+    return hashlib.sha256(levels.normalised(statement).encode()).hexdigest()
+
+
+def claims_in(tree: Tree) -> QuerySet[Claim]:
+    """The claims of a tree whose nodes are not pruned, the last changed first."""
+    rows = Claim.objects.filter(tree=tree, node__pruned=False)
+    return rows.select_related("node", "tree", "by", "person").order_by("-changed_at", "-pk")
+
+
+def claim_of(node: Node) -> Claim:
+    """The claim of a node. NOT_FOUND if it is none."""
+    found = (
+        Claim.objects.select_related("node", "tree", "by", "person").filter(pk=node.slot_id).first()
+    )
+    if found is None:
+        raise not_found(f"A claim [{node.local_id}]", '→ claim "…" cite:REF makes one')
+    return found
+
+
+def citing(actor: Actor, tree: Tree, source: str) -> QuerySet[Cite, int]:
+    """The row ids of the claims of a tree that cite an item: a local id, or `doc:ID`."""
+    item = 0
+    if source.startswith("doc:"):
+        found = documents_for(actor).filter(uid=source[4:]).values_list("pk", flat=True).first()
+        item = ids.of_document(found) if found is not None else 0
+    else:
+        node = find_node(tree, source.lower())
+        item = ids.of_node(node.pk) if node is not None else 0
+    rows = Cite.objects.filter(claim__tree=tree, item=item) if item else Cite.objects.none()
+    return rows.order_by().values_list("claim", flat=True)
+
+
+def same_statement(actor: Actor, tree: Tree, statement: str) -> list[Claim]:
+    """The claims with the same normalised statement that the actor may see: in the tree, or with
+    cross_tree in the grove; committed ones first, then the newest."""
+    rows = Claim.objects.filter(statement_key=key_of(statement), node__pruned=False)
+    if CROSS_TREE in actor.permissions:
+        rows = rows.filter(tree__in=trees_for(actor).filter(grove=tree.grove_id))
+    else:
+        rows = rows.filter(tree=tree)
+    found = list(rows.select_related("node", "tree", "by").order_by("-changed_at", "-pk"))
+    return sorted(found, key=lambda one: one.state != "committed")
+
+
+def committed_level(grove: Grove, key: str, tree: Tree) -> Level | None:
+    """The highest level to which the statement with this key is committed in the grove."""
+    rows = Claim.objects.filter(
+        statement_key=key, state="committed", is_vetoed=False, tree__grove=grove
+    ).exclude(level="")
+    found = set(rows.values_list("level", flat=True))
+    return next((one for one in reversed(levels.LEVELS) if one in found), None)
+
+
+def weights(claim: Claim) -> Weights:
+    """The evidence of a claim, as it was last weighed."""
+    return Weights(claim.strong, claim.moderate, claim.weak, claim.open, claim.unanswered)
+
+
+def next_level(claim: Claim) -> Level:
+    """The level that a claim works towards: moderate, or the one above its commitment."""
+    return ABOVE.get(claim.level, "definitive") if claim.level else "moderate"
+
+
+def obligations_of(claim: Claim, level: Level | None = None) -> tuple[Obligation, ...]:
+    """What a level (None: the next one) demands of a claim."""
+    return levels.obligations(
+        weights(claim),
+        level or next_level(claim),
+        scope=claim.scope,  # type: ignore[arg-type]
+        authority=authority_of(claim),
+    )
+
+
+def authority_of(claim: Claim) -> int:
+    """The authority of the claimant; a person may commit what they claimed."""
+    return levels.MOST_AUTHORITY if claim.by.kind == "human" else claim.by.authority
+
+
+def allowed_acts(claim: Claim) -> list[str]:
+    """What may be done with a claim now."""
+    acts: list[str] = list(levels.ALLOWED[claim.state])  # type: ignore[index]
+    if claim.is_vetoed:
+        acts = [one for one in acts if one not in ("commit", "veto")]
+    return acts
+
+
+def waits_for_a_person(claim: Claim) -> bool:
+    """Whether only the authority is missing, so that a person has to give the commit."""
+    if claim.state != "concluding":
+        return False
+    gap = levels.missing(obligations_of(claim))
+    return gap is not None and gap.code == "NEEDS_ESCALATION"
+
+
+def status_of(claim: Claim, one: Obligation) -> str:
+    """The status of an obligation: proved, rejected (counter-evidence is open), blocked, or pending
+    before the claim is tested; compiling while it is."""
+    if one.is_met:
+        return "proved"
+    if one.code == "UNADDRESSED_COUNTEREVIDENCE":
+        return "rejected"
+    return {"hypothesis": "pending", "testing": "compiling"}.get(claim.state, "blocked")
+
+
+def seen_cites(actor: Actor, tree: Tree, cites: Sequence[Cite]) -> list[Cite]:
+    """Those of the cites whose items the actor may see."""
+    homes = {ids.home_of(one.item) for one in cites} - {0}
+    trees = set(trees_for(actor).filter(pk__in=homes).values_list("pk", flat=True))
+    documents = documents_seen(actor, tree, {one.item for one in cites if one.item < 0})
+    return [
+        one
+        for one in cites
+        if (one.item in documents if one.item < 0 else ids.home_of(one.item) in trees)
+    ]
+
+
+def cite_body(one: Cite, names: dict[int, str]) -> dict[str, Any]:
+    """A cite as the API carries it."""
+    quote = None
+    if one.first is not None:
+        quote = {
+            "words": one.words,
+            "before": one.before,
+            "after": one.after,
+            "first": one.first,
+            "last": one.last,
+        }
+    return {
+        "id": one.uid,
+        "item": names.get(one.item, ""),
+        "side": one.side,
+        "undercuts": one.undercuts.uid if one.undercuts is not None else None,
+        "version": one.version,
+        "part": one.part,
+        "quote": quote,
+        "gate": one.gate or None,
+        "why": one.why,
+        "strength": one.strength,
+        "by_what": one.reason,
+        "answer": one.answer,
+        "addressed": one.answered_at is not None,
+        "by": one.by.uid,
+        "at": instant(one.at),
+    }
+
+
+def commitment_body(one: Commitment) -> dict[str, Any]:
+    """A commitment as the API and its event carry it."""
+    return {
+        "id": one.uid,
+        "level": one.level,
+        "record": one.record,
+        "hash": one.hash,
+        "by": one.by.uid,
+        "approved_by": one.approved_by.uid if one.approved_by is not None else None,
+        "at": instant(one.at),
+        "vetoed_by": one.vetoed_by.uid if one.vetoed_by is not None else None,
+        "veto": one.veto,
+    }
+
+
+def obligation_body(claim: Claim, one: Obligation) -> dict[str, Any]:
+    """An obligation as the API carries it."""
+    return {
+        "code": one.code,
+        "have": one.have,
+        "need": one.need,
+        "says": one.says,
+        "status": status_of(claim, one),
+    }
+
+
+def brief_body(claim: Claim) -> dict[str, Any]:
+    """A claim without its evidence, as lists and events carry it."""
+    return {
+        "id": claim.node.local_id,
+        "tree": claim.tree.uid,
+        "statement": claim.node.text,
+        "state": claim.state,
+        "scope": claim.scope,
+        "test": claim.test,
+        "conclusion": claim.conclusion,
+        "level": claim.level or None,
+        "vetoed": claim.is_vetoed,
+        "strong": claim.strong,
+        "moderate": claim.moderate,
+        "weak": claim.weak,
+        "against": claim.unanswered,
+        "waits_for_a_person": waits_for_a_person(claim),
+        "by": claim.by.uid,
+        "at": instant(claim.at),
+        "changed_at": instant(claim.changed_at),
+    }
+
+
+def claim_body(actor: Actor, claim: Claim) -> dict[str, Any]:
+    """A claim with its evidence, counter-evidence first, as far as the actor may see it."""
+    rows = Cite.objects.filter(claim=claim).select_related("by", "undercuts")
+    cites = seen_cites(actor, claim.tree, list(rows.order_by("id")))
+    items = {one.item for one in cites} | ({claim.about} if claim.about is not None else set())
+    names = written(items, claim.tree_id)
+    order = {"against": 0, "undercuts": 1, "for": 2}
+    cites.sort(key=lambda one: (order[one.side], one.pk))
+    made = Commitment.objects.filter(claim=claim).select_related("by", "approved_by", "vetoed_by")
+    return {
+        **brief_body(claim),
+        "about": names.get(claim.about) if claim.about is not None else None,
+        "why": claim.why,
+        "allowed": allowed_acts(claim),
+        "next": next_level(claim),
+        "obligations": [obligation_body(claim, one) for one in obligations_of(claim)],
+        "evidence": [cite_body(one, names) for one in cites],
+        "evidence_total": rows.count(),
+        "commitments": [commitment_body(one) for one in made.order_by("id")],
+    }
+
+
+# Proofs.
+
+
+def record_of(
+    claim: Claim, cites: Iterable[Cite], *, level: str, by: str, approved_by: str | None, at: str
+) -> dict[str, Any]:
+    """What a commitment is a proof of: the statement, its level, and each piece of evidence with
+    its version, words and strength."""
+    every = list(cites)
+    names = written({one.item for one in every}, claim.tree_id)
+
+    def evidence(one: Cite) -> dict[str, Any]:
+        return {
+            "id": one.uid,
+            "item": names[one.item],
+            "version": one.version,
+            "words": one.words,
+            "strength": one.strength,
+            "by_what": one.reason,
+            "answer": one.answer,
+        }
+
+    return {
+        "claim": claim.node.local_id,
+        "claim_hash": claim.node.hash,
+        "statement": claim.node.text,
+        "level": level,
+        "scope": claim.scope,
+        "conclusion": claim.conclusion,
+        "evidence": [evidence(one) for one in every if one.side == "for"],
+        "counter_evidence": [evidence(one) for one in every if one.side != "for"],
+        "compiler": COMPILER,
+        "by": by,
+        "approved_by": approved_by,
+        "at": at,
+    }
+
+
+def hash_of(record: dict[str, Any]) -> str:
+    """The SHA-256 of the canonical JSON of a record."""
+    text = json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def verify_claim(claim: Claim) -> dict[str, Any]:
+    """The report on the commitments of a claim: each record gives its hash, says what the claim
+    and its cites say, and the claim's own node verifies."""
+    broken = []
+    cites = {one.uid: one for one in Cite.objects.filter(claim=claim)}
+    is_whole = bool(verified_among([claim.node]))
+    made = list(Commitment.objects.filter(claim=claim).order_by("id"))
+    for one in made:
+        reason = "" if is_whole else "The statement does not give its hash."
+        if not reason and hash_of(one.record) != one.hash:
+            reason = "Its record does not give its hash."
+        if not reason and not _agrees(one.record, claim, cites):
+            reason = "Its evidence is not what was committed."
+        if reason:
+            broken.append({"node": claim.node.local_id, "reason": reason})
+    status = "invalid" if broken or not is_whole else "valid" if made else "incomplete"
+    counts = {"checked": len(made), "imported": 0}
+    return {"status": status, **counts, "broken": broken, "later_versions": []}
+
+
+def _agrees(record: dict[str, Any], claim: Claim, cites: dict[str, Cite]) -> bool:
+    same = (record["statement"], record["claim_hash"]) == (claim.node.text, claim.node.hash)
+    every = [*record["evidence"], *record["counter_evidence"]]
+    return same and all(
+        (kept := cites.get(one["id"])) is not None
+        and (kept.version, kept.words) == (one["version"], one["words"])
+        for one in every
+    )

@@ -1,0 +1,120 @@
+"""What an agent is sent of claims, at which cost, and the lines of a whole claim."""
+
+import pytest
+
+from loom.access import Actor, acting_as, get_actor
+from loom.claims.models import Cite, Claim
+from loom.claims.queries.brief import lines_for
+from loom.claims.queries.claims import key_of
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.language import ids
+from loom.people.models import Grove, Participant, User
+from loom.text.tokens import count
+from loom.trees.commands.node_writer import workspace_of
+from loom.trees.models import Node, Tree
+from tests.claims.conftest import Declare
+from tests.commands.conftest import Say
+from tests.rows_read import work_done
+
+pytestmark = pytest.mark.django_db
+
+STORY = """# Marie
+Marie is twelve when the lamp goes out, in the winter of the flood.
+# The tower
+The keeper sleeps in the north tower, and nobody comes before night.
+# The lamp
+The lamp has burned for a hundred years without a pause.
+# The river
+Down at the river, Marie waits until the keeper wakes.
+"""
+
+
+@pytest.fixture
+def agent(grove: Grove, owner: User) -> Actor:
+    """An agent that the owner has asked."""
+    made = Participant.objects.create(
+        grove=grove,
+        kind="model",
+        name="Marie",
+        model_ref="openai:echo-1",
+        permissions=["loom_aware", "loom_write", "doc_read", "doc_write", "cross_tree"],
+    )
+    return acting_as(get_actor(owner, grove), made)
+
+
+def test_a_claim_over_a_document_costs_few_tokens(
+    say: Say, agent: Actor, tree: Tree, declare: Declare
+) -> None:
+    say(f'write doc:"Bible" new\n{STORY}←')
+    declare("contains", name="names her", text="Marie")
+    spent = 0
+
+    def run(line: str) -> str:
+        nonlocal spent
+        reply = execute_line(agent, tree, Request(line)).reply
+        spent += count(f"→ {line}") + count(reply)
+        return reply
+
+    said = run(
+        'claim "Marie is twelve when the lamp goes out" test:"the Bible names her age" '
+        'cite:doc:"Bible" words:"Marie is twelve when the lamp goes out"'
+    )
+    claim = said.split("[")[1][:4]
+    say('respond root "I saw Marie at twelve, in the dark"')
+    for text in ("Marie was twelve", "Marie told me her age: twelve"):
+        node = say(f'respond root "{text}, says a witness"').body["refs"][0]
+        run(f'cite {node} for {claim} "a witness"')
+    run(f"check {claim}")
+    run(f'conclude {claim} "The Bible says so, and two witnesses."')
+    assert run(f"commit {claim}").startswith("✓ committed at moderate")
+    assert spent < 1_500, spent
+
+
+def test_an_agent_is_sent_its_claims_and_the_evidence_it_may_know_of(
+    say: Say, write: Say, agent: Actor, tree: Tree
+) -> None:
+    a, b, c = (str(write(f"the lamp, {n}")) for n in "abc")
+    other = str(say(f'claim "it is dark" cite:{c}').body["refs"][0])
+    workspace = workspace_of(agent.participant, tree)
+    assert lines_for(agent, workspace) == ()
+    claim = execute_line(agent, tree, Request(f'claim "it is lit" cite:{a}')).body["refs"][0]
+    lines = lines_for(agent, workspace)
+    assert lines[0] == "Available evidence (1: 0 strong, 1 moderate, 0 weak) · accessible 1 of 2"
+    assert lines[1].startswith(f'[{claim}] hypothesis "it is lit" · moderate: have 1, need 3')
+    assert lines[2] == f"  + [{a}] moderate, verified → [{claim}]"
+    assert other not in "\n".join(lines)
+    execute_line(agent, tree, Request(f"open {c}"))
+    opened = "\n".join(lines_for(agent, workspace))
+    assert other in opened and f"[{c}]" in opened
+    assert b not in opened
+
+
+def test_ten_thousand_pieces_of_evidence_cost_a_request_no_more(
+    say: Say, write: Say, agent: Actor, tree: Tree, actor: Actor
+) -> None:
+    a = str(write("the lamp"))
+    execute_line(agent, tree, Request(f'claim "it is lit" cite:{a}'))
+    workspace = workspace_of(agent.participant, tree)
+    with work_done() as few:
+        lines_for(agent, workspace)
+    _grow(tree, actor, Node.objects.get(local_id=a))
+    with work_done() as many:
+        lines = lines_for(agent, workspace)
+    assert "accessible 1 of 1000" in lines[0]
+    many.demand_no_more(few, rows=20, steps=60)
+
+
+def _grow(tree: Tree, actor: Actor, text: Node) -> None:
+    """A hundred claims of somebody else with a hundred pieces of evidence each."""
+    claims = []
+    for number in range(100):
+        reply = execute_line(actor, tree, Request(f'claim "claim {number}" cite:{text.local_id}'))
+        node = Node.objects.get(tree=tree, local_id=reply.body["refs"][0])
+        claims.append(Claim.objects.get(pk=node.pk))
+        assert claims[-1].statement_key == key_of(f"claim {number}")
+    Cite.objects.bulk_create(
+        Cite(claim=one, item=ids.of_node(text.pk), side="for", by=actor.participant, at=one.at)
+        for one in claims
+        for _ in range(99)
+    )

@@ -1,0 +1,126 @@
+"""The pages of claims and checks: what they show, to whom, and what their forms do."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from loom.access import Actor
+from loom.claims.models import Check, Cite, Claim
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Grove, User
+from loom.trees.models import Tree
+from tests.two_groves import TwoGroves
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def say(actor: Actor, tree: Tree) -> Callable[[str], str]:
+    """Runs a line as the owner; returns the first id that it names."""
+
+    def one(line: str) -> str:
+        return str(execute_line(actor, tree, Request(line)).body["refs"][0])
+
+    return one
+
+
+def _client(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def test_selected_words_open_a_claim_and_are_lit_up_in_their_source(
+    owner: User, tree: Tree, say: Callable[[str], str]
+) -> None:
+    a = say('respond root "Marie is twelve when the lamp goes out"')
+    client = _client(owner)
+    page = f"/trees/{tree.uid}/claims"
+    shown = client.get(page, {"cite": a, "words": "the lamp goes out"}).content.decode()
+    assert "the lamp goes out" in shown and 'value="new"' in shown
+    sent = {"cite": a, "words": "the lamp goes out", "side": "new", "statement": "It is dark"}
+    answer = client.post(page, {**sent, "scope": "node", "test": "look"})
+    claim = Claim.objects.get()
+    assert answer["Location"] == f"{page}/{claim.node.local_id}"
+    assert Cite.objects.get().gate == "found"
+    card = client.get(answer["Location"]).content.decode()
+    assert "<mark>the lamp goes out</mark>" in card
+    assert f"/trees/{tree.uid}?node={a}#:~:text=the%20lamp%20goes%20out" in card
+    missing = card.split(chr(34) + "missing" + chr(34) + ">")[1].split("<")[0]
+    assert missing == "Moderate needs 3 pieces of evidence that count, and has 0."
+
+
+def test_a_card_shows_counter_evidence_first_and_its_forms_act(
+    owner: User, writer: User, tree: Tree, say: Callable[[str], str]
+) -> None:
+    a, b = say('respond root "one lamp"'), say('respond root "another lamp"')
+    claim = say(f'claim "It is lit" test:"look" cite:{a}')
+    client = _client(writer)
+    card = f"/trees/{tree.uid}/claims/{claim}"
+    client.post(card, {"act": "cite", "ref": b, "side": "against", "why": "it smokes"})
+    shown = client.get(card).content.decode()
+    assert shown.index("it smokes") < shown.index("one lamp")
+    row = Cite.objects.get(side="against")
+    client.post(card, {"act": "address", "of": row.uid, "why": "only at first"})
+    assert "only at first" in client.get(card).content.decode()
+    client.post(card, {"act": "check"})
+    assert Claim.objects.get().state == "testing"
+    refused = client.post(card, {"act": "conclude", "why": "so"}, follow=True).content.decode()
+    assert "Insufficient evidence." in refused
+    client.post(card, {"act": "withdraw", "why": "nobody saw it"})
+    assert "nobody saw it" in client.get(card).content.decode()
+    assert "What you can do" not in client.get(card).content.decode()
+
+
+def test_claims_rest_on_claims_and_are_filtered(
+    owner: User, tree: Tree, say: Callable[[str], str]
+) -> None:
+    a = say('respond root "one lamp"')
+    lower = say(f'claim "lower" cite:{a}')
+    upper = say(f'claim "upper" cite:{lower}')
+    client = _client(owner)
+    page = f"/trees/{tree.uid}/claims"
+    shown = client.get(page).content.decode()
+    assert shown.index(upper) < shown.index(lower) and 'data-depth="1"' in shown
+    assert "lower" not in client.get(page, {"source": lower}).content.decode().split('claims">')[1]
+    assert "There are no claims yet" in client.get(page, {"state": "committed"}).content.decode()
+
+
+def test_a_reader_sees_claims_without_forms_and_outsiders_nothing(
+    reader: User, outsider: User, tree: Tree, say: Callable[[str], str]
+) -> None:
+    a = say('respond root "one lamp"')
+    claim = say(f'claim "It is lit" cite:{a}')
+    page = f"/trees/{tree.uid}/claims"
+    assert "What you can do" not in _client(reader).get(f"{page}/{claim}").content.decode()
+    assert _client(outsider).get(page).status_code == 404
+    assert _client(outsider).get(f"{page}/{claim}").status_code == 404
+    assert _client(reader).get(f"{page}/{a}").status_code == 404  # a text, not a claim
+
+
+def test_evidence_of_another_grove_is_not_on_the_card(two_groves: TwoGroves) -> None:
+    world, left = two_groves, two_groves.left
+    said = left.run(world.both, f'claim "The tower is kept" cite:{world.far}')
+    claim = said.split("[")[1][:4]
+    address = f"/trees/{left.tree.uid}/claims/{claim}"
+    assert "kestrel" in _client(world.both).get(address).content.decode()
+    hidden = _client(world.only_left).get(address).content.decode()
+    assert "kestrel" not in hidden and "1 piece is about something" in hidden
+
+
+def test_checks_are_declared_switched_and_archived(
+    writer: User, reader: User, grove: Grove
+) -> None:
+    page, client = f"/groves/{grove.uid}/checks", _client(writer)
+    client.post(page, {"name": "short", "kind": "max_words", "value": "500", "scope": "grove"})
+    check = Check.objects.get()
+    assert (check.parameters, check.on_save) == ({"n": 500}, False)
+    client.post(page, {"check": check.uid})
+    assert Check.objects.get().on_save
+    assert "short" in _client(reader).get(page).content.decode()
+    client.post(page, {"check": check.uid, "archive": "1"})
+    assert "There are no checks yet" in client.get(page).content.decode()
+    bad = client.post(page, {"name": "a", "kind": "regex", "value": "("}, follow=True)
+    assert "can&#x27;t be used" in bad.content.decode()
