@@ -132,7 +132,9 @@ def test_a_command_writes_the_stream_that_it_declares(
     found = registry.command_of(tag)
 
     def renamed(context: Any, args: Tag) -> Any:
-        context.world.append("grove.changed", {"name": args.names[0]})
+        grove = context.tree.grove
+        said = {"grove": grove.uid, "name": args.names[0], "settings": grove.settings}
+        context.world.append("grove.changed", said)
         return Reply("✓ done")
 
     in_grove = type(found)(**{**vars(found), "stream": "grove", "run": renamed})

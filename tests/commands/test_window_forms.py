@@ -266,6 +266,7 @@ def test_a_limit_refuses_or_hides_what_was_shown_longest_ago(
     assert view.refusal(f"open {node}").code == "LIMIT_EXCEEDED"
     hides = Step.objects.filter(canonical__startswith="→ hide")
     assert [one.because for one in hides] == ["more than 10 lines in windows"] * 2
+    assert all(one.evicts for one in hides)
 
 
 @pytest.mark.parametrize(
