@@ -133,6 +133,7 @@ class ListDocument(Args):
 
     ref: Annotated[RefField, Written("ref", refs=("document",))]
     type: Annotated[str, Written("type")] = ""
+    after: Annotated[int, Written("option", key="after", value="int", minimum=0)] = 0
 
 
 @command("list", group="Look", klass="look", permissions={LOOM, READ_DOCUMENTS}, is_first=True)
@@ -169,9 +170,14 @@ def list_links(context: Context, args: ListDocument) -> Reply:
         found = [one for one in found if one.type == kind]
     typed = "" if kind in ("", "links") else f" ({kind})"
     head = f"{named(document)} → {counted(len(found), 'link')}{typed}{':' if found else ''}"
-    lines = [f"  {link_types.arrow(one.type)} {one.shown}" for one in found[:MOST_LISTED]]
-    refs = tuple(one.ref for one in found[:MOST_LISTED])
-    context.note_read(*(one.item for one in found[:MOST_LISTED]))
+    shown = found[args.after : args.after + MOST_LISTED]
+    lines = [f"  {link_types.arrow(one.type)} {one.shown}" for one in shown]
+    last = args.after + len(shown)
+    if last < len(found):
+        line = f"list {named(document)} {kind}".rstrip()
+        lines.append(f"  … {len(found) - last:,} more: → {line} after:{last}")
+    refs = tuple(one.ref for one in shown)
+    context.note_read(*(one.item for one in shown))
     return Reply("\n".join([head, *lines]), refs=refs, items=(item_of(document),))
 
 

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from agents.agent_prompt import near
 from loom.access import Actor, acting_as
+from loom.documents import commands as document_commands
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
@@ -170,3 +171,16 @@ def test_the_path_of_a_request_keeps_marks_on_a_later_wording(
     assert node is not None
     line = near(actor, tree, lookup.path_of(actor, tree, None, node), timezone.now())[-1]
     assert (line.is_bookmarked, line.tags) == (True, ("keep",))
+
+
+def test_the_links_of_a_document_name_the_rest(
+    say: Say, write: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document_commands, "MOST_LISTED", 2)
+    say('write doc:"notes" new "One."')
+    for number in range(3):
+        say(f'link doc:"notes" to {write(f"text {number}")} as:supports')
+    assert say('list doc:"notes"').reply.endswith('  … 2 more: → list doc:"notes" after:2')
+    line = 'list doc:"notes" supports'
+    assert say(line).reply.endswith(f"  … 1 more: → {line} after:2")
+    assert "more" not in say(f"{line} after:2").reply
