@@ -162,7 +162,7 @@ class Run:
                 if wait is None or SILENT_S - self._waited < LEAST_S:
                     return failure
                 await self._say(
-                    f"{failure.error['message']} · tried again after {wait:.0f} s", wait
+                    f"{failure.error['message']} · will be tried again in {wait:.0f} s", wait
                 )
                 await asyncio.sleep(wait)
             await self._seal()

@@ -31,7 +31,8 @@ class Request:
     """One line and how it was sent (docs/model.md §14.3): `at` is what `here` means, `key` makes a
     repeat harmless, `dry_run` writes nothing. `turn` (its id) and `place` say which line of which
     turn it is: only one step is ever written for a place, and everything that the line does is
-    written with it. `loop` says what it repeats: exact, structural, semantic, or "" for nothing."""
+    written with it. `loop` says what it repeats: exact, structural, semantic, or "" for nothing.
+    Lines with the same `act` are undone together; `doing` says what that act is."""
 
     line: str
     key: str = ""
@@ -41,6 +42,8 @@ class Request:
     turn: str = ""
     place: str = ""
     loop: str = ""
+    act: str = ""
+    doing: str = ""
 
 
 @dataclass(frozen=True)

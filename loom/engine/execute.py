@@ -376,6 +376,8 @@ def _step(attempt: Attempt, workspace: Workspace, **fields: Any) -> Step:
         position=attempt.position[:8],
         turn_place=attempt.request.place,
         loop=attempt.request.loop or None,
+        act=attempt.request.act,
+        doing=attempt.request.doing,
         line=attempt.as_given,
         canonical=attempt.canonical,
         because=attempt.line.because if attempt.line else "",

@@ -81,6 +81,10 @@ class Step(PublicIdentity):
     undoes = models.ForeignKey("self", models.PROTECT, null=True, related_name="undone_by")
     redone = models.BooleanField(default=False)
     is_undone = models.BooleanField(default=False)
+    # Steps of one act of a person (all passages of one replacement) have its id, and are undone
+    # and redone together; `doing` says in their words what the act was.
+    act = models.CharField(max_length=64, blank=True)
+    doing = models.CharField(max_length=200, blank=True)
     # What a line of a turn repeats: exact, structural or semantic; None: nothing.
     loop = models.CharField(max_length=10, null=True)
     # Windows were hidden because others needed their room.
@@ -111,6 +115,11 @@ class Step(PublicIdentity):
                 name="step_evicts",
             ),
             models.Index(fields=["stream", "id"], name="step_by_stream"),
+            models.Index(
+                fields=["workspace", "act"],
+                condition=~models.Q(act=""),
+                name="step_by_act",
+            ),
         ]
 
     def __str__(self) -> str:

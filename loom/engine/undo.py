@@ -32,6 +32,7 @@ AfterStep = Callable[[Context, Step], None]
 
 _undoers: dict[str, Undoer] = {}
 _refs: dict[str, OfRef] = {}
+_redo_refs: dict[str, OfRef] = {}
 _watches: list[Watch] = []
 _after: list[AfterStep] = []
 
@@ -53,6 +54,16 @@ def undoes_ref(kind: str) -> Callable[[OfRef], OfRef]:
 
     def register(run: OfRef) -> OfRef:
         _refs[kind] = run
+        return run
+
+    return register
+
+
+def redoes_ref(kind: str) -> Callable[[OfRef], OfRef]:
+    """Registers what `redo REF` does for refs of a kind, given their id."""
+
+    def register(run: OfRef) -> OfRef:
+        _redo_refs[kind] = run
         return run
 
     return register
@@ -141,6 +152,12 @@ class Redo(Args):
     n: Annotated[int, Written("option", key="n", value="int", minimum=1, maximum=MAX)] = 1
 
 
+class RedoRef(Args):
+    """A turn that was undone."""
+
+    ref: Annotated[RefField, Written("ref", refs=("turn",))]
+
+
 describe_verb(
     Verb(
         "undo",
@@ -160,7 +177,7 @@ def undo(context: Context, args: Undo) -> Reply:
     """Undoes your last changes in this tree, newest first, each as a step of its own."""
     own = [context.actor.participant]
     return each(
-        context, [lambda: undo_step(context, _last_undoable(context), own)] * args.n, "undid"
+        context, [lambda: _undo_one(context, _last_undoable(context), own)] * args.n, "undid"
     )
 
 
@@ -183,7 +200,7 @@ def undo_ref(context: Context, args: UndoRef) -> Reply:
     if step.is_undone:
         raise CommandError("REJECTED", f"Step {step.seq} has already been undone.", hint="→ redo")
     after = [watch(context) for watch in _watches]
-    undone = undo_step(context, step, own)
+    undone = _undo_one(context, step, own)
     for run in after:
         run()
     return Reply(f"✓ undid {undone.said}", step=undone.step)
@@ -204,6 +221,12 @@ def redo(context: Context, args: Redo) -> Reply:
     return each(
         context, [lambda: _redo_one(context, _last_redoable(context), own)] * args.n, "redid"
     )
+
+
+@command("redo", group="Make", klass="write", permissions={LOOM}, stream="tree")
+def redo_ref(context: Context, args: RedoRef) -> Reply:
+    """Repeats a whole turn that was undone, for whoever started it and for owners."""
+    return _redo_refs[args.ref.kind](context, args.ref.id)
 
 
 def _own_steps(context: Context) -> QuerySet[Step]:
@@ -286,6 +309,23 @@ def _demand_permission(context: Context, step: Step) -> None:
     access.demand(context.actor, registry.find(verb).permissions, f"undoing {verb}")
 
 
+def _undo_one(context: Context, step: Step, own: Own) -> Undone:
+    """Undoes a step, and with it the others of its act, newest first: all of them or none."""
+    if not step.act:
+        return undo_step(context, step, own)
+    others = Step.objects.select_for_update().filter(
+        workspace=step.workspace, act=step.act, outcome="ok", is_undone=False
+    )
+    others = others.filter(inverse__isnull=False, undoes__isnull=True)
+    return _of_act(step, [undo_step(context, one, own) for one in others.order_by("-seq")])
+
+
+def _of_act(step: Step, undone: list[Undone]) -> Undone:
+    """What an act did, in the words of whoever did it, and its lines; and the last step."""
+    lines = "\n  ".join(one.said for one in undone)
+    return Undone(f"“{step.doing}”\n  {lines}" if step.doing else lines, undone[-1].step)
+
+
 def undo_step(context: Context, step: Step, own: Own) -> Undone:
     """Undoes one step, as a step of its own."""
     _demand_permission(context, step)
@@ -305,7 +345,23 @@ def _said(step: Step) -> str:
 
 
 def _redo_one(context: Context, undone: Step, own: Own) -> Undone:
+    """Redoes a step, and with it the others of its act, in their order: all of them or none."""
     original = Step.objects.get(pk=undone.undoes_id or 0)
+    if not original.act:
+        return redo_step(context, undone, original, own)
+    others = Step.objects.select_for_update(of=("self",)).select_related("undoes")
+    others = others.filter(workspace=undone.workspace, undoes__act=original.act, redone=False)
+    again = others.filter(undoes__workspace=original.workspace, undoes__is_undone=True)
+    redone = [
+        redo_step(context, one, one.undoes, own)
+        for one in again.order_by("undoes__seq")
+        if one.undoes is not None
+    ]
+    return _of_act(original, redone)
+
+
+def redo_step(context: Context, undone: Step, original: Step, own: Own) -> Undone:
+    """Redoes one step, given the step that undid it."""
     _demand_permission(context, original)
     before = len(context.world.seqs)
     again = apply(context, undone.inverse or [], own)

@@ -39,8 +39,9 @@ from loom.workspace.models import Workspace
 class LineSent(Body):
     """One command: as a `line`, or by name, as `command` and its `args`. `at`: a local id, what
     `here` means; `wait`: how many seconds the response may wait for the result; `key`: a repeat
-    with the same key within HEDDLE_RECEIPT_DAYS does not run the command again. null counts as left
-    out."""
+    with the same key within HEDDLE_RECEIPT_DAYS does not run the command again; `act`: commands
+    with the same one are undone and redone together, and `doing` says in the caller's words what
+    they do. null counts as left out."""
 
     line: Annotated[str | None, Field(json_schema_extra={"pattern": r"\S"})] = None
     command: str | None = Field(None, max_length=64)
@@ -49,6 +50,8 @@ class LineSent(Body):
     key: str | None = Field("", max_length=64)
     at: str | None = Field("", max_length=8)
     wait: float | None = Field(0, ge=0, le=120)
+    act: str | None = Field("", max_length=64)
+    doing: str | None = Field("", max_length=200)
 
 
 class TurnSent(Body):
@@ -149,7 +152,15 @@ def _run(
     request: Request, given: LineSent, actor: Actor, tree: Tree, workspace: Workspace
 ) -> Response:
     is_dry = bool(given.dry_run)
-    sent = context.Request(given.line or "", key=given.key or "", at=given.at or "", dry_run=is_dry)
+    act, doing = given.act or "", " ".join((given.doing or "").replace("\0", "").split())
+    sent = context.Request(
+        given.line or "",
+        key=given.key or "",
+        at=given.at or "",
+        dry_run=is_dry,
+        act=act,
+        doing=doing if act else "",
+    )
     if given.command is None:
         answer = execute.execute_line(actor, tree, sent, workspace)
     else:

@@ -32,7 +32,7 @@ WITH = (
     "answers_below",
     "input_node",
     "generation",
-    "node",
+    "node__slot",
 )
 
 

@@ -48,6 +48,7 @@ from loom.workspace.window_states import mentioned
 
 Form = Literal["continuation", "aside"]
 STALLED = timedelta(seconds=120)  # a turn without progress for this long no longer holds its lease
+MOST_WRITTEN = 20  # lines that are looked at for the last text
 TIMED_OUT = "interrupted:no progress"
 
 
@@ -487,8 +488,34 @@ def finish(turn: Turn, *, text: str) -> None:
         if row.status != "finishing":
             return
         node = _answer(writer, row, text) if text else None
+        _lead_inviter(row, node)
         end(writer, row, _status(row), finish=row.finish, error=row.error, node=node)
         writer.flush()
+
+
+def _lead_inviter(turn: Turn, node: Node | None) -> None:
+    """Moves whoever asked to what the turn wrote by command, else to its answer, if they still
+    wait at the node that it answers: they find it there on every device."""
+    landing = _last_written(turn) or node
+    if landing is None or turn.form == "aside":
+        return
+    waiting = Workspace.objects.filter(tree=turn.tree, participant=turn.invoked_by)
+    found = waiting.filter(position__slot=turn.answers_below.slot_id).first()
+    if found is not None:
+        position.set_position(found, landing, actor=turn.participant)
+
+
+def _last_written(turn: Turn) -> Node | None:
+    """The last text that a line of the turn wrote below the node that it answers."""
+    lines = Step.objects.filter(turn_uid=turn.uid, outcome="ok", is_undone=False)
+    lines = lines.filter(inverse__isnull=False).order_by("-id")
+    for inverse in lines.values_list("inverse", flat=True)[:MOST_WRITTEN]:
+        keys = [op["node"] for op in inverse or [] if op["op"] == "made"]
+        rows = Node.objects.filter(pk__in=keys, kind="text", slot=F("pk"), pruned=False)
+        for row in rows.order_by("-id"):
+            if lookup.is_at_or_above(turn.answers_below.slot, row):
+                return row
+    return None
 
 
 def _answer(writer: streams.Writer, turn: Turn, text: str) -> Node:

@@ -114,7 +114,7 @@ def test_who_waits_for_a_provider_reads_why_and_can_stop(
     the_loop().run(asyncio.wait_for(told(), 10))
     card = card_of(actor, tree, again(generation))
     assert card.note == (
-        "The provider is rate limiting requests: slow down · tried again after 50 s"
+        "The provider is rate limiting requests: slow down · will be tried again in 50 s"
     )
     assert not card.failed
     generation_lifecycle.ask_stop(generation)

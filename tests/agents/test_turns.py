@@ -350,6 +350,27 @@ def test_undo_of_a_turn_takes_back_all_of_it(
     )
 
 
+def test_redo_of_a_turn_repeats_all_that_its_undo_took_back(
+    actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
+) -> None:
+    said = f'→ annotate {opening} "n"\n→ tag {opening} #good\n→ respond {opening} "below"\nDone.'
+    provider.script(says(said))
+    turn = went(asked(actor, tree, agent, node=opening))
+    again = Request(f"redo turn:{turn.uid}")
+    with pytest.raises(CommandError) as refused:
+        execute_line(actor, tree, again)
+    assert refused.value.code == "REJECTED"
+    for _ in range(2):
+        execute_line(actor, tree, Request(f"undo turn:{turn.uid}"))
+        assert execute_line(actor, tree, again).reply.count("✓ redid") == 4
+        mine = Node.objects.filter(author=agent)
+        assert mine.count() == 3 and not any(node.pruned for node in mine)
+    # The next undo is of the caller's own last change, not of the agent's.
+    with pytest.raises(CommandError) as refused:
+        execute_line(actor, tree, Request("undo"))
+    assert refused.value.code in ("REJECTED", "CONFLICT")
+
+
 def test_who_stands_on_the_answer_of_a_turn_is_led_to_their_own_text_by_its_undo(
     actor: Actor, tree: Tree, agent: Participant, provider: ScriptedProvider, opening: str
 ) -> None:

@@ -82,7 +82,7 @@ def test_the_tree_page(
     expect(page.locator(".card").first).to_be_attached()
     expect(page.locator("loom-map[data-ready]")).to_be_attached()
     assert violations(page) == []
-    for tab in ("Outline", "Bookmarks", "Memory", "Windows", "Links", "Trace", "Participants"):
+    for tab in ("Outline", "Bookmarks", "Node", "Context", "Desk"):
         page.get_by_role("tab", name=tab, include_hidden=True).evaluate("tab => tab.click()")
     for pane in ("map", "side"):
         page.evaluate("pane => document.querySelector(`[data-pane=${pane}]`).click()", pane)

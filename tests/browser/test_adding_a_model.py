@@ -7,6 +7,7 @@ import re
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PHONE, Heddle, Open
+from tests.browser.test_right_pane import tab
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import fails, raw, says
 
@@ -101,11 +102,11 @@ def test_an_owner_allows_a_private_address_and_the_open_page_offers_the_model(
         reading.locator('[name="using"]:checked').uncheck()
         box.check()
         private.default = says("and the gutters ", "sang.")
-        reading.get_by_label("Candidates", exact=True).fill("1")
+        reading.get_by_label("answers", exact=True).fill("1")
         reading.get_by_role("button", name="Continue", exact=True).last.click()
         expect(reading.locator(".card")).to_contain_text("and the gutters sang.")
-        reading.get_by_role("tab", name="Participants").click()
-        expect(reading.locator("#panel-people")).to_contain_text("cellar-3b")
+        tab(reading, "Participants")
+        expect(reading.locator("[data-fold=people]")).to_contain_text("cellar-3b")
         for one in heddle.get("participants")["results"]:  # type: ignore[attr-defined]
             if one["name"] == "cellar-3b":
                 heddle.archive(one)

@@ -122,7 +122,7 @@ def test_a_word_of_the_ghost_is_taken_and_stays_the_models(
     heddle: Heddle, visit: Open, house: str
 ) -> None:
     page = opened(visit(f"/trees/{house}"))
-    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
+    page.get_by_role("spinbutton", name="answers", exact=True).fill("1")
     heddle.provider.script(says(" found that she knew."))
     book(page).press("Control+End")
     book(page).press("Control+Enter")
@@ -141,7 +141,7 @@ def test_a_word_of_the_ghost_is_taken_and_stays_the_models(
 
 def test_continue_in_the_middle_splits_there(heddle: Heddle, visit: Open, house: str) -> None:
     page = opened(visit(f"/trees/{house}"))
-    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
+    page.get_by_role("spinbutton", name="answers", exact=True).fill("1")
     heddle.provider.script(says(" full."))
     caret(page, len("The house stood"))
     book(page).press("Control+Space")
@@ -200,7 +200,7 @@ def test_a_candidate_still_coming_is_a_ghost_that_grows(
     heddle: Heddle, visit: Open, house: str
 ) -> None:
     page = opened(visit(f"/trees/{house}"))
-    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
+    page.get_by_role("spinbutton", name="answers", exact=True).fill("1")
     heddle.provider.script(holds(" word by", HOLD, " word."))
     book(page).press("Control+End")
     book(page).press("Control+Enter")
@@ -214,7 +214,7 @@ def test_what_a_candidate_does_and_its_stop_stand_side_by_side(
 ) -> None:
     heddle.provider.script(holds(" word by", HOLD, " word."))
     page = opened(visit(f"/trees/{house}"))
-    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
+    page.get_by_role("spinbutton", name="answers", exact=True).fill("1")
     page.locator(".composer").get_by_role("button", name="Continue").click()
     card = page.locator(".card.coming")
     expect(card.locator("[data-text]")).to_have_text(" word by")

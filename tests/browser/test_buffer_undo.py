@@ -28,8 +28,9 @@ def rested(page: Page) -> None:
         """() => {
             const one = document.querySelector("loom-buffer");
             const {page} = one;
-            return !one.typing && !one.saving.isBusy && one.shown === page.position
-                && page.store !== null && page.store.slotOf(page.position) !== null;
+            return !one.typing && !one.saving.isBusy && !page.acts.busy
+                && one.shown === page.position && page.store !== null
+                && page.store.slotOf(page.position) !== null;
         }"""
     )
 
@@ -51,9 +52,16 @@ def test_undo_after_accepting_takes_back_the_accepting(heddle: Heddle, visit: Op
     book(page).press("Control+z")
     texts(page, "The door was open.", "")
     expect(page.locator(".card[data-id]")).to_have_count(3)
+    # Asking for them, and adding the text, are undone in their turn.
     book(page).press("Control+z")
-    book(page).press("Control+z")
+    expect(page.locator(".card")).to_have_count(0)
     texts(page, "The door was open.", "")
+    book(page).press("Control+z")
+    texts(page, "The door was open.")
+    book(page).press("Control+y")
+    texts(page, "The door was open.", "")
+    book(page).press("Control+y")
+    expect(page.locator(".card[data-id]")).to_have_count(3)
     book(page).press("Control+y")
     texts(page, "The door was open.", f" {first.strip()}", "")
     book(page).press("Control+y")

@@ -145,7 +145,7 @@ def test_focus_and_reading_modes_leave_only_the_text(visit: Open, house: str) ->
 
 def test_what_was_refused_is_not_said_of_the_next_request(visit: Open, house: str) -> None:
     page = opened(visit(f"/trees/{house}"))
-    count = page.get_by_role("spinbutton", name="Candidates", exact=True)
+    count = page.get_by_role("spinbutton", name="answers", exact=True)
     count.fill("99")
     caret(page, len(text_of(page)))
     book(page).press("Control+Enter")

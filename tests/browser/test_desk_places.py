@@ -154,7 +154,8 @@ def test_the_pane_of_the_node_follows_the_position(heddle: Heddle, visit: Open) 
     one, two = (
         page.locator("article.node").nth(place).get_attribute("data-id") for place in (0, 1)
     )
-    pane = page.locator("#panel-context loom-panel[data-of-node]")
+    page.get_by_role("tab", name="Node").click()
+    pane = page.locator("#panel-node loom-panel[data-of-node=drawn]")
     expect(pane).to_contain_text(str(two))
     # A menu that is open there does not hold it back.
     pane.locator("details summary").first.click()
@@ -199,7 +200,7 @@ def test_siblings_have_one_order_in_cards_wheel_outline_and_map(
     heddle.provider.script(says(" It rained."), says(" It snowed."))
     tree = heddle.tree("Order", "The start, and the rest.", mode="buffer")
     page = opened(visit(f"/trees/{tree}"))
-    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("2")
+    page.get_by_role("spinbutton", name="answers", exact=True).fill("2")
     caret(page, len("The start,"))
     book(page).press("Control+Enter")
     cards = page.locator(".card[data-id]")

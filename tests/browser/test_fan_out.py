@@ -37,7 +37,7 @@ def _models(heddle: Heddle) -> list[dict[str, str]]:
 def choose(page: Page, **counts: int) -> None:
     """Ticks exactly these models in the composer, each with its number."""
     page.locator("[data-agents] summary").click()
-    for row in page.locator("[data-agents] .choice").all():
+    for row in page.locator("[data-agents] [data-agent]").all():
         name = row.locator("b").inner_text()
         row.get_by_role("checkbox").set_checked(name in counts)
         row.get_by_role("spinbutton").fill(str(counts.get(name, "")))
@@ -248,7 +248,7 @@ def test_on_a_phone_the_choice_and_the_price_fit(
 
 def test_a_refused_request_is_reported_without_its_code(heddle: Heddle, visit: Open) -> None:
     page = live(visit(f"/trees/{heddle.tree('Refused', 'One.')}"))
-    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("999")
+    page.get_by_role("spinbutton", name="answers", exact=True).fill("999")
     page.keyboard.press("ControlOrMeta+Enter")
     said = page.locator("loom-composer [data-answer]")
     expect(said).to_contain_text("at most 10")

@@ -3,6 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Cookies, Heddle, Open
+from tests.browser.test_right_pane import tab
 from tests.browser.test_two_people import both
 
 
@@ -11,7 +12,7 @@ def test_who_follows_goes_along_until_escape_or_a_move(
 ) -> None:
     tree = heddle.tree("Follow", "One.", "Two.", "Three.")
     mine, hers = both(visit, heddle, tree, ada)
-    mine.get_by_role("tab", name="Participants").click()
+    tab(mine, "Participants")
     follow = mine.get_by_role("button", name="Follow: ada")
     follow.click()
     expect(mine.locator("[data-spoken]")).to_contain_text("You are following ada.")

@@ -354,7 +354,7 @@ def test_a_memory_saved_twice_in_a_row_is_nobody_elses(heddle: Heddle, visit: Op
     tree = heddle.tree("Memory", "One.")
     page = live(visit(f"/trees/{tree}"))
     tab(page, "Memory")
-    form = page.locator("#panel-memory .steering")
+    form = page.locator("#panel-context .steering")
     memory = form.get_by_label("Memory")
     memory.fill("A cold novel.")
     held = Held(page, rf"/api/trees/{tree}$", method="PATCH")
@@ -375,7 +375,7 @@ def test_what_somebody_saved_after_it_is_shown_when_the_answer_comes_late(
     tree = heddle.tree("Memory", "One.")
     page = live(visit(f"/trees/{tree}"))
     tab(page, "Memory")
-    form = page.locator("#panel-memory .steering")
+    form = page.locator("#panel-context .steering")
     memory = form.get_by_label("Memory")
     memory.fill("Mine.")
     held = Held(page, rf"/api/trees/{tree}$", method="PATCH")
@@ -385,7 +385,7 @@ def test_what_somebody_saved_after_it_is_shown_when_the_answer_comes_late(
         body = {"memory": "Hers.", "seen": {"memory": "Mine."}}
         assert client.patch(f"/api/trees/{tree}", json=body).is_success
     page.wait_for_function(
-        """() => document.querySelector('#panel-memory loom-steering')
+        """() => document.querySelector('#panel-context loom-steering')
         .told.get('memory') === 'Hers.'"""
     )
     held.release()

@@ -75,7 +75,7 @@ def test_escape_closes_a_menu_before_it_stops_what_comes_and_the_focus_stays(
 ) -> None:
     page = live(visit(f"/trees/{heddle.tree('Escape', 'One.')}"))
     heddle.provider.script(stalls("It is"))
-    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
+    page.get_by_role("spinbutton", name="answers", exact=True).fill("1")
     page.get_by_role("button", name="Continue").last.click()
     expect(page.locator(".card.coming [data-text]")).to_have_text("It is")
     more = page.locator("article.node").get_by_label(re.compile("^More for"))

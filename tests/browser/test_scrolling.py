@@ -251,7 +251,7 @@ def test_a_candidate_that_is_taken_is_not_shown_twice(heddle: Heddle, visit: Ope
     tree = heddle.tree("Once", "It rained. ", mode="buffer")
     heddle.provider.script(says("And it went on raining."))
     page = settled(opened(visit(f"/trees/{tree}")))
-    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
+    page.get_by_role("spinbutton", name="answers", exact=True).fill("1")
     caret(page, len(text_of(page)))
     book(page).press("Control+Enter")
     expect(page.locator(".card[data-id]")).to_have_count(1)

@@ -34,12 +34,17 @@ def _weaver(heddle: Heddle) -> Iterator[None]:
 def start(page: Page, words: str = "", *, aside: bool = False) -> None:
     """Asks the agent to act, with these words."""
     page.get_by_label("Text of the next node").fill(words)
-    page.get_by_role("button", name="More options").click()
-    page.locator(".act-menu summary").click()
-    page.get_by_role("radio", name="Weaver").check()
+    pick(page, "Weaver", aside=aside)
+    page.locator(".composer").get_by_role("button", name="Ask", exact=True).click()
+
+
+def pick(page: Page, name: str, *, aside: bool = False) -> None:
+    """Picks an agent in the one picker."""
+    page.locator("[data-agents] summary").click()
+    page.get_by_role("radio", name=name).check()
     if aside:
-        page.get_by_role("checkbox", name="As an aside").check()
-    page.get_by_role("button", name="Start a turn").click()
+        page.get_by_role("checkbox", name="Beside the text").check()
+    page.keyboard.press("Escape")
 
 
 def test_two_people_watch_a_turn_to_its_end_and_it_is_taken_back(
@@ -74,7 +79,7 @@ def test_two_people_watch_a_turn_to_its_end_and_it_is_taken_back(
     expect(mine.locator("article.node")).to_have_count(2)
     expect(hers.locator("article.node")).to_have_count(1)
     expect(hers.locator(".turn [data-state]")).to_have_text("done")
-    expect(hers.locator(".turn footer")).to_contain_text("steps 2/100")
+    expect(hers.locator(".turn-spent")).to_contain_text("steps 2/100")
     assert asked == []
     expect(hers.locator(".turn").get_by_role("button")).to_have_count(0)
     mine.locator(".turn").get_by_role("button", name="Undo turn").click()
@@ -90,7 +95,7 @@ def test_a_turn_is_stopped_after_a_reload_and_keeps_its_text(heddle: Heddle, vis
     expect(page.locator("article.node").last).to_contain_text("Go on, please.")
     expect(page.locator(".turn .live [data-text]")).to_have_text("Half a thou")
     expect(page.get_by_label("Text of the next node")).to_have_value("")
-    expect(page.get_by_role("button", name="More options")).to_be_focused()
+    expect(page.locator("[data-agents-shown]")).to_have_text("Weaver")
     page.reload()
     live(page)
     expect(page.locator(".turn .live [data-text]")).to_have_text("Half a thou")
@@ -104,7 +109,7 @@ def test_an_aside_answers_beside_the_text_with_a_note(heddle: Heddle, visit: Ope
     page = live(visit(f"/trees/{tree}"))
     heddle.provider.script(says("Out of fear."))
     start(page, "Why?", aside=True)
-    aside = page.get_by_role("tabpanel", name="Trace").locator(".turn")
+    aside = page.get_by_role("tabpanel", name="Desk").locator(".turn")
     expect(aside).to_contain_text("Why?")
     expect(aside).to_contain_text("Out of fear.")
     expect(aside.locator("[data-state]")).to_have_text("done")
@@ -133,11 +138,11 @@ def test_a_working_turn_is_accessible(heddle: Heddle, visit: Open, theme: str, p
     size = {"size": PHONE} if phone else {}
     page = live(visit(f"/trees/{tree}", theme=theme, bypass_csp=True, **size))
     heddle.provider.script(says("I look.\n→ view here full\n→ prune root\n"), stalls("Then"))
-    page.get_by_role("button", name="More options").click()
-    page.locator(".act-menu summary").click()
+    page.locator("[data-agents] summary").click()
     assert violations(page) == []
     page.get_by_role("radio", name="Weaver").check()
-    page.get_by_role("button", name="Start a turn").click()
+    page.keyboard.press("Escape")
+    page.get_by_label("Text of the next node").press("Control+Enter")
     expect(page.locator(".turn .live [data-text]")).to_have_text("Then")
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -165,3 +170,33 @@ def test_an_answer_below_what_is_read_is_led_to_and_moves_nothing(
     expect(answer).to_be_in_viewport()
     expect(answer).to_be_focused()
     expect(below).to_have_count(0)
+
+
+def test_a_turn_that_is_undone_leads_back_to_ones_own_text_with_what_was_typed_since(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("Taken back", "Begin.")
+    page = live(visit(f"/trees/{tree}"))
+    own = page.locator("article.node").get_attribute("data-id")
+    heddle.provider.script(says("It begins."))
+    start(page)
+    expect(page.locator("article.node").last).to_contain_text("It begins.")
+    field = page.get_by_label("Text of the next node")
+    field.fill("And my next words")
+    page.locator(".turn").get_by_role("button", name="Undo turn").click()
+    expect(page.locator("article.node")).to_have_count(1)
+    page.wait_for_function(
+        "own => document.querySelector('loom-tree').page.position === own", arg=own
+    )
+    expect(field).to_have_value("And my next words")
+    turn = page.locator(".turn")
+    expect(turn.locator("[data-state]")).to_have_text("undone")
+    expect(turn.get_by_role("button", name="Undo turn")).to_have_count(0)
+    # The next text is one of the tree that is seen.
+    turn.get_by_role("button", name="Redo turn").click()
+    expect(page.locator("article.node").last).to_contain_text("It begins.")
+    expect(page.locator(".turn [data-state]")).to_have_text("done")
+    page.locator(".turn").get_by_role("button", name="Undo turn").click()
+    expect(page.locator("article.node")).to_have_count(1)
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("article.node").last).to_contain_text("And my next words")

@@ -63,7 +63,7 @@ def test_candidates_stream_to_both_side_by_side_and_one_is_taken(
 def test_a_stopped_candidate_keeps_its_text(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree("Stopped", "Begin.")
     page = live(visit(f"/trees/{tree}"))
-    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
+    page.get_by_role("spinbutton", name="answers", exact=True).fill("1")
     heddle.provider.script(stalls("Half a sen"))
     page.get_by_role("button", name="Continue").last.click()
     expect(page.locator(".card.coming [data-text]")).to_have_text("Half a sen")
@@ -77,7 +77,7 @@ def test_a_reload_in_the_middle_shows_what_had_come_and_goes_on(
 ) -> None:
     tree = heddle.tree("Reloaded", "Begin.")
     page = live(visit(f"/trees/{tree}"))
-    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
+    page.get_by_role("spinbutton", name="answers", exact=True).fill("1")
     heddle.provider.script(holds("Before, ", HOLD, "and after."))
     page.get_by_role("button", name="Continue").last.click()
     expect(page.locator(".card.coming [data-text]")).to_have_text("Before, ")
@@ -92,7 +92,7 @@ def test_a_reload_in_the_middle_shows_what_had_come_and_goes_on(
 def test_a_model_that_fails_says_why_and_can_be_tried_again(heddle: Heddle, visit: Open) -> None:
     tree = heddle.tree("Failing", "Begin.")
     page = live(visit(f"/trees/{tree}"))
-    page.get_by_role("spinbutton", name="Candidates", exact=True).fill("1")
+    page.get_by_role("spinbutton", name="answers", exact=True).fill("1")
     heddle.provider.script(fails(400, "no such model"))
     page.get_by_role("button", name="Continue").last.click()
     failed = page.locator(".card.failed")
@@ -169,7 +169,8 @@ def test_what_others_do_is_shown_beside_the_text_too_and_nobody_asks_for_it(
     tree = heddle.tree("Beside", "One.")
     _, hers = both(visit, heddle, tree, ada)
     at = hers.locator("article.node").get_attribute("data-id")
-    foot = hers.locator("#panel-context .details > footer")
+    hers.get_by_role("tab", name="Node").click()
+    foot = hers.locator("#panel-node .details > footer")
     expect(foot).to_have_count(1)
     expect(hers.locator("loom-context [data-shown]")).not_to_be_empty()
     asked: list[str] = []

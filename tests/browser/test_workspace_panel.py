@@ -222,7 +222,8 @@ def test_a_past_call_is_read_beside_the_tree_and_copied_without_its_key(
         expect(page.locator(".card")).to_contain_text("Her father.")
         node = client.get(wait).json()["node"]
     page = live(visit(f"/trees/{tree}?node={node}"))
-    call = page.locator("#panel-context .details .provenance", has_text="The call that wrote this")
+    page.get_by_role("tab", name="Node").click()
+    call = page.locator("#panel-node .details .provenance", has_text="The call that wrote this")
     call.locator("summary").first.click()
     expect(call.locator("pre").first).to_contain_text("Who is Marie angry at?")
     call.get_by_text("The answer").click()
@@ -431,7 +432,8 @@ def test_each_round_of_a_turn_is_read_on_its_card_and_beside_its_answer(
     assert violations(page) == []
     page.locator(".turn footer a").click()
     expect(page.locator("article.node")).to_have_count(2)
-    call = page.locator("#panel-context .details .provenance", has_text="The call that wrote this")
+    page.get_by_role("tab", name="Node").click()
+    call = page.locator("#panel-node .details .provenance", has_text="The call that wrote this")
     call.locator("summary").first.click()
     second = call.locator("details.fold", has_text="Round 2").first
     second.locator("summary").first.click()

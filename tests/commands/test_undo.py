@@ -1,11 +1,12 @@
 """undo and redo: every world-changing command has an inverse, and nobody undoes another's."""
 
+import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from loom.access import Actor
+from loom.access import Actor, get_actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Step
@@ -219,3 +220,115 @@ def test_whoever_went_elsewhere_stays_there_after_the_undo_of_a_prune(
     said = say(f"prune {pruned}", at=beside)
     assert said.body["position"] == beside
     assert say("undo", at=above).body["position"] == above
+
+
+def test_the_lines_of_an_act_are_undone_and_redone_together(say: Say, write: Write) -> None:
+    nodes = [write(text) for text in ("Marie came.", "Marie sat.", "She ate.")]
+    say(f"bookmark {nodes[2]}")
+    before = world()
+    act = {"act": "replace-1", "doing": "replaced Marie by Morag in 2 passages"}
+    say(f'edit {nodes[0]} "Morag came." as:version', **act)
+    say(f'edit {nodes[1]} "Morag sat." as:version', **act)
+    after = world()
+    said = say("undo").reply.split("\n")
+    assert said[0] == "✓ undid “replaced Marie by Morag in 2 passages”"
+    assert [line.split()[:3] for line in said[1:]] == [
+        ["→", "edit", nodes[1]],
+        ["→", "edit", nodes[0]],
+    ]
+    assert world() == before
+    assert say("redo").reply.startswith("✓ redid “replaced Marie by Morag in 2 passages”")
+    assert world() == after
+    say("undo")
+    assert say("undo").reply == f"✓ undid → bookmark {nodes[2]}"
+
+
+def test_an_act_that_somebody_built_on_is_undone_in_no_part(
+    say: Say, write: Write, writer: User
+) -> None:
+    one, two = write("Marie came."), write("Marie sat.")
+    act = {"act": "replace-2", "doing": "replaced Marie by Morag in 2 passages"}
+    made = say(f'edit {one} "Morag came." as:version', **act).body["refs"][0]
+    last = say(f'edit {two} "Morag sat." as:version', **act).body["step"]
+    say(f'edit {made} "Morag went." as:version', by=writer)
+    now = world()
+    for line in ("undo", f"undo step:{last}"):
+        with pytest.raises(CommandError) as refused:
+            say(line)
+        assert refused.value.code == "CONFLICT"
+        assert world() == now
+
+
+FORMS = (
+    'respond {} "more"',
+    'edit {} "other" as:version',
+    'edit {} "beside" as:fork',
+    "split {} at:1",
+    "bookmark {}",
+    "tag {} #kept",
+    'annotate {} "why"',
+    "exclude {}",
+    "prune {}",
+)
+
+
+def own(name: str) -> list[Any]:
+    """What stands of one participant's: their nodes, with what was done to them, and marks."""
+    nodes = Node.objects.filter(author__name=name).order_by("id")
+    marks = Mark.objects.filter(participant__name=name, removed_at=None)
+    return [
+        [
+            (n.local_id, n.excluded, n.resolved_at is None)
+            for n in nodes
+            if not n.pruned and not n.version_pruned
+        ],
+        sorted((m.item_id, m.kind, m.label) for m in marks),
+    ]
+
+
+def undo_all(say: Say, **who: Any) -> None:
+    """Undoes until nothing is left; no step may be refused for another reason."""
+    for _ in range(200):
+        try:
+            say("undo", **who)
+        except CommandError as refused:
+            assert refused.code == "REJECTED", refused.message
+            return
+    raise AssertionError("undo does not come to an end")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_undo_to_the_start_leaves_all_of_ones_own_as_before_and_the_others_alone(
+    say: Say, actor: Actor, writer: User, seed: int
+) -> None:
+    roll = random.Random(seed)
+    me, her = actor.participant.name, get_actor(writer, actor.grove).participant.name
+    people: dict[str, dict[str, Any]] = {me: {}, her: {"by": writer}}
+    start = {name: own(name) for name in people}
+    at = {
+        name: [say(f'respond root "text of {name}"', **who).body["refs"][0]]
+        for name, who in people.items()
+    }
+    for step in range(40):
+        name = roll.choice([me, her])
+        node = roll.choice(at[name])
+        act = f"{name} {step // 4}" if roll.random() < 0.5 else ""
+        line = roll.choice(FORMS).format(node)
+        try:
+            made = say(line, at=node, act=act, doing=act and "wrote", **people[name])
+        except CommandError:
+            continue
+        if line.startswith(("respond", "edit", "split")):
+            at[name] += made.body["refs"]
+    hers = own(her)
+    undo_all(say)
+    assert own(me) == start[me]
+    assert own(her) == hers
+    undo_all(say, by=writer)
+    assert own(her) == start[her]
+
+
+def test_undo_of_a_version_leads_from_it_to_the_one_that_is_current(say: Say, write: Write) -> None:
+    a = write("a")
+    version = say(f'edit {a} "b" as:version').body["refs"][0]
+    assert say("undo", at=version).body["position"] == a

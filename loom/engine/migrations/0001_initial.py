@@ -148,6 +148,8 @@ class Migration(migrations.Migration):
                 ("inverse", models.JSONField(null=True)),
                 ("redone", models.BooleanField(default=False)),
                 ("is_undone", models.BooleanField(default=False)),
+                ("act", models.CharField(blank=True, max_length=64)),
+                ("doing", models.CharField(blank=True, max_length=200)),
                 ("loop", models.CharField(max_length=10, null=True)),
                 ("evicts", models.BooleanField(default=False)),
                 ("at", models.DateTimeField()),

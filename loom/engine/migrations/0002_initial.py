@@ -84,6 +84,14 @@ class Migration(migrations.Migration):
             model_name="step",
             index=models.Index(fields=["stream", "id"], name="step_by_stream"),
         ),
+        migrations.AddIndex(
+            model_name="step",
+            index=models.Index(
+                condition=models.Q(("act", ""), _negated=True),
+                fields=["workspace", "act"],
+                name="step_by_act",
+            ),
+        ),
         migrations.AddConstraint(
             model_name="step",
             constraint=models.UniqueConstraint(fields=("workspace", "seq"), name="step_seq_once"),

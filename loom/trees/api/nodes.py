@@ -159,6 +159,7 @@ class Skeleton(BaseModel):
     flags: list[int]
     lengths: list[int]
     orders: list[tuple[int, list[int]]]
+    rests: list[tuple[int, int]]
 
 
 @operation(

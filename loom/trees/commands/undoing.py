@@ -90,8 +90,9 @@ def _steer(context: Context, op: Op, own: Own) -> list[Op]:
 
 @around_undo
 def _leave_hidden(context: Context) -> Callable[[], None]:
-    """Moves the caller up to what is visible, if they have hidden their own position by the undo.
-    Not in a dry run, where nothing was hidden and the reply does not mention it."""
+    """Moves the caller up to what is visible, if they have hidden their own position by the undo,
+    and from a version that was taken back to the one that is current. Not in a dry run, where
+    nothing was hidden and the reply does not mention it."""
     was_hidden = lookup.hidden_by(context.here) is not None
 
     def leave() -> None:
@@ -99,6 +100,8 @@ def _leave_hidden(context: Context) -> Callable[[], None]:
             return
         here = position_after(context.workspace, context)
         visible = lookup.visible_at_or_above(here, context.workspace)
+        if visible.pk == here.pk and lookup.by_id(here.pk).version_pruned:
+            visible = lookup.selected_version(here.slot_id, context.workspace) or here
         if visible.pk != here.pk:
             context.add(Moved(visible))
 

@@ -397,7 +397,7 @@ def moment(request: PersonRequest, uid: str) -> HttpResponse:
             "head": at.head,
             "at": instant(at.event.at),
             "by": sentence.by if sentence else "",
-            "words": sentence.words if sentence else _("something you can't see"),
+            "words": sentence.words if sentence else _("a change that you may not see"),
             "node": sentence.node if sentence else "",
             "last": at.last_id,
             "flags": [[node, flag, value] for (node, flag), value in at.flags.items()],

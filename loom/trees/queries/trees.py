@@ -196,11 +196,12 @@ def skeleton(actor: Actor, tree: Tree) -> dict[str, Any]:
 
     `flags` are bits: 1 pruned, 2 excluded, 4 sandbox (of the slot), 8 this version pruned,
     16 resolved. `orders` are [parent, [children]] where siblings are in another order than that of
-    creation. `seq` is read first: events after it bring the columns up to date.
+    creation; `rests` are [second half of a split, the text that was split]. `seq` is read first:
+    events after it bring the columns up to date.
     """
     seq = heads_of(tree)[0]
     sql = f"""SELECT v.id, v.local_id, v.parent_slot_id, v.slot_id, v.kind, v.author_id,
-        {flag_bits("v")}, v.length, v.place
+        {flag_bits("v")}, v.length, v.place, v.edited_from_id
         FROM trees_node v WHERE v.id BETWEEN %s AND %s ORDER BY v.id"""
     rows = fetch(sql, _span(tree))
     index = {row[0]: place for place, row in enumerate(rows)}
@@ -219,7 +220,16 @@ def skeleton(actor: Actor, tree: Tree) -> dict[str, Any]:
         ],
         "lengths": [row[7] for row in rows],
         "orders": _orders(rows, index),
+        "rests": [
+            (place, index[row[9]]) for place, row in enumerate(rows) if _is_rest(row, rows, index)
+        ],
     }
+
+
+def _is_rest(row: Sequence[Any], rows: Sequence[Sequence[Any]], index: dict[int, int]) -> bool:
+    """Whether a node is the second half of a split: made from the same text as the one above it."""
+    above = index.get(row[2]) if row[9] is not None else None
+    return above is not None and rows[above][9] == row[9] and row[9] in index
 
 
 def _orders(rows: Sequence[Sequence[Any]], index: dict[int, int]) -> list[tuple[int, list[int]]]:

@@ -6,7 +6,18 @@ from functools import partial
 
 from loom.engine.context import Context, Op, Reply
 from loom.engine.models import Step
-from loom.engine.undo import Own, Undone, apply, each, undo_step, undoes, undoes_ref, write
+from loom.engine.undo import (
+    Own,
+    Undone,
+    apply,
+    each,
+    redo_step,
+    redoes_ref,
+    undo_step,
+    undoes,
+    undoes_ref,
+    write,
+)
 from loom.errors import CommandError, not_found, require
 from loom.trees.commands.undoing import undo_made, when_asked_for
 from loom.trees.models import Node
@@ -89,6 +100,7 @@ def undo_turn(context: Context, uid: str) -> Reply:
 
 
 def _demand_may(context: Context, turn: Turn) -> None:
+    """Refuses all but whoever started the turn, and owners; and while it runs."""
     if turn.status in OPEN_TURN:
         raise CommandError("REJECTED", "This turn is still running.", hint="stop it first")
     if turn.invoked_by != context.actor.participant and not context.actor.is_owner:
@@ -114,4 +126,43 @@ def _undo_node(context: Context, turn: Turn, own: Own) -> Undone:
     before = len(context.world.seqs)
     reverse = apply(context, [{"op": "made", "node": node.pk, "pruned": True}], own)
     step = write(context, f"→ undo turn:{turn.uid}", before, inverse=reverse, undoes=None)
+    return Undone(f"[{node.local_id}], the answer of {turn.participant.name}", step)
+
+
+@redoes_ref("turn")
+def redo_turn(context: Context, uid: str) -> Reply:
+    """Repeats what `undo turn:ID` took back: the lines in their order, then the node. All of it or
+    nothing."""
+    turn = turns().filter(uid__iexact=uid, tree=context.tree).first()
+    if turn is None:
+        raise not_found(f"turn:{uid}")
+    _demand_may(context, turn)
+    own = [context.actor.participant, turn.participant]
+    undone = Step.objects.select_for_update(of=("self",)).select_related("undoes")
+    undone = undone.filter(undoes__turn_uid=turn.uid, undoes__is_undone=True, redone=False)
+    redone = [
+        redo_step(context, one, one.undoes, own)
+        for one in undone.order_by("undoes__id")
+        if one.undoes is not None
+    ]
+    hidden = Step.objects.select_for_update().filter(
+        canonical=f"→ undo turn:{turn.uid}", stream=f"tree:{context.tree.uid}", outcome="ok"
+    )
+    pruning = hidden.filter(inverse__isnull=False, is_undone=False).order_by("-id").first()
+    if turn.node is not None and pruning is not None and turn.node.slot.pruned:
+        redone.append(_redo_node(context, turn, pruning, own))
+    if not redone:
+        raise CommandError(
+            "REJECTED", "Nothing in this turn was undone.", hint="→ redo repeats your own"
+        )
+    return Reply("\n".join(f"✓ redid {one.said}" for one in redone), step=redone[-1].step)
+
+
+def _redo_node(context: Context, turn: Turn, pruning: Step, own: Own) -> Undone:
+    node = require(turn.node, "the node of the turn")
+    before = len(context.world.seqs)
+    apply(context, pruning.inverse or [], own)
+    pruning.is_undone = True
+    pruning.save(update_fields=["is_undone"])
+    step = write(context, f"→ redo turn:{turn.uid}", before, inverse=None, undoes=None)
     return Undone(f"[{node.local_id}], the answer of {turn.participant.name}", step)

@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from django.db.models import OuterRef, Q, Subquery, Value
+from django.db.models import F, OuterRef, Q, Subquery, Value
 from django.db.models.functions import Concat
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -26,15 +26,17 @@ from loom.language.lines import read
 from loom.language.refs import ParseError
 from loom.permissions import GENERATE, WRITE
 from loom.site.display import Who, cast_of
-from loom.site.page_requests import PersonRequest, abilities, person, place_at
+from loom.site.page_requests import PersonRequest, Place, abilities, person, place_at
 from loom.text.hashes import instant
 from loom.text.shortening import without_name
 from loom.trees.models import Node, Tree
 from loom.trees.pages.node_parts import age_of, broken_reason
+from loom.trees.queries.places import path_ids
 from loom.turns import budgets, queries
 from loom.turns.budgets import Budget, Spent
 from loom.turns.commands.continuing import asked_for, outcome_in
 from loom.turns.models import OPEN_TURN, Generation, Turn
+from loom.turns.pages.turn_prose import in_prose
 from loom.turns.queries import budget_of, lines_of, made_by
 from loom.turns.queries import turns as all_turns
 from loom.workspace.models import Workspace
@@ -72,9 +74,11 @@ class Read(NamedTuple):
     asked: dict[str, Generation]
     views: dict[int, tuple[str, int]]
     depths: dict[int, int]
+    wrote: dict[int, str]
+    went_on: set[int]
 
 
-NOTHING = Read({}, {}, {}, {}, {}, set(), {}, {}, {})
+NOTHING = Read({}, {}, {}, {}, {}, set(), {}, {}, {}, {}, set())
 
 
 @dataclass(frozen=True)
@@ -192,7 +196,8 @@ def _asked(step: Step) -> list[str]:
 # Turns at their place in the page.
 
 
-MAX_ENDED = 3
+MAX_ENDED = 8
+MAX_PATH = 200
 MAX_HERE = 100  # turns shown at one node: running ones, and those that ended in the last day
 MAX_ASIDES = 12
 SHOWN_FOR = timedelta(days=1)
@@ -251,6 +256,12 @@ class TurnShown:
     may_stop: bool
     may_extend: bool
     may_undo: bool
+    may_redo: bool
+    is_undone: bool
+    may_go_on: bool
+    did: str
+    preset: str
+    wrote: str
     view: str
     view_seq: int
 
@@ -263,7 +274,7 @@ def at_node(request: PersonRequest, uid: str) -> HttpResponse:
     place = place_at(request, uid)
     actor, tree = place.actor, place.tree
     cast = cast_of(actor)
-    here = _at(tree, place.node)
+    here = _at(tree, place.node, _slots_above(place))
     elsewhere = all_turns().filter(tree=tree, status__in=OPEN_TURN, form="continuation")
     elsewhere = elsewhere.exclude(pk__in=[one.pk for one in here])
     context = {
@@ -277,14 +288,22 @@ def at_node(request: PersonRequest, uid: str) -> HttpResponse:
     return render(request, "parts/turns.html", context)
 
 
-def _at(tree: Tree, node: Node) -> list[Turn]:
-    """The running turns here, and the latest that ended here, oldest first. One query: with two, a
-    turn that ends in between would be in both."""
+def _slots_above(place: Place) -> list[int]:
+    """The slots of the last nodes of the path, whose texts turns may have written. One query."""
+    found = path_ids(place.actor, place.tree, place.workspace, place.node, most=MAX_PATH)
+    return [slot for slot, _ in found]
+
+
+def _at(tree: Tree, node: Node, path: Sequence[int]) -> list[Turn]:
+    """The running turns here, and the latest that ended here or wrote a text of the path, oldest
+    first. One query: with two, a turn that ends in between would be in both."""
     slot = node.slot_id
-    rows = all_turns().filter(tree=tree, form="continuation")
-    rows = rows.filter(answers_below__slot=slot) | rows.filter(node__slot=slot)
+    is_here = Q(answers_below__slot=slot) | Q(node__slot=slot)
+    is_above = Q(answers_below__slot__in=path) | Q(node__slot__in=path)
     lately = Q(status__in=OPEN_TURN) | Q(ended_at__gt=timezone.now() - SHOWN_FOR)
-    found = list(rows.filter(lately).order_by("-id")[:MAX_HERE])
+    rows = all_turns().filter(tree=tree, form="continuation")
+    rows = rows.filter(is_here & lately | is_above & ~Q(status__in=OPEN_TURN))
+    found = list(rows.order_by("-id")[:MAX_HERE])
     ended = [one for one in found if one.status not in OPEN_TURN][:MAX_ENDED]
     working = [one for one in found if one.status in OPEN_TURN]
     return [*reversed(ended), *reversed(working)]
@@ -295,14 +314,15 @@ def _asides(tree: Tree) -> Sequence[Turn]:
 
 
 def shown(actor: Actor, turns: Sequence[Turn], cast: dict[str, Who]) -> list[TurnShown]:
-    """The turns for a page of the actor. At most eleven queries, however many there are."""
+    """The turns for a page of the actor. At most thirteen queries, however many there are."""
     found = _read(turns, actor)
     return [_shown(actor, turn, cast, found) for turn in turns]
 
 
 def _read(turns: Sequence[Turn], actor: Actor | None = None) -> Read:
     """The data of turns of one tree: for the actor, or for every member of its grove. At most
-    eleven queries, eight if no line gave or quoted a long text, or asked for candidates."""
+    thirteen queries, eight if no line wrote, gave or quoted a long text, or asked for candidates or
+    for more."""
     if not turns:
         return NOTHING
     views = _views_of(turns)  # read first, so that no event is missed
@@ -331,7 +351,38 @@ def _read(turns: Sequence[Turn], actor: Actor | None = None) -> Read:
         {one.uid: one for one in asked},
         views,
         depths_of(turns),
+        _written(seen),
+        _went_on(turns),
     )
+
+
+def _written(steps: Sequence[Step]) -> dict[int, str]:
+    """The texts that lines wrote, as local ids by row id; one query if there are any."""
+    keys = [key for step in steps for key in _texts_of(step)]
+    rows = Node.objects.filter(pk__in=keys, kind="text", slot=F("pk"), pruned=False)
+    return dict(rows.values_list("pk", "local_id")) if keys else {}
+
+
+def _texts_of(step: Step) -> list[int]:
+    """The row ids of the nodes that a line wrote as texts."""
+    if step.outcome != "ok" or step.is_undone:
+        return []
+    return [op["node"] for op in step.inverse or [] if op["op"] == "made" and op["pruned"]]
+
+
+def _went_on(turns: Sequence[Turn]) -> set[int]:
+    """Those of the turns that asked for more and after which the agent went on; one query if any
+    has asked."""
+    asked = {one.node.slot_id: one for one in turns if one.extension and one.node is not None}
+    if not asked:
+        return set()
+    later = Turn.objects.filter(answers_below__slot__in=asked, tree=turns[0].tree)
+    found = later.values_list("answers_below__slot", "participant", "id")
+    return {
+        asked[slot].pk
+        for slot, agent, key in found
+        if asked[slot].participant_id == agent and key > asked[slot].pk
+    }
 
 
 def _views_of(turns: Sequence[Turn]) -> dict[int, tuple[str, int]]:
@@ -356,12 +407,21 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: Read) -
     is_open = turn.status in OPEN_TURN
     error = turn.error or {}
     may_stop = is_open and not turn.stop_asked
+    is_undone = not is_open and _is_undone(turn, lines)
+    may_go_on = not is_open and not is_undone
+    rounds = rounds_of(turn, found)
+    is_answered = turn.pk in found.went_on or is_undone
+    wants = {} if is_answered else turn.extension or {}
+    texts = [found.wrote[key] for one in lines for key in _texts_of(one) if key in found.wrote]
+    wrote = "" if is_open or not texts else texts[-1]
     may_undo, may_extend = not is_open, is_open
     if actor is not None:
         is_mine = turn.invoked_by_id == actor.participant.pk
         may_stop = may_stop and GENERATE in actor.permissions
         may_undo = may_undo and WRITE in actor.permissions and (is_mine or actor.is_owner)
         may_extend = may_extend and (is_mine or actor.is_owner)
+        may_go_on = may_go_on and GENERATE in actor.permissions
+    state = gettext("working") if is_open else gettext(WORDS.get(turn.status, turn.status))
     return TurnShown(
         id=turn.uid,
         tree=turn.tree.uid,
@@ -373,24 +433,30 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: Read) -
         is_open=is_open,
         is_aside=turn.form == "aside",
         status=turn.status,
-        state=gettext("working") if is_open else gettext(WORDS.get(turn.status, turn.status)),
+        state=gettext("undone") if is_undone else state,
         step=spent.steps,
         steps=budget.steps,
         budget=budgets.shown(budget, spent),
         asked=turn.input_node.text if turn.input_node and turn.form == "aside" else "",
-        rounds=rounds_of(turn, found),
+        rounds=rounds,
         error=str(error.get("message", "")),
         hint=str(error.get("hint", "")),
         reason="" if error or is_open else _reason(turn, budget, spent),
         node=turn.node.local_id if turn.node else "",
         answer=turn.node.text if turn.node and turn.form == "aside" else "",
         answers_below=turn.answers_below.local_id,
-        wants=int((turn.extension or {}).get("steps", 0)) if is_open else 0,
-        wants_tokens=int((turn.extension or {}).get("tokens", 0)) if is_open else 0,
-        why=str((turn.extension or {}).get("why", "")),
+        wants=int(wants.get("steps", 0)),
+        wants_tokens=int(wants.get("tokens", 0)),
+        why=str(wants.get("why", "")),
+        wrote=wrote,
         may_extend=may_extend,
         may_stop=may_stop,
-        may_undo=may_undo,
+        may_undo=may_undo and not is_undone,
+        may_redo=may_undo and is_undone,
+        is_undone=is_undone,
+        may_go_on=may_go_on,
+        did=in_prose([one for one in lines if one.pk not in found.closed]),
+        preset=turn.preset,
         view=view,
         view_seq=view_seq,
     )
@@ -401,6 +467,15 @@ def _reason(turn: Turn, budget: Budget, spent: Spent) -> str:
     its budget was used up, so that it had to conclude."""
     limit = queries.limit_of(turn, budget, spent)
     return broken_reason(turn.finish) or (gettext(CONCLUDED[limit]) if limit else "")
+
+
+def _is_undone(turn: Turn, lines: Sequence[Step]) -> bool:
+    """Whether everything that a turn did is taken back: its node is pruned, its changes undone."""
+    changes = [step for step in lines if step.inverse is not None]
+    if turn.node is None and not changes:
+        return False
+    is_hidden = turn.node is None or turn.node.slot.pruned
+    return is_hidden and all(step.is_undone for step in changes)
 
 
 @dataclass(frozen=True)
@@ -422,7 +497,7 @@ class Drawable:
 
 
 def drawable(uids: Iterable[str], tree_uid: str) -> Drawable:
-    """The turns with these ids in a tree. At most eleven queries, as above, and one for the
+    """The turns with these ids in a tree. At most thirteen queries, as above, and one for the
     turns."""
     named = sorted(uids)
     if not named:

@@ -21,6 +21,8 @@ export class Wheel {
     this.editor = editor;
     this.weave = /** @type {import("../elements/loom-weave.js").LoomWeave | null} */ (document.querySelector("loom-weave"));
     this.chosen = "";
+    /** the text whose candidates are shown as a list */
+    this.listed = "";
     this.bar = this.drawBar(host);
     const watch = new MutationObserver(() => this.show());
     if (this.weave) watch.observe(this.weave, { childList: true, subtree: true, characterData: true });
@@ -44,7 +46,13 @@ export class Wheel {
 
   /** Shows the keys only while they work. */
   showKeys() {
-    if (this.keys) this.keys.hidden = !this.editor.isAtGhost;
+    const { isAtGhost } = this.editor;
+    if (this.keys) this.keys.hidden = !isAtGhost;
+    // The ghost or the list, not both at once: beside a ghost the list is a strip, until somebody chooses in it.
+    // Not by the focus: a press on a card must not move it away.
+    const weave = this.weave?.querySelector("[data-weave]");
+    const isStrip = this.editor.isAtEnd && this.listed !== this.host.shown;
+    if (weave && weave.classList.contains("strip") !== isStrip) this.host.still(() => weave.classList.toggle("strip", isStrip));
   }
 
   drawCount() {
@@ -67,7 +75,7 @@ export class Wheel {
 
   card() {
     const cards = this.cards();
-    return cards.find((card) => keyOf(card) === this.chosen) ?? cards.find((card) => card.classList.contains("on")) ?? cards[0];
+    return cards.find((card) => keyOf(card) === this.chosen) ?? cards.find((card) => card.classList.contains("on")) ?? cards.find((card) => !card.hasAttribute("data-rest")) ?? cards[0];
   }
 
   /** The card of a node. @param {string} id */
@@ -109,6 +117,7 @@ export class Wheel {
     const cards = this.cards();
     const card = this.card();
     if (!card) return;
+    this.listed = this.host.shown ?? "";
     const next = cards[(cards.indexOf(card) + step + cards.length) % cards.length];
     this.chosen = keyOf(next);
     this.show();

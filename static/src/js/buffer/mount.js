@@ -80,13 +80,15 @@ function lineOf(range, drawn) {
 /** What the editor tells, and who listens. @param {LoomBuffer} host @param {TreePage} page @returns {import("../editor/open.js").Heard} */
 function heardBy(host, page) {
   return {
-    typed: () => host.typed(),
+    typed: (isTurned) => host.typed(isTurned),
     placed: () => host.placed(),
     pointed: (id) => /** @type {any} */ (document.querySelector("loom-tree"))?.details(id, false),
     follow: (id) => page.go(id),
     untake: (depth) => host.untake(depth),
-    undo: () => host.takes?.undo(),
-    redo: () => host.takes?.redo(),
+    isTypedLast: (now) => page.acts.isTypedLast(now),
+    isTypingNext: (now) => page.acts.isTypingNext(now),
+    undo: () => void page.acts.undo(t("There is nothing to undo in this text.")),
+    redo: () => void page.acts.redo(t("There is nothing to redo in this text.")),
     continue: () => void host.go("continue"),
     save: () => void host.saving?.edits(),
     take: () => host.wheel?.take(),

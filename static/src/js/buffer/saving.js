@@ -4,9 +4,11 @@
 
 import { call } from "../live/calls.js";
 import { Refused, told } from "../live/api.js";
-import { t } from "../t.js";
+import { newKey } from "../live/outbox.js";
+import { t, tn } from "../t.js";
 import { composer } from "../tree/actions.js";
 import { placeAt } from "../tree/page-drafts.js";
+import { continueCalls } from "../tree/asking.js";
 import { codePoints } from "../editor/runs.js";
 import { paintedBy } from "./leaves.js";
 
@@ -44,6 +46,8 @@ export class Saving {
   /** Edits that the caret has left, to be saved by themselves. @param {string} slot where it is now */
   left(slot) {
     if (!this.way) return [];
+    // What was replaced everywhere is one act, and is saved as one.
+    if (this.editor.replaced) return this.pending().filter((one) => this.no.get(one.slot) !== one.text);
     return this.pending().filter((one) => one.slot !== slot && this.no.get(one.slot) !== one.text);
   }
 
@@ -72,11 +76,11 @@ export class Saving {
     return this.queue(() => this.saveEdits(which));
   }
 
-  /** Saves all that is no node yet. */
-  all() {
+  /** Saves all that is no node yet. @param {import("../live/calls.js").Said[]} [then] commands that follow the text that was written last */
+  all(then) {
     return this.queue(async () => {
       await this.saveEdits(this.pending());
-      await this.sendTail();
+      await this.sendTail(then);
     });
   }
 
@@ -86,13 +90,24 @@ export class Saving {
     const way = this.way || (await this.host.bar?.ask(which[0]));
     if (!way) throw new Refused({ message: t("Not saved.") }, 0);
     localStorage.setItem(REMEMBERED, way);
-    for (const stretch of way === "fork" ? which.slice(0, 1) : which) await this.saveEdit(stretch, way);
+    const passages = way === "fork" ? which.slice(0, 1) : which;
+    const act = passages.length > 1 || this.editor.replaced ? { act: newKey(), doing: this.doing(passages.length) } : undefined;
+    this.editor.replaced = null;
+    for (const stretch of passages) await this.saveEdit(stretch, way, act);
   }
 
-  /** @param {Stretch} stretch @param {string} way */
-  async saveEdit({ id, slot, text, place }, way) {
+  /** What edits of so many passages are, in words. @param {number} n */
+  doing(n) {
+    const { replaced } = this.editor;
+    if (!replaced) return tn("edited {n} passage", "edited {n} passages", n);
+    const [old, now] = [replaced.query, replaced.text].map((one) => (one.length > 40 ? `${one.slice(0, 39)}…` : one));
+    return now ? tn("replaced {old} by {now} in {n} passage", "replaced {old} by {now} in {n} passages", n, { old, now }) : tn("removed {old} from {n} passage", "removed {old} from {n} passages", n, { old });
+  }
+
+  /** @param {Stretch} stretch @param {string} way @param {import("../live/outbox.js").ActOf} [act] */
+  async saveEdit({ id, slot, text, place }, way, act) {
     try {
-      const answer = await this.page.say(call("edit", { ref: id, content: text, way }), { quiet: true, draft: { slot, kind: "edit" } });
+      const answer = await this.page.say(call("edit", { ref: id, content: text, way }), { quiet: true, draft: { slot, kind: "edit" }, act });
       if (way === "fork") return;
       const made = { id: answer.refs[0], slot, text, by: paintedBy(this.editor, place, text, this.page.settings.me) };
       this.host.leaves?.add(made);
@@ -130,8 +145,9 @@ export class Saving {
     this.host.soon(0);
   }
 
-  /** The working buffer becomes a node; the words of a candidate that were taken stay its own. */
-  async sendTail() {
+  /** The working buffer becomes a node; the words of a candidate that were taken stay its own.
+   * @param {import("../live/calls.js").Said[]} [then] commands that follow it */
+  async sendTail(then) {
     const text = this.editor.tail;
     if (!text) return;
     const { page, editor } = this;
@@ -141,7 +157,7 @@ export class Saving {
     editor.sendTail(name);
     try {
       const made = taken ? call("split", { ref: taken.id, at: codePoints(text) }) : call("respond", { content: text });
-      const answer = await page.say(made, { quiet: true, draft: place });
+      const answer = await page.say(made, { quiet: true, draft: place, then });
       const id = answer.refs[0];
       const by = /** @type {[string, number][]} */ ([[taken?.who ?? page.settings.me, text.length]]);
       const node = { id, slot: id, text, by };
@@ -170,7 +186,8 @@ export class Saving {
   async continueHere() {
     const spot = this.editor.spot();
     const isForked = this.pending().length > 0 && this.way === "fork";
-    const wentWell = await this.all();
+    const fields = composer();
+    const wentWell = await this.all(fields && !fields.act ? continueCalls(fields.asks?.read() ?? {}) : undefined);
     if (!wentWell) return;
     await this.queue(async () => {
       const isEnd = isForked || (spot.isTail && spot.offset === codePoints(spot.text));
@@ -196,5 +213,6 @@ export class Saving {
     if (!offset) return page.go(ids[place - 1] ?? page.store?.ids[0] ?? "");
     const answer = await page.say(call("split", { ref: ids[place], at: offset }), { follow: false, quiet: true });
     page.go(answer.refs[0]);
+    editor.focus();
   }
 }

@@ -1,7 +1,7 @@
 // @ts-check
 // Find and replace in the text of a path: a panel above it, and marks on what was found.
 
-import { EditorSelection, Prec, RangeSet, StateEffect, StateField } from "@codemirror/state";
+import { Annotation, EditorSelection, Prec, RangeSet, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, EditorView, keymap, showPanel, ViewPlugin } from "@codemirror/view";
 import { t } from "../t.js";
 import { matchesIn, towardsMatch } from "../tree/matches.js";
@@ -77,10 +77,14 @@ function replaceOne(view, text) {
   next(view, 1);
 }
 
+/** What was replaced everywhere, and by what. @type {import("@codemirror/state").AnnotationType<{query: string, text: string}>} */
+export const replacedAll = Annotation.define();
+
 /** Replaces all matches as one change, which one undo takes back. @param {EditorView} view @param {string} text @returns {number} how many */
 function replaceAll(view, text) {
   const matches = every(view);
-  if (matches.length) view.dispatch({ changes: matches.map((one) => ({ ...one, insert: text })), userEvent: "input.replace.all" });
+  const query = view.state.field(search)?.query ?? "";
+  if (matches.length) view.dispatch({ changes: matches.map((one) => ({ ...one, insert: text })), userEvent: "input.replace.all", annotations: replacedAll.of({ query, text }) });
   return matches.length;
 }
 

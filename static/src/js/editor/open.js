@@ -1,26 +1,27 @@
 // @ts-check
 // The editor of a buffer: CodeMirror over a book, and what the page may do with it.
 
-import { history, historyField, isolateHistory, redo, standardKeymap, undo, undoDepth } from "@codemirror/commands";
+import { history, historyField, isolateHistory, redo, redoDepth, standardKeymap, undo, undoDepth } from "@codemirror/commands";
 import { Compartment, EditorSelection, EditorState, Prec, Transaction } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { book, bookOf, exchanged, outside, starts, towards, typist, undoesBook } from "./document-state.js";
-import { openSearch } from "./finding.js";
+import { openSearch, replacedAll } from "./finding.js";
 import { ghost, ghostKeys, haunt, reached } from "./ghost.js";
 import { painter } from "./paint.js";
 import { passage, saidAt } from "./passage.js";
+import { newKey } from "../live/outbox.js";
 import { codePoints, cut, joined, leastChange } from "./runs.js";
 import { directions } from "./styling.js";
 import { formatted, setReading, writing } from "./writing.js";
 
 /** @typedef {import("./document-state.js").Leaf} Leaf */
 /**
- * `typed`: the text has changed by the person's hand; `placed`: the caret is elsewhere;
+ * `typed`: the text has changed by the person's hand, isTurned: by undo or redo; `placed`: the caret is elsewhere;
  * `reached`: whether the caret is at the ghost may be another; `isComing`: a candidate is;
- * `follow`: go to this node; `undo`, `redo`: where nothing that was typed is left for it; `untake`: undo, with so much typed
+ * `follow`: go to this node; `undo`, `redo`: of what was done; `isTypedLast`, `isTypingNext`: whether undo, redo is of typing; `untake`: undo, with so much typed
  * that is left: whether that meant something else;
  * `continue`, `save`: the keys for it; `take`, `pick`: at a ghost; `still`: changes what is drawn while what is read stays.
- * @typedef {{typed: () => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, untake: (depth: number) => boolean, undo: () => void, redo: () => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void, pasted: (pasted: import("./writing.js").Pasted) => void, isComing: () => boolean, reached: () => void, still: (change: () => void) => void}} Heard
+ * @typedef {{typed: (isTurned: boolean) => void, placed: () => void, pointed: (id: string) => void, follow: (id: string) => void, untake: (depth: number) => boolean, isTypedLast: (now: import("../tree/acts.js").Mark) => boolean, isTypingNext: (now: import("../tree/acts.js").Mark) => boolean, undo: () => void, redo: () => void, continue: () => void, save: () => void, take: () => void, pick: (step: number) => void, pasted: (pasted: import("./writing.js").Pasted) => void, isComing: () => boolean, reached: () => void, still: (change: () => void) => void}} Heard
  * @typedef {{parent: Element, nonce: string, me: string, cast: import("./paint.js").Cast, label: string, asks: string, heard: Heard, leaves: Leaf[], tail: string}} Settings
  * @typedef {{place: number, id: string, slot: string, text: string, from: number}} Stretch
  */
@@ -35,14 +36,17 @@ const LOOK = EditorView.theme({
   "&:has(.void) .cm-placeholder": { display: "none" },
 });
 
-/** The keys of undo and redo: what was typed first, then what was done before. @param {Heard} heard */
-function historyKeys(heard) {
+/** The keys of undo and redo: what was typed and what was done, in the order of time.
+ * @param {Heard} heard @param {() => import("../tree/acts.js").Mark} mark */
+function historyKeys(heard, mark) {
   const back = (/** @type {EditorView} */ view) => {
-    if (!heard.untake(undoDepth(view.state)) && !undo(view)) heard.undo();
+    const now = mark();
+    if (heard.untake(now.typed)) return true;
+    if (!heard.isTypedLast(now) || !undo(view)) heard.undo();
     return true;
   };
   const again = (/** @type {EditorView} */ view) => {
-    if (!redo(view)) heard.redo();
+    if (!heard.isTypingNext(mark()) || !redo(view)) heard.redo();
     return true;
   };
   // Under Caps Lock, Shift with Z is a small z, which a keymap looks up as if Shift were not held.
@@ -61,9 +65,15 @@ const MOST_PASTS = 50;
 
 export class BufferEditor {
   past = new Compartment();
+  /** what was replaced in the whole text, where nothing was typed since @type {{query: string, text: string} | null} */
+  replaced = null;
+  /** which history of typing this is: another one since what was typed was saved, or at another place */
+  history = newKey();
+  /** how much could be undone when it was taken up again */
+  joined = 0;
   /** @type {Event | null} of which the first image has been put where the pointer was */
   dropped = null;
-  /** @type {Map<string, {doc: import("@codemirror/state").Text, nodes: string, value: unknown}>} what can be undone at other places */
+  /** @type {Map<string, {doc: import("@codemirror/state").Text, nodes: string, value: unknown, history: string}>} what can be undone at other places */
   pasts = new Map();
 
   /** @param {Settings} settings */
@@ -92,7 +102,7 @@ export class BufferEditor {
         undoesBook,
         writing(heard.pasted),
         ghostKeys(heard),
-        historyKeys(heard),
+        historyKeys(heard, () => this.markNow()),
         keymap.of([
           { key: "Ctrl-Space", run: run(heard.continue) },
           { key: "Mod-s", run: run(heard.save) },
@@ -100,7 +110,9 @@ export class BufferEditor {
         ]),
         EditorView.updateListener.of((update) => {
           const isTyped = update.transactions.some((one) => one.docChanged && !one.annotation(Transaction.remote));
-          if (isTyped) heard.typed();
+          const isTurned = update.transactions.some((one) => one.isUserEvent("undo") || one.isUserEvent("redo"));
+          if (isTyped) this.replaced = update.transactions.filter((one) => one.docChanged).at(-1)?.annotation(replacedAll) ?? null;
+          if (isTyped) heard.typed(isTurned);
           if (update.selectionSet || isTyped) heard.placed();
           if (update.selectionSet || update.focusChanged || update.docChanged) heard.reached();
         }),
@@ -167,6 +179,11 @@ export class BufferEditor {
     return this.view.hasFocus && reached(this.view) !== null;
   }
 
+  /** Whether a ghost is shown and the caret is at it, with the focus or without. */
+  get isAtEnd() {
+    return reached(this.view) !== null;
+  }
+
   get tail() {
     return this.stretch(this.book.nodes.length).text;
   }
@@ -186,6 +203,27 @@ export class BufferEditor {
     return undoDepth(this.view.state);
   }
 
+  /** How much of this history can be undone and redone; what is typed from now on is a step of its own. */
+  mark() {
+    this.step();
+    return this.markNow();
+  }
+
+  /** Undoes the last step of typing. */
+  untype() {
+    return undo(this.view);
+  }
+
+  /** Repeats the last step of typing that was undone. */
+  retype() {
+    return redo(this.view);
+  }
+
+  markNow() {
+    const { state } = this.view;
+    return { history: this.history, typed: undoDepth(state), undone: redoDepth(state), joined: this.joined };
+  }
+
   /** What was typed so far is kept elsewhere by now, and is not undone here. */
   cutPast() {
     this.recall(undefined);
@@ -201,17 +239,23 @@ export class BufferEditor {
     draw();
     const there = this.pasts.get(to);
     const now = this.pastNow();
-    this.recall(there?.doc.eq(now.doc) && there.nodes === now.nodes ? there.value : undefined);
+    const isSame = there?.doc.eq(now.doc) && there.nodes === now.nodes;
+    this.recall(isSame ? there?.value : undefined);
+    if (!there || !isSame) return;
+    this.history = there.history;
+    this.joined = undoDepth(this.view.state);
   }
 
   pastNow() {
     const { state } = this.view;
-    return { doc: state.doc, nodes: this.ids.join(), value: state.field(historyField, false) };
+    return { doc: state.doc, nodes: this.ids.join(), value: state.field(historyField, false), history: this.history };
   }
 
   /** @param {unknown} value of the field that holds what can be undone; none: nothing can */
   recall(value) {
     const { past, view } = this;
+    this.history = newKey();
+    this.joined = 0;
     view.dispatch({ effects: past.reconfigure([]) });
     view.dispatch({ effects: past.reconfigure(value === undefined ? history() : [history(), historyField.init(() => value)]) });
   }

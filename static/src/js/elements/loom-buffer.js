@@ -8,7 +8,6 @@ import { EditBar } from "../buffer/bar.js";
 import { Leaves } from "../buffer/leaves.js";
 import { Saving } from "../buffer/saving.js";
 import { takePlace } from "../buffer/mount.js";
-import { Takes } from "../buffer/takes.js";
 import { Shadows } from "../buffer/remote-drafts.js";
 import { Writing } from "../buffer/writing.js";
 import { Wheel } from "../buffer/candidate-preview.js";
@@ -21,6 +20,7 @@ import { pageOf } from "../tree/page.js";
 const SOON_MS = 40; // what was typed is looked at once a moment, not at every key
 const FEW_MS = 60;
 const TRIES = 12;
+const PATIENCE = 50; // looks at whether the text is drawn
 
 export class LoomBuffer extends HTMLElement {
   /** @type {string | undefined} what stood behind the text when a candidate was taken that is not drawn yet */
@@ -28,6 +28,8 @@ export class LoomBuffer extends HTMLElement {
   /** @type {number | undefined} steps of typing that could be undone when a candidate was taken that was coming */
   awaited;
   syncs = new Newest();
+  /** @type {Set<string>} slots of edits that were kept as drafts here */
+  edited = new Set();
 
   connectedCallback() {
     this.page = pageOf();
@@ -77,7 +79,7 @@ export class LoomBuffer extends HTMLElement {
     this.shown = position;
     this.wheel = new Wheel(this, page, editor, signal);
     this.shadows = new Shadows(this, page, signal);
-    this.takes = new Takes(page);
+    Object.assign(page.acts, { mark: () => editor.mark(), before: () => this.rested(), drawn: () => this.isDrawn() });
     this.restore();
     editor.cutPast();
     page.addEventListener("taken", (event) => this.taken(/** @type {CustomEvent} */ (event).detail), { signal });
@@ -96,6 +98,7 @@ export class LoomBuffer extends HTMLElement {
     for (let place = slots.length - 1; place >= 0; place -= 1) {
       const slot = slots[place];
       if (!typed?.has(slot)) continue;
+      this.edited.add(slot);
       this.editor?.put(place, this.page?.drafts.of({ slot, kind: "edit" }) ?? "");
       this.saving?.warn(place);
     }
@@ -117,8 +120,9 @@ export class LoomBuffer extends HTMLElement {
     editor.put(at, text || (this.leaves?.known.get(editor.ids[at])?.text ?? ""));
   }
 
-  typed() {
-    this.takes?.forget();
+  /** @param {boolean} [isTurned] by undo or redo */
+  typed(isTurned) {
+    if (!isTurned) this.page?.acts.forget();
     this.wheel?.show();
     this.writing?.soon();
     if (!this.typing) this.typing = setTimeout(() => this.keep(), SOON_MS);
@@ -136,6 +140,13 @@ export class LoomBuffer extends HTMLElement {
       const leaf = leaves.known.get(id);
       if (leaf && leaf.text === text) editor.settle(slot, leaf);
       page.drafts.write({ slot, kind: "edit" }, leaf?.text === text ? "" : text);
+      this.edited.add(slot);
+    }
+    // An edit that was undone is none any more.
+    const undone = [...this.edited].filter((slot) => !editor.book.dirty.has(slot));
+    for (const slot of undone) {
+      this.edited.delete(slot);
+      if (editor.book.nodes.some((node) => node.slot === slot)) page.drafts.write({ slot, kind: "edit" }, "");
     }
     this.tell();
   }
@@ -172,6 +183,48 @@ export class LoomBuffer extends HTMLElement {
     return action === "continue" ? this.saving?.continueHere() : this.saving?.all();
   }
 
+  /** A place for a form below the passage of a node; it goes when the form is closed. @param {string} id */
+  formAt(id) {
+    const { editor } = this;
+    const node = editor?.book.nodes.find((one) => one.id === id);
+    if (!editor || !node) return undefined;
+    const host = Object.assign(document.createElement("div"), { className: "passage-form" });
+    host.dataset.id = id;
+    editor.sayAt(host, node.slot);
+    const watch = new MutationObserver(() => {
+      if (host.querySelector("form")) return;
+      watch.disconnect();
+      editor.sayAt(null);
+    });
+    watch.observe(host, { childList: true });
+    return host;
+  }
+
+  /** Undoes what was typed, where that was the last thing done; false where it was not. */
+  untype() {
+    const { editor, page } = this;
+    return Boolean(editor && page?.acts.isTypedLast(editor.markNow()) && editor.untype());
+  }
+
+  /** Repeats what was typed, where that was undone last. */
+  retype() {
+    const { editor, page } = this;
+    return Boolean(editor && page?.acts.isTypingNext(editor.markNow()) && editor.retype());
+  }
+
+  /** Waits until what is being saved is saved: it comes first in the order of acts. */
+  async rested() {
+    if (this.typing) this.keep();
+    await this.saving?.last;
+  }
+
+  /** Waits until the text of the position is in the editor, but not for ever. */
+  async isDrawn() {
+    for (let tries = 0; tries < PATIENCE && this.shown !== this.page?.position && this.isConnected; tries += 1) {
+      await new Promise((done) => setTimeout(done, SOON_MS));
+    }
+  }
+
   /** Undo, right after a candidate was taken that is still coming: it is not accepted then. What
    * was typed since comes first. @param {number} depth steps of typing that can be undone */
   untake(depth) {
@@ -180,8 +233,8 @@ export class LoomBuffer extends HTMLElement {
 
   /** A candidate is taken: words of it that were taken before are part of it, and the caret goes
    * to its end, unless it was still coming when it was taken.
-   * @param {{from: string, to: string, card: string, isLate?: boolean}} move */
-  taken({ from, to, card: id, isLate }) {
+   * @param {{card: string, isLate?: boolean}} move */
+  taken({ card: id, isLate }) {
     const { editor, page, place } = this;
     if (!editor || !page || !place) return;
     if (this.typing) this.keep();
@@ -193,7 +246,7 @@ export class LoomBuffer extends HTMLElement {
       editor.putTail("");
       page.drafts.write(place, "");
     }
-    this.takes?.add({ from, to, tail: isPart ? tail : "" });
+    if (isPart) page.acts.amend({ tail });
     if (isLate) return;
     this.tailThen = isPart ? "" : tail;
     editor.toEnd();

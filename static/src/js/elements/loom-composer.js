@@ -7,11 +7,13 @@ import { json, Newest, Refused, told } from "../live/api.js";
 import { nameOf } from "../live/draft-storage.js";
 import { Asking, bare, continueCalls, costOf, inWords, isCommand, madeOf } from "../tree/asking.js";
 import { takeImages, typeInto } from "../tree/images.js";
-import { asLabelled } from "../tree/forms.js";
+import { asLabelled, make } from "../tree/forms.js";
 import { askWhich, placeAt } from "../tree/page-drafts.js";
 import { pageOf } from "../tree/page.js";
+import { t } from "../t.js";
 
 const PATIENCE_MS = 10_000;
+const MOST_COUNTED = 4; // contexts that are asked for at once
 
 export class LoomComposer extends HTMLElement {
   /** @type {import("../tree/asking.js").Estimate | undefined} */
@@ -19,6 +21,8 @@ export class LoomComposer extends HTMLElement {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   weighing;
   weighs = new Newest();
+  /** @type {Set<string>} places where the reader wants to write beside an answer */
+  besides = new Set();
 
   connectedCallback() {
     this.page = pageOf();
@@ -31,11 +35,11 @@ export class LoomComposer extends HTMLElement {
     this.text.addEventListener("input", () => this.typed(), { signal });
     this.text.addEventListener("keydown", (event) => this.pressed(event), { signal });
     this.form.addEventListener("submit", (event) => this.submitted(event), { signal });
-    this.form.addEventListener("change", () => this.changed(), { signal });
+    this.form.addEventListener("change", (event) => this.changed(event.target), { signal });
     this.querySelector("[data-offer]")?.addEventListener("click", () => this.accept(), { signal });
     this.page.addEventListener("moved", () => this.moved(), { signal });
     document.addEventListener("cast", () => this.asks?.show(this.asks.read()), { signal });
-    document.addEventListener("cast", () => this.weigh(), { signal });
+    for (const name of ["cast", "contexts"]) document.addEventListener(name, () => this.weigh(), { signal });
     this.place = placeAt(this.page, "buffer");
     this.page.drafts.addEventListener("draft", (event) => this.isAt(event) && this.loadDraft(), { signal });
     askWhich(this.page.drafts, this.form, (place) => nameOf(place) === this.name, signal);
@@ -116,6 +120,7 @@ export class LoomComposer extends HTMLElement {
     }
     if (action === "respond") this.text?.focus({ preventScroll: true });
     const text = this.text?.value ?? "";
+    if (text && !isCommand(text) && !(await this.mayFork())) return undefined;
     const at = this.page?.position ?? "";
     if (!text && action === "respond") return this.text?.focus();
     const draft = text ? this.place : undefined;
@@ -126,14 +131,51 @@ export class LoomComposer extends HTMLElement {
         this.answer(answer?.reply ?? "");
         return;
       }
-      const written = text ? await this.page?.say(call("respond", { content: text }), { quiet: true, draft }) : null;
+      if (action === "continue" && this.act) {
+        await this.act.start(text);
+        if (draft) this.page?.drafts.write(draft, "");
+        return;
+      }
+      const then = action === "continue" ? continueCalls(this.asks?.read() ?? {}) : undefined;
+      const written = text ? await this.page?.say(call("respond", { content: text }), { quiet: true, draft, then }) : null;
       if (action === "continue") {
         await this.askFor(written?.position ?? at);
       }
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
+      if (this.act && text && this.text && !this.text.value) this.loadDraft();
       this.answer(isCommand(text) ? error.reply : asLabelled(told(error), this.form), true);
     }
+  }
+
+  /** Whether what is sent may stand beside an answer that was given here and not read on from: asked once for each
+   * place. Whoever goes on from the answer takes what was typed along. @returns {Promise<boolean>} */
+  async mayFork() {
+    const { page } = this;
+    const turns = /** @type {import("./loom-turns.js").LoomTurns | null} */ (document.querySelector("loom-turns"));
+    const answer = turns?.answerBelow();
+    if (!page || !answer || this.besides.has(page.position)) return true;
+    const at = page.position;
+    const words = make("span", { textContent: t("{name} has answered below this text.", { name: answer.name }) });
+    const choice = await new Promise((done) => {
+      const choose = (/** @type {string} */ way, /** @type {string} */ label) => {
+        const button = make("button", { type: "button", className: "button small", textContent: label });
+        button.addEventListener("click", () => done(way));
+        return button;
+      };
+      this.querySelector(".contest.past")?.remove();
+      const box = make("p", { className: "contest past", role: "alert" }, words, choose("on", t("Go on from the answer")), choose("beside", t("Write beside it")));
+      this.form?.prepend(box);
+      box.querySelector("button")?.focus();
+      page.addEventListener("moved", () => done(""), { once: true });
+    });
+    this.querySelector(".contest.past")?.remove();
+    if (choice === "beside") return Boolean(this.besides.add(at));
+    if (choice === "on") {
+      page.acts.leave(answer.node);
+      this.text?.focus();
+    }
+    return false;
   }
 
   /** Empties the field; its text is on its way, and comes back where it is refused. */
@@ -159,13 +201,23 @@ export class LoomComposer extends HTMLElement {
   /** Asks everybody chosen, each for as many as he gives. @param {string} at */
   async askFor(at) {
     this.answer(""); // of what was asked before
+    if (this.act) return void (await this.act.start(""));
     const calls = continueCalls(this.asks?.read() ?? {});
     this.page?.emit("asking", calls);
     await Promise.all(calls.map((one) => this.page?.say(one, { at, quiet: true })));
   }
 
-  changed() {
+  /** The agents of the picker, where one of them is picked: it acts in a turn. */
+  get act() {
+    const act = /** @type {import("./loom-act.js").LoomAct | null} */ (this.querySelector("loom-act"));
+    return act?.asked().participant ? act : null;
+  }
+
+  /** @param {EventTarget | null} [field] */
+  changed(field) {
+    if (field instanceof HTMLInputElement) this.asks?.pick(field);
     this.asks?.keep();
+    this.weigh();
     this.showCost();
   }
 
@@ -196,19 +248,34 @@ export class LoomComposer extends HTMLElement {
   async readCost() {
     const number = this.weighs.ask();
     const at = this.page?.position ?? "";
-    const estimate = await json(`${this.page?.api}/estimate?node=${at}`).catch(() => undefined);
+    const found = json(`${this.page?.api}/estimate?node=${at}`).catch(() => undefined);
+    const [estimate, contexts] = await Promise.all([found, this.contexts()]);
     if (this.weighs.isPast(number)) return;
+    // What each is sent is counted once, as the context shows it.
+    for (const one of estimate?.participants ?? []) {
+      const context = contexts.get(one.participant);
+      if (context) Object.assign(one, { tokens: context.tokens, how: context.price.how });
+    }
     this.estimate = estimate;
     this.showCost();
+  }
+
+  /** What those who are picked would be sent. */
+  async contexts() {
+    const { page } = this;
+    const picked = this.asks?.picked().slice(0, MOST_COUNTED) ?? [];
+    const all = await Promise.all(picked.map(async ({ id, how }) => /** @type {const} */ ([id, await page?.contexts.of(id, page.position, how).catch(() => undefined)])));
+    return new Map(all);
   }
 
   showCost() {
     const shown = /** @type {HTMLElement | null} */ (this.querySelector("[data-cost]"));
     const asking = this.asks?.read();
     if (!shown || !asking || !this.estimate) return;
-    const cost = costOf(this.estimate, asking, this.text?.value ?? "");
+    const using = asking.actor ? [asking.actor] : asking.using;
+    const cost = costOf(this.estimate, { ...asking, using, n: asking.actor ? "1" : asking.n }, this.text?.value ?? "");
     // Its line is there from the start, so that nothing is covered when it comes.
-    const isAsking = asking.using.length && !this.form?.classList.contains("is-command");
+    const isAsking = using.length && !this.form?.classList.contains("is-command");
     shown.textContent = isAsking ? inWords(cost) : "";
     shown.classList.toggle("bad", cost.over);
   }

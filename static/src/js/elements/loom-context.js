@@ -2,7 +2,7 @@
 // What the chosen model would be sent now, before anything is pressed: sections with their sizes
 // and texts, the price, and what differs from the request before.
 
-import { json, Refused } from "../live/api.js";
+import { json, Newest, Refused } from "../live/api.js";
 import { composer } from "../tree/actions.js";
 import { make } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
@@ -38,8 +38,8 @@ export const names = () => ({
   TODOS: t("To do"),
   SCRATCHPAD: t("Scratchpad"),
   NOTIFICATIONS: t("Notifications"),
-  LOOM: t("Loom context"),
-  CLOSING: t("Closing line"),
+  LOOM: t("Around the path"),
+  CLOSING: t("Where to write"),
 });
 
 /** @param {number} usd */
@@ -48,6 +48,7 @@ const dollars = (usd) => usd.toLocaleString(language(), { style: "currency", cur
 export class LoomContext extends HTMLElement {
   /** sections that are open, by name and detail */
   opened = new Set();
+  draws = new Newest();
 
   connectedCallback() {
     this.page = pageOf();
@@ -74,7 +75,6 @@ export class LoomContext extends HTMLElement {
   disconnectedCallback() {
     this.stop?.abort();
     clearTimeout(this.timer);
-    this.asking?.abort();
   }
 
   /** A model that only reads the text is sent the path, and nothing of what is elsewhere.
@@ -88,7 +88,8 @@ export class LoomContext extends HTMLElement {
 
   /** Whether it is shown what an agent is sent for a turn. */
   asksForTurn() {
-    return Boolean(this.whom()?.is_agent) && this.field("participant").value !== "" && this.field("how").value === "turn";
+    if (this.field("participant").value === "") return composer()?.asks?.picked()[0]?.how === "turn";
+    return Boolean(this.whom()?.is_agent) && this.field("how").value === "turn";
   }
 
   /** @param {string} name */
@@ -105,6 +106,7 @@ export class LoomContext extends HTMLElement {
     const settings = { truncation: this.cut?.value || null };
     try {
       await json(`/api/workspaces/${this.page?.settings.workspace}`, { method: "PATCH", body: { settings } });
+      this.page?.contexts.forget();
       this.soon(0);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -126,8 +128,8 @@ export class LoomContext extends HTMLElement {
   whom() {
     const models = this.models();
     const chosen = this.field("participant").value;
-    const asked = composer()?.asks?.read().using ?? [];
-    return models.find((who) => who.id === chosen) ?? models.find((who) => asked.includes(who.name)) ?? models[0];
+    const [picked] = composer()?.asks?.picked() ?? [];
+    return models.find((who) => who.id === chosen) ?? models.find((who) => who.id === picked?.id) ?? models[0];
   }
 
   soon(ms = SOON_MS) {
@@ -142,18 +144,22 @@ export class LoomContext extends HTMLElement {
     const who = this.whom();
     if (!who) return void (box.textContent = t("No model is set up here yet: what one would be sent is shown here."));
     const how = this.field("how");
-    how.hidden = !who.is_agent || this.field("participant").value === "";
-    const asked = new URLSearchParams({ participant: who.id, node: page.position, how: how.hidden ? "continue" : how.value });
-    if (page.settings.mode === "buffer") asked.set("draft", "1");
-    this.asking?.abort();
-    this.asking = new AbortController();
+    const isPicked = this.field("participant").value === "";
+    how.hidden = !who.is_agent || isPicked;
+    const [picked] = composer()?.asks?.picked() ?? [];
+    const asked = isPicked ? (picked?.how ?? "continue") : how.hidden ? "continue" : /** @type {"turn" | "continue"} */ (how.value);
+    this.field("participant").options[0].textContent = t("{name}, who is asked next", { name: isPicked ? who.name : (this.models().find((one) => one.id === picked?.id)?.name ?? "") });
+    const at = page.position;
+    const number = this.draws.ask();
     try {
-      const context = /** @type {Context} */ (await json(`/api/workspaces/${page.settings.workspace}/context?${asked}`, { signal: this.asking.signal }));
+      const context = await page.contexts.of(who.id, at, asked);
+      if (this.draws.isPast(number)) return;
       box.replaceChildren(...this.drawn(who.name, context));
       this.dataset.of = `${who.id} ${page.position}`;
+      if (isPicked) document.dispatchEvent(new CustomEvent("contexts"));
     } catch (error) {
-      if (error instanceof Refused) box.replaceChildren(make("p", { className: "soft" }, `${error.message} ${error.hint}`.trim()));
-      else if (!(error instanceof DOMException && error.name === "AbortError")) throw error;
+      if (!(error instanceof Refused)) throw error;
+      if (!this.draws.isPast(number)) box.replaceChildren(make("p", { className: "soft" }, `${error.message} ${error.hint}`.trim()));
     }
   }
 

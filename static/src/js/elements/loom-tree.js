@@ -2,7 +2,7 @@
 // The root of a tree page: makes what its parts share, and hears links, history and tabs.
 
 import { callOf } from "../live/calls.js";
-import { perform } from "../tree/actions.js";
+import { perform, readVersions } from "../tree/actions.js";
 import "../tree/compare.js";
 import { keepCast } from "../tree/cast.js";
 import { offerEvidence } from "../tree/evidence.js";
@@ -38,6 +38,7 @@ export class LoomTree extends HTMLElement {
     keepMenusInSight(signal);
     keepCast(this.page, signal);
     followModes(signal);
+    readVersions(this.page, signal);
     this.page.start();
     keepReadable(this.page, signal);
     offerEvidence(this.page, signal);
@@ -101,7 +102,7 @@ export class LoomTree extends HTMLElement {
     for (const run of document.querySelectorAll(".run")) run.classList.toggle("chosen", run.getAttribute("data-id") === id);
     const panel = /** @type {import("./loom-panel.js").LoomPanel | null} */ (document.querySelector("loom-panel[data-of-node]"));
     panel?.look(id);
-    document.getElementById("tab-context")?.click();
+    document.getElementById("tab-node")?.click();
     panel?.scrollIntoView({ block: "nearest" });
     if (open) this.show("side");
   }

@@ -59,7 +59,26 @@ export class LoomTurns extends HTMLElement {
   }
 
   all() {
-    return this.lists().flatMap((list) => (list ? [...list.querySelectorAll(".turn")] : []));
+    const kept = this.path ? [...this.path.querySelectorAll(".stretch .turn")] : [];
+    return [...this.lists().flatMap((list) => (list ? [...list.querySelectorAll(".turn")] : [])), ...kept];
+  }
+
+  /** The text that a turn wrote, where it is on the path: its card has its place there.
+   * @param {Element} turn @returns {Element | null} */
+  textOf(turn) {
+    if (turn.classList.contains("working") || turn.hasAttribute("data-aside")) return null;
+    const ids = ["data-wrote", "data-node"].map((name) => turn.getAttribute(name)).filter(Boolean);
+    const [text] = ids.flatMap((id) => this.path?.querySelector(`.stretch > article[data-id="${CSS.escape(id ?? "")}"]`) ?? []);
+    return text ?? null;
+  }
+
+  /** Puts the card of an ended turn at the text that it wrote. @param {Element} text @param {Element} fresh */
+  putAt(text, fresh) {
+    fresh.setAttribute("data-own", "");
+    const old = text.querySelector(":scope > .turn");
+    if (old?.id === fresh.id) return morphOne(old, fresh, mayChange);
+    old?.remove();
+    (text.querySelector(":scope > .text") ?? text.lastElementChild)?.before(fresh);
   }
 
   working() {
@@ -93,7 +112,11 @@ export class LoomTurns extends HTMLElement {
     const list = this.lists()[isAside ? 1 : 0];
     this.makeOwn(fresh);
     this.take(fresh);
-    if (old) morphOne(old, fresh, mayChange);
+    const text = this.textOf(fresh);
+    if (text) {
+      if (old?.parentElement !== text) old?.remove();
+      this.putAt(text, fresh);
+    } else if (old) morphOne(old, fresh, mayChange);
     else if (isAside) list?.prepend(fresh);
     else if (this.isHere(fresh)) list?.append(fresh);
     if (isAside) tidyAsides(list);
@@ -139,11 +162,29 @@ export class LoomTurns extends HTMLElement {
     const changed = turn.node || turn.steps.length;
     const undo = changed ? { act: t("Undo turn"), onAct: () => this.undo(turn.id) } : {};
     toast().show(words, { bad: Boolean(turn.error), ...undo });
-    const page = this.page;
-    const isHere = page?.position === turn.answers_below;
-    if (turn.as !== "continuation" || !turn.node || !isHere) return;
-    this.below?.offer(turn.node);
-    page?.go(turn.node, { isStill: true });
+    if (turn.as === "continuation" && this.page?.position === turn.answers_below) void this.lead(turn);
+  }
+
+  /** Leads whoever asked to the text that was written by command, else to the answer. @param {any} turn */
+  async lead(turn) {
+    const { page } = this;
+    if (turn.steps.length) await this.fetch();
+    const wrote = this.all().find((one) => keyOf(one) === turn.id)?.getAttribute("data-wrote");
+    const isBelow = wrote && page?.store?.pathTo(wrote).includes(page.store.slotOf(turn.answers_below) ?? -1);
+    const to = isBelow ? wrote : turn.node;
+    if (!page || !to || page.position !== turn.answers_below) return;
+    this.below?.offer(to);
+    page.go(to, { isStill: true });
+  }
+
+  /** The answer of an ended turn that begins below the position, which nobody has read on from here.
+   * @returns {{name: string, node: string} | null} */
+  answerBelow() {
+    const list = [...(this.lists()[0]?.querySelectorAll(":scope > .turn:not(.working, .undone)") ?? [])];
+    const below = list.filter((one) => this.path?.isHere(one.getAttribute("data-answers-below") ?? ""));
+    const turn = below.at(-1);
+    const node = turn?.getAttribute("data-wrote") || turn?.getAttribute("data-node") || "";
+    return turn && node && !this.path?.isHere(node) ? { name: turn.querySelector(".by")?.textContent ?? "", node } : null;
   }
 
   /** @param {any} turn */
@@ -180,7 +221,15 @@ export class LoomTurns extends HTMLElement {
       const now = fresh.querySelector(`[data-${name}]`);
       if (!list || !now) continue;
       for (const turn of now.querySelectorAll(".turn")) this.take(turn);
-      const draw = () => morph(list, [...now.children], { mayChange });
+      const [kept, here] = [/** @type {Element[]} */ ([]), /** @type {Element[]} */ ([])];
+      for (const turn of now.children) {
+        if (this.textOf(turn)) kept.push(turn);
+        else if (at === 1 || turn.classList.contains("working") || this.isHere(turn)) here.push(turn);
+      }
+      const draw = () => {
+        for (const turn of kept) this.putAt(/** @type {Element} */ (this.textOf(turn)), turn);
+        morph(list, here, { mayChange });
+      };
       if (at === 0 && this.path?.view) this.path.view.still(draw);
       else draw();
     }
@@ -235,6 +284,8 @@ export class LoomTurns extends HTMLElement {
     if (!button || !turn) return;
     const act = button.getAttribute("data-turn-act");
     if (act === "undo") this.undo(keyOf(turn));
+    else if (act === "redo") this.redo(keyOf(turn));
+    else if (act === "go-on") void this.goOn(turn, Number(button.getAttribute("data-steps")), Number(button.getAttribute("data-tokens")));
     else if (act === "extend") this.extend(keyOf(turn), Number(button.getAttribute("data-steps")), Number(button.getAttribute("data-tokens")));
     else this.halt([turn]);
   }
@@ -270,9 +321,32 @@ export class LoomTurns extends HTMLElement {
     );
   }
 
+  /** Grants what a turn asked for that has ended meanwhile: the agent goes on in another one.
+   * @param {Element} turn @param {number} steps @param {number} tokens */
+  async goOn(turn, steps, tokens) {
+    const { page } = this;
+    const [participant, budget, node] = ["data-participant", "data-preset", "data-node"].map((name) => turn.getAttribute(name) ?? "");
+    const body = { participant, budget, as: "continuation", input: "", node: turn.getAttribute("data-wrote") || node || turn.getAttribute("data-answers-below") };
+    try {
+      const made = await json(`${page?.api}/turns`, { method: "POST", body });
+      page?.go(made.answers_below);
+      await json(`/api/turns/${made.id}/extend`, { method: "POST", body: { steps, tokens } });
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      toast().show(told(error), { bad: true });
+    }
+    this.soon(0);
+  }
+
   /** Takes back all that a turn did. @param {string} id */
   undo(id) {
-    this.page?.say(call("undo", { ref: `turn:${id}` }), { follow: true }).then(() => this.soon(0), () => {});
+    this.page?.acts.undoTurn(id).then(() => this.soon(0), () => {});
+  }
+
+  /** Repeats a turn that was taken back. @param {string} id */
+  redo(id) {
+    const to = this.all().find((one) => keyOf(one) === id)?.getAttribute("data-node") ?? "";
+    this.page?.acts.redoTurn(id, to).then(() => this.soon(0), () => {});
   }
 }
 

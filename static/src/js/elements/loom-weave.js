@@ -17,6 +17,27 @@ const isComing = (/** @type {Element} */ card) => card.classList.contains("comin
 const isPlain = (/** @type {MouseEvent} */ event) => !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey;
 const isSilent = (/** @type {Element} */ card) => isComing(card) && !card.querySelector("[data-text]")?.textContent;
 
+/** Fades the words with which all candidates begin: what is read is where they differ. @param {Element[]} cards */
+function fadeShared(cards) {
+  if (!("highlights" in CSS)) return;
+  const texts = cards.flatMap((card) => /** @type {Text[]} */ ([firstText(card.querySelector(".card-text"))].filter(Boolean)));
+  const length = texts.length > 1 && texts.length === cards.length ? sharedBeginning(texts.map((one) => one.data)) : 0;
+  const ranges = length ? texts.map((text) => Object.assign(new StaticRange({ startContainer: text, startOffset: 0, endContainer: text, endOffset: length }))) : [];
+  CSS.highlights.set("shared", new Highlight(...ranges));
+}
+
+/** @param {Element | null} box */
+const firstText = (box) => (box ? document.createTreeWalker(box, NodeFilter.SHOW_TEXT).nextNode() : null);
+
+/** How many characters texts have in common at their beginning, up to a whole word. @param {string[]} texts */
+export function sharedBeginning(texts) {
+  const [first = ""] = texts;
+  let length = 0;
+  while (length < first.length && texts.every((one) => one[length] === first[length])) length += 1;
+  while (length && /\S/.test(first[length - 1])) length -= 1;
+  return length;
+}
+
 export class LoomWeave extends HTMLElement {
   /** @type {Map<string, string>} texts of running generations as far as they came */
   texts = new Map();
@@ -101,6 +122,8 @@ export class LoomWeave extends HTMLElement {
     this.page?.emit("weave", madeOf(this));
     this.light();
     this.offerAll();
+    this.sayMore();
+    fadeShared(this.cards().filter((one) => !isComing(one)));
   }
 
   /** Says which keys work now. */
@@ -294,6 +317,19 @@ export class LoomWeave extends HTMLElement {
     if (verbOf(answer.canonical) !== "continue" || this.asked.includes(said)) return;
     const { ref, ...args } = typeof said === "string" ? { ref: "" } : said.args;
     this.asked = [typeof said === "string" ? said.replace(/ from \S+/, "") : call("continue", args)];
+  }
+
+  /** Says what "more like these" asks for, where that is not what the composer says. */
+  sayMore() {
+    const button = this.querySelector('[data-act="more"]');
+    const { asked, isHere } = madeOf(this);
+    const all = Object.values(asked);
+    if (!button || !isHere || !all.length) return;
+    const n = all.reduce((sum, one) => sum + one.n, 0);
+    const lengths = new Set(all.map((one) => one.tokens));
+    const [length] = lengths;
+    const words = lengths.size === 1 && length !== null ? t("More like these: {n} × {tokens} tokens", { n, tokens: length }) : t("More like these: {n}", { n });
+    if (button.textContent !== words) button.textContent = words;
   }
 
   /** Asks for more of the same kind: as this place was asked, else as was asked last. */

@@ -369,7 +369,7 @@ export class LoomWindows extends HTMLElement {
   }
 
   show() {
-    document.getElementById("tab-windows")?.click();
+    document.getElementById("tab-desk")?.click();
   }
 
   /** @param {string} text */

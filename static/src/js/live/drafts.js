@@ -49,6 +49,18 @@ export class Drafts extends EventTarget {
     return new Set(places.filter((place) => place.kind === kind && this.of(place)).map(({ slot }) => slot));
   }
 
+  /** All that was typed and is not on its way. @returns {[string, string][]} name of the place, text */
+  all() {
+    const names = [...new Set([...this.entries.keys(), ...this.shelf.names()])];
+    return names.flatMap((name) => (this.entry(name).text ? [/** @type {[string, string]} */ ([name, this.entry(name).text])] : []));
+  }
+
+  /** Gives up what was typed at a place, and says so to whoever shows it. @param {Place} place */
+  discard(place) {
+    this.write(place, "");
+    this.tell("draft", place);
+  }
+
   /** @param {string} name @returns {Entry} */
   entry(name) {
     const kept = this.entries.get(name) ?? this.shelf.read(name);

@@ -7,7 +7,9 @@ import { asBody } from "./calls.js";
 
 /** @typedef {import("./draft-storage.js").Place} Place */
 /** @typedef {import("./calls.js").Said} Said */
-/** @typedef {{said: Said, at: string, key: string, draft?: Place}} Letter draft: whose text it carries */
+/** @typedef {{act: string, doing: string}} ActOf the id of an act, and what it is in words */
+/** @typedef {{said: Said, at: string, key: string, draft?: Place, act?: ActOf, then?: Said[]}} Letter draft: whose text it carries; act: of which act it is a part;
+ * then: what its page would have sent where it led */
 /** @typedef {{reply: string, canonical: string, position: string, refs: string[], generations: string[], events: number[], step: number}} Answer */
 
 /** A key that no other request has. */
@@ -47,9 +49,9 @@ export class Outbox extends EventTarget {
   }
 
   /** Sends one command after those before it; the answer, or Refused.
-   * @param {Said} said @param {string} at where it is given @param {Place} [draft] @returns {Promise<Answer>} */
-  send(said, at, draft) {
-    const letter = { said, at, key: newKey(), draft };
+   * @param {Said} said @param {string} at where it is given @param {Place} [draft] @param {ActOf} [act] @param {Said[]} [then] @returns {Promise<Answer>} */
+  send(said, at, draft, act, then) {
+    const letter = { said, at, key: newKey(), draft, act, then };
     this.keep([...this.left(), letter]);
     return this.push(letter);
   }
@@ -105,8 +107,8 @@ export class Outbox extends EventTarget {
 }
 
 /** @param {string} url @param {Letter} letter @returns {Promise<Answer>} */
-function postLetter(url, { said, at, key }) {
-  const body = { ...asBody(said), key, ...(at ? { at } : {}) };
+function postLetter(url, { said, at, key, act }) {
+  const body = { ...asBody(said), key, ...(at ? { at } : {}), ...act };
   return json(url, { method: "POST", body });
 }
 

@@ -162,9 +162,14 @@ export async function chooseVersion(page, version) {
   const { position: here, store } = page;
   const slot = store?.slotOf(version) ?? null;
   const isHere = !store || slot === store.slotOf(here);
+  const before = store && slot !== null ? (isHere ? here : store.selected(slot)) : "";
   await page.say(call("switch", { ref: version }), { follow: isHere });
   if (store && slot !== null) store.choices.set(store.ids[slot], version);
   if (!isHere) await page.say(call("switch", { ref: here }), { follow: false });
+  const newest = store && slot !== null ? store.ids[store.versionsOf(slot).at(-1) ?? slot] : version;
+  const words = newest === version ? t("You read the newest version here, as others do.") : t("You and the models you ask read this version; others read the newest.");
+  const toast = /** @type {import("../elements/loom-toast.js").LoomToast | null} */ (document.querySelector("loom-toast"));
+  toast?.show(words, before && before !== version ? { act: t("Undo"), onAct: () => void chooseVersion(page, before) } : {});
   page.emit("redraw");
 }
 
@@ -191,4 +196,13 @@ act("verify", async ({ page, id, host }) => {
 /** @returns {import("../elements/loom-composer.js").LoomComposer | null} */
 export function composer() {
   return document.querySelector("loom-composer");
+}
+
+/** A version that is opened in a list is read before it is chosen. @param {TreePage} page @param {AbortSignal} signal */
+export function readVersions(page, signal) {
+  const read = async (/** @type {Event} */ event) => {
+    const box = event.target instanceof HTMLDetailsElement ? event.target.querySelector(":scope > [data-version-text]") : null;
+    if (box && !box.textContent) box.textContent = await part(`${page.web}/nodes/${box.getAttribute("data-version-text")}/text`);
+  };
+  document.addEventListener("toggle", (event) => void read(event), { signal, capture: true });
 }

@@ -31,19 +31,42 @@ export class Asking {
     return /** @type {HTMLInputElement[]} */ ([...this.form.querySelectorAll('[name="using"]')]);
   }
 
-  /** @returns {Required<Fields>} */
+  actors() {
+    return /** @type {HTMLInputElement[]} */ ([...this.form.querySelectorAll('[name="actor"]')]);
+  }
+
+  /** The agent that is picked to act. */
+  actor() {
+    return this.actors().find((one) => one.checked);
+  }
+
+  /** Somebody was picked: either models go on with the text, or one agent acts. @param {HTMLInputElement} field */
+  pick(field) {
+    if (field.name === "actor") for (const box of this.boxes()) box.checked = false;
+    if (field.name === "using") for (const one of this.actors()) one.checked = false;
+  }
+
+  /** Whom the next press asks, and how. @returns {{id: string, how: "turn" | "continue"}[]} */
+  picked() {
+    const actor = this.actor();
+    if (actor) return [{ id: actor.value, how: "turn" }];
+    const boxes = this.boxes().filter((box) => box.checked);
+    return boxes.map((box) => ({ id: box.closest("[data-agent]")?.getAttribute("data-agent") ?? "", how: "continue" }));
+  }
+
+  /** @returns {Required<Fields> & {actor: string}} actor: the name of the agent that acts */
   read() {
     const of = (/** @type {string} */ name) => this.field(name)?.value.trim() ?? "";
     const using = this.boxes().filter((box) => box.checked).map((box) => box.value);
     const counts = Object.fromEntries(using.map((name) => [name, of(`n:${name}`)]).filter(([, count]) => count));
-    return { n: of("n"), tokens: of("tokens"), temperature: of("temperature"), settings: of("settings"), using, counts };
+    return { n: of("n"), tokens: of("tokens"), temperature: of("temperature"), settings: of("settings"), using, counts, actor: this.actor()?.dataset.name ?? "" };
   }
 
   keep() {
     const asking = this.read();
     localStorage.setItem(this.name, JSON.stringify(asking));
-    const { using, counts, n } = asking;
-    localStorage.setItem(LAST, JSON.stringify({ using, counts, n }));
+    const { using, counts, n, actor } = asking;
+    localStorage.setItem(LAST, JSON.stringify({ using, counts, n, actor }));
     this.show(asking);
   }
 
@@ -55,6 +78,11 @@ export class Asking {
         if (field && kept[name] !== undefined) field.value = kept[name];
       }
       this.choose(kept.using ?? [], kept.counts ?? {});
+      const actor = this.actors().find((one) => kept.actor && one.dataset.name === kept.actor);
+      if (actor) {
+        actor.checked = true;
+        this.pick(actor);
+      }
     } catch {
       // Settings of an older page: the defaults do.
     }
@@ -96,6 +124,7 @@ export class Asking {
   choose(using, counts) {
     const boxes = this.boxes();
     if (!boxes.some((box) => using.includes(box.value))) return;
+    for (const one of this.actors()) one.checked = false;
     for (const box of boxes) {
       box.checked = using.includes(box.value);
       const field = this.field(`n:${box.value}`);
@@ -103,10 +132,13 @@ export class Asking {
     }
   }
 
-  /** @param {Required<Fields>} asking */
-  show({ using, counts }) {
-    const words = using.map((name) => (counts[name] ? `${name} ×${counts[name]}` : name));
-    if (this.shown) this.shown.textContent = words.join(", ") || t("Last model");
+  /** @param {Required<Fields> & {actor: string}} asking */
+  show({ using, counts, actor }) {
+    for (const part of this.form.querySelectorAll("[data-of]")) /** @type {HTMLElement} */ (part).hidden = (part.getAttribute("data-of") === "agents") !== Boolean(actor);
+    const go = this.form.querySelector('[data-do="continue"]');
+    if (go) go.textContent = actor ? t("Ask") : t("Continue");
+    const words = actor ? [actor] : using.map((name) => (counts[name] ? `${name} ×${counts[name]}` : name));
+    if (this.shown) this.shown.textContent = words.join(", ") || t("the last model");
     this.showLength(using);
     this.offer(this.offered);
   }

@@ -6,7 +6,7 @@ import { Newest, part, Refused } from "../live/api.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
 
-const LISTS = "[data-agents], .act-menu, #tab-people";
+const LISTS = '[data-agents], [data-fold="people"]';
 const REST_MS = 2000;
 const reads = new Newest();
 

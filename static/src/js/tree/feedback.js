@@ -1,7 +1,7 @@
 // @ts-check
 // Messages after a command: a toast with an undo button, or the reason why it was refused.
 
-import { call, verbOf } from "../live/calls.js";
+import { verbOf } from "../live/calls.js";
 import { toast } from "../elements/loom-toast.js";
 import { told } from "../live/api.js";
 import { statusText } from "./status-text.js";
@@ -25,13 +25,12 @@ export function giveFeedback(page, signal) {
       const verb = verbOf(answer.canonical);
       const words = answer.reply.replace(/^✓ /, "");
       if (SEEN.has(verb)) return speak(words);
-      if (verb === "open") return seen("windows") ? speak(words) : toast().show(statusText(verb, words) || words);
+      if (verb === "open") return seen("desk") ? speak(words) : toast().show(statusText(verb, words) || words);
       if (!answer.events.length && !UNDONE.has(verb)) return;
       const act = UNDONE.has(verb) ? (verb === "undo" ? t("Redo") : "") : t("Undo");
-      // The step itself: by the time of the click, the last change can be another one.
-      const back = verb === "undo" ? call("redo") : call("undo", { ref: `step:${answer.step}` });
       const plain = statusText(verb, words);
-      toast().show(plain || words, { act, exact: plain && words, onAct: () => void page.say(back).catch(() => {}) });
+      const [, turn] = /^→ undo turn:(\S+)/.exec(answer.canonical) ?? [];
+      toast().show(plain || words, { act, exact: plain && words, onAct: () => void (turn ? page.acts.redoTurn(turn, "") : verb === "undo" ? page.acts.redo() : page.acts.undoNumber(answer.step)) });
     },
     { signal },
   );

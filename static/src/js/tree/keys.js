@@ -13,13 +13,17 @@ import { isTyping, wantsText } from "./typing.js";
 /** @typedef {import("./page.js").TreePage} TreePage */
 /** @typedef {{id: string, combo: string, where: "free" | "typing" | "any", words: string}} Key */
 
-/** The node that keys act on: the one with the focus, else the reader's position. @param {TreePage} page */
-function subject(page) {
+const FORMS = new Set(["edit", "annotate", "link", "split"]);
+
+/** The node that keys act on: the one with the focus, else the reader's position. @param {TreePage} page @param {string} [name] of the act, which may open a form */
+function subject(page, name = "") {
   const focused = document.activeElement?.closest(".stretch [data-id], .details[data-id]");
   const id = focused?.getAttribute("data-id") ?? page.position;
   const host = focused ?? document.querySelector(`#n-${CSS.escape(id)}`);
   const isText = host?.matches("article, .details");
-  return { page, id, host: /** @type {Element} */ (isText ? host : document.querySelector(".details")), button: null };
+  // In a buffer a form opens at the passage that it is about.
+  const atPassage = FORMS.has(name) && !host?.matches("article") ? book()?.formAt(id) : undefined;
+  return { page, id, host: /** @type {Element} */ (atPassage ?? (isText ? host : document.querySelector(".details"))), button: null };
 }
 
 /** @returns {import("../elements/loom-weave.js").LoomWeave | null} */
@@ -28,8 +32,11 @@ const weave = () => document.querySelector("loom-weave");
 /** @returns {import("../elements/loom-turns.js").LoomTurns | null} */
 const turns = () => document.querySelector("loom-turns");
 
+/** The text of a buffer, once it is in an editor. @returns {import("../elements/loom-buffer.js").LoomBuffer | null} */
+const book = () => document.querySelector("loom-buffer[data-on]");
+
 /** @param {string} name @returns {(page: TreePage) => boolean} */
-const act = (name) => (page) => page.can.write && !isEmpty() && perform(name, subject(page));
+const act = (name) => (page) => page.can.write && !isEmpty() && perform(name, subject(page, name));
 
 /** Whether the tree holds no text yet: there is nothing that a key could be about. */
 const isEmpty = () => document.querySelector("loom-weave .empty") !== null;
@@ -42,8 +49,8 @@ export const ACTIONS = {
   keys: () => /** @type {any} */ (document.querySelector("loom-keys"))?.open() === undefined,
   send: () => Boolean(composer()?.ask()),
   stop: () => stopOrLeave(isTyping(document.activeElement)),
-  undo: (page) => weave()?.untake() || say(page, call("undo")),
-  redo: (page) => say(page, call("redo")),
+  undo: (page) => weave()?.untake() || book()?.untype() || Boolean(page.acts.undo()),
+  redo: (page) => book()?.retype() || Boolean(page.acts.redo()),
   ...Object.fromEntries(Object.keys(MOVES).flatMap((name) => [name, `${name}-typing`].map((id) => [id, moveBy(name)]))),
   "bookmark-before": (page) => bookmark(page, -1),
   "bookmark-after": (page) => bookmark(page, 1),
@@ -58,12 +65,6 @@ export const ACTIONS = {
   more: (page) => page.can.write && !isEmpty() && weave()?.more() === undefined,
   ...Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => [`take-${number}`, () => weave()?.takeKey(number) ?? false])),
 };
-
-/** @param {TreePage} page @param {import("../live/calls.js").Said} what */
-function say(page, what) {
-  page.say(what).catch(() => {});
-  return true;
-}
 
 /** @param {TreePage} page */
 function toggleBookmark(page) {

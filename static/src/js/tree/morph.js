@@ -11,7 +11,7 @@ import { capsOf, shortcutFor } from "./shortcuts.js";
 /** @typedef {import("./page.js").TreePage} TreePage */
 
 // What the page itself puts on and into elements; no markup from the server takes it away.
-const OWN_CLASSES = ["picked", "last", "folded", "editing", "chosen", "on", "taken"];
+const OWN_CLASSES = ["picked", "last", "folded", "editing", "chosen", "on", "taken", "strip"];
 const OWN_ELEMENTS = "form, [data-own]";
 const KEPT = "data-kept";
 

@@ -6,6 +6,8 @@ import { json, Refused } from "../live/api.js";
 import { Outbox } from "../live/outbox.js";
 import { Events, LiveSocket } from "../live/socket.js";
 import { t } from "../t.js";
+import { Acts } from "./acts.js";
+import { Contexts } from "./contexts.js";
 import { Excerpts, Marks } from "./node-facts.js";
 import { Filter } from "./filter.js";
 import { Folds } from "./folds.js";
@@ -52,8 +54,11 @@ export class TreePage extends EventTarget {
     /** @type {{participant: string, node: string, buffer?: string}[]} */
     this.here = [];
     this.waiting = false;
+    this.contexts = new Contexts(this);
+    this.acts = new Acts(this, localStorage);
     this.whereabouts = new Whereabouts(this);
     this.arrivals = new Arrivals(this);
+    this.ways = new Ways(this, localStorage);
   }
 
   start() {
@@ -87,14 +92,28 @@ export class TreePage extends EventTarget {
     const left = this.outbox.left();
     this.outbox.resume().forEach(async (sent, place) => {
       const answer = await sent;
-      if (answer?.position && !answer.position.startsWith("tree:")) this.follow(answer.position, left[place].at);
+      if (!answer?.position || answer.position.startsWith("tree:")) return;
+      const { at, draft, then } = left[place];
+      // What was typed behind it belongs behind it.
+      if (draft?.kind === "buffer") this.carry(draft, { kind: "buffer", slot: answer.refs[0] ?? "" });
+      this.follow(answer.position, at);
+      for (const line of then ?? []) this.say(line, { at: answer.position }).catch(() => {});
     });
+  }
+
+  /** Takes a draft along to another place. @param {import("../live/draft-storage.js").Place} from @param {import("../live/draft-storage.js").Place} to */
+  carry(from, to) {
+    const text = this.drafts.of(from);
+    if (!text || !to.slot || from.slot === to.slot) return;
+    this.drafts.write(to, text + this.drafts.of(to));
+    this.drafts.write(from, "");
   }
 
   /** Asks for the shape of the tree, and again later where that did not come. */
   async loadStore() {
     try {
       const store = await storeNow(this);
+      for (const tip of this.ways.tips()) store.visit(tip);
       store.visit(this.position);
       this.present = store;
       this.showStore(store);
@@ -147,6 +166,7 @@ export class TreePage extends EventTarget {
    * itself, so that what is read stays where it is */
   go(id, { replace = false, history: keep = true, isStill = false } = {}) {
     id = this.store?.textOf(id) ?? id;
+    id = this.whole(id);
     if (!id || id === this.position) return;
     const from = this.position;
     this.position = id;
@@ -159,21 +179,32 @@ export class TreePage extends EventTarget {
     this.emit("moved", { from, isStill });
   }
 
+  /** Where a second half of a split leads: what followed the text that was split follows it. @param {string} id */
+  whole(id) {
+    const { store } = this;
+    const slot = store?.slotOf(id);
+    const whole = store && slot !== null && slot !== undefined ? store.wholeOf(slot) : undefined;
+    return store && whole !== undefined ? store.selected(store.leafBelow(whole)) : id;
+  }
+
   /** Opens the tree here next time, in every browser; the past is only visited. */
   remember() {
-    if (!this.isPast) this.arrivals.tell();
+    if (this.isPast) return;
+    this.ways.note(this.position);
+    this.arrivals.tell();
   }
 
   /** Sends a line at the position of this tab, and follows where it leads: `saying` before it is sent,
-   * `said` with the same object when it is answered. Refusals are told as `refused` and thrown. @param {import("../live/calls.js").Said} what @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/draft-storage.js").Place}} [how] quiet: the caller
-   * tells what was refused; draft: whose text the line carries @returns {Promise<Answer>} */
-  async say(what, { at = this.position, follow = true, quiet = false, draft } = {}) {
+   * `said` with the same object when it is answered. Refusals are told as `refused` and thrown. @param {import("../live/calls.js").Said} what @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/draft-storage.js").Place, act?: import("../live/outbox.js").ActOf, then?: import("../live/calls.js").Said[]}} [how] quiet: the caller
+   * tells what was refused; draft: whose text the line carries; act: of which act it is a part; then: what
+   * follows where it leads, for a page that sends it later @returns {Promise<Answer>} */
+  async say(what, { at = this.position, follow = true, quiet = false, draft, act, then } = {}) {
     try {
       if (this.isPast) throw new Refused({ code: "REJECTED", message: t("You are viewing an earlier state of the tree."), hint: t("Go back to now to make changes.") }, 409);
-      const said = { said: what };
+      const said = { said: what, act };
       this.emit("saying", said);
       if (draft) await handOver(this.drafts, draft);
-      const answer = await this.outbox.send(what, at, draft);
+      const answer = await this.outbox.send(what, at, draft, act, then);
       if (follow && answer.position) this.follow(answer.position, at);
       this.emit("said", Object.assign(said, { answer }));
       return answer;
@@ -264,5 +295,44 @@ export class Arrivals {
     json(`${web}/place`, { method: "POST", body: { node }, keepalive: true }).catch(() => {
       if (this.told === node) this.told = "";
     });
+  }
+}
+
+// The paths that were read last, so that End leads along them after a reload too.
+
+const MOST_WAYS = 20;
+
+export class Ways {
+  /** @param {import("./page.js").TreePage} page @param {Storage} store */
+  constructor(page, store) {
+    this.page = page;
+    this.store = store;
+    this.name = `heddle.ways.${page.settings.me}.${page.settings.tree}`;
+  }
+
+  /** The ends of the paths, the last one last. @returns {string[]} */
+  tips() {
+    try {
+      return JSON.parse(this.store.getItem(this.name) ?? "[]");
+    } catch {
+      return [];
+    }
+  }
+
+  /** Notes where the reader is, unless the last path leads on from there. @param {string} id */
+  note(id) {
+    const { store } = this.page;
+    const tips = this.tips();
+    const last = tips.at(-1) ?? "";
+    const slot = store?.slotOf(id);
+    if (!store || slot === null || slot === undefined || store.pathTo(last).includes(slot)) return;
+    const path = store.pathTo(id);
+    // A path that is written on is one path.
+    const kept = tips.filter((one) => !path.includes(store.slotOf(one) ?? -1));
+    try {
+      this.store.setItem(this.name, JSON.stringify([...kept, id].slice(-MOST_WAYS)));
+    } catch {
+      // A full store costs only where End leads.
+    }
   }
 }

@@ -36,6 +36,8 @@ export function statusText(verb, reply) {
 
 /** What was undone or redone: `Undone: new text`, or how many changes. @param {string} done @param {string} reply */
 function takenBack(done, reply) {
+  const [, words] = /^(?:✓ )?(?:undid|redid) “(.+)”$/mu.exec(reply) ?? [];
+  if (words) return t("{done}: {what}", { done, what: words });
   const verbs = [...reply.matchAll(/^(?:✓ )?(?:undid|redid) (?:(?:→|->) )?([a-z]+)/gmu)].map(([, verb]) => verb);
   if (verbs.length > 1) return t("{done}: {n} changes", { done, n: verbs.length });
   /** @type {Record<string, string>} */

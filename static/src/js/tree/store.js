@@ -9,8 +9,9 @@ export const EXCLUDED = 2;
 export const VERSION_PRUNED = 8;
 const BIT = /** @type {Record<string, number>} */ ({ pruned: 1, excluded: 2, sandbox: 4, version_pruned: 8, resolved: 16 });
 
-/** @typedef {{seq: number, ids: string[], parents: (number | null)[], slots: number[], kinds: string[], authors: number[], participants: {id: string}[], flags: number[], lengths: number[], orders?: [number, number[]][]}} Skeleton
- * `orders`: the children of a place, where they are in another order than that of creation */
+/** @typedef {{seq: number, ids: string[], parents: (number | null)[], slots: number[], kinds: string[], authors: number[], participants: {id: string}[], flags: number[], lengths: number[], orders?: [number, number[]][], rests?: [number, number][]}} Skeleton
+ * `orders`: the children of a place, where they are in another order than that of creation; `rests`: second halves
+ * of splits, and the text that was split */
 
 export class TreeStore {
   /** @param {Skeleton} skeleton @param {Record<string, string>} [choices] slot → chosen version */
@@ -22,6 +23,8 @@ export class TreeStore {
     this.kinds = skeleton.kinds;
     /** @type {{changes: number, below: Uint32Array} | undefined} */
     this.counted = undefined;
+    /** @type {{changes: number, below: Uint32Array} | undefined} */
+    this.latest = undefined;
     this.authors = skeleton.authors.map((place) => skeleton.participants[place].id);
     this.flags = skeleton.flags;
     this.lengths = skeleton.lengths;
@@ -38,6 +41,10 @@ export class TreeStore {
     /** @type {Map<number, number>} the slot below that was last visited */
     this.visited = new Map();
     for (let place = 0; place < this.ids.length; place += 1) this.hang(place);
+    /** @type {Map<number, number>} second halves of splits, and the text that was split: it keeps what follows */
+    this.rests = new Map(skeleton.rests ?? []);
+    /** @type {Map<number, string>} what texts of this visit were made from */
+    this.origins = new Map();
     for (const [parent, children] of skeleton.orders ?? []) this.below.set(parent, [...children]);
   }
 
@@ -86,9 +93,26 @@ export class TreeStore {
     this.authors.push(node.author.id);
     this.flags.push(slot === place ? 0 : this.flags[slot] & ~BIT.version_pruned);
     this.lengths.push([...node.text].length);
+    this.noteOrigin(place, node.edited_from ?? "");
     this.hang(place, before === undefined ? undefined : this.places.get(before));
     this.changes += 1;
     return true;
+  }
+
+  /** Notes what a text was made from: two halves are made from the same. @param {number} place @param {string} from */
+  noteOrigin(place, from) {
+    const [parent, whole] = [this.parents[place], this.places.get(from)];
+    if (whole === undefined) return;
+    this.origins.set(place, from);
+    if (parent !== null && this.origins.get(parent) === from) this.rests.set(place, whole);
+  }
+
+  /** The text that goes on where a second half of a split ends: the one that was split, while nobody wrote below the
+   * half. undefined: there is none, or nothing follows there. @param {number} slot */
+  wholeOf(slot) {
+    const whole = this.rests.get(slot);
+    if (whole === undefined || this.isPruned(this.slots[whole]) || this.childrenOf(slot).length) return undefined;
+    return this.childrenOf(this.slots[whole]).length ? this.slots[whole] : undefined;
   }
 
   /** Takes over who really wrote texts that somebody else edited or split. @param {Map<string, string>} authors by node */
@@ -218,11 +242,30 @@ export class TreeStore {
     for (let at = 1; at < path.length; at += 1) this.visited.set(path[at - 1], path[at]);
   }
 
-  /** Where → leads: the child last visited, else the first. @param {number} slot */
+  /** Where → leads: the child last visited, else the one that was written on last, else the first.
+   * @param {number} slot @returns {number | undefined} */
   onward(slot) {
     const children = this.childrenOf(slot);
     const last = this.visited.get(slot);
-    return last !== undefined && children.includes(last) ? last : children[0];
+    if (last !== undefined && children.includes(last)) return last;
+    const whole = children.length ? undefined : this.wholeOf(slot);
+    if (whole !== undefined) return this.onward(whole);
+    const latest = this.latestBelow();
+    return children.reduce((best, one) => (latest[one] > latest[best] ? one : best), children[0]);
+  }
+
+  /** For every slot the place of the last text that was written below it; 0: none was. */
+  latestBelow() {
+    if (this.latest?.changes !== this.changes) {
+      const below = new Uint32Array(this.ids.length);
+      for (let place = this.ids.length - 1; place > 0; place -= 1) {
+        const parent = this.parents[place];
+        if (parent === null || this.slots[place] !== place || this.kinds[place] !== "text" || this.isPruned(place)) continue;
+        below[parent] = Math.max(below[parent], below[place], place);
+      }
+      this.latest = { changes: this.changes, below };
+    }
+    return this.latest.below;
   }
 
   /** The end of the way down from a slot. @param {number} slot */

@@ -1,0 +1,58 @@
+"""What a turn did, in one line of prose: "Searched for “Marie”, read 3 passages, noted 1 thing"."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from django.utils.translation import gettext, ngettext
+
+from loom.engine import registry
+from loom.engine.models import Step
+from loom.errors import CommandError
+
+MOST_PARTS = 5
+
+_VERB = re.compile(r"→ ([a-z_]+)")
+_QUERY = re.compile(r'"([^"\n]{1,80})"')
+
+# The words for so many lines of a group of commands; a group without words is not told.
+WORDS: dict[str, Callable[[int], str]] = {
+    "Look": lambda n: ngettext("read %(n)s passage", "read %(n)s passages", n) % {"n": n},
+    "Make": lambda n: ngettext("made %(n)s change", "made %(n)s changes", n) % {"n": n},
+    "Keep": lambda n: ngettext("noted %(n)s thing", "noted %(n)s things", n) % {"n": n},
+    "Move": lambda n: gettext("looked around"),
+}
+
+
+def in_prose(lines: Sequence[Step]) -> str:
+    """The line of prose: each kind of work once, in the order of its first line, and each search;
+    then how many lines were refused. "" for a turn without lines."""
+    counts: dict[str, int] = {}
+    searches: dict[str, None] = {}
+    refused = 0
+    for line in lines:
+        if line.outcome != "ok":
+            refused += 1
+            continue
+        group = _group_of(line.canonical)
+        query = _QUERY.search(line.canonical) if group == "Look" else None
+        if query is not None:
+            searches[query[1]] = None
+        elif group in WORDS:
+            counts[group] = counts.get(group, 0) + 1
+    parts = [gettext("searched for “%(query)s”") % {"query": one} for one in searches]
+    parts += [WORDS[group](n) for group, n in counts.items()]
+    if len(parts) > MOST_PARTS:
+        parts = [*parts[:MOST_PARTS], gettext("and more")]
+    if refused:
+        words = ngettext("%(n)s line was refused", "%(n)s lines were refused", refused)
+        parts.append(words % {"n": refused})
+    return ", ".join(parts)
+
+
+def _group_of(canonical: str) -> str:
+    """The group of a line's command; "" for one that is none any more."""
+    found = _VERB.match(canonical)
+    try:
+        return registry.find(found[1]).group if found else ""
+    except (CommandError, KeyError):
+        return ""
