@@ -142,3 +142,7 @@ def test_more_like_these_says_what_it_asks_for(heddle: Heddle, visit: Open) -> N
     page.get_by_role("spinbutton", name="answers", exact=True).fill("1")
     more = page.get_by_role("button", name="More like these")
     expect(more).to_have_text("More like these: 3 × 80 tokens")
+    # A press from the text, whose hint changes, does not move the button away.
+    caret(page, len(text_of(page)))
+    more.click()
+    expect(page.locator(".card[data-id]")).to_have_count(6)

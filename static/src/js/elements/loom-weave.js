@@ -44,6 +44,8 @@ export class LoomWeave extends HTMLElement {
   /** @type {import("../live/calls.js").Said[]} what asked last, for "more like these" */
   asked = [];
   taken = "";
+  /** whether the pointer is down: what is pressed must not move away before it is let go */
+  isPressed = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   looking;
   /** @type {Set<string>} running ones that this reader asked for, wherever */
@@ -63,6 +65,8 @@ export class LoomWeave extends HTMLElement {
     this.page.addEventListener("said", (event) => this.noteAsked(/** @type {CustomEvent} */ (event).detail), { signal });
     this.off = this.page.events.on("generation.ended", (event) => this.ended(event.payload.generation));
     this.addEventListener("click", (event) => this.clicked(event), { signal });
+    document.addEventListener("pointerdown", () => (this.isPressed = true), { signal, capture: true });
+    for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, () => setTimeout(() => this.released()), { signal, capture: true });
     for (const name of ["focusin", "focusout"]) document.addEventListener(name, () => queueMicrotask(() => this.hint()), { signal });
     this.page.events.on("generation.started", ({ payload: { generation } }) => generation.asked_by === this.page?.settings.me && this.mine.add(generation.id));
     this.finishDrawing();
@@ -126,8 +130,14 @@ export class LoomWeave extends HTMLElement {
     fadeShared(this.cards().filter((one) => !isComing(one)));
   }
 
+  released() {
+    this.isPressed = false;
+    this.hint();
+  }
+
   /** Says which keys work now. */
   hint() {
+    if (this.isPressed) return;
     const hint = this.querySelector(".weave-hint");
     const now = { may: this.page?.can.continue === true, coming: this.coming().length > 0, typing: isTyping(document.activeElement) };
     const words = hintFor(this.page?.settings.keys ?? [], now);
