@@ -78,7 +78,9 @@ def test_the_picker_ends_with_adding_a_model(heddle: Heddle, visit: Open) -> Non
 
 def number(page: Page) -> str:
     """The tokens that the composer names."""
-    page.wait_for_function("document.querySelector('[data-cost]').textContent.includes('token')")
+    page.wait_for_function(
+        "() => document.querySelector('[data-cost]').textContent.includes('token')"
+    )
     words: str = page.locator("[data-cost]").inner_text()
     return "".join(one for one in words.split("token", maxsplit=1)[0] if one.isdigit())
 

@@ -122,7 +122,7 @@ def test_after_a_reload_the_draft_and_the_question_follow_what_was_in_the_outbox
     book(page).press_sequentially(" Two.")
     book(page).press("Control+Enter")
     book(page).press_sequentially(" And three.")
-    page.wait_for_function("!document.querySelector('loom-buffer').typing")
+    page.wait_for_function("() => !document.querySelector('loom-buffer').typing")
     page.unroute(sends)
     page.reload()
     opened(page)
