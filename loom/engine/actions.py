@@ -18,7 +18,7 @@ from loom.engine.models import Step, Stream
 from loom.engine.steps import recorded, storable
 from loom.engine.streams import Writer
 from loom.errors import CommandError, require
-from loom.people.models import Grove, Participant
+from loom.people.models import Grove, Participant, User
 from loom.permissions import Role
 from loom.platform.inserts import insert_row
 from loom.trees.models import Tree
@@ -32,9 +32,10 @@ R = TypeVar("R")
 
 @dataclass
 class Change:
-    """One action while it runs. `writer` is the locked stream of `item`; an action that makes its
-    item calls `open` first. The step names `author`: the actor, or the person whom the action made
-    a member. `inverse` is what undo does, and `message` says in words what was done."""
+    """One action while it runs. `user` is who acts in one without a role. `writer` is the locked
+    stream of `item`; an action that makes its item calls `open` first. The step names `author`: the
+    actor, or the person whom the action made a member. `inverse` is what undo does, and `message`
+    says in words what was done."""
 
     now: datetime
     member: Actor | None
@@ -42,6 +43,7 @@ class Change:
     author: Participant | None = None
     inverse: list[dict[str, Any]] = field(default_factory=list)
     message: str = ""
+    user: User | None = None
     _writer: Writer | None = None
 
     @property
@@ -124,15 +126,17 @@ def actions() -> Mapping[str, Action[Any, Any]]:
 
 
 def run_action(
-    actor: Actor | None, item: Grove | Tree | None, what: Action[ArgsT, R], args: ArgsT
+    who: Actor | User | None, item: Grove | Tree | None, what: Action[ArgsT, R], args: ArgsT
 ) -> R:
     """Runs an action for `loom.engine.execute.execute`: rows, events and the step in one
     transaction. The role is checked under the lock, so that two owners cannot take it from each
-    other at once.
+    other at once. In an action without a role somebody may act who is a user only.
     """
+    actor, user = (None, who) if isinstance(who, User) else (who, None)
     try:
         with transaction.atomic():
             change = Change(timezone.now(), actor, item, actor.participant if actor else None)
+            change.user = user
             if item is not None:
                 change.lock(item)
             change.member = _allowed(actor, what)

@@ -17,13 +17,13 @@ from loom.errors import CommandError
 from loom.language.arguments import demand_values
 from loom.language.refs import ParseError
 from loom.language.slices import parse_ref
-from loom.people.models import Grove
+from loom.people.models import Grove, User
 from loom.trees.models import Tree
 from loom.workspace.models import Workspace
 
 
 def run(
-    actor: Actor | None,
+    actor: Actor | User | None,
     stream: Tree | Grove | None,
     name: str,
     values: Mapping[str, Any],
@@ -40,7 +40,7 @@ def run(
     action = actions().get(name)
     if action is not None:
         return execute(actor, stream, action, checked(action.args, values))
-    if actor is None or not isinstance(stream, Tree):
+    if not isinstance(actor, Actor) or not isinstance(stream, Tree):
         raise TypeError("a command runs in a tree, for somebody")
     return run_command(actor, stream, name, values, workspace=workspace, request=request)
 

@@ -25,7 +25,7 @@ from loom.language.arguments import demand_values
 from loom.language.forms import write
 from loom.language.lines import Line, read
 from loom.language.refs import ParseError, TooLongError, refuse_controls
-from loom.people.models import Grove
+from loom.people.models import Grove, User
 from loom.platform.inserts import update_row
 from loom.platform.prepared_queries import Given, Prepared
 from loom.text.quotations import take_out_quotations
@@ -69,12 +69,12 @@ def execute(
 
 @overload
 def execute(
-    actor: Actor | None, stream: Tree | Grove | None, command: Action[ArgsT, R], args: ArgsT
+    actor: Actor | User | None, stream: Tree | Grove | None, command: Action[ArgsT, R], args: ArgsT
 ) -> R: ...
 
 
 def execute(
-    actor: Actor | None,
+    actor: Actor | User | None,
     stream: Tree | Grove | None,
     command: Callable[[Context, ArgsT], Reply] | Action[ArgsT, R],
     args: ArgsT,
@@ -94,7 +94,7 @@ def execute(
     """
     if isinstance(command, Action):
         return run_action(actor, stream, command, args)
-    if actor is None or not isinstance(stream, Tree):
+    if not isinstance(actor, Actor) or not isinstance(stream, Tree):
         raise TypeError("a command runs in a tree, for somebody")
     line = line_of(registry.command_of(command), args)
     own = views.stored(workspace or access.workspace_of(actor.participant, stream))

@@ -267,7 +267,7 @@ def _make_participant(change: Change, args: Changes) -> Participant:
 class ParticipantChanges(Args):
     """A participant, and the changes to it."""
 
-    participant: Participant
+    participant: str
     changes: Changes
 
 
@@ -275,40 +275,51 @@ def change_participant(actor: Actor, one: Participant, changes: Changes) -> Part
     """Changes a participant, even to another model: what it wrote before keeps the hash of the
     configuration that wrote it. Another provider or base_url removes the key, which was for the
     old one."""
-    args = ParticipantChanges(participant=one, changes=changes)
+    args = ParticipantChanges(participant=one.uid, changes=changes)
     return execute(actor, actor.grove, _change_participant, args)
 
 
 @action("change_participant", stream="grove", role="owner")
 def _change_participant(change: Change, args: ParticipantChanges) -> Participant:
     """Changes the settings, key or permissions of a model."""
-    if args.participant.kind == "human":
+    one = _named(change, args.participant)
+    if one.kind == "human":
         raise CommandError(
             "REJECTED", "People are changed on the members page.", hint="PATCH the grove's members"
         )
-    return _store(change, args.participant, args.changes)
+    return _store(change, one, args.changes)
 
 
 class ParticipantNamed(Args):
-    """A participant."""
+    """A participant by its uid."""
 
-    participant: Participant
+    participant: str
+
+
+def _named(change: Change, uid: str) -> Participant:
+    """The participant of the grove that is changed. NOT_FOUND if it has none with this uid."""
+    rows = Participant.objects.select_related("grove").filter(grove=change.grove, uid=uid)
+    found = rows.first()
+    if found is None:
+        raise not_found("This participant")
+    return found
 
 
 def archive_participant(actor: Actor, one: Participant) -> Participant:
     """Removes a model from the grove; what it wrote remains attributed to it."""
-    args = ParticipantNamed(participant=one)
+    args = ParticipantNamed(participant=one.uid)
     return execute(actor, actor.grove, _archive_participant, args)
 
 
 @action("archive_participant", stream="grove", role="owner")
 def _archive_participant(change: Change, args: ParticipantNamed) -> Participant:
     """Removes a model from the grove; what it wrote remains attributed to it."""
-    if args.participant.kind == "human":
+    one = _named(change, args.participant)
+    if one.kind == "human":
         raise CommandError(
             "REJECTED", "People are removed on the members page.", hint="DELETE the grove's member"
         )
-    return _store(change, args.participant, Changes(archived=True))
+    return _store(change, one, Changes(archived=True))
 
 
 def _store(change: Change, one: Participant, changes: Changes) -> Participant:
@@ -467,14 +478,14 @@ def _demand_free_name(one: Participant) -> None:
 
 def ask_probe(actor: Actor, one: Participant) -> Participant:
     """Queues a probe of what a participant's endpoint can do. For owners."""
-    args = ParticipantNamed(participant=one)
+    args = ParticipantNamed(participant=one.uid)
     return execute(actor, actor.grove, _ask_probe, args)
 
 
 @action("probe_participant", stream="grove", role="owner")
 def _ask_probe(change: Change, args: ParticipantNamed) -> Participant:
     """Queues a probe of what a participant's endpoint can do."""
-    one = args.participant
+    one = _named(change, args.participant)
     if one.kind == "human":
         raise CommandError("REJECTED", "A person can't have an endpoint.", hint="choose a model")
     one.probe = {"status": "queued", "found": {}, "error": None}

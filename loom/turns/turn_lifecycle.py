@@ -240,13 +240,13 @@ def _write_input(writer: Writer, turn: Turn, order: Order) -> None:
 
 def extend(actor: Actor, turn: Turn, steps: int, tokens: int = 0) -> None:
     """Grants a running turn more steps and tokens. For its inviter and owners."""
-    execute(actor, turn.tree, _extend, Extension(turn=turn, steps=steps, tokens=tokens))
+    execute(actor, turn.tree, _extend, Extension(turn=turn.uid, steps=steps, tokens=tokens))
 
 
 class Extension(Args):
-    """A turn, and the number of additional steps and tokens."""
+    """A turn by its uid, and the number of additional steps and tokens."""
 
-    turn: Turn
+    turn: str
     steps: int
     tokens: int
 
@@ -254,7 +254,10 @@ class Extension(Args):
 @action("extend_turn", stream="tree", role="reader")
 def _extend(change: Change, args: Extension) -> None:
     """Grants a running turn more steps and tokens. For its inviter and owners."""
-    actor, turn = change.actor, args.turn
+    actor = change.actor
+    turn = Turn.objects.select_related("invoked_by").filter(tree=change.tree, uid=args.turn).first()
+    if turn is None:
+        raise not_found("This turn")
     if turn.invoked_by != actor.participant and not actor.is_owner:
         raise CommandError(
             "PERMISSION_DENIED",

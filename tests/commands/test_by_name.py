@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loom.access import Actor
+from loom.access import Actor, get_actor
 from loom.engine import registry
 from loom.engine.actions import actions
 from loom.engine.arguments import schema_of, written_of
@@ -16,6 +16,7 @@ from loom.engine.models import Step
 from loom.errors import CommandError
 from loom.language.lines import Line, read
 from loom.language.refs import Place, Ref, print_place, print_ref
+from loom.people.models import Participant, User
 from loom.trees.models import Node, Tree
 from tests.interfaces.matrix import LINES
 
@@ -117,3 +118,33 @@ def test_wrong_arguments_are_refused_in_a_sentence(
     assert refused.value.code == code
     assert said in refused.value.message
     assert refused.value.hint
+
+
+def test_every_action_takes_what_json_has() -> None:
+    for name, action in actions().items():
+        schema = json.loads(json.dumps(action.args.model_json_schema()))
+        assert set(schema.get("properties", {})) == set(action.args.model_fields), name
+
+
+def test_an_action_is_called_by_name_like_a_command(owner: User, actor: Actor, tree: Tree) -> None:
+    grove = run(owner, None, "make_grove", {"name": "Another"})
+    elsewhere = get_actor(owner, grove)
+    renamed = run(actor, tree, "change_tree", {"title": "The lake", "archived": True})
+    assert renamed.title == "The lake"
+    with pytest.raises(CommandError) as refused:  # of the same owner, in another grove
+        run(elsewhere, grove, "erase_tree", {"tree": tree.uid, "title": "The lake"})
+    assert refused.value.code == "NOT_FOUND"
+    with pytest.raises(CommandError) as refused:
+        run(actor, actor.grove, "erase_tree", {"tree": tree.uid, "surprise": 1})
+    assert refused.value.code == "INVALID_SYNTAX"
+
+
+def test_a_participant_of_another_grove_is_not_found(
+    owner: User, actor: Actor, muse: Participant
+) -> None:
+    grove = run(owner, None, "make_grove", {"name": "Another"})
+    with pytest.raises(CommandError) as refused:
+        named = {"participant": muse.uid}
+        run(get_actor(owner, grove), grove, "archive_participant", named)
+    assert refused.value.code == "NOT_FOUND"
+    assert run(actor, actor.grove, "archive_participant", named).archived_at is not None

@@ -14,7 +14,7 @@ from loom.engine.announcements import access_changed
 from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
 from loom.engine.streams import Writer
-from loom.errors import CommandError, not_found
+from loom.errors import CommandError, not_found, require
 from loom.links.link_types import ARCHETYPES
 from loom.people import grove_settings, names
 from loom.people.commands import accounts as people
@@ -46,7 +46,7 @@ def demand_role_name(role: str) -> Role:
 
 def make_grove(user: User, name: str) -> Grove:
     """A new grove, owned by its maker."""
-    return execute(None, None, _make_grove, NewGrove(user=user, name=name))
+    return execute(user, None, _make_grove, NewGrove(name=name))
 
 
 def begin_link_types(grove: Grove) -> None:
@@ -57,9 +57,8 @@ def begin_link_types(grove: Grove) -> None:
 
 
 class NewGrove(Args):
-    """The user who makes a grove, and its name."""
+    """The name of a grove."""
 
-    user: User
     name: str
 
 
@@ -68,10 +67,11 @@ def _make_grove(change: Change, args: NewGrove) -> Grove:
     """Makes a grove, owned by its maker."""
     grove = Grove.objects.create(name=names.checked(args.name, most=MAX_NAME, writes=False))
     begin_link_types(grove)
-    person = _person(grove, args.user)
+    user = require(change.user, "who makes the grove")
+    person = _person(grove, user)
     writer = change.open(grove, person)
     writer.append("grove.created", {"grove": grove.uid, "name": grove.name})
-    _enter(writer, person, args.user, "owner")
+    _enter(writer, person, user, "owner")
     return grove
 
 
@@ -200,20 +200,19 @@ def member_body(member: Membership) -> dict[str, Any]:
 
 def join(grove: Grove, user: User, role: Role) -> Membership:
     """Makes the user a member at their own request. CONFLICT if they are one already."""
-    return execute(None, grove, _join, Joining(user=user, role=role))
+    return execute(user, grove, _join, Joining(role=role))
 
 
 class Joining(Args):
-    """A user who joins at their own request, and the role they get."""
+    """The role that a user gets who joins at their own request."""
 
-    user: User
     role: Role
 
 
 @action("join_grove", stream="grove", role=None)
 def _join(change: Change, args: Joining) -> Membership:
     """Makes a user a member of a grove."""
-    return enter(change, args.user, args.role)
+    return enter(change, require(change.user, "who joins"), args.role)
 
 
 def enter(change: Change, user: User, role: Role, *, invitation: str = "") -> Membership:
@@ -453,25 +452,24 @@ def accept(
     under the grove's lock, so that no invitation is used more often than allowed. NOT_FOUND if it
     is used up, CONFLICT if the name is taken or they are a member already.
     """
-    args = Acceptance(secret=secret, username=username, password=password, user=user)
-    return execute(None, _found(secret).grove, _accept, args)
+    args = Acceptance(secret=secret, username=username, password=password)
+    return execute(user, _found(secret).grove, _accept, args)
 
 
 class Acceptance(Args):
-    """The secret of an invitation, and who accepts it: a signed-in user, or the name and password
-    that a new user has chosen."""
+    """The secret of an invitation, and the name and password that a new user has chosen, where it
+    is not a signed-in user who accepts it."""
 
     secret: Annotated[str, Secret()]
     username: str = ""
     password: Annotated[str, Secret()] = ""
-    user: User | None = None
 
 
 @action("accept_invitation", stream="grove", role=None)
 def _accept(change: Change, args: Acceptance) -> Membership:
     """Makes the person who accepts an invitation a member; this uses it once."""
     found = _found(args.secret)
-    who = args.user or people.make_user(args.username, people.demand_some(args.password))
+    who = change.user or people.make_user(args.username, people.demand_some(args.password))
     role = demand_role_name(found.role)
     member = enter(change, who, role, invitation=found.uid)
     found.uses_left -= 1

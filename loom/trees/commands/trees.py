@@ -161,20 +161,22 @@ def _demand_fields(fields: Mapping[str, Any]) -> None:
 def erase(actor: Actor, tree: Tree, title: str) -> None:
     """Erases an archived tree whose title was typed as confirmation. It is hidden immediately; its
     rows are deleted in batches, and one event of the grove remains. There is no undo."""
-    execute(actor, actor.grove, _erase_tree, TreeErased(tree=tree, title=title))
+    execute(actor, actor.grove, _erase_tree, TreeErased(tree=tree.uid, title=title))
 
 
 class TreeErased(Args):
-    """A tree, and its title as typed for confirmation."""
+    """A tree by its uid, and its title as typed for confirmation."""
 
-    tree: Tree
+    tree: str
     title: str
 
 
 @action("erase_tree", stream="grove", role="owner")
 def _erase_tree(change: Change, args: TreeErased) -> None:
     """Erases an archived tree permanently."""
-    tree = args.tree
+    tree = Tree.objects.filter(grove=change.grove, uid=args.tree, erasing_at=None).first()
+    if tree is None:
+        raise not_found("This tree")
     streams.lock(tree)
     row = Tree.objects.get(pk=tree.pk)
     if row.erasing_at is not None:
