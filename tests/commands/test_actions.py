@@ -41,43 +41,8 @@ def _rows() -> dict[str, int]:
     return {kind.__name__: kind.objects.count() for kind in kinds}
 
 
-def test_every_action_is_in_the_registry_and_none_can_be_typed() -> None:
-    assert sorted(actions()) == [
-        "accept_invitation",
-        "add_member",
-        "archive_participant",
-        "change_document",
-        "change_grove",
-        "change_member",
-        "change_own_name",
-        "change_participant",
-        "change_tag",
-        "change_tree",
-        "erase_tree",
-        "extend_turn",
-        "join_grove",
-        "make_document",
-        "make_grove",
-        "make_invitation",
-        "make_participant",
-        "make_public_link",
-        "make_tree",
-        "pin_settings",
-        "probe_participant",
-        "remove_member",
-        "remove_preset",
-        "remove_search_service",
-        "remove_tag",
-        "restore_document",
-        "retry_put_aside",
-        "revoke_invitation",
-        "revoke_public_link",
-        "save_preset",
-        "set_search_service",
-        "start_turn",
-        "summarise",
-        "write_document",
-    ]
+def test_every_action_says_what_it_does_and_none_can_be_typed() -> None:
+    assert {"make_grove", "start_turn", "write_document"} <= set(actions())
     assert all(one.summary for one in actions().values())
     assert not set(actions()) & {*registry.verbs(), *registry.aliases()}
     assert not any(name in command_reference.reference() for name in actions())
