@@ -554,5 +554,5 @@ def truncation_for(asker: Participant, tree: Tree) -> str:
 
 
 def truncation_in(own: Workspace | None, tree: Tree) -> str:
-    """The same, given the member's workspace (None: they have none); no query."""
+    """How the path is cut in requests of a member with this workspace (None: they have none)."""
     return str((own.settings if own else {}).get("truncation") or tree.truncation)

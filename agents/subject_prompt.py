@@ -102,7 +102,7 @@ def _order(order: Order, reading: Reading) -> Order:
 
 
 def narrower(order: Order) -> Order | None:
-    """The same order with half the window, if a provider's window was too large for this text;
+    """The order with half the window, if a provider's window was too large for this text;
     None if there is no window, or it is already as small as is useful."""
     window = order.reading.window
     if window is None or window // 2 < SMALLEST_WINDOW:
@@ -355,7 +355,7 @@ def summarised(generation: Generation) -> Messages:
 
 
 def _document_summarised(generation: Generation) -> Messages:
-    """The same for a document, if the person who asked may read it."""
+    """The request for the summary of a document, if the person who asked may read it."""
     documents = documents_for(asker_of(generation)).filter(pk=generation.settings["document"])
     document = documents.first()
     if document is None:

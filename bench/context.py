@@ -45,7 +45,7 @@ def shares() -> None:
 
 
 def _naive(made: "object") -> str:
-    """The same texts with the WORKSPACE before the conversation."""
+    """The texts with the WORKSPACE before the conversation."""
     from agents.context.agent_request import Sent
 
     assert isinstance(made, Sent)

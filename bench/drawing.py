@@ -125,7 +125,7 @@ def show(times: dict[str, list[float]], queries: list[int]) -> None:
 async def measure_turn(
     port: int, tree: str, *, sockets: int, rounds: int, counter: Counter
 ) -> None:
-    """The same for the lines of a turn; each is rendered together with all lines before it."""
+    """Measures the lines of a turn; each is rendered together with all lines before it."""
     view, say = await asyncio.to_thread(begun, tree)
     bearer = {"Authorization": f"Bearer {KEY}"}
     address = f"ws://127.0.0.1:{port}/ws/workspaces/{view}?since=1000000000&drawn=en"

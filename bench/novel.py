@@ -127,7 +127,7 @@ def measure(browser: Browser, made: Heddle, tree: str, keys: int) -> None:
 
 
 def _bare(browser: Browser, page: Page) -> list[float]:
-    """The same for a plain text field that holds the same text: the yardstick."""
+    """Types in a plain text field that holds the novel: the yardstick."""
     text = page.evaluate("document.querySelector('loom-buffer').editor.view.state.doc.toString()")
     plain = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
     plain.set_content("<textarea style='width:700px;height:800px'></textarea>")

@@ -45,7 +45,7 @@ async def bare(url: str, streams: int) -> tuple[float, float]:
 
 
 async def woven(heddle: Heddle, key: str, tree: str, streams: int) -> tuple[float, float]:
-    """The same at a socket of Heddle, from the command's leaving."""
+    """(ms to the first token, tokens a second) at a socket, from the command's leaving."""
     headers = {"Authorization": f"Bearer {key}"}
     address = heddle.url.replace("http", "ws") + f"/ws/trees/{tree}?since=1000000000"
     first: dict[str, float] = {}

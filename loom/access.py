@@ -178,7 +178,8 @@ def _trees() -> QuerySet[Tree]:
 
 
 def _trees_in_use() -> QuerySet[Tree]:
-    """The same, with the member's workspace `own`, the node `named`, the `head` of its stream, and
+    """The tree with an id, with its grove and the user's membership there as `member`, the member's
+    workspace `own`, the node `named`, the `head` of its stream, and
     whether it has pruned slots. Texts are deferred: most readers need others."""
     own = FilteredRelation(
         "workspaces", condition=Q(workspaces__participant=F("member__participant"))

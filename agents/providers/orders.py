@@ -64,7 +64,7 @@ class Order:
         return len("".join([self.ask.prompt or "", *said]).encode()) // 4
 
     def shared(self, many: int) -> "Order":
-        """The same, for many candidates in one answer."""
+        """The order for many candidates in one answer."""
         return replace(self, ask=replace(self.ask, many=many))
 
 

@@ -150,8 +150,8 @@ async def _prefill(probe: Probe) -> bool:
 
 
 async def _continue_final(probe: Probe) -> bool:
-    """The same if the request says that the message has only begun. An API without such a field
-    cannot say it."""
+    """Whether a message is continued if the request says that it has only begun. An API without
+    such a field cannot say it."""
     if probe.provider.name in ("anthropic", "litellm"):
         return False
     said = (("user", BEGINS), ("assistant", OPENING))
@@ -337,7 +337,7 @@ def start_listing(uid: str) -> None:
 
 
 def run_listing(uid: str) -> None:
-    """The same, and waits for the result."""
+    """Lists models on the loop, and waits for the result."""
     the_loop().run(_models_listed(uid))
 
 
@@ -370,7 +370,7 @@ def start_probe(uid: str) -> None:
 
 
 def run_probe(uid: str) -> None:
-    """The same, and waits for the result."""
+    """Probes a participant's endpoint on the loop, and waits for the result."""
     one = Participant.objects.filter(uid=uid, kind="model", archived_at__isnull=True).first()
     if one is not None:
         the_loop().run(_probed(one))

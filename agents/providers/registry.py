@@ -95,7 +95,7 @@ def whom(participant: "Participant") -> tuple[Provider, str, str]:
 
 
 def addressed(participant: "Participant") -> tuple[Provider, str, str]:
-    """The same, but base_url may be empty."""
+    """(provider, base_url, model) of a participant; base_url may be empty."""
     name, _, model = participant.model_ref.partition(":")
     own, local = participant.base_url, settings.LOCAL_MODEL_URL
     if name == "local" and own in ("", local):

@@ -84,7 +84,7 @@ async def in_thread(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T
 
 
 async def in_beginning(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-    """The same for generations that begin."""
+    """Runs a function of a generation that begins in a thread beside the loop."""
     run = partial(_giving_back, partial(work, *args, **named))
     return await asyncio.get_running_loop().run_in_executor(the_loop().beginning, run)
 

@@ -334,7 +334,7 @@ def start_search(uid: str) -> None:
 
 
 def run_search(uid: str) -> None:
-    """The same, and waits for the result."""
+    """Searches on the loop, and waits for the result."""
     the_loop().run(_searched(uid))
 
 

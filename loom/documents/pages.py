@@ -443,7 +443,7 @@ def _card(shown: Embed) -> SafeString:
 
 
 def _chip(shown: Embed) -> str:
-    """The same inside of a line."""
+    """An embedded item inside of a line, drawn as a chip."""
     if shown.tree is None:
         words = gettext("not available")
         return format_html('<span class="embed-chip gone">{} · {}</span>', shown.ref, words)

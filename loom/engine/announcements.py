@@ -126,7 +126,7 @@ async def _send_to_group(stream: str, message: dict[str, Any]) -> None:
 
 
 async def send_async(stream: str, message: dict[str, Any]) -> None:
-    """The same for callers on an event loop, over that loop's own connection."""
+    """Sends a message to a group from an event loop, over that loop's own connection."""
     try:
         await _send_to_group(stream, message)
     except Exception as error:  # the broker may be down; see send

@@ -499,7 +499,7 @@ def note_of(text: str, line: Line, verbs: Verbs) -> str:
 
 
 def named_line(bad: ParseError, text: str, number: int) -> ParseError:
-    """The same refusal with its line: `line 3: "…": There is no command tga.`"""
+    """The refusal with its line: `line 3: "…": There is no command tga.`"""
     if not number:
         return bad
     where = f'line {number}: "{short(text.partition(chr(10))[0])}"'

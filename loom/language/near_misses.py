@@ -247,7 +247,7 @@ MOST_SUGGESTED = 1000
 
 
 def with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs) -> ParseError:
-    """The same refusal with the exact line to write, if one can be found."""
+    """The refusal with the exact line to write, if one can be found."""
     if bad.code != "INVALID_SYNTAX" or isinstance(bad, AmbiguousError):
         return bad
     if len(body) > MOST_SUGGESTED:

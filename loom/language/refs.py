@@ -98,7 +98,7 @@ class Token(NamedTuple):
     mixed: bool = False
 
     def after(self, length: int) -> "Token":
-        """The same without its first `length` characters, which must be part of the head."""
+        """The token without its first `length` characters, which must be part of the head."""
         return Token(self.raw[length:], self.head[length:], self.quoted, self.mixed)
 
 
@@ -483,7 +483,7 @@ def tree_of(token: Token) -> Ref:
 
 
 def in_tree(ref: Ref, tree: Ref) -> Ref:
-    """The same ref, in another tree. Raises ParseError if that makes no sense."""
+    """The ref, in another tree. Raises ParseError if that makes no sense."""
     if ref.kind not in IN_TREES or ref.tree_id or ref.tree_name:
         raise unread(
             f"{short(print_ref(ref))} can't be in {short(print_ref(tree))}.",

@@ -71,7 +71,7 @@ def _section_named(word: str, token: Token) -> Slice:
 
 
 def with_slice(ref: Ref, part: Slice) -> Ref:
-    """The same ref with a slice. Raises ParseError if it already has one."""
+    """The ref with a slice. Raises ParseError if it already has one."""
     if ref.slice is not None:
         raise unread(
             f"{short(print_ref(ref))} already has a slice.", "give only one slice per reference"

@@ -45,7 +45,7 @@ def tokens_of(text: str, model_ref: str) -> tuple[int, How]:
 
 
 def tokens_of_parts(parts: Iterable[str], model_ref: str) -> tuple[int, How]:
-    """The same of several texts, each counted by itself, as the sections of a request are."""
+    """How many tokens several texts have, each counted by itself, as sections of a request are."""
     texts = [one for one in parts if one]
     if sum(map(len, texts)) > MOST:
         return sum(-(-len(one.encode()) // 4) for one in texts), "estimated"

@@ -250,7 +250,7 @@ def value_of(settings: Mapping[str, Any], name: str) -> Any:
 
 
 def number_of(settings: Mapping[str, Any], name: str) -> int:
-    """The same, for a setting that is a whole number."""
+    """A setting that is a whole number, as it was set, else its default."""
     return int(value_of(settings, name))
 
 

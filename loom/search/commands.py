@@ -359,7 +359,7 @@ def find_open(context: Context, args: FindOpen) -> Reply:
     "open", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace", opens_windows=True
 )
 def open_query(context: Context, args: OpenQuery) -> Reply:
-    """The same: `open "words"` opens windows on the best matches."""
+    """Opens windows on the best matches, with lines around them, as `find … open` does."""
     return _opened(context, args)
 
 

@@ -238,7 +238,7 @@ IN_A_BUFFER = (
 
 
 def keys_for_scripts(user: User, mode: str) -> list[dict[str, Any]]:
-    """The same for the page's scripts: `[{name, keys: [{id, words, combo, where}]}]`."""
+    """The shortcuts as scripts read them: `[{name, keys: [{id, words, combo, where}]}]`."""
     own = [
         {"id": "editor", "words": gettext(words), "combo": combo, "where": "typing"}
         for combo, words in IN_A_BUFFER
@@ -275,7 +275,7 @@ def moment(at: datetime) -> SafeString:
 
 @register.filter
 def day(at: datetime) -> SafeString:
-    """The same without the time of day."""
+    """A day, which the page's scripts format in the reader's language and time zone."""
     return format_html('<time datetime="{}" data-day>{}</time>', *_both(at, "Y-m-d"))
 
 

@@ -133,7 +133,7 @@ def as_shown(refused: CommandError) -> CommandError:
 
 
 def in_one_line(refused: CommandError) -> str:
-    """The same as one line, such as a message at the top of the next page."""
+    """The refusal as one line, such as a message at the top of the next page."""
     shown = as_shown(refused)
     return f"{shown.message} {shown.hint}".strip()
 

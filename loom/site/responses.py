@@ -82,7 +82,7 @@ class Invitation(BaseModel):
 
 
 class NewInvitation(Invitation):
-    """The same with its link, which is shown only once."""
+    """An invitation with its link, which is shown only once."""
 
     link: str
 

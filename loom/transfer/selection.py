@@ -109,12 +109,13 @@ class Selection:
         return Step(slot, above, depth, place, of, len(self.below.get(slot, ())))
 
     def read(self) -> Iterator[tuple[Step, NodeRow]]:
-        """The same with the version of each slot."""
+        """The steps in order, each with the version of its slot."""
         for page in self.pages():
             yield from page
 
     def pages(self) -> Iterator[list[tuple[Step, NodeRow]]]:
-        """The same in pages of at most 500 texts and about a million characters."""
+        """The steps with their versions, in pages of at most 500 texts and about a million
+        characters."""
         for page in self._pages():
             rows = {row.slot_id: row for row in rows_of([self.chosen[one.slot] for one in page])}
             found = [(step, rows[step.slot]) for step in page if step.slot in rows]

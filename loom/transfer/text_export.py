@@ -107,7 +107,7 @@ def tree_as_text(actor: Actor, tree: Tree, workspace: Workspace | None) -> Itera
 
 
 def tree_as_markdown(actor: Actor, tree: Tree, workspace: Workspace | None) -> Iterator[bytes]:
-    """The same under the tree's title, in a dialogue each text with its author and id."""
+    """The texts under the tree's title, in a dialogue each text with its author and id."""
     title = " ".join(tree.title.split())
     if title:
         yield f"# {title}\n\n".encode()

@@ -94,7 +94,7 @@ def _node_of(context: Context, ref: Ref | None, *, slices: bool) -> Node:
 
 
 def get_own_node(context: Context, ref: Ref | None, *, slices: bool = False) -> Node:
-    """The same, but only in this tree: a line writes to one tree."""
+    """The node that a ref names, only in this tree: a line writes to one tree."""
     node = get_node(context, ref, slices=slices)
     if node.tree_id != context.tree.pk:
         raise CommandError(

@@ -243,7 +243,7 @@ def _answer_of(body: dict[str, Any], step: Step) -> tuple[bool, dict[str, Any]]:
 def _waited(
     body: dict[str, Any], wait_s: float, outcome: Callable[[], tuple[bool, dict[str, Any]]]
 ) -> Response:
-    """The same for servers without ASGI, where a thread has to wait."""
+    """The response once it is complete, where a thread has to wait: on servers without ASGI."""
     end = time.monotonic() + wait_s
     while True:
         is_done, answer = outcome()

@@ -236,7 +236,7 @@ def _document_lacks(document: Document, *, again: bool) -> bool:
 
 
 def want_document(person: Participant, document: Document) -> int:
-    """The same as `want`, for a document."""
+    """Queues the summary of a document if it needs one, as `want` does for nodes."""
     if person.user is None or summariser(document.grove) is None:
         return 0
     if not _document_lacks(document, again=False):

@@ -17,7 +17,7 @@ from loom.engine.views import locked
 
 
 def set_position_now(workspace: Workspace, node: Node, *, actor: Participant) -> None:
-    """The same, in its own transaction."""
+    """Moves a workspace to a node, in a transaction of its own."""
     with transaction.atomic():
         set_position(workspace, node, actor=actor)
 

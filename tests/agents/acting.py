@@ -25,7 +25,7 @@ def run_lane(lane: str) -> None:
 
 
 def run_queued(turn: Turn) -> None:
-    """The same for all that a turn has queued."""
+    """Runs all that a turn has queued to its end."""
     queued = Generation.objects.filter(turn=turn, status="queued")
     for lane in queued.order_by("lane").values_list("lane", flat=True).distinct():
         run_lane(lane)

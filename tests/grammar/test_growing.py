@@ -26,7 +26,7 @@ LANGUAGE = Language(VERBS, looks)
 
 
 def _has_ended(text: str) -> bool:
-    """The same by reading all of the text."""
+    """Whether a reply has ended, by reading all of its text."""
     for one in segments_of(text, VERBS, finished=False):
         if isinstance(one, Batch) and any(said.line and looks(said.line) for said in one.commands):
             return one.closed

@@ -57,7 +57,7 @@ def world(
 
 @pytest.fixture(name="world", scope="module")
 def kept_world(django_db_setup: None, django_db_blocker: Any) -> Iterator[dict[str, str]]:
-    """The same world, made once for a module. Its tests ask `person()` for the people in it."""
+    """The world, made once for a module. Its tests ask `person()` for the people in it."""
     with kept(_made, blocker=django_db_blocker) as names:
         yield names
 

@@ -108,7 +108,7 @@ def events_of(tree: Tree) -> list[dict[str, Any]]:
 
 
 def stored(tree: Tree) -> Replayed:
-    """The same state, read fresh from the rows."""
+    """The state of the tree, read fresh from the rows."""
     from loom.text.hashes import instant
 
     state = Replayed(title=Tree.objects.get(pk=tree.pk).title)

@@ -272,7 +272,7 @@ def test_what_is_not_a_backup_changes_nothing(actor: Actor, tree: Tree, tmp_path
 
 
 def _rewritten(good: Path, to: Path, **about: Any) -> None:
-    """The same backup that says something else about itself."""
+    """A backup that says something else about itself."""
     with tarfile.open(good) as old, tarfile.open(to, "w") as new:
         for member in old.getmembers():
             content = old.extractfile(member).read()  # type: ignore[union-attr]

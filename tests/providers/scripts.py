@@ -63,7 +63,7 @@ def cuts(*pieces: str) -> Script:
 
 
 def never_ends(rate: float = 0, word: str = "on ") -> Script:
-    """The same word until the other side goes away."""
+    """One word again and again until the other side goes away."""
     return Script((word,), rate=rate, forever=True)
 
 

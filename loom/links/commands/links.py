@@ -51,14 +51,14 @@ class LinkArgs(Args):
 
 
 class LinkFromDocument(LinkArgs):
-    """The same, with a document as the source."""
+    """The ends and the type of a link from a document."""
 
     source: Annotated[RefField, Written("ref", refs=("document",))]
     target: Annotated[RefField, Written("ref", lead="to")]
 
 
 class LinkToDocument(LinkArgs):
-    """The same, with a document as the target."""
+    """The ends and the type of a link to a document."""
 
     target: Annotated[RefField, Written("ref", lead="to", refs=("document",))]
 
@@ -72,14 +72,14 @@ class UnlinkArgs(Args):
 
 
 class UnlinkDocument(UnlinkArgs):
-    """The same, with a document as the source."""
+    """The ends, and the type if there are several links, of one from a document."""
 
     source: Annotated[RefField, Written("ref", refs=("document",))]
     target: Annotated[RefField, Written("ref", lead="to")]
 
 
 class UnlinkFromDocument(UnlinkArgs):
-    """The same, with a document as the target."""
+    """The ends, and the type if there are several links, of one to a document."""
 
     target: Annotated[RefField, Written("ref", lead="to", refs=("document",))]
 

@@ -134,7 +134,7 @@ class Key(BaseModel):
 
 
 class NewKey(Key):
-    """The same with the key itself, which is shown only once."""
+    """An API key with the key itself, which is shown only once."""
 
     key: str
 

@@ -136,7 +136,7 @@ class PublicLink(BaseModel):
 
 
 class NewPublicLink(PublicLink):
-    """The same with the link itself, which is shown only once."""
+    """A public link with the link itself, which is shown only once."""
 
     link: str
 

@@ -186,7 +186,7 @@ def _menus(actor: Actor, cast: dict[str, Who]) -> dict[str, Any]:
 @require_GET
 @person
 def cast(request: PersonRequest, uid: str) -> HttpResponse:
-    """The same, for a page that was opened before they changed."""
+    """The members and models of a page that was opened before they changed."""
     actor, _ = access.get_tree(request.user, uid)
     everybody = cast_of(actor)
     context = {

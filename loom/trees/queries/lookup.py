@@ -530,7 +530,7 @@ def selected_sql(workspace: Workspace | None) -> tuple[str, list[int]]:
 
 
 def selected_version_sql(node: Node, workspace: Workspace | None) -> tuple[str, list[int]]:
-    """The same, but for the slot of `node` that node itself."""
+    """SQL for the selected version of `up.slot`, for the slot of `node` that node itself."""
     selected, params = selected_sql(workspace)
     return f"CASE WHEN up.slot = %s THEN %s ELSE {selected} END", [node.slot_id, node.pk, *params]
 

@@ -197,8 +197,8 @@ def event_body(node: Node) -> Body:
 
 
 def event_bodies(tree: Tree, rows: Sequence[NodeRow], facts: Facts | None = None) -> list[Body]:
-    """The same for many nodes of one tree at once, in their order. `facts` are theirs, if the
-    caller knows them."""
+    """Nodes of one tree as their events `node.added` have them, in their order. `facts` are theirs,
+    if the caller knows them."""
     facts = facts_of(tree.pk, rows) if facts is None else facts
     return [_body(row, tree.uid, facts) for row in rows]
 

@@ -183,7 +183,7 @@ def path_ids(
     *,
     most: int | None = None,
 ) -> list[tuple[int, int]]:
-    """The same path as (slot id, id of the selected version), root first; only the last `most`
+    """The path to a node as (slot id, id of the selected version), root first; only the last `most`
     entries, which cost the same however deep the node is."""
     end = end_of(tree, workspace, node)
     selected, params = selected_version_sql(end, workspace)

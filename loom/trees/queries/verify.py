@@ -273,7 +273,8 @@ def _later_on_path(path: list[tuple[int, int]], found: _Findings) -> list[int]:
 
 
 def _later_in_tree(tree: Tree, workspace: Workspace | None, found: _Findings) -> list[int]:
-    """The same for every path of the tree: only slots with several versions matter."""
+    """Versions of the tree that are newer than what depends on them: only slots with several
+    versions matter."""
     sql = "SELECT DISTINCT slot_id FROM trees_node WHERE tree_id = %s AND slot_id <> id"
     several = [row[0] for row in fetch(sql, [tree.pk])]
     if not several:

@@ -41,7 +41,7 @@ class AskAgent(Args):
 
 
 class AskAgentAndWait(AskAgent):
-    """The same, and the word `wait`."""
+    """The agent, the question, where it belongs to, and the word `wait`."""
 
     wait: Annotated[str, Written("word", lead="wait")]
 
@@ -55,7 +55,7 @@ class AskPerson(Args):
 
 
 class AskPersonAndWait(AskPerson):
-    """The same, and the word `wait`."""
+    """The name of a member, the question, where it belongs to, and the word `wait`."""
 
     wait: Annotated[str, Written("word", lead="wait")]
 

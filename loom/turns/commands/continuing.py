@@ -244,7 +244,7 @@ def asked_for(uids: Collection[str]) -> list[Generation]:
 
 
 def outcome_in(rows: Sequence[Generation]) -> tuple[bool, Reply, list[dict[str, Any]]]:
-    """The same for rows that were already read."""
+    """Whether these generations have ended, and their reply and errors; no query."""
     if not rows:
         raise not_found("This tree")  # it was erased meanwhile
     nodes = [row.node for row in rows if row.node is not None]

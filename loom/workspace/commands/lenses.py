@@ -35,7 +35,7 @@ class Aim:
 
 
 def aimed(context: Context, ref: Ref, *, writes: bool = False) -> Aim:
-    """The same ref, or for a window a ref to the lines that it shows. REJECTED if the caller
+    """The ref, or for a window a ref to the lines that it shows. REJECTED if the caller
     `writes` and the window is read-only."""
     if ref.kind != "window":
         return Aim(ref)

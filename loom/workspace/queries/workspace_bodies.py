@@ -147,7 +147,7 @@ def task_rows(workspace: Workspace) -> QuerySet[Task]:
 
 
 def listed_tasks(workspace: Workspace) -> list[Task]:
-    """The same, and the newest archived ones after them."""
+    """The tasks that were not removed, and the newest archived ones after them."""
     return [*current_tasks(workspace), *_archived(workspace)]
 
 
@@ -239,8 +239,8 @@ def said_in(generation: Generation, turn: Turn) -> str:
 def spent_in(
     turn: Turn, now: datetime, steps: Iterable[Step], items: Mapping[int, list[int]], depth: int
 ) -> Spent:
-    """The same from the turn's lines, their items and the `depth` of its windows, as far as pages
-    show it; no query."""
+    """What a turn has used, from its lines, their items and the `depth` of its windows, as far as
+    pages show it; no query."""
     used = [step for step in steps if step.outcome == "ok"]
     return Spent(
         steps=len(used),
