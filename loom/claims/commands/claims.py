@@ -332,19 +332,19 @@ class CiteUndercuts(Args):
 
 
 class CiteDocumentFor(CiteFor):
-    """The same, of a document or a part of one."""
+    """A document, or a part of one, that speaks for a claim."""
 
     ref: Annotated[RefField, Written("ref", refs=("document",))]
 
 
 class CiteDocumentAgainst(CiteAgainst):
-    """The same, of a document or a part of one."""
+    """A document, or a part of one, that speaks against a claim."""
 
     ref: Annotated[RefField, Written("ref", refs=("document",))]
 
 
 class CiteDocumentUndercuts(CiteUndercuts):
-    """The same, of a document or a part of one."""
+    """A document, or a part of one, that undercuts evidence."""
 
     ref: Annotated[RefField, Written("ref", refs=("document",))]
 
