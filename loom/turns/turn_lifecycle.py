@@ -130,6 +130,8 @@ def begin(writer: Writer, order: Order) -> Turn:
         asking=order.asking,
     )
     _write_input(writer, turn, order)
+    if writer.is_dry:
+        return turn
     workspace = node_writer.workspace_of(order.agent, turn.tree)
     position.set_position(workspace, turn.answers_below, actor=order.agent)
     turn = turn_again(turn.pk)

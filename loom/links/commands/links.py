@@ -282,7 +282,8 @@ def join(
         by=context.actor.participant,
         at=context.now,
     )
-    count_added(made, context.tree.grove_id)
+    if not context.world.is_dry:
+        count_added(made, context.tree.grove_id)
     return made
 
 
@@ -290,7 +291,8 @@ def set_removed(context: Context, found: Link, ends: list[str], removed: bool) -
     """Removes or restores a link; returns the inverse. `ends` as in events."""
     found.removed_at = context.now if removed else None
     found.save(update_fields=["removed_at"])
-    (count_removed if removed else count_added)(found, context.tree.grove_id)
+    if not context.world.is_dry:
+        (count_removed if removed else count_added)(found, context.tree.grove_id)
     kind = "link.removed" if removed else "link.added"
     context.append(found.source_id, kind, {"link": link_body(found, ends[0], ends[1])})
     return {"op": "link", "link": found.pk, "removed": not removed, "ends": ends}
