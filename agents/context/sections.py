@@ -322,6 +322,7 @@ def stated(sections: Sequence[tuple[str, str]], before: Mapping[str, str]) -> li
             lines.append((name, _differing(SECTIONS[name], text, known)))
     now = {name for name, _ in sections}
     lines += [(name, _emptied(SECTIONS[name], before[name])) for name in before if name not in now]
+    lines.sort(key=lambda line: SECTIONS[line[0]].order)
     return [(name, text) for name, text in lines if text]
 
 

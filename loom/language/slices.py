@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 from loom.language.refs import (
     MAX_DIGITS,
@@ -335,11 +336,8 @@ def _named(headings: list[Heading], name: str) -> Heading:
     wanted = " ".join(name.casefold().split())
     found = [one for one in headings if wanted in (" ".join(one.text.casefold().split()), one.id)]
     if not found:
-        known = ", ".join(f"§{one.id}" for one in headings[:10] if one.id)
         raise ParseError(
-            "NOT_FOUND",
-            f"There is no section §{short(name)}.",
-            f"there are {known}" if known else "there are no headings; use part:1 or lines:1-9",
+            "NOT_FOUND", f"There is no section §{short(name)}.", _near(wanted, headings)
         )
     if len(found) > 1:
         raise unread(
@@ -347,6 +345,24 @@ def _named(headings: list[Heading], name: str) -> Heading:
             "write " + " or ".join(f"§{one.id}" for one in found[:10]),
         )
     return found[0]
+
+
+SHOWN_HEADINGS = 10
+COMPARED = 200  # headings that are compared with a name; more cost time
+
+
+def _near(name: str, headings: list[Heading]) -> str:
+    """The sections of which one was probably meant, else the first ones."""
+    ids = [one.id for one in headings if one.id]
+    wanted = _NO_WORD.sub("-", name[:200]).strip("-")
+    near = get_close_matches(wanted, ids[:COMPARED], n=3, cutoff=0.7)
+    words = {word for word in wanted.split("-") if len(word) > 2}
+    near += [one for one in ids[:COMPARED] if words & set(one.split("-")) and one not in near]
+    if near:
+        return f"did you mean {' or '.join(f'§{one}' for one in near[:3])}"
+    if ids:
+        return f"there are {', '.join(f'§{one}' for one in ids[:SHOWN_HEADINGS])}"
+    return "there are no headings; use part:1 or lines:1-9"
 
 
 # A long reply is sent in parts.

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from agents.context.agent_request import assemble
-from agents.context.values import Pane, Round, View
+from agents.context.values import Action, Pane, Round, View
 from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
@@ -123,3 +123,11 @@ def test_hidden_windows_and_results_are_named_in_memory(
     )
     # Within the turn, its own results stand in RESULTS.
     assert "#3 view" not in provider.seen[1].json["messages"][-1]["content"].partition("Hidden")[2]
+
+
+def test_what_is_empty_now_stands_where_it_stood() -> None:
+    _, second = sent(
+        replace(seeing(ONE), actions=(Action("view", past="viewed"),)),
+        replace(seeing(), actions=(Action("hide", past="hid"),)),
+    )
+    assert second.index("---WINDOWS · hidden #4") < second.index("---MEMORY")

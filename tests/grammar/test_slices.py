@@ -166,3 +166,13 @@ def test_the_last_of_two_puts_wins(text: str, part: Slice, new: str, newer: str)
     with contextlib.suppress(ParseError):
         first = placed(text, part, new)
         assert put(first.text, first.slice, newer) == put(text, part, newer)
+
+
+def test_an_unknown_section_is_answered_with_the_nearest() -> None:
+    text = "\n".join(f"# Part {n}\nx" for n in range(12)) + "\n# The last horn\ny"
+    with pytest.raises(ParseError) as near:
+        get(text, Slice("section", name="the horn"))
+    assert near.value.hint == "did you mean §the-last-horn"
+    with pytest.raises(ParseError) as far:
+        get(text, Slice("section", name="zzz"))
+    assert far.value.hint.startswith("there are §part-0, §part-1")

@@ -36,7 +36,8 @@ describe_verb(
 
 @command("budget", group="Meta", klass="look", permissions={LOOM})
 def budget(context: Context, args: Budget) -> Reply:
-    """Shows what this turn has used and what it may use."""
+    """Shows what this turn has used and what it may use: its lines that ran (steps), windows opened
+    from windows (depth), different nodes and documents (items), rounds, tokens and time."""
     turn = turns().filter(uid=context.turn).first() if context.turn else None
     if turn is None:
         each = (f"{name}: {budgets.shown(one, Spent())}" for name, one in budgets.BUDGETS.items())
