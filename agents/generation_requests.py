@@ -180,7 +180,7 @@ def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
     place = place_of(actor, turn)
     sent = assembled_for(place, provider)
     if any(one.name == "EARLIER" for one in sent.portions):
-        named = [turn.tree.uid, turn.invoked_by_id, [row.id for row in place.read], False]
+        named = [turn.tree.uid, turn.invoked_by_id, [row.id for row in place.read], False, turn.uid]
         jobs.enqueue("agents.tasks.summarise", named, queue="continue")
     return {**prepared(place, sent), "kept": _kept(turn.prepared, sent)}
 

@@ -43,8 +43,8 @@ bring_answer = shared_task(name="agents.tasks.bring_answer")(answers.bring_answe
 
 
 @shared_task(name="agents.tasks.summarise")
-def summarise(tree_uid: str, person: int, nodes: list[int], whole: bool) -> None:
-    """Queues missing summaries, on behalf of somebody who needs them."""
+def summarise(tree_uid: str, person: int, nodes: list[int], whole: bool, turn: str = "") -> None:
+    """Queues missing summaries, on behalf of somebody who needs them, in a turn if it names one."""
     from loom.people.models import Participant
     from loom.trees.models import Tree
     from loom.turns.summaries import want
@@ -52,11 +52,11 @@ def summarise(tree_uid: str, person: int, nodes: list[int], whole: bool) -> None
     who = Participant.objects.select_related("user").filter(pk=person).first()
     tree = Tree.objects.select_related("grove").filter(uid=tree_uid, erasing_at=None).first()
     if who is not None and tree is not None:
-        want(who, tree, nodes, whole=whole)
+        want(who, tree, nodes, whole=whole, turn=turn)
 
 
 @shared_task(name="agents.tasks.summarise_document")
-def summarise_document(uid: str, person: int) -> None:
+def summarise_document(uid: str, person: int, turn: str = "") -> None:
     """Queues the missing summary of a document, on behalf of somebody who needs it."""
     from loom.documents.models import Document
     from loom.people.models import Participant
@@ -65,7 +65,7 @@ def summarise_document(uid: str, person: int) -> None:
     who = Participant.objects.select_related("user").filter(pk=person).first()
     document = Document.objects.select_related("grove").filter(uid=uid).first()
     if who is not None and document is not None:
-        want_document(who, document)
+        want_document(who, document, turn)
 
 
 @shared_task(name="agents.tasks.probe")

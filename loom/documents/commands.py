@@ -91,7 +91,8 @@ def view_document(context: Context, args: ViewDocument) -> Reply:
         said = [escaped_for(context.actor, shown.text)]
     else:
         said = [escaped_for(context.actor, one) for one in _summary(shown)]
-        want_summary(context, document)
+        if args.length == "summary" or not context.turn:
+            want_summary(context, document)
     return Reply(
         "\n".join([head, *said]), refs=(f"doc:{document.uid}",), items=(item_of(document),)
     )
@@ -118,7 +119,7 @@ def want_summary(context: Context, document: Document) -> None:
     """Queues the summary that a document lacks, for the next time."""
     is_there = document.summary_revision == document.revision or document.words <= SUMMARY_WORDS
     if not is_there and context.writer is None:
-        named_ = [document.uid, context.actor.person.pk]
+        named_ = [document.uid, context.actor.person.pk, context.turn]
         enqueue("agents.tasks.summarise_document", named_, queue="continue")
 
 

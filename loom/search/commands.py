@@ -12,7 +12,6 @@ from loom.documents.effects import DocumentSeen
 from loom.documents.queries import Shown, get_document, matching, text_of
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
-from loom.engine.jobs import enqueue
 from loom.engine.registry import command, describe_verb
 from loom.errors import CommandError
 from loom.language.refs import Ref
@@ -103,10 +102,6 @@ def tree(context: Context, args: TreeArgs) -> Reply:
     if made.is_cut:
         lines.append(f"… more than {MAX_LINES} lines; → tree from REF shows one part")
     home = "" if start.tree == context.tree else f"tree:{start.tree.uid} node:"
-    if args.summary and context.writer is None:  # missing summaries are made for the next time
-        keys = [line.row.id for line in made.lines if line.row.id not in gone]
-        named = [start.tree.uid, context.actor.person.pk, keys, False]
-        enqueue("agents.tasks.summarise", named, queue="continue")
     refs = tuple(f"{home}{line.row.local_id}" for line in made.lines)
     return Reply("\n".join(lines), refs=refs, items=touched(start))
 

@@ -342,6 +342,7 @@ def end_generation(
         spending.settle(row, text, wrote, is_whole=finish == "complete")
         _end(row, node, text=text, chunk=chunk, finish=finish)
         if row.round == SUMMARY:
+            _count_for_turn(row)
             _summarised(writer, row)
         elif row.round in _ENDINGS:
             _ENDINGS[row.round](writer, row)
@@ -366,6 +367,13 @@ def ends_as(round_: int) -> Callable[[Ending], Ending]:
         return ending
 
     return register
+
+
+def _count_for_turn(row: Generation) -> None:
+    """Adds what a summary used to the turn that needed it."""
+    if row.for_turn:
+        used = row.tokens_in + row.tokens_out
+        Turn.objects.filter(uid=row.for_turn).update(summary_tokens=F("summary_tokens") + used)
 
 
 MOST_OF_A_SUMMARY = 1_000  # characters

@@ -49,6 +49,7 @@ class Turn(PublicIdentity):
     waits_for = models.JSONField(default=list)
     is_concluding = models.BooleanField(default=False)
     tokens = models.IntegerField(default=0)
+    summary_tokens = models.IntegerField(default=0)  # of summaries that its lines and path needed
     generation = models.ForeignKey("turns.Generation", models.PROTECT, null=True, related_name="+")
     finish = models.CharField(max_length=80, blank=True)
     error = models.JSONField(null=True)
@@ -69,6 +70,11 @@ class Turn(PublicIdentity):
 
     def __str__(self) -> str:
         return self.uid
+
+    @property
+    def used_tokens(self) -> int:
+        """The tokens of its own rounds and of the summaries that were made for it."""
+        return self.tokens + self.summary_tokens
 
 
 class Ask(PublicIdentity):
@@ -143,6 +149,7 @@ class Generation(PublicIdentity):
     # The turn it belongs to: it is its `round` (from 1), or was started by one of its lines (0).
     turn = models.ForeignKey("turns.Turn", models.PROTECT, null=True, related_name="generations")
     round = models.IntegerField(default=0)
+    for_turn = models.CharField(max_length=32, blank=True, default="")  # that needs the summary
     batch = models.CharField(max_length=32)  # the same for all candidates of one line
     point = models.ForeignKey(Node, models.PROTECT, related_name="+")
     # For a summary of a document: the document; `point` is then the root of a tree it is linked to.

@@ -85,7 +85,7 @@ def spent_of(turn: Turn, now: datetime) -> Spent:
         items=items,
         rounds=len(turn.rounds),
         milliseconds=int((end - turn.created_at).total_seconds() * 1000),
-        tokens=turn.tokens,
+        tokens=turn.used_tokens,
         steps_today=_steps_today(turn, now),
     )
     for asked in _ASKED.all(turn=turn.pk):

@@ -106,11 +106,12 @@ def summarise(
     *,
     whole: bool = False,
     again: bool = False,
+    turn: str = "",
 ) -> list[Generation]:
     """Queues the summaries that the nodes lack, and with `whole` a new one of the tree; with
-    `again` also where there is one or it failed. For writers, who pay. UNAVAILABLE if no model
-    makes summaries."""
-    args = Wanted(nodes=tuple(nodes), whole=whole, again=again)
+    `again` also where there is one or it failed. For writers, who pay; what they use is counted to
+    the `turn` (its uid) that needs them. UNAVAILABLE if no model makes summaries."""
+    args = Wanted(nodes=tuple(nodes), whole=whole, again=again, turn=turn)
     return execute(actor, tree, _summarise, args)
 
 
@@ -122,6 +123,7 @@ class Wanted(Args):
     whole: bool = False
     document: int = 0
     again: bool = False
+    turn: str = ""
 
 
 @action("summarise", stream="tree", role="writer")
@@ -150,6 +152,7 @@ def _summarise(change: Change, args: Wanted) -> list[Generation]:
             asked_by=payer,
             payer=payer,
             round=SUMMARY,
+            for_turn=args.turn,
             batch=new_uid(),  # each candidate reads a different text
             point=point,
             document_id=settings.get("document"),
@@ -192,7 +195,7 @@ def _wanted(change: Change, args: Wanted) -> list[tuple[Node, dict[str, int], in
 
 
 def summarise_document(
-    actor: Actor, document: Document, *, again: bool = False
+    actor: Actor, document: Document, *, again: bool = False, turn: str = ""
 ) -> list[Generation]:
     """Queues the summary that a document lacks, or with `again` a new one. For writers, who pay.
     UNAVAILABLE if no model makes summaries, or no tree can keep the call."""
@@ -203,7 +206,8 @@ def summarise_document(
             "This grove has no tree in which the call could be kept.",
             hint="make a tree first",
         )
-    return execute(actor, home, _summarise, Wanted(document=document.pk, again=again))
+    wanted = Wanted(document=document.pk, again=again, turn=turn)
+    return execute(actor, home, _summarise, wanted)
 
 
 def home_of(actor: Actor, document: Document) -> Tree | None:
@@ -235,7 +239,7 @@ def _document_lacks(document: Document, *, again: bool) -> bool:
     return not (is_done or is_resting or len(failed) >= MOST_TRIES)
 
 
-def want_document(person: Participant, document: Document) -> int:
+def want_document(person: Participant, document: Document, turn: str = "") -> int:
     """Queues the summary of a document if it needs one, as `want` does for nodes."""
     if person.user is None or summariser(document.grove) is None:
         return 0
@@ -243,7 +247,7 @@ def want_document(person: Participant, document: Document) -> int:
         return 0
     try:
         actor = access.get_actor(person.user, document.grove)
-        return len(summarise_document(actor, document))
+        return len(summarise_document(actor, document, turn=turn))
     except CommandError:
         return 0
 
@@ -251,9 +255,16 @@ def want_document(person: Participant, document: Document) -> int:
 # Queueing summaries where they are needed, and their state.
 
 
-def want(person: Participant, tree: Tree, nodes: Sequence[int] = (), *, whole: bool = False) -> int:
-    """Queues missing summaries on behalf of somebody who needs them, without raising a refusal;
-    returns how many. Safe to run twice."""
+def want(
+    person: Participant,
+    tree: Tree,
+    nodes: Sequence[int] = (),
+    *,
+    whole: bool = False,
+    turn: str = "",
+) -> int:
+    """Queues missing summaries on behalf of somebody who needs them (in a `turn`, its uid), without
+    raising a refusal; returns how many. Safe to run twice."""
     if person.user is None or summariser(tree.grove) is None or tree.archived_at is not None:
         return 0
     points = [one.pk for one in lacking(tree, nodes)]
@@ -261,7 +272,7 @@ def want(person: Participant, tree: Tree, nodes: Sequence[int] = (), *, whole: b
         return 0
     try:
         actor = access.get_actor(person.user, tree.grove)
-        return len(summarise(actor, tree, points, whole=whole))
+        return len(summarise(actor, tree, points, whole=whole, turn=turn))
     except CommandError:
         return 0  # no longer permitted, or no money left today: the first words are used
 

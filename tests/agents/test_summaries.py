@@ -13,6 +13,7 @@ from agents.providers.registry import provider_of
 from agents.tasks import summarise as task
 from loom.access import Actor
 from loom.documents.models import Document
+from loom.engine import jobs
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event
@@ -23,6 +24,9 @@ from loom.trees.commands import node_writer
 from loom.trees.models import Node, Tree
 from loom.turns import summaries
 from loom.turns.models import SUMMARY, Call, Generation
+from loom.turns.queries import turn_body
+from loom.turns.turn_lifecycle import turn_again
+from tests.agents.acting import asked, went
 from tests.agents.conftest import run
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import fails, says
@@ -164,8 +168,6 @@ def test_every_tenth_node_has_the_tree_summarised(
     actor: Actor, tree: Tree, cheap: Participant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[list[object]] = []
-    from loom.engine import jobs
-
     monkeypatch.setattr(jobs, "_send", lambda name, args, queue: sent.append([name, *args]))
     for number in range(12):
         execute_line(actor, tree, Request(f'respond here "Text {number}."'))
@@ -175,6 +177,41 @@ def test_every_tenth_node_has_the_tree_summarised(
     assert Generation.objects.get().point.parent_slot_id is None
     task(*asked[0][1:])  # type: ignore[arg-type]
     assert Generation.objects.count() == 1
+
+
+def test_a_tree_in_summaries_asks_for_none(
+    actor: Actor, tree: Tree, cheap: Participant, long: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr(jobs, "_send", lambda name, args, queue: sent.append(name))
+    execute_line(actor, tree, Request("tree summary"))
+    assert "agents.tasks.summarise" not in sent
+    execute_line(actor, tree, Request(f"view {long.local_id} summary"))
+    assert sent.count("agents.tasks.summarise") == 1
+
+
+def test_the_summaries_that_a_turn_needs_are_counted_to_it(
+    actor: Actor,
+    tree: Tree,
+    cheap: Participant,
+    agent: Participant,
+    long: Node,
+    provider: ScriptedProvider,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent: list[list[object]] = []
+    monkeypatch.setattr(jobs, "_send", lambda name, args, queue: sent.append([name, *args]))
+    looks = f"→ view {long.local_id}\n→ view {long.local_id} summary\n"
+    provider.script(says(looks), says("Read."))
+    turn = went(asked(actor, tree, agent, node=long.local_id))
+    (wanted,) = [one for one in sent if one[0] == "agents.tasks.summarise"]
+    assert wanted[-1] == turn.uid  # one that was asked for, none that was not
+    task(*wanted[1:])  # type: ignore[arg-type]
+    usage = {"prompt_tokens": 900, "completion_tokens": 40, "total_tokens": 940}
+    provider.script(says(SAID, usage=usage))
+    before = turn_body(turn_again(turn.pk))["usage"]["tokens"]
+    run(Generation.objects.get(round=SUMMARY))
+    assert turn_body(turn_again(turn.pk))["usage"]["tokens"] == before + 940
 
 
 def test_without_a_model_for_it_nothing_is_asked(

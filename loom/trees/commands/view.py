@@ -319,7 +319,8 @@ def _viewed(context: Context, args: View) -> Reply:
         lines.append(f"[{node.local_id}] is now [{current.local_id}]")
     lines.append(_foot(context, node))
     refs = (lookup.node_ref(node, context.tree.pk),)
-    if context.writer is None and not (args.length or args.form or args.ref.slice):
+    asks = args.length == "summary" or not (context.turn or args.length)
+    if context.writer is None and asks and not (args.form or args.ref.slice):
         _want_summary(context, node)
     return Reply("\n".join(lines), refs=refs, items=touched(node), quotes=(node,))
 
@@ -327,7 +328,7 @@ def _viewed(context: Context, args: View) -> Reply:
 def _want_summary(context: Context, node: Node) -> None:
     """Queues the summary that a node lacks, for the next time."""
     if not node.summary and excerpt(node.text).endswith('…"'):
-        named_ = [node.tree.uid, context.actor.person.pk, [node.pk], False]
+        named_ = [node.tree.uid, context.actor.person.pk, [node.pk], False, context.turn]
         enqueue("agents.tasks.summarise", named_, queue="continue")
 
 

@@ -142,7 +142,7 @@ def stash_summary(context: Context, args: StashSummary) -> Reply:
         raise CommandError("REJECTED", "There is no text to summarise.", hint="choose another")
     lacking = [row.id for row in shown if not row.summary]
     if lacking:
-        named = [context.tree.uid, context.actor.person.pk, lacking, False]
+        named = [context.tree.uid, context.actor.person.pk, lacking, False, context.turn]
         enqueue("agents.tasks.summarise", named, queue="continue")
     lines = (f"[{row.local_id}] {summary_or_excerpt(row.summary, row.text)}" for row in shown)
     return _stashed(context, args.label, "\n".join(lines), replaces=args.replace)

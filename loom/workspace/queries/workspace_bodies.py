@@ -248,7 +248,7 @@ def spent_in(
         items=len(set(chain.from_iterable(items[step.pk] for step in used))),
         rounds=len(turn.rounds),
         milliseconds=int(((turn.ended_at or now) - turn.created_at).total_seconds() * 1000),
-        tokens=turn.tokens,
+        tokens=turn.used_tokens,
     )
 
 
