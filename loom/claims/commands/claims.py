@@ -491,22 +491,26 @@ def _give(
         every = weigh(context, claim)
         made = next(one for one in every if one.pk == made.pk)
     else:
-        made.strength, made.reason = _would_be(context, claim, made)
+        _would_be(claim, made)
     lines = [f"evidence: {made.strength}, {made.reason}"]
     if quote.gate:
         lines[0] += "" if quote.gate != "found" else " · quote found"
     if quote.offer:
         lines.append(f"  {quote.offer}")
-    if not context.world.is_dry:
-        lines.append(f"  {progress(claim)}")
+    lines.append(f"  {progress(claim)}")
     return "\n".join(lines)
 
 
-def _would_be(context: Context, claim: Claim, made: Cite) -> tuple[str, str]:
-    """How strong a cite would be that is not stored."""
+def _would_be(claim: Claim, made: Cite) -> None:
+    """Weighs a claim as if a cite that is not stored were; changes the two objects only."""
     made.pk = 0
-    every = [*cites_of(claim), made] if claim.pk else [made]
-    return strengths(claim, every)[0]
+    every = [*cites_of(claim), made] if not claim._state.adding else [made]
+    found = strengths(claim, every)
+    for one in every:
+        one.strength, one.reason = found[one.pk]
+    now = weights_of(every)
+    claim.strong, claim.moderate, claim.weak = now.strong, now.moderate, now.weak
+    claim.open, claim.unanswered = now.open, now.unanswered
 
 
 def _demand_citable(context: Context, claim: Claim, cited: Cited, side: str) -> None:
