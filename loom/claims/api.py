@@ -1,4 +1,4 @@
-"""Checks and claims in the API."""
+"""Checks, claims and tokens in the API."""
 
 from typing import Any
 
@@ -26,15 +26,22 @@ from loom.claims.queries.claims import (
     obligation_body,
     obligations_of,
 )
+from loom.claims.queries.tokens import line_for, token_of, tokens_of
 from loom.claims.rules import levels
 from loom.claims.rules.checks import Kind
+from loom.claims.rules.tokens import MACHINES
+from loom.documents import access as document_access
+from loom.documents.models import Document
+from loom.engine.context import Request as LineRequest
+from loom.engine.execute import execute_line
 from loom.errors import CommandError, not_found
 from loom.site import api_requests as requests
 from loom.site import responses
 from loom.site.api_requests import read, user_of
 from loom.site.schema import PAGES, an_id, operation, paged, word
-from loom.trees.models import Tree
+from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import find_node
+from loom.turns.summaries import home_of
 
 
 class CheckOf(BaseModel):
@@ -303,3 +310,168 @@ def _claim(request: Request, local_id: str) -> tuple[Actor, Claim]:
     if node is None:
         raise not_found("This claim")
     return actor, claim_of(node)
+
+
+# Tokens in texts.
+
+
+class TokenKind(BaseModel):
+    """A kind of token with its machine. `transitions` are [state, input, state after]."""
+
+    kind: str
+    alias: str
+    written: str
+    states: list[str]
+    initial: str
+    accepting: list[str]
+    transitions: list[list[str]]
+    compiles_to: str
+    obligations: str
+
+
+class TokenOf(BaseModel):
+    """A token of an item: its place in code points, its words, its state, and what may be done
+    now (`inputs`)."""
+
+    key: str
+    kind: str
+    text: str
+    first: int
+    last: int
+    target: str
+    check: str
+    state: str
+    notes: list[str]
+    states: list[str]
+    initial: str
+    accepting: list[str]
+    inputs: list[str]
+
+
+class TokenKinds(BaseModel):
+    """The kinds of tokens."""
+
+    count: int
+    results: list[TokenKind]
+
+
+class Tokens(BaseModel):
+    """The tokens of an item, in order."""
+
+    count: int
+    results: list[TokenOf]
+
+
+class TokenSent(requests.Body):
+    """An input of a token, with the text that a note, reply or reason has. `dry_run` only compiles
+    it."""
+
+    input: str
+    text: str = ""
+    dry_run: bool = False
+
+
+class Demand(BaseModel):
+    """Something that has to hold before an input is run."""
+
+    says: str
+    met: bool
+
+
+class TokenRun(BaseModel):
+    """What an input compiled to, the obligations, the reply, and the token afterwards."""
+
+    token: TokenOf
+    lines: list[str]
+    obligations: list[Demand]
+    reply: str
+
+
+@operation("GET", "tokens kinds", "The kinds of tokens and their machines", answers=TokenKinds)
+@api_view(["GET"])
+def token_kinds(request: Request) -> Response:
+    """The table of machines."""
+    user_of(request)
+    kinds = [
+        {
+            "kind": one.kind,
+            "alias": one.alias,
+            "written": one.written,
+            "states": list(one.states),
+            "initial": one.initial,
+            "accepting": list(one.accepting),
+            "transitions": [[a, b, after] for (a, b), after in one.transitions.items()],
+            "compiles_to": one.compiles_to,
+            "obligations": one.obligations,
+        }
+        for one in MACHINES.values()
+    ]
+    return Response({"count": len(kinds), "results": kinds})
+
+
+_TREE_OF_TOKENS = an_id("tree", "The tree of a node; of a document, where lines are run.")
+
+
+@operation("GET", "tokens list", "The tokens of an item", answers=Tokens, asks=(_TREE_OF_TOKENS,))
+@api_view(["GET"])
+def tokens(request: Request, ref: str) -> Response:
+    """The tokens of a node (its local id) or a document (`doc:ID`)."""
+    found = tokens_of(_item_of(request, ref)[2])
+    return Response({"count": len(found), "results": found})
+
+
+@operation("GET", "tokens one", "A token", answers=TokenOf, asks=(_TREE_OF_TOKENS,))
+@operation(
+    "POST",
+    "tokens run",
+    "Give a token an input",
+    body=TokenSent,
+    answers=TokenRun,
+    asks=(_TREE_OF_TOKENS,),
+)
+@api_view(["GET", "POST"])
+def token(request: Request, ref: str, key: str) -> Response:
+    """A token; an input compiles to ordinary lines, which are run as the caller's own."""
+    actor, tree, item = _item_of(request, ref)
+    found = token_of(item, key)
+    if request.method == "GET":
+        return Response(found)
+    sent = read(request, TokenSent)
+    if sent.input not in found["inputs"]:
+        archived = found["kind"] == "task" and found["state"] == "archived"
+        why = "Cannot modify archived task." if archived else f"It is {found['state']}."
+        hint = f"allowed now: {', '.join(found['inputs']) or 'nothing'}"
+        raise CommandError("REJECTED", why, hint=hint)
+    line = line_for(ref, found, sent.input, sent.text)
+    if not line:
+        return Response({"token": found, "lines": [], "obligations": [], "reply": "no change"})
+    try:
+        answer = execute_line(actor, tree, LineRequest(line, dry_run=sent.dry_run))
+    except CommandError as refused:
+        if not sent.dry_run:
+            raise
+        demands = [{"says": refused.message, "met": False}]
+        return Response(
+            {"token": found, "lines": [f"→ {line}"], "obligations": demands, "reply": ""}
+        )
+    owes = MACHINES[found["kind"]].obligations
+    demands = [{"says": owes, "met": True}] if owes else []
+    now = found if sent.dry_run else token_of(_item_of(request, ref)[2], key)
+    lines = [answer.body["canonical"]]
+    return Response({"token": now, "lines": lines, "obligations": demands, "reply": answer.reply})
+
+
+def _item_of(request: Request, ref: str) -> tuple[Actor, Tree, Node | Document]:
+    """(the caller, the tree in which lines are run, the item) that an address names."""
+    user, uid = user_of(request), word(request, "tree")
+    if ref.startswith("doc:"):
+        actor, document = document_access.get_document(user, ref[4:])
+        home = access.get_tree(user, uid)[1] if uid else home_of(actor, document)
+        if home is None:
+            raise not_found("A tree in which a line can be run", "make a tree first")
+        return actor, home, document
+    actor, tree = access.get_tree(user, uid or "none")
+    node = find_node(tree, ref.lower())
+    if node is None:
+        raise not_found("This item")
+    return actor, tree, node

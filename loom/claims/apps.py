@@ -5,7 +5,12 @@ from importlib import import_module
 from django.apps import AppConfig
 
 # The modules that register effects, commands and actions; help lists commands in this order.
-COMMANDS = ("loom.claims.effects", "loom.claims.commands.claims", "loom.claims.commands.checks")
+COMMANDS = (
+    "loom.claims.effects",
+    "loom.claims.commands.claims",
+    "loom.claims.commands.checks",
+    "loom.claims.commands.tokens",
+)
 
 
 class ClaimsConfig(AppConfig):

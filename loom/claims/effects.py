@@ -12,6 +12,17 @@ class CheckChanged(Payload):
     results: list[Body] = []
 
 
+@event("token.changed", stream=("tree", "grove"))
+class TokenChanged(Payload):
+    """A token of an item, such as a task (`token`), has another state or a note."""
+
+    item: str
+    key: str
+    token: str
+    state: str
+    notes: list[str]
+
+
 @event("claim.changed", stream="tree")
 class ClaimChanged(Payload):
     """A claim was opened, or its state or evidence has changed."""

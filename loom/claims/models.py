@@ -166,3 +166,23 @@ class Commitment(PublicIdentity):
 
     def __str__(self) -> str:
         return f"{self.level} {self.claim_id}"
+
+
+class TokenState(models.Model):
+    """The state of a token that is written in an item (`loom.claims.rules.tokens`), where its text
+    does not say it: of a node always, of a document if it is archived or has notes."""
+
+    id = models.BigAutoField(primary_key=True)
+    item = models.BigIntegerField()
+    key = models.CharField(max_length=16)
+    kind = models.CharField(max_length=12)
+    state = models.CharField(max_length=12)
+    data = models.JSONField(default=dict)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["item", "key"], name="token_once")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.key} of {self.item}"

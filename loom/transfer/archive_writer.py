@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from loom.access import Actor
+from loom.claims.queries.files import files_of
 from loom.documents.access import documents_for, linked_to
 from loom.documents.queries import newest
 from loom.errors import CommandError
@@ -40,7 +41,8 @@ A tree of Heddle, exported on {day} UTC.
 * `documents/`: documents that are linked to the tree or its texts; `documents.json` lists them.
 * `images/`: the images that the texts name by these hashes.
 * `thoughts/`: what models noted for themselves.
-* `evidence/`: what supports and what refutes a text.
+* `evidence/`: what supports and what refutes a text; of claims by claim, source and strength.
+* `decisions/`: the commitments of claims with their records and hashes.
 """
 
 
@@ -124,6 +126,8 @@ def archive(wanted: Wanted) -> Iterator[bytes]:
         yield out.one(f"thoughts/{row.local_id}.md", _thought(row))
     for name, text_of in _evidence(tree):
         yield out.one(f"evidence/{name}.md", text_of)
+    for name, content in files_of(wanted.actor, tree):
+        yield out.one(name, content)
     yield out.end()
 
 

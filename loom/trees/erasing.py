@@ -5,7 +5,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from loom.claims.models import Check, CheckResult, Cite, Claim, Commitment
+from loom.claims.models import Check, CheckResult, Cite, Claim, Commitment, TokenState
 from loom.documents.models import DocumentView
 from loom.engine import streams
 from loom.engine.models import Event, Receipt, Step, StepItem, Stream
@@ -63,6 +63,7 @@ def erase_rows(tree_uid: str) -> None:
         Cite.objects.filter(claim__tree=tree),
         Claim.objects.filter(tree=tree),
         Link.objects.filter(tree=tree),
+        TokenState.objects.filter(item__range=ids_in(tree.pk)),
         CheckResult.objects.filter(item__range=ids_in(tree.pk)),
         CheckResult.objects.filter(rule__tree=tree),
         Check.objects.filter(tree=tree),

@@ -145,6 +145,10 @@ GET    documents/{document}/export     200 200 200 404 401
 GET    documents/{document}/revisions  200 200 200 404 401
 GET    documents/{document}/revisions/{revision} 200 200 200 404 401
 GET    documents/{document}/revisions/{revision}/difference 200 200 200 404 401
+GET    token-kinds                     200 200 200 200 401
+GET    items/{tasks}/tokens?tree={tree} 200 200 200 404 401
+GET    items/{tasks}/tokens/{token}?tree={tree} 200 200 200 404 401
+POST   items/{tasks}/tokens/{token}?tree={tree} 200 200 403 404 401 {"input":"check"}
 GET    claims?tree={tree}              200 200 200 404 401
 GET    claims/{claim}?tree={tree}      200 200 200 404 401
 GET    claims/{claim}/obligations?tree={tree} 200 200 200 404 401
@@ -267,6 +271,8 @@ LINES = {
         "todo toggle t900",
         'todo note t900 "soon"',
         "todo clear",
+        "todo check {tasks} token:1",
+        'todo note doc:"Notes" token:{listed} "soon"',
     ],
     "ask": [
         'ask agent:"Muse" "why?" at {node} wait',

@@ -20,7 +20,9 @@ from agents.gateway.sessions import Named
 from agents.webhooks import commands as webhooks
 from loom.access import Actor, get_actor
 from loom.claims.commands.checks import declare_check
+from loom.claims.rules.tokens import tokens_in
 from loom.documents import actions as documents
+from loom.documents.queries import newest
 from loom.engine import streams
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
@@ -104,7 +106,7 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
     muse.save()
     archived = trees.new_tree(actor, title=f"Old{tail}")
     trees.change_tree(actor, archived, {"archived": True})
-    notes = documents.make_document(actor, title="Notes", text="# A lamp")
+    notes = documents.make_document(actor, title="Notes", text="# A lamp\n- [ ] light it")
     documents.write_document(actor, notes, append="It burns.")
     documents.make_document(actor, title="good/plain", kind="augment", text="Read a lamp.")
     for line in ('tag doc:"Notes" #kept', 'bookmark doc:"Notes"'):
@@ -112,11 +114,15 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
     for line in (f'link doc:"Notes" to {marked}', f'link {gone} to doc:"Notes"'):
         execute_line(actor, tree, Request(line))
     check = declare_check(actor, name=f"parsed{tail}", kind="json")
+    tasks = say(f"respond {node}\n- [ ] a task{tail}\n←")
     claim = say(f'claim "The lamp is lit{tail}" cite:{node}')
     say(f'cite {note} against {claim} "no"')
     return {
         "check": check.uid,
         "claim": claim,
+        "tasks": tasks,
+        "token": "1",
+        "listed": tokens_in(newest(notes).text, stable=True)[0].key,
         "document": notes.uid,
         "revision": "2",
         "grove": grove.uid,

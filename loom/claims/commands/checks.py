@@ -218,6 +218,23 @@ def run_for(context: Context, items: Sequence[tuple[int, str]]) -> tuple[str, bo
     return "\n".join(said), bool(every)
 
 
+def passes(context: Context, item: int, name: str) -> tuple[bool, str]:
+    """(whether an item passes the check of that name, what it says). NOT_FOUND if none applies."""
+    key = ids.document_id(item)
+    version = ""
+    if key is not None:
+        rows = document_access.documents_for(context.actor, context.tree).filter(pk=key)
+        version = str(rows.values_list("revision", flat=True).first() or 0)
+    found, about, shown = _cited_text(context, item, version)
+    chosen = [one for one in found if one.name_key == name.casefold().strip()]
+    if about is None or not chosen:
+        raise not_found(f'A check "{name}" for {shown or "this text"}')
+    judged = [one for one in results_of(item, version) if one.rule_id == chosen[0].pk]
+    plain = [one for one in chosen if one.kind != "judge"]
+    results = _run(plain, about, context.actor.participant, context.now) or judged
+    return bool(results) and all(one.outcome == "passed" for one in results), _said(results)
+
+
 def _cited_text(
     context: Context, item: int, version: str
 ) -> tuple[list[Check], _About | None, str]:

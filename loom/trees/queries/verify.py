@@ -13,8 +13,10 @@ from django.db import DatabaseError
 from django.db.models import Q
 
 from loom.access import Actor
+from loom.claims.models import Cite
 from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
+from loom.links.models import Link
 from loom.links.queries import links_in, written
 from loom.text import hashes
 from loom.trees.models import Node, Tree
@@ -295,6 +297,7 @@ def _later_in_tree(tree: Tree, workspace: Workspace | None, found: _Findings) ->
 
 
 THOUGHT = ("evidence", "supports", "requires")
+CITED = ("supports", "refutes")
 
 
 def verify_view(actor: Actor, workspace: Workspace) -> dict[str, Any]:
@@ -329,7 +332,9 @@ def _behind(shown: list[Shown]) -> Iterator[dict[str, Any]]:
 
 
 def _thought(actor: Actor, tree: Tree) -> Iterator[dict[str, Any]]:
-    links = [one for one in links_in(actor, tree) if one.type in THOUGHT]
+    every = [one for one in links_in(actor, tree) if one.type in {*THOUGHT, *CITED}]
+    yield from _orphans(tree, [one for one in every if one.type in CITED])
+    links = [one for one in every if one.type in THOUGHT]
     ends = {end for one in links for end in (one.source_id, one.target_id)}
     names = written(ends, tree.pk) if ends else {}
     gone = _gone(ends) | {end for end, name in names.items() if name == ERASED}
@@ -347,6 +352,21 @@ def _thought(actor: Actor, tree: Tree) -> Iterator[dict[str, Any]]:
         round_ = [names[end] for end in circle]
         says = f"{' → '.join([*round_, round_[0]])} leads back to itself."
         yield _violation("CircularThinking", says, [], round_)
+
+
+def _orphans(tree: Tree, links: list[Link]) -> Iterator[dict[str, Any]]:
+    """The evidence of claims whose item is pruned or erased."""
+    cited = set(Cite.objects.filter(claim__tree=tree).values_list("link", flat=True))
+    found = [one for one in links if one.pk in cited]
+    items = {one.source_id for one in found}
+    names = written(items | {one.target_id for one in found}, tree.pk) if found else {}
+    gone = _gone(items) | {one for one in items if names[one] == ERASED}
+    for one in found:
+        if one.source_id in gone:
+            item, claim = names[one.source_id], names[one.target_id]
+            lost = "was erased" if item == ERASED else f"[{item}] is pruned"
+            says = f"{lost}; it is evidence of the claim [{claim}]."
+            yield _violation("OrphanEvidence", says, [], [item, claim])
 
 
 def _gone(ends: Iterable[int]) -> set[int]:

@@ -6,6 +6,7 @@ import { perform, readVersions } from "../tree/actions.js";
 import "../tree/compare.js";
 import { keepCast } from "../tree/cast.js";
 import { offerEvidence } from "../tree/evidence.js";
+import { Tasks } from "../tree/tasks.js";
 import { giveFeedback } from "../tree/feedback.js";
 import "../tree/folds.js";
 import "../tree/linking.js";
@@ -42,6 +43,7 @@ export class LoomTree extends HTMLElement {
     this.page.start();
     keepReadable(this.page, signal);
     offerEvidence(this.page, signal);
+    new Tasks(this.page, signal);
     followNews(this.page, signal);
     followQuestions(this.page, signal);
   }

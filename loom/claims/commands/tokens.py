@@ -1,0 +1,173 @@
+"""Tasks that are written in texts: checking them by a line, for everybody (docs/model.md §9)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from loom.claims.commands import checks as check_commands
+from loom.claims.models import TokenState
+from loom.claims.queries.tokens import states_of
+from loom.claims.rules.tokens import MACHINES, InlineToken, below, mark_of, tokens_in
+from loom.documents import log as document_log
+from loom.documents import queries as document_queries
+from loom.documents.commands import named
+from loom.documents.models import Revision
+from loom.documents.queries import get_document
+from loom.documents.rules import Edit
+from loom.engine.arguments import Args, RefField, Written
+from loom.engine.context import Context, Reply
+from loom.engine.registry import command
+from loom.errors import CommandError, not_found
+from loom.language import ids
+from loom.permissions import LOOM, READ_DOCUMENTS, WRITE, WRITE_DOCUMENTS
+from loom.trees.commands.node_writer import demand_visible
+from loom.trees.named_items import get_own_node
+
+MAX_NOTE = 500
+ACTS = ("check", "uncheck", "toggle", "archive", "note")
+
+
+class TaskOfNode(Args):
+    """What to do, the text, the key of the task in it, and a note."""
+
+    act: Annotated[
+        Literal["check", "uncheck", "toggle", "archive", "note"], Written("choice", choices=ACTS)
+    ]
+    ref: Annotated[RefField, Written("ref", but=("document", "task", "window"))]
+    token: Annotated[str, Written("option", key="token", value="word")]
+    note: Annotated[str, Written("quoted")] = ""
+
+
+class TaskOfDocument(TaskOfNode):
+    """What to do with a task of a document, its key there, and a note."""
+
+    ref: Annotated[RefField, Written("ref", refs=("document",))]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A task in its text: the tokens of the text, its state and notes."""
+
+    tokens: list[InlineToken]
+    task: InlineToken
+    state: str
+    notes: tuple[str, ...]
+    item: int
+    name: str
+
+
+def _place(text: str, key: str, item: int, name: str, *, stable: bool) -> Place:
+    tokens = tokens_in(text, stable=stable)
+    task = next((one for one in tokens if one.key == key and one.kind == "task"), None)
+    if task is None:
+        tasks = ", ".join(one.key for one in tokens if one.kind == "task")
+        raise not_found(
+            f"A task {key} of {name}", f"its tasks: {tasks}" if tasks else "it has none"
+        )
+    state, notes = states_of(item, tokens)[task.key]
+    return Place(tokens, task, state, notes, item, name)
+
+
+def _after(place: Place, args: TaskOfNode) -> str:
+    """The state after the act. REJECTED if the machine has no such transition."""
+    after = MACHINES["task"].transitions.get((place.state, args.act))
+    if after is None:
+        why = (
+            "Cannot modify archived task."
+            if place.state == "archived"
+            else f"The task is {place.state}; {args.act} does not change it."
+        )
+        allowed = ", ".join(MACHINES["task"].inputs(place.state))
+        raise CommandError("REJECTED", why, hint=f"allowed now: {allowed}")
+    if args.act == "note" and not args.note.strip():
+        raise CommandError("INVALID_SYNTAX", "The note is empty.", hint='add "a note"')
+    return after
+
+
+def _demand_criteria(context: Context, place: Place) -> str:
+    """What the criteria of a task say; REJECTED if its check fails or a task below it is open."""
+    known = states_of(place.item, place.tokens)
+    left = [one for one in below(place.tokens, place.task) if known[one.key][0] == "unchecked"]
+    if left:
+        raise CommandError(
+            "REJECTED",
+            f"{len(left)} of the tasks below it {'is' if len(left) == 1 else 'are'} not checked.",
+            hint=f"check {left[0].key} first",
+        )
+    if not place.task.check:
+        return ""
+    passed, said = check_commands.passes(context, place.item, place.task.check)
+    if not passed:
+        raise CommandError("REJECTED", f"Its check fails: {said}.", hint="change the text first")
+    return f", {said}"
+
+
+def _keep(place: Place, context: Context, state: str, note: str) -> None:
+    notes = [*place.notes, note[:MAX_NOTE]] if note.strip() else list(place.notes)
+    if context.world.is_dry:
+        return
+    TokenState.objects.update_or_create(
+        item=place.item,
+        key=place.task.key,
+        defaults={"kind": "task", "state": state, "data": {"notes": notes}, "at": context.now},
+    )
+
+
+def _changed(place: Place, state: str, note: str) -> dict[str, object]:
+    notes = [*place.notes, note[:MAX_NOTE]] if note.strip() else list(place.notes)
+    return {
+        "item": place.name,
+        "key": place.task.key,
+        "token": "task",
+        "state": state,
+        "notes": notes,
+    }
+
+
+@command(
+    "todo",
+    group="Keep",
+    klass="write",
+    permissions={LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS},
+    stream="grove",
+)
+def task_of_document(context: Context, args: TaskOfDocument) -> Reply:
+    """Checks a task `- [ ]` that is written in a document, for everybody; the text shows it."""
+    document = get_document(context, args.ref)
+    text = document_queries.current(document)
+    item, name = ids.of_document(document.pk), f"doc:{document.uid}"
+    place = _place(text, args.token, item, name, stable=True)
+    after = _after(place, args)
+    said = _demand_criteria(context, place) if after == "checked" and args.act != "note" else ""
+    mark = {"checked": "x", "unchecked": " "}.get(after)
+    if mark is not None and after != place.state:
+
+        def change(now: str, _: Revision) -> Sequence[Edit]:
+            found = _place(now, args.token, item, name, stable=True).task
+            at = mark_of(now, found)
+            return [Edit(at, at + 1, mark)]
+
+        if not context.world.is_dry:
+            document_log.write(
+                context.world, document, change, by=context.actor.participant, at=context.now
+            )
+    if args.note or after == "archived":
+        _keep(place, context, after, args.note)
+    context.world.append("token.changed", _changed(place, after, args.note))
+    return Reply(f"✓ {after} {args.token} of {named(document)}{said}", refs=(name,), items=(item,))
+
+
+@command("todo", group="Keep", klass="write", permissions={LOOM, WRITE}, stream="tree")
+def task_of_node(context: Context, args: TaskOfNode) -> Reply:
+    """Checks a task `- [ ]` that is written in a text, for everybody, by its number there."""
+    node = get_own_node(context, args.ref)
+    demand_visible(node)
+    item = ids.of_node(node.pk)
+    place = _place(node.text, args.token, item, node.local_id, stable=False)
+    after = _after(place, args)
+    said = _demand_criteria(context, place) if after == "checked" and args.act != "note" else ""
+    _keep(place, context, after, args.note)
+    context.world.append("token.changed", _changed(place, after, args.note))
+    return Reply(
+        f"✓ {after} {args.token} of [{node.local_id}]{said}", refs=(node.local_id,), items=(item,)
+    )

@@ -1,0 +1,88 @@
+"""Claims as files of an export: evidence by claim, source and strength, and decisions with their
+records (docs/model.md §13)."""
+
+import json
+from collections.abc import Iterator
+
+from loom.access import Actor
+from loom.claims.models import Cite, Claim, Commitment
+from loom.claims.queries.claims import claims_in, commitment_body, seen_cites
+from loom.links.queries import written
+from loom.text.hashes import instant
+from loom.trees.models import Tree
+
+SCHEMA = {
+    "title": "first words of the claim",
+    "claim": "local id of the claim",
+    "side": "for, against or undercuts",
+    "strength": "strong, moderate or weak, and by what",
+    "source": "the item that is cited, with its version",
+    "time": "RFC 3339, UTC",
+    "content": "the exact words, or why it was given",
+    "proof_status": "state of the claim, and its level",
+    "related": "what the cite undercuts, or how it was addressed",
+}
+
+
+def files_of(actor: Actor, tree: Tree) -> Iterator[tuple[str, str]]:
+    """(name, text) of each file, as far as the actor may see the evidence; none without claims.
+    Reads one claim at a time."""
+    sources: dict[str, list[str]] = {}
+    by_strength: dict[str, list[str]] = {}
+    is_first = True
+    for claim in claims_in(tree).order_by("pk").iterator(chunk_size=200):
+        if is_first:
+            yield "evidence/schema.json", _json(SCHEMA)
+            is_first = False
+        rows = Cite.objects.filter(claim=claim).select_related("by", "undercuts", "answered_by")
+        cites = seen_cites(actor, tree, list(rows.order_by("id")))
+        names = written({one.item for one in cites}, tree.pk)
+        own = claim.node.local_id
+        for number, one in enumerate(cites, start=1):
+            source = _file_name(names[one.item])
+            name = f"evidence/claim/{own}/{number:03}-{one.side}-{source}.md"
+            yield name, _cite(claim, one, names[one.item])
+            line = f"* {one.strength} {one.side} {own}: {name}"
+            sources.setdefault(source, []).append(line)
+            by_strength.setdefault(one.strength, []).append(line)
+        yield from _decisions(claim)
+    for folder, found in (("source", sources), ("strength", by_strength)):
+        for name, lines in sorted(found.items()):
+            yield f"evidence/{folder}/{name}.md", f"# {name}\n\n" + "\n".join(lines) + "\n"
+
+
+def _cite(claim: Claim, one: Cite, source: str) -> str:
+    version = f" revision {one.version}" if one.version else ""
+    status = f"{claim.state} at {claim.level}" if claim.level else claim.state
+    related = [f"undercuts {one.undercuts.uid}"] if one.undercuts is not None else []
+    if one.answered_by is not None:
+        related.append(f"addressed by {one.answered_by.name}: {one.answer}")
+    head = {
+        "title": claim.node.text[:80],
+        "claim": claim.node.local_id,
+        "side": one.side,
+        "strength": f"{one.strength}, {one.reason}",
+        "source": f"{source}{version} {one.part}".strip(),
+        "time": instant(one.at),
+        "proof_status": status,
+        "related": "; ".join(related),
+    }
+    lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in head.items()]
+    quote = "".join(f"> {line}\n" for line in one.words.split("\n")) if one.words else ""
+    why = f"\n{one.why}\n" if one.why else ""
+    return "---\n" + "\n".join(lines) + f"\n---\n\n{quote}{why}"
+
+
+def _decisions(claim: Claim) -> Iterator[tuple[str, str]]:
+    rows = Commitment.objects.filter(claim=claim).select_related("by", "approved_by", "vetoed_by")
+    for number, one in enumerate(rows.order_by("id"), start=1):
+        name = f"decisions/{claim.node.local_id}/{number:03}-{one.level}.json"
+        yield name, _json(commitment_body(one))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+
+
+def _file_name(item: str) -> str:
+    return item.replace(" ", "-").replace(":", "-")

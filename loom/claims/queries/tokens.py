@@ -1,0 +1,100 @@
+"""The tokens of an item with their states."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from loom.claims.models import TokenState
+from loom.claims.rules.tokens import MACHINES, InlineToken, tokens_in
+from loom.documents.models import Document
+from loom.documents.queries import current
+from loom.errors import not_found
+from loom.language import ids
+from loom.language.refs import quote
+from loom.trees.models import Node
+
+SELF = "0"  # the key of the token that an annotation or suggestion is itself
+
+
+def states_of(item: int, tokens: Sequence[InlineToken]) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """The state and the notes of each token, by its key; one query. In a document the text itself
+    says which tasks are checked."""
+    rows = TokenState.objects.filter(item=item).values_list("key", "state", "data")
+    kept = {key: (state, tuple(data.get("notes", ()))) for key, state, data in rows}
+    found = {}
+    for one in tokens:
+        state, notes = kept.get(one.key, (one.state, ()))
+        if item < 0 and state != "archived":
+            state = one.state
+        found[one.key] = (state, notes)
+    return found
+
+
+def tokens_of(item: Node | Document) -> list[dict[str, Any]]:
+    """The tokens of a node or document as the API carries them."""
+    if isinstance(item, Node) and item.kind == "annotation":
+        return [_own(item)]
+    is_document = isinstance(item, Document)
+    text = current(item) if isinstance(item, Document) else item.text
+    key = ids.of_document(item.pk) if is_document else ids.of_node(item.pk)
+    tokens = tokens_in(text, stable=is_document)
+    states = states_of(key, tokens)
+    return [_body(one, *states[one.key]) for one in tokens]
+
+
+def token_of(item: Node | Document, key: str) -> dict[str, Any]:
+    """The token with that key. NOT_FOUND if there is none."""
+    found = next((one for one in tokens_of(item) if one["key"] == key), None)
+    if found is None:
+        raise not_found("This token", "GET …/tokens lists those of the item")
+    return found
+
+
+def _own(node: Node) -> dict[str, Any]:
+    """An annotation or suggestion as a token of itself."""
+    is_open = node.slot.resolved_at is None
+    if node.form == "diff":
+        token = InlineToken(
+            SELF, "suggestion", 0, node.length, "", "proposed" if is_open else "accepted"
+        )
+    else:
+        token = InlineToken(
+            SELF, "annotation", 0, node.length, "", "open" if is_open else "resolved"
+        )
+    return _body(token, token.state, ())
+
+
+def _body(one: InlineToken, state: str, notes: tuple[str, ...]) -> dict[str, Any]:
+    machine = MACHINES[one.kind]
+    return {
+        "key": one.key,
+        "kind": one.kind,
+        "text": one.words,
+        "first": one.first,
+        "last": one.last,
+        "target": one.target,
+        "check": one.check,
+        "state": state,
+        "notes": list(notes),
+        "states": list(machine.states),
+        "initial": machine.initial,
+        "accepting": list(machine.accepting),
+        "inputs": machine.inputs(state),
+    }
+
+
+def line_for(ref: str, token: dict[str, Any], given: str, text: str) -> str:
+    """The line that an input of a token compiles to; "" if it changes nothing."""
+    kind, key, tail = token["kind"], token["key"], f" {quote(text)}" if text else ""
+    if kind == "task":
+        same = {"check": "checked", "uncheck": "unchecked"}.get(given) == token["state"]
+        return "" if same else f"todo {given} {ref} token:{key}{tail}"
+    if kind == "reference":
+        return f"view {token['target']}"
+    if kind == "portal":
+        type_, _, target = token["target"].partition(" ")
+        return f"{given} {type_} of {target}"
+    if kind == "annotation":
+        return f"annotate {ref}{tail}" if given == "reply" else f"resolve {ref}{tail}"
+    if given == "edit":
+        return f"accept {ref} edited{tail}"
+    return f"{given} {ref}{tail if given == 'reject' else ''}"

@@ -1,0 +1,198 @@
+"""Tokens in texts: references, portals and tasks, and the machine of each kind (docs/model.md §9).
+Pure, and linear in the length of the text."""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+MOST = 500  # tokens of one text
+LONGEST = 500  # characters of a task
+
+# What a reader may do with a token in each state: (state, input) to the state after it.
+Transitions = Mapping[tuple[str, str], str]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A kind of token: how it is written, its states with the first and the accepting ones, its
+    transitions, the commands it compiles to, and what has to hold first. `alias`: what other
+    programs call it."""
+
+    kind: str
+    alias: str
+    written: str
+    states: tuple[str, ...]
+    initial: str
+    accepting: tuple[str, ...]
+    transitions: Transitions
+    compiles_to: str
+    obligations: str = ""
+
+    def inputs(self, state: str) -> list[str]:
+        """What may be done in a state, in order."""
+        return [one for (of, one) in self.transitions if of == state]
+
+
+def _machine(facts: Sequence[str]) -> Machine:
+    """A machine from its facts, whose table is such as `unchecked check checked, …`; its first
+    state is initial."""
+    kind, alias, written, table, accepting, compiles, owes = facts
+    rows = [tuple(one.split()) for one in table.split(",")]
+    transitions = {(state, given): after for state, given, after in rows}
+    states = tuple(dict.fromkeys(one for row in rows for one in (row[0], row[2])))
+    ends = tuple(accepting.split())
+    return Machine(kind, alias, written, states, rows[0][0], ends, transitions, compiles, owes)
+
+
+MACHINES: Mapping[str, Machine] = {
+    facts[0]: _machine(facts)
+    for facts in (
+        (
+            "reference",
+            "AGENTESE_PORTAL",
+            '[a7x2], doc:"x"',
+            "idle visit visited, visited visit visited, broken repair idle",
+            "visited",
+            "view",
+            "",
+        ),
+        (
+            "portal",
+            "AGENTESE_PORTAL",
+            "@[type -> …]",
+            "collapsed expand expanded, expanded collapse collapsed",
+            "expanded",
+            "expand, collapse",
+            "weak: explored",
+        ),
+        (
+            "task",
+            "TASK_TOGGLE",
+            "- [ ] text",
+            "unchecked toggle checked, unchecked check checked, unchecked note unchecked,"
+            "checked toggle unchecked, checked uncheck unchecked, checked note checked,"
+            "checked archive archived, archived note archived",
+            "checked archived",
+            "todo",
+            "its check passes, the tasks below it are checked",
+        ),
+        (
+            "annotation",
+            "ANNOTATION",
+            "an annotation",
+            "open reply open, open resolve resolved, resolved reply open",
+            "resolved",
+            "annotate, resolve",
+            "an objection needs a reason",
+        ),
+        (
+            "suggestion",
+            "DIFF_REGION",
+            "a suggestion",
+            "proposed accept accepted, proposed edit edited, proposed reject rejected",
+            "accepted edited rejected",
+            "accept, reject",
+            "the merge applies",
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class InlineToken:
+    """A token of a text: its place in code points, its words, and its first state. `key` is its
+    number in a node, whose text never changes; in a document it is made from its words, so that
+    it stays while they stay. `target` is what a reference or portal names, `check` the name of
+    the check of a task, `indent` how deep the task is."""
+
+    key: str
+    kind: str
+    first: int
+    last: int
+    words: str
+    state: str
+    target: str = ""
+    check: str = ""
+    indent: int = 0
+
+
+_TASK = re.compile(r"^([ \t]{0,40})[-*+] \[([ xX])\] (.*)$", re.MULTILINE)
+_PORTAL = re.compile(r"@\[([a-z_]{1,40}) -> ([^\]\n]{1,200})\]")
+_REFERENCE = re.compile(r'(?<![@!\[])\[([a-z0-9]{4,8})\](?!\()|doc:"([^"\n]{1,200})"')
+_CHECK = re.compile(r"\(check: ?([^()\n]{1,40})\)\s*$")
+
+
+def tokens_in(text: str, *, stable: bool = False) -> list[InlineToken]:
+    """The tokens of a text, in order; at most MOST. `stable`: with keys made from their words."""
+    found = sorted(_found(text), key=lambda one: one.first)[:MOST]
+    times: dict[str, int] = {}
+    made = []
+    for number, one in enumerate(found, start=1):
+        key = str(number)
+        if stable:
+            plain = f"{one.kind}:{' '.join(one.words.split())}"
+            times[plain] = times.get(plain, 0) + 1
+            key = hashlib.sha256(f"{plain}:{times[plain]}".encode()).hexdigest()[:8]
+        made.append(
+            InlineToken(
+                key,
+                one.kind,
+                one.first,
+                one.last,
+                one.words,
+                one.state,
+                one.target,
+                one.check,
+                one.indent,
+            )
+        )
+    return made
+
+
+def _found(text: str) -> Iterator[InlineToken]:
+    for match in _TASK.finditer(text):
+        words = match[3][:LONGEST]
+        check = _CHECK.search(words)
+        yield InlineToken(
+            "",
+            "task",
+            match.start(),
+            match.end(),
+            words,
+            "unchecked" if match[2] == " " else "checked",
+            check=check[1] if check is not None else "",
+            indent=len(match[1].expandtabs(4)),
+        )
+    for match in _PORTAL.finditer(text):
+        yield InlineToken(
+            "",
+            "portal",
+            match.start(),
+            match.end(),
+            match[0],
+            "collapsed",
+            target=f"{match[1]} {match[2].strip()}",
+        )
+    for match in _REFERENCE.finditer(text):
+        target = match[1] or f'doc:"{match[2]}"'
+        yield InlineToken(
+            "", "reference", match.start(), match.end(), match[0], "idle", target=target
+        )
+
+
+def mark_of(text: str, token: InlineToken) -> int:
+    """Where the mark of a task is in its text: the place between its brackets."""
+    return text.index("[", token.first) + 1
+
+
+def below(tokens: list[InlineToken], task: InlineToken) -> list[InlineToken]:
+    """The tasks that are written as parts of a task: deeper, directly after it."""
+    found = []
+    for one in tokens:
+        if one.kind != "task" or one.first <= task.first:
+            continue
+        if one.indent <= task.indent:
+            break
+        found.append(one)
+    return found

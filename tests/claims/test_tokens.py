@@ -1,0 +1,176 @@
+"""Tokens in texts: each kind recognised, the machine of tasks, one protocol, live for everybody."""
+
+import pytest
+from rest_framework.test import APIClient
+
+from loom.claims.models import TokenState
+from loom.claims.rules.tokens import MACHINES, tokens_in
+from loom.documents.models import Document
+from loom.documents.queries import newest
+from loom.engine.models import Event
+from loom.people.models import User
+from loom.trees.models import Tree
+from tests.claims.conftest import Declare, refused
+from tests.commands.conftest import Say
+from tests.two_groves import TwoGroves
+
+pytestmark = pytest.mark.django_db
+
+TEXT = """See [a7x2] and doc:"Bible".
+
+- [ ] light the lamp (check: lit)
+    - [x] find oil
+    - [ ] find a match
+- [ ] wake the keeper
+@[supports -> a7x2]
+![[a7x2]] is an embed, [link](x) a link
+"""
+
+
+def test_each_kind_is_recognised_in_a_text() -> None:
+    found = [(one.key, one.kind, one.state) for one in tokens_in(TEXT)]
+    assert found == [
+        ("1", "reference", "idle"),
+        ("2", "reference", "idle"),
+        ("3", "task", "unchecked"),
+        ("4", "task", "checked"),
+        ("5", "task", "unchecked"),
+        ("6", "task", "unchecked"),
+        ("7", "portal", "collapsed"),
+    ]
+    assert [one.check for one in tokens_in(TEXT) if one.kind == "task"] == ["lit", "", "", ""]
+
+
+def test_keys_of_a_document_stay_while_the_words_stay() -> None:
+    before = {one.words: one.key for one in tokens_in(TEXT, stable=True)}
+    after = {one.words: one.key for one in tokens_in(f"- [ ] first\n{TEXT}", stable=True)}
+    assert before.items() <= after.items()
+    assert len(set(before.values())) == len(before)
+
+
+@pytest.mark.parametrize(
+    "text", ["- [ ] " * 50_000, "[" * 200_000, "@[a -> " * 50_000, " " * 200_000]
+)
+def test_no_text_is_slow(text: str) -> None:
+    tokens_in(text)
+
+
+def test_the_machine_of_tasks_is_the_table_of_the_model() -> None:
+    task = MACHINES["task"]
+    assert (task.initial, task.states) == ("unchecked", ("unchecked", "checked", "archived"))
+    table = task.transitions
+    assert table[("unchecked", "toggle")] == "checked"
+    assert table[("checked", "toggle")] == "unchecked"
+    assert table[("checked", "archive")] == "archived"
+    assert ("archived", "toggle") not in table and ("archived", "uncheck") not in table
+
+
+@pytest.fixture
+def tasks(say: Say) -> str:
+    """A text with two tasks, the first of which has a part."""
+    return str(say("respond root\n- [ ] light\n    - [ ] find oil\n- [ ] wake\n←").body["refs"][0])
+
+
+def test_a_task_of_a_node_is_checked_for_everybody(say: Say, tasks: str, tree: Tree) -> None:
+    assert say(f"todo check {tasks} token:2").reply == f"✓ checked 2 of [{tasks}]"
+    event = Event.objects.filter(kind="token.changed").latest("id")
+    assert event.payload["state"] == "checked" and event.payload["item"] == tasks
+    assert say(f"todo toggle {tasks} token:2").reply == f"✓ unchecked 2 of [{tasks}]"
+    assert refused(say, f"todo uncheck {tasks} token:2").code == "REJECTED"
+    say(f'todo note {tasks} token:2 "in the cellar"')
+    assert TokenState.objects.get().data == {"notes": ["in the cellar"]}
+    assert refused(say, f"todo check {tasks} token:9").hint == "its tasks: 1, 2, 3"
+
+
+def test_an_archived_task_refuses_the_rest(say: Say, tasks: str) -> None:
+    for act in ("check", "archive"):
+        say(f"todo {act} {tasks} token:3")
+    why = refused(say, f"todo toggle {tasks} token:3")
+    assert (why.code, why.message) == ("REJECTED", "Cannot modify archived task.")
+    assert say(f'todo note {tasks} token:3 "done"').reply == f"✓ archived 3 of [{tasks}]"
+
+
+def test_a_task_waits_for_its_parts_and_its_check(say: Say, tasks: str, declare: Declare) -> None:
+    why = refused(say, f"todo check {tasks} token:1")
+    assert why.message == "1 of the tasks below it is not checked."
+    say(f"todo check {tasks} token:2")
+    say(f"todo check {tasks} token:1")
+    declare("contains", name="lit", text="the lamp burns")
+    other = str(say("respond root\n- [ ] light it (check: lit)\n←").body["refs"][0])
+    assert refused(say, f"todo check {other} token:1").message.startswith("Its check fails")
+    good = str(
+        say("respond root\nthe lamp burns\n\n- [ ] light it (check: lit)\n←").body["refs"][0]
+    )
+    assert say(f"todo check {good} token:1").reply.endswith("✓ 1 passed")
+
+
+def test_a_task_of_a_document_is_rewritten_in_place(say: Say, tree: Tree) -> None:
+    say('write doc:"List" new\n# Tonight\n- [ ] light\n- [ ] wake\n←')
+    document = Document.objects.get()
+    key = tokens_in(newest(document).text, stable=True)[1].key
+    say(f'todo check doc:"List" token:{key}')
+    document.refresh_from_db()
+    assert newest(document).text == "# Tonight\n- [ ] light\n- [x] wake"
+    say(f'todo uncheck doc:"List" token:{key}')
+    assert refused(say, f'todo uncheck doc:"List" token:{key}').code == "REJECTED"
+
+
+def test_the_protocol_compiles_and_runs(
+    say: Say, tasks: str, owner: User, reader: User, tree: Tree
+) -> None:
+    client = APIClient()
+    client.force_login(owner)
+    address = f"/api/items/{tasks}/tokens"
+    listed = client.get(f"{address}?tree={tree.uid}").json()
+    assert listed["count"] == 3
+    one = f"{address}/3?tree={tree.uid}"
+    body = client.get(one).json()
+    assert (body["state"], body["initial"]) == ("unchecked", "unchecked")
+    assert body["inputs"] == ["toggle", "check", "note"]
+    dry = client.post(one, {"input": "check", "dry_run": True}, format="json").json()
+    assert (
+        dry["lines"] == [f"→ todo check {tasks} token:3"] and dry["token"]["state"] == "unchecked"
+    )
+    assert not TokenState.objects.exists()
+    blocked = client.post(
+        f"{address}/1?tree={tree.uid}", {"input": "check", "dry_run": True}, format="json"
+    ).json()
+    assert blocked["obligations"] == [
+        {"says": "1 of the tasks below it is not checked.", "met": False}
+    ]
+    ran = client.post(one, {"input": "check"}, format="json").json()
+    assert ran["token"]["state"] == "checked"
+    bad = client.post(one, {"input": "check"}, format="json")
+    assert (bad.status_code, bad.json()["code"]) == (409, "REJECTED")
+    kinds = {row["kind"] for row in client.get("/api/token-kinds").json()["results"]}
+    assert kinds == {"reference", "portal", "task", "annotation", "suggestion"}
+    client.force_login(reader)
+    refused_ = client.post(one, {"input": "uncheck"}, format="json")
+    assert refused_.status_code == 403
+
+
+def test_annotations_and_suggestions_are_tokens_of_themselves(
+    say: Say, write: Say, owner: User, tree: Tree
+) -> None:
+    a = write("the lamp")
+    note = str(say(f'annotate {a} "no" as:objection').body["refs"][0])
+    client = APIClient()
+    client.force_login(owner)
+    one = f"/api/items/{note}/tokens/0?tree={tree.uid}"
+    bad = client.post(one, {"input": "resolve"}, format="json").json()
+    assert bad["code"] == "REJECTED"
+    ran = client.post(one, {"input": "resolve", "text": "it is lit"}, format="json").json()
+    assert ran["token"]["state"] == "resolved"
+    suggestion = str(say(f'suggest {a} "a lamp"').body["refs"][0])
+    two = f"/api/items/{suggestion}/tokens/0?tree={tree.uid}"
+    assert client.get(two).json()["inputs"] == ["accept", "edit", "reject"]
+    assert client.post(two, {"input": "accept"}, format="json").json()["lines"] == [
+        f"→ accept {suggestion}"
+    ]
+
+
+def test_tokens_of_another_grove_are_not_found(two_groves: TwoGroves) -> None:
+    world, right = two_groves, two_groves.right
+    address = f"/api/items/{right.text.local_id}/tokens?tree={right.tree.uid}"
+    for user, status in ((world.both, 200), (world.only_left, 404), (world.nobody, 404)):
+        assert world.client(user).get(address).status_code == status
