@@ -1,7 +1,9 @@
-"""Link types in the API."""
+"""Link types and trails in the API."""
 
 from typing import Any
 
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
 from pydantic import Field
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
@@ -9,12 +11,28 @@ from rest_framework.response import Response
 
 from loom import access
 from loom.access import Actor
+from loom.engine.execute import execute
+from loom.errors import CommandError, not_found
+from loom.links.commands import trails as trail_verbs
 from loom.links.commands import types as verbs
 from loom.links.link_types import ARCHETYPES, STANDARD, Type
+from loom.links.markdown import trail_markdown
+from loom.links.models import Trail
+from loom.links.trails import (
+    get_trail,
+    step_bodies,
+    steps_of,
+    stops_of,
+    trail_body,
+    trails_for,
+    way_of,
+)
 from loom.links.vocabulary import archetype_of, vocabulary_of
+from loom.people.models import Grove
 from loom.site import responses
 from loom.site.api_requests import Body, Part, read, user_of
-from loom.site.schema import an_id, operation
+from loom.site.schema import PAGES, an_id, operation, paged
+from loom.turns.access import get_turn
 
 
 class TypeSent(Body):
@@ -101,3 +119,95 @@ def _seen(request: Request, grove: str) -> list[Type]:
 
 def _body(one: Type) -> dict[str, Any]:
     return verbs.type_body(one)
+
+
+class TrailSent(Body):
+    """The tree in which the steps were taken, and the name of the trail."""
+
+    tree: str = Field(min_length=1, max_length=32)
+    name: str = Field(min_length=1, max_length=100)
+
+
+@operation(
+    "GET",
+    "trails list",
+    "The caller's trails and the shared ones of a grove",
+    answers=responses.Page[responses.TrailSummary],
+    asks=(an_id("grove", "Its grove; the caller's first, if it is left out."), *PAGES),
+)
+@operation(
+    "POST",
+    "trails save",
+    "Keep the steps since the last switch in a tree",
+    body=TrailSent,
+    answers=responses.TrailSummary,
+    status=201,
+)
+@api_view(["GET", "POST"])
+def trails(request: Request) -> Response:
+    """Trails, the newest first; saving one runs `trail save`."""
+    if request.method == "GET":
+        actor = _actor(request, request.query_params.get("grove", ""))
+        return paged(request, trails_for(actor), lambda one: trail_body(actor, one))
+    sent = read(request, TrailSent)
+    actor, tree = access.get_tree(user_of(request), sent.tree)
+    args = trail_verbs.Save(save="save", name=sent.name)
+    execute(actor, tree, trail_verbs.trail_save, args)
+    made = get_trail(actor, " ".join(sent.name.split()))
+    return Response(trail_body(actor, made, with_steps=True), status=201)
+
+
+@operation("GET", "trails read", "A trail with its steps", answers=responses.TrailWithSteps)
+@api_view(["GET"])
+def trail(request: Request, uid: str) -> Response:
+    """A trail, with what became of the items that it leads to, as far as the caller may see."""
+    actor, found = _trail(request, uid)
+    return Response(trail_body(actor, found, with_steps=True))
+
+
+@operation(
+    "GET", "trails export", "A trail as Markdown", answers=OpenApiTypes.STR, id="trail_export"
+)
+@api_view(["GET"])
+def trail_export(request: Request, uid: str) -> HttpResponse:
+    """The exploration as a document: the steps in order, their items as nested quotes."""
+    actor, found = _trail(request, uid)
+    return markdown_of(actor, found)
+
+
+def markdown_of(actor: Actor, found: Trail) -> HttpResponse:
+    """A trail as a Markdown file."""
+    steps = steps_of(found)
+    text = trail_markdown(found.name, steps, stops_of(actor, found.tree, steps))
+    name = "".join(one if one.isalnum() else "-" for one in found.name)[:60]
+    headers = {"Content-Disposition": f'attachment; filename="{name or "trail"}.md"'}
+    return HttpResponse(text, content_type="text/markdown; charset=utf-8", headers=headers)
+
+
+@operation(
+    "GET",
+    "turns trail",
+    "Where the steps of a turn led",
+    answers=responses.TrailSteps,
+    id="turn_trail",
+)
+@api_view(["GET"])
+def turn_trail(request: Request, uid: str) -> Response:
+    """The trail that led to the node of a turn, as far as the caller may see it."""
+    actor, turn = get_turn(user_of(request), uid)
+    workspace = access.workspace_of(turn.participant, turn.tree)
+    steps = way_of(workspace, turn=turn.uid) if workspace.pk else []
+    return Response({"steps": step_bodies(steps, stops_of(actor, turn.tree, steps))})
+
+
+def _trail(request: Request, uid: str) -> tuple[Actor, Trail]:
+    """A trail of one of the caller's groves. NOT_FOUND for one that they may not read."""
+    user = user_of(request)
+    grove = Grove.objects.filter(trails__uid=uid).first()
+    if grove is None:
+        raise not_found("This trail")
+    try:
+        actor = access.get_actor(user, grove)
+    except CommandError:
+        raise not_found("This trail") from None
+    return actor, get_trail(actor, uid)

@@ -5,7 +5,12 @@ from importlib import import_module
 from django.apps import AppConfig
 
 # The modules that register effects, commands and actions; help lists commands in this order.
-COMMANDS = ("loom.links.effects", "loom.links.commands.links", "loom.links.commands.types")
+COMMANDS = (
+    "loom.links.effects",
+    "loom.links.commands.links",
+    "loom.links.commands.types",
+    "loom.links.commands.trails",
+)
 
 
 class LinksConfig(AppConfig):

@@ -23,3 +23,12 @@ class TypeChanged(Payload):
 
     type: Body
     was: str
+
+
+@event("trail.changed", stream="grove")
+class TrailChanged(Payload):
+    """A trail was saved, annotated, shared or made private; a private one is not named."""
+
+    trail: str
+    shared: bool
+    name: str = ""

@@ -1,6 +1,7 @@
 """Links between items."""
 
 from django.db import models
+from django.db.models.functions import Lower
 
 from loom.engine.fields import PublicIdentity
 from loom.people.models import Grove, Participant
@@ -88,6 +89,30 @@ class LinkType(PublicIdentity):
         constraints = [
             models.UniqueConstraint(fields=["grove", "key"], name="link_type_key_once"),
             models.UniqueConstraint(fields=["grove", "name"], name="link_type_name_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Trail(PublicIdentity):
+    """A way that somebody took through items, kept under a name. A private one is its owner's
+    alone; a shared one may be read by the members of the grove, each as far as they may read what
+    it leads to. `steps` as `loom.links.trails.TrailStep` reads them."""
+
+    grove = models.ForeignKey(Grove, models.CASCADE, related_name="trails")
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="trails")
+    name = models.CharField(max_length=100)
+    owner = models.ForeignKey(Participant, models.PROTECT, related_name="trails")
+    forked_from = models.ForeignKey("self", models.SET_NULL, null=True, related_name="forks")
+    shared = models.BooleanField(default=False)
+    steps = models.JSONField(default=list)
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint("grove", Lower("name"), name="trail_name_once"),
         ]
 
     def __str__(self) -> str:

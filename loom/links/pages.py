@@ -1,21 +1,34 @@
-"""Pages of links: the link types of a grove."""
+"""Pages of links: the link types of a grove, and trails."""
+
+from dataclasses import dataclass
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods
 
 from loom import access
 from loom.access import Actor
-from loom.errors import CommandError
+from loom.engine.execute import execute
+from loom.errors import CommandError, not_found
+from loom.links.api import markdown_of
+from loom.links.commands import trails as trail_verbs
 from loom.links.commands import types as verbs
 from loom.links.link_types import ARCHETYPES, GROUPS, Type
+from loom.links.models import Trail
+from loom.links.trails import EndSeen, get_trail, steps_of, stops_of, trails_for
 from loom.links.vocabulary import archetype_of, vocabulary_of
+from loom.people.models import Grove
 from loom.people.names import TAG_COLOURS
 from loom.people.pages.groves import frame
 from loom.permissions import WRITE
-from loom.site.page_requests import PersonRequest, in_one_line, person, word_of
+from loom.site import markdown
+from loom.site.page_requests import PersonRequest, in_one_line, person, whole_of, word_of
+from loom.trees.pages.node_parts import MAX_SHOWN
+
+MOST_TRAILS = 200
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -80,3 +93,130 @@ def _change(request: PersonRequest, actor: Actor, word: str) -> str:
         ),
     )
     return gettext("Saved.")
+
+
+# Trails.
+
+
+@require_GET
+@person
+def trails_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """The person's trails in a grove and the shared ones, the newest first; at most 200."""
+    actor, _ = access.get_grove(request.user, uid)
+    found = list(trails_for(actor)[:MOST_TRAILS])
+    context = {
+        **frame(request, actor, "trails_of_grove"),
+        "trails": found,
+        "me": actor.participant.pk,
+    }
+    return render(request, "pages/trails.html", context)
+
+
+@dataclass(frozen=True)
+class EndOfStep:
+    """An item in a pane; `href` is empty where it cannot be opened."""
+
+    shown: str
+    by: str
+    body: SafeString
+    state: str
+    href: str
+
+
+@dataclass(frozen=True)
+class TrailPane:
+    """One step of a trail as a pane: its number, link type, why, note, and what it led to."""
+
+    number: int
+    type: str
+    because: str
+    note: str
+    ends: list[EndOfStep]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@person
+def trail_page(request: PersonRequest, uid: str) -> HttpResponse:
+    """A trail as sliding panes; a POST notes on a step, shares it, or replays it."""
+    actor, trail = _trail(request, uid)
+    if request.method == "POST":
+        try:
+            return _trail_changed(request, actor, trail)
+        except CommandError as refused:
+            messages.error(request, in_one_line(refused))
+        return HttpResponseRedirect(f"/trails/{trail.uid}")
+    steps = steps_of(trail)
+    stops = stops_of(actor, trail.tree, steps)
+    panes = [
+        TrailPane(
+            number,
+            one.type.replace("_", " "),
+            one.because,
+            one.note,
+            [_end_shown(stop) for stop in stops.of(one.to)],
+        )
+        for number, one in enumerate(steps, 1)
+    ]
+    context = {
+        **frame(request, actor, "trails_of_grove"),
+        "trail": trail,
+        "panes": panes,
+        "is_own": trail.owner_id == actor.participant.pk,
+    }
+    return render(request, "pages/trail.html", context)
+
+
+def _end_shown(stop: EndSeen) -> EndOfStep:
+    node = stop.node
+    if node is None:
+        href = f"/documents/{stop.ref[4:]}" if stop.ref.startswith("doc:") else ""
+        href = f"/trees/{stop.ref[5:]}" if stop.ref.startswith("tree:") else href
+        return EndOfStep(stop.shown, "", markdown.plain(""), stop.state, href)
+    href = f"/trees/{node.tree.uid}?node={node.local_id}"
+    body = markdown.rendered(node.text[:MAX_SHOWN])
+    return EndOfStep(stop.shown, node.author.name, body, stop.state, href)
+
+
+def _trail_changed(request: PersonRequest, actor: Actor, trail: Trail) -> HttpResponse:
+    """Runs what a form of the page asks for, as the command of that name."""
+    tree = trail.tree
+    if "replay" in request.POST:
+        args = trail_verbs.Replay(replay="replay", name=trail.name)
+        answer = execute(actor, tree, trail_verbs.trail_replay, args)
+        messages.success(request, answer.reply)
+        position = answer.body["position"]
+        return HttpResponseRedirect(f"/trees/{tree.uid}?node={position}")
+    if "share" in request.POST:
+        if word_of(request, "share") == "1":
+            share = trail_verbs.ShareTrail(share="share", name=trail.name)
+            execute(actor, tree, trail_verbs.trail_share, share)
+        else:
+            unshare = trail_verbs.UnshareTrail(unshare="unshare", name=trail.name)
+            execute(actor, tree, trail_verbs.trail_unshare, unshare)
+    elif "note" in request.POST:
+        number = whole_of(request, "n") or 1
+        note = trail_verbs.Note(
+            note="note", name=trail.name, n=number, text=word_of(request, "note")
+        )
+        execute(actor, tree, trail_verbs.trail_note, note)
+    messages.success(request, gettext("Saved."))
+    return HttpResponseRedirect(f"/trails/{trail.uid}")
+
+
+@require_GET
+@person
+def trail_file(request: PersonRequest, uid: str) -> HttpResponse:
+    """A trail as a Markdown document."""
+    return markdown_of(*_trail(request, uid))
+
+
+def _trail(request: PersonRequest, uid: str) -> tuple[Actor, Trail]:
+    """A trail of one of the person's groves. NOT_FOUND for one that they may not read."""
+    grove = Grove.objects.filter(trails__uid=uid).first()
+    if grove is None:
+        raise not_found("This trail")
+    try:
+        actor = access.get_actor(request.user, grove)
+    except CommandError:
+        raise not_found("This trail") from None
+    return actor, get_trail(actor, uid)

@@ -3,7 +3,7 @@ that only one module returns is defined beside its views."""
 
 from typing import Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from loom.errors import Code
 from loom.permissions import Role
@@ -190,6 +190,52 @@ class Link(BaseModel):
     confidence: float | None
     by: str
     at: str
+
+
+class TrailEnd(BaseModel):
+    """An item that a step of a trail led to. `item` is "" where it is erased or unavailable;
+    `state` says what became of it."""
+
+    item: str
+    state: str
+    words: str
+
+
+class StepOfTrail(BaseModel):
+    """One step of a trail."""
+
+    type: str
+    from_: list[str] = Field(alias="from")
+    to: list[TrailEnd]
+    because: str
+    note: str
+    at: str
+
+
+class TrailSteps(BaseModel):
+    """The steps that led somewhere, in order."""
+
+    steps: list[StepOfTrail]
+
+
+class TrailSummary(BaseModel):
+    """A way that somebody took, kept under a name."""
+
+    id: str
+    name: str
+    tree: str
+    owner: str
+    shared: bool
+    forked_from: str | None
+    step_count: int
+    types: list[str]
+    at: str
+
+
+class TrailWithSteps(TrailSummary):
+    """A trail with its steps, as far as the caller may see them."""
+
+    steps: list[StepOfTrail]
 
 
 class LinkType(BaseModel):

@@ -10,7 +10,7 @@ from loom.documents.models import DocumentView
 from loom.engine import streams
 from loom.engine.models import Event, Receipt, Step, StepItem, Stream
 from loom.language.ids import ORDINAL_BITS, ids_in
-from loom.links.models import Link, LinkCount
+from loom.links.models import Link, LinkCount, Trail
 from loom.notes.models import Mark
 from loom.transfer.models import Import
 from loom.trees.erased_texts import clear_elsewhere
@@ -68,6 +68,7 @@ def erase_rows(tree_uid: str) -> None:
         CheckResult.objects.filter(rule__tree=tree),
         Check.objects.filter(tree=tree),
         Ask.objects.filter(tree=tree),
+        Trail.objects.filter(tree=tree),
         LinkCount.objects.filter(home=tree.pk),
         LinkCount.objects.filter(slot__range=ids_in(tree.pk)),
         Generation.objects.filter(tree=tree),

@@ -164,6 +164,11 @@ GET    links?tree={tree}&node={node}   200 200 200 404 401
 GET    link-types                      200 200 200 200 401
 GET    link-types?grove={grove}        200 200 200 404 401
 POST   link-types                      201 201 403 404 401  {"grove":"{grove}","name":"answers"}
+GET    trails?grove={grove}            200 200 200 404 401
+GET    trails/{trail}                  200 200 200 404 401
+GET    trails/{trail}/export           200 200 200 404 401
+POST   trails                          201 409 409 404 401  {"tree": "{tree}", "name": "a way"}
+GET    turns/{turn}/trail              200 200 200 404 401
 PATCH  link-types                200 403 403 404 401 {"grove":"{grove}","type":"uses","name":"u"}
 GET    generations/{generation}        200 200 200 404 401
 POST   generations/{generation}/stop   200 200 403 404 401
@@ -299,6 +304,19 @@ LINES = {
     "veto": ['veto {claim} "no"'],
     "check": ['check doc:"Notes"', "check {node}"],
     "think": ['think "hm"'],
+    "trail": [
+        'trail save "a way"',
+        "trail show windows",
+        'trail show "way"',
+        'trail replay "way"',
+        'trail fork "way" at:1 save:"a part"',
+        'trail join "way" "way" save:"twice"',
+        'trail note "way" n:1 "so"',
+        'trail share "way"',
+        'trail unshare "way"',
+        "trail list",
+        "trail",
+    ],
     "budget": ["budget", "budget extend steps:5"],
     "help": ["help"],
 }

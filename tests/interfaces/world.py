@@ -27,6 +27,7 @@ from loom.engine import streams
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.items import make_items
+from loom.links.models import Trail
 from loom.people.commands import accounts as people
 from loom.people.commands import groves
 from loom.people.models import Grove, Participant, User, UserSession
@@ -113,6 +114,9 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
         execute_line(actor, tree, Request(line))
     for line in (f'link doc:"Notes" to {marked}', f'link {gone} to doc:"Notes"'):
         execute_line(actor, tree, Request(line))
+    say(f"view {node}")
+    say(f'trail save "way{tail}"')
+    say(f'trail share "way{tail}"')
     check = declare_check(actor, name=f"parsed{tail}", kind="json")
     tasks = say(f"respond {node}\n- [ ] a task{tail}\n←")
     claim = say(f'claim "The lamp is lit{tail}" cite:{node}')
@@ -123,6 +127,7 @@ def furnish(actor: Actor, tree: Tree, muse: Participant, word: str = "") -> dict
         "tasks": tasks,
         "token": "1",
         "listed": tokens_in(newest(notes).text, stable=True)[0].key,
+        "trail": Trail.objects.get(grove=grove, name=f"way{tail}").uid,
         "document": notes.uid,
         "revision": "2",
         "grove": grove.uid,

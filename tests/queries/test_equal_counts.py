@@ -74,6 +74,7 @@ PAGES = """
 /groves/{grove}/link-types /groves/{grove}/webhooks
 /groves/{grove}/checks /trees/{tree}/claims /trees/{tree}/claims/{claim}
 /groves/{grove}/people /groves/{grove}/money /groves/{grove}/participants
+/groves/{grove}/trails /trails/{trail} /trails/{trail}/file
 /groves/{grove}/participants/{participant} /groves/{grove}/documents
 /groves/{grove}/documents?tree={tree} /documents/{document} /documents/{document}/drawn
 /documents/{document}/embed?ref={node} /documents/{document}/file /documents/{document}/history

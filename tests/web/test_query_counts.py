@@ -14,6 +14,7 @@ from loom.access import Actor
 from loom.documents.models import Document
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
+from loom.links.models import Trail
 from loom.people.models import Grove, Participant, User
 from loom.site.display import Who, cast_of
 from loom.site.page_requests import stretch_of
@@ -69,6 +70,9 @@ PAGES = {
     "grove": ("/groves/{grove}", 16),
     "its tags": ("/groves/{grove}/tags", 7),
     "its link types": ("/groves/{grove}/link-types", 5),
+    "trails": ("/groves/{grove}/trails", 6),
+    "a trail": ("/trails/{trail}", 14),
+    "a trail's file": ("/trails/{trail}/file", 12),
     "mentions": ("/mentions", 3),
     "its settings": ("/groves/{grove}/settings", 8),
     "its members": ("/groves/{grove}/people", 7),
@@ -209,10 +213,13 @@ def test_a_page_costs_no_more_for_more_of_everything(
         made = trees.new_tree(actor, title=f"Tree {number}")
         node = said(actor, made, 'respond root "Words."')
         said(actor, made, f'write doc:"D{number}" new "[[D0]] ![[{node}]] and [[{node}]]."')
+        for line in (f"view {node}", f'trail save "T{number}"'):
+            execute_line(actor, made, Request(line))
         join(grove, make_user(f"member{number}"), "reader")
         model = Participant.objects.create(grove=grove, kind="model", name=f"Model {number}")
     document = Document.objects.latest("id").uid
     names = {"grove": grove.uid, "model": model.uid, "document": document, "node": node}
+    names["trail"] = Trail.objects.latest("id").uid
     pages = {page: (address.format(**names), most) for page, (address, most) in PAGES.items()}
     assert too_dear(lambda: visitor(owner), pages) == {}
 

@@ -1,0 +1,409 @@
+"""Trails (docs/model.md §5.1, §8): saved, shown, replayed, forked, joined, annotated, shared."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from loom.engine.arguments import Args, Written
+from loom.engine.context import Context, Reply
+from loom.engine.registry import command, describe_verb
+from loom.engine.views import Moved
+from loom.errors import CommandError
+from loom.language.verbs import Verb
+from loom.links.markdown import trail_markdown
+from loom.links.models import Trail
+from loom.links.trails import (
+    MOST_STEPS,
+    EndSeen,
+    TrailStep,
+    demand_own,
+    get_trail,
+    step_line,
+    steps_of,
+    stops_of,
+    trails_for,
+    way_of,
+)
+from loom.permissions import LOOM
+from loom.text.shortening import excerpt
+from loom.trees.commands.view import counted
+from loom.trees.models import Node
+from loom.trees.queries.lookup import withheld
+from loom.workspace.commands.windows import (
+    demand_depth,
+    ends_of,
+    held,
+    items_of,
+    numbered,
+    place_window,
+    title_of,
+    token_change,
+    within_limit,
+)
+from loom.workspace.models import Window
+from loom.workspace.queries.windows import source_of
+from loom.workspace.window_rules import Lines, total_of
+
+MAX_NAME = 100
+MAX_NOTE = 2000
+MOST_LISTED = 50
+MOST_REPLAYED = 20  # windows that a replay opens
+
+describe_verb(
+    Verb("trail", past="looked at a trail", is_harmless=True, meant_by="history breadcrumbs")
+)
+
+
+class Save(Args):
+    """The name of the trail."""
+
+    save: Annotated[str, Written("word", lead="save")]
+    name: Annotated[str, Written("quoted")]
+
+
+@command("trail", group="Mind", klass="look ✓", permissions={LOOM}, stream="grove")
+def trail_save(context: Context, args: Save) -> Reply:
+    """Keeps your steps since the last `switch` under a name."""
+    steps = way_of(context.workspace)
+    if not steps:
+        raise CommandError(
+            "REJECTED",
+            "No step since your last switch led anywhere.",
+            hint="→ expand TYPE of REF follows links",
+        )
+    made = _store(context, args.name, steps)
+    return Reply(f'✓ saved trail:"{made.name}" ({counted(len(steps), "step")})', items=())
+
+
+class ShowWindows(Args):
+    """No further arguments."""
+
+    show: Annotated[str, Written("word", lead="show")]
+    windows: Annotated[str, Written("word", lead="windows")]
+
+
+@command("trail", group="Mind", klass="look", permissions={LOOM})
+def trail_windows(context: Context, args: ShowWindows) -> Reply:
+    """Shows your windows as the tree of what was opened from what, the first opened first."""
+    below: dict[int, list[Window]] = {}
+    windows = sorted(held(context), key=lambda one: one.number)
+    known = {one.number for one in windows}
+    for one in windows:
+        parent = one.parent_number if one.parent_number in known else 0
+        below.setdefault(parent, []).append(one)
+    lines: list[str] = []
+    waiting = [(one, 0) for one in reversed(below.get(0, []))]
+    while waiting:
+        one, depth = waiting.pop()
+        sign = "▼" if one.number in below else "·"
+        lines.append(f"{'  ' * depth}{sign} {title_of(context, one)}")
+        waiting += [(inner, depth + 1) for inner in reversed(below.get(one.number, []))]
+    return Reply("\n".join(lines) or "no window is open")
+
+
+class Show(Args):
+    """The name of the trail; `as:markdown`: as a document with nested portals."""
+
+    show: Annotated[str, Written("word", lead="show")]
+    name: Annotated[str, Written("quoted")]
+    form: Annotated[
+        str, Written("option", key="as", value="choice", choices=("list", "markdown"))
+    ] = "list"
+
+
+@command("trail", group="Mind", klass="look", permissions={LOOM})
+def trail_show(context: Context, args: Show) -> Reply:
+    """Shows a trail: each step with its link type, where it led, and its note; or all of it as
+    Markdown."""
+    trail = get_trail(context.actor, args.name)
+    steps = steps_of(trail)
+    stops = stops_of(context.actor, context.tree, steps)
+    context.note_read(*(item for one in steps for item in one.to))
+    if args.form == "markdown":
+        return Reply(trail_markdown(trail.name, steps, stops, _gone(context, stops.found)))
+    many = len({one.type for one in steps if one.type})
+    head = f'trail:"{trail.name}" by {trail.owner.name} · {counted(len(steps), "step")}'
+    lines = [f"{head} · {counted(many, 'type')}{' · shared' if trail.shared else ''}"]
+    for number, one in enumerate(steps, 1):
+        lines.append("  " + step_line(number, one, stops))
+        lines += [f"      note: {one.note}"] if one.note else []
+    return Reply("\n".join(lines))
+
+
+class Replay(Args):
+    """The name of the trail."""
+
+    replay: Annotated[str, Written("word", lead="replay")]
+    name: Annotated[str, Written("quoted")]
+
+
+@command("trail", group="Mind", klass="look ✓", permissions={LOOM}, stream="workspace")
+def trail_replay(context: Context, args: Replay) -> Reply:
+    """Opens in your windows what a trail led to, in order, and moves you to its end; says what is
+    gone, changed or new since it was taken."""
+    trail = get_trail(context.actor, args.name)
+    steps = steps_of(trail)
+    stops = stops_of(context.actor, context.tree, steps)
+    gone = [one for one in stops.found.values() if one.is_gone]
+    opened = _opened(context, steps, stops.found)
+    said = [f"  gone: {', '.join(sorted(one.shown for one in gone))}"] if gone else []
+    changed = [f"{one.shown} {one.state}" for one in stops.found.values() if one.state]
+    changed = [one for one in changed if not one.startswith("(")]
+    said += [f"  changed: {', '.join(sorted(changed))}"] if changed else []
+    new = _new(context, steps)
+    said += [f"  new: {' '.join(new)}"] if new else []
+    last = _end(context, steps, stops.found)
+    if last is not None:
+        context.add(Moved(last))
+        said.append(f"  now at [{last.local_id}]")
+    limited = within_limit(context, opened)
+    named = numbered([one.number for one in opened])
+    head = f'✓ replayed trail:"{trail.name}": {counted(len(steps), "step")}'
+    return Reply(
+        "\n".join([f"{head}{f' as {named}' if named else ''}", *said])
+        + limited
+        + token_change(context),
+        led_to=tuple(dict.fromkeys(item for one in opened for item in items_of(one))),
+    )
+
+
+def _opened(
+    context: Context, steps: Sequence[TrailStep], stops: dict[int, EndSeen]
+) -> list[Window]:
+    """Windows on the texts of a trail, each opened from that of the item it was reached from."""
+    opened: dict[int, Window] = {}
+    for step in steps:
+        parent = next((opened[one].number for one in step.of if one in opened), 0)
+        for item in step.to:
+            node = stops[item].node
+            if node is None or not node.text or item in opened or len(opened) >= MOST_REPLAYED:
+                continue
+            demand_depth(context, parent)
+            source = source_of(node)
+            made = place_window(context, source, Lines(1, total_of(source.text)))
+            if made._state.adding and made.number != parent:
+                made.via, made.parent_number = step.type, parent
+            opened[item] = made
+    return list(opened.values())
+
+
+def _new(context: Context, steps: Sequence[TrailStep]) -> list[str]:
+    """`supports of [a7x2]: [k2m9]`: what the links of the trail lead to now and did not then."""
+    found = []
+    for step in steps:
+        for item in step.of if step.type else ():
+            node = Node.objects.filter(pk=item, tree=context.tree).select_related("slot").first()
+            if node is None:
+                continue
+            node.tree = context.tree
+            ends = ends_of(
+                context.actor, node, step.type, context.workspace, most=len(step.to) + 20
+            )
+            fresh = [one for one in ends if one not in step.to]
+            names = Node.objects.filter(pk__in=fresh).values_list("local_id", flat=True)
+            if shown := " ".join(f"[{one}]" for one in names):
+                found.append(f"{step.type} of [{node.local_id}]: {shown}")
+    return found
+
+
+def _end(context: Context, steps: Sequence[TrailStep], stops: dict[int, EndSeen]) -> Node | None:
+    """Where the trail ends, if that is a text of this tree that is still seen."""
+    for step in reversed(steps):
+        for item in reversed(step.to):
+            node = stops[item].node
+            if node is not None and node.tree_id == context.tree.pk and node.kind == "text":
+                return None if node.slot.pruned else node
+    return None
+
+
+class Fork(Args):
+    """The trail, how many of its steps, and the name of the new one."""
+
+    fork: Annotated[str, Written("word", lead="fork")]
+    name: Annotated[str, Written("quoted")]
+    at: Annotated[int, Written("option", key="at", value="int", minimum=1, maximum=MOST_STEPS)]
+    save: Annotated[str, Written("option", key="save", value="quoted")]
+
+
+@command("trail", group="Mind", klass="look ✓", permissions={LOOM}, stream="grove")
+def trail_fork(context: Context, args: Fork) -> Reply:
+    """Makes a trail of yours of the first steps of another."""
+    trail = get_trail(context.actor, args.name)
+    _demand_step(trail, args.at)
+    made = _store(context, args.save, steps_of(trail)[: args.at], forked_from=trail)
+    return Reply(f'✓ trail:"{made.name}" begins with {counted(args.at, "step")} of "{trail.name}"')
+
+
+class Join(Args):
+    """Two trails, and the name of the new one."""
+
+    join: Annotated[str, Written("word", lead="join")]
+    first: Annotated[str, Written("quoted")]
+    second: Annotated[str, Written("quoted")]
+    save: Annotated[str, Written("option", key="save", value="quoted")]
+
+
+@command("trail", group="Mind", klass="look ✓", permissions={LOOM}, stream="grove")
+def trail_join(context: Context, args: Join) -> Reply:
+    """Makes a trail of yours of the steps of two others, one after the other."""
+    one, two = (get_trail(context.actor, name) for name in (args.first, args.second))
+    made = _store(context, args.save, [*steps_of(one), *steps_of(two)], forked_from=one)
+    return Reply(f'✓ joined "{one.name}" and "{two.name}" as trail:"{made.name}"')
+
+
+class Note(Args):
+    """The trail, which of its steps, and the note."""
+
+    note: Annotated[str, Written("word", lead="note")]
+    name: Annotated[str, Written("quoted")]
+    n: Annotated[int, Written("option", key="n", value="int", minimum=1, maximum=MOST_STEPS)]
+    text: Annotated[str, Written("quoted")]
+
+
+@command("trail", group="Mind", klass="look ✓", permissions={LOOM}, stream="grove")
+def trail_note(context: Context, args: Note) -> Reply:
+    """Writes a note on a step of a trail of yours."""
+    trail = get_trail(context.actor, args.name)
+    demand_own(context.actor, trail)
+    _demand_step(trail, args.n)
+    if len(args.text) > MAX_NOTE:
+        raise CommandError(
+            "LIMIT_EXCEEDED", f"A note has at most {MAX_NOTE} characters.", hint="shorten it"
+        )
+    trail.steps[args.n - 1]["note"] = args.text
+    _changed(context, trail, "steps")
+    return Reply(f'✓ noted on step {args.n} of trail:"{trail.name}": {excerpt(args.text)}')
+
+
+class ShareTrail(Args):
+    """The trail."""
+
+    share: Annotated[str, Written("word", lead="share")]
+    name: Annotated[str, Written("quoted")]
+
+
+class UnshareTrail(Args):
+    """The trail."""
+
+    unshare: Annotated[str, Written("word", lead="unshare")]
+    name: Annotated[str, Written("quoted")]
+
+
+@command("trail", group="Mind", klass="look ✓", permissions={LOOM}, stream="grove")
+def trail_share(context: Context, args: ShareTrail) -> Reply:
+    """Lets the members of the grove read a trail of yours, as far as they may read what it leads
+    to."""
+    return _shared(context, args.name, True)
+
+
+@command("trail", group="Mind", klass="look ✓", permissions={LOOM}, stream="grove")
+def trail_unshare(context: Context, args: UnshareTrail) -> Reply:
+    """Makes a trail of yours private again."""
+    return _shared(context, args.name, False)
+
+
+def _shared(context: Context, name: str, shared: bool) -> Reply:
+    trail = get_trail(context.actor, name)
+    demand_own(context.actor, trail)
+    trail.shared = shared
+    _changed(context, trail, "shared")
+    said = "shared with the members of the grove" if shared else "private"
+    return Reply(f'✓ trail:"{trail.name}" is {said}')
+
+
+class Lists(Args):
+    """After how many trails to begin."""
+
+    lists: Annotated[str, Written("word", lead="list")]
+    after: Annotated[int, Written("option", key="after", value="int", minimum=0)] = 0
+
+
+@command("trail", group="Mind", klass="look", permissions={LOOM})
+def trail_list(context: Context, args: Lists) -> Reply:
+    """Lists your trails and the shared ones of the grove, the newest first."""
+    rows = trails_for(context.actor)
+    every = rows.count()
+    found = list(rows[args.after : args.after + MOST_LISTED])
+    lines = [
+        f'trail:"{one.name}" by {one.owner.name} · {counted(len(one.steps), "step")}'
+        f"{' · shared' if one.shared else ''}"
+        for one in found
+    ]
+    last = args.after + len(found)
+    lines += [f"  … {every - last:,} more: → trail list after:{last}"] if every > last else []
+    return Reply("\n".join(lines) or "no trails yet")
+
+
+class Recent(Args):
+    """The number of steps."""
+
+    n: Annotated[int, Written("option", key="n", value="int", minimum=1, maximum=MOST_STEPS)] = 10
+
+
+@command("trail", group="Mind", klass="look", permissions={LOOM})
+def trail(context: Context, args: Recent) -> Reply:
+    """Shows where your steps since the last `switch` led."""
+    steps = way_of(context.workspace)
+    stops = stops_of(context.actor, context.tree, steps)
+    shown = list(enumerate(steps, 1))[-args.n :]
+    context.note_read(*(item for _, one in shown for item in one.to))
+    lines = [step_line(number, one, stops) for number, one in shown]
+    left = len(steps) - len(shown)
+    head = [f"  … {left} earlier: → trail n:{len(steps)}"] if left else []
+    return Reply("\n".join([*head, *lines]) or "no step since your last switch led anywhere")
+
+
+def _gone(context: Context, stops: dict[int, EndSeen]) -> set[int]:
+    """The nodes whose text the caller is not shown."""
+    return withheld(context.actor, [one.item for one in stops.values() if one.node is not None])
+
+
+def _demand_step(trail: Trail, number: int) -> None:
+    if number > len(trail.steps):
+        raise CommandError(
+            "NOT_FOUND",
+            f'trail:"{trail.name}" has {counted(len(trail.steps), "step")}.',
+            hint=f'→ trail show "{trail.name}" numbers them',
+        )
+
+
+def _store(
+    context: Context, name: str, steps: Sequence[TrailStep], *, forked_from: Trail | None = None
+) -> Trail:
+    """A new trail. CONFLICT if the name is taken, LIMIT_EXCEEDED for too many steps."""
+    name = " ".join(name.split())
+    if not name or len(name) > MAX_NAME or '"' in name:
+        raise CommandError(
+            "INVALID_SYNTAX",
+            f"A trail has a name of 1 to {MAX_NAME} characters without quotation marks.",
+            hint='→ trail save "who pays for the tower"',
+        )
+    if len(steps) > MOST_STEPS:
+        raise CommandError(
+            "LIMIT_EXCEEDED", f"A trail has at most {MOST_STEPS} steps.", hint="fork one first"
+        )
+    if Trail.objects.filter(grove=context.actor.grove, name__iexact=name).exists():
+        raise CommandError(
+            "CONFLICT", f'There is already a trail "{name}".', hint="choose another name"
+        )
+    made = Trail.objects.create(
+        grove=context.actor.grove,
+        tree=context.tree,
+        name=name,
+        owner=context.actor.participant,
+        forked_from=forked_from,
+        steps=[one.stored() for one in steps],
+        at=context.now,
+    )
+    _announce(context, made)
+    return made
+
+
+def _changed(context: Context, trail: Trail, *fields: str) -> None:
+    trail.save(update_fields=list(fields))
+    _announce(context, trail)
+
+
+def _announce(context: Context, trail: Trail) -> None:
+    """The event names no private trail: it goes to all members."""
+    name = {"name": trail.name} if trail.shared else {}
+    context.world.append("trail.changed", {"trail": trail.uid, "shared": trail.shared, **name})

@@ -1,0 +1,260 @@
+"""Trails: the steps of a workspace that led somewhere, and saved ones as their reader may see
+them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from loom.access import Actor, trees_for
+from loom.documents.access import documents_for
+from loom.engine.models import Step, StepItem
+from loom.errors import CommandError, not_found
+from loom.language import ids
+from loom.links.models import Trail
+from loom.people.names import tree_named
+from loom.text.hashes import instant
+from loom.text.shortening import excerpt
+from loom.trees.models import Node, Tree
+from loom.trees.queries import lookup
+from loom.trees.queries.node_context import ERASED, PRUNED
+from loom.workspace.models import Workspace
+
+READ = 500  # steps of a workspace that are searched
+MOST_STEPS = 200  # of a trail
+SWITCH = "→ switch "
+EXPAND = "→ expand "
+OPEN = "→ open "
+VIEW = "→ view "
+BACK = "→ back"
+LEADING = (SWITCH, EXPAND, OPEN, VIEW)
+
+
+@dataclass(frozen=True)
+class TrailStep:
+    """One step of a trail: from which items, by which link type ("" where it moved, opened or
+    viewed), to which items, in their versions of that time (their ids)."""
+
+    to: tuple[int, ...]
+    type: str = ""
+    of: tuple[int, ...] = ()
+    line: str = ""
+    because: str = ""
+    note: str = ""
+    at: str = ""
+    seq: int = 0
+    tree: int = 0  # the row id of the tree in which the line was given
+
+    @classmethod
+    def read(cls, stored: dict[str, Any]) -> "TrailStep":
+        """A step as it is stored in a trail."""
+        return cls(**{**stored, "to": tuple(stored["to"]), "of": tuple(stored["of"])})
+
+    def stored(self) -> dict[str, Any]:
+        """It as JSON."""
+        return asdict(self)
+
+
+def steps_of(trail: Trail) -> list[TrailStep]:
+    """The steps of a trail."""
+    return [TrailStep.read(one) for one in trail.steps]
+
+
+def way_of(workspace: Workspace, *, turn: str = "") -> list[TrailStep]:
+    """The steps of a workspace that led somewhere since its last `switch` (that included), or
+    those of a turn; what was taken back by `back` is left out. Two queries."""
+    rows = workspace.steps.filter(outcome="ok").order_by("-seq")
+    if turn:
+        rows = rows.filter(turn_uid=turn)
+    found: list[Step] = []
+    skip = 0
+    for step in rows.defer("line", "message", "arguments")[:READ]:
+        if step.canonical.startswith(BACK):
+            skip += int(step.canonical.partition("n:")[2].partition(" ")[0] or 1)
+        elif step.canonical.startswith((SWITCH, EXPAND)) and skip:
+            skip -= 1
+        elif step.canonical.startswith(LEADING):
+            found.append(step)
+            if step.canonical.startswith(SWITCH) and not turn:
+                break
+    return _read(workspace, found[::-1][-MOST_STEPS:])
+
+
+def _read(workspace: Workspace, steps: Sequence[Step]) -> list[TrailStep]:
+    items: dict[int, tuple[list[int], list[int]]] = {one.pk: ([], []) for one in steps}
+    rows = StepItem.objects.filter(step__in=items).order_by("step_id", "place")
+    for step, item, led_to in rows.values_list("step_id", "item_id", "led_to"):
+        items[step][led_to].append(item)
+    ways = []
+    for one in steps:
+        of, to = items[one.pk]
+        if not one.link_type:  # a move, a view: what it touched is where it led
+            of, to = [], [*of, *to]
+        if to:
+            line = one.canonical.partition("\n")[0]
+            at = instant(one.at)
+            way = (tuple(to), one.link_type, tuple(of), line, one.because, "", at, one.seq)
+            ways.append(TrailStep(*way, workspace.tree_id))
+    return ways
+
+
+# Saved trails, for those who may read them.
+
+
+def trails_for(actor: Actor) -> QuerySet[Trail]:
+    """The trails of the actor's grove that they may read: their own, and shared ones."""
+    rows = Trail.objects.filter(grove=actor.grove, tree__in=trees_for(actor))
+    mine = Q(owner=actor.participant) | Q(owner=actor.person)
+    return rows.filter(mine | Q(shared=True)).select_related("owner", "tree", "forked_from")
+
+
+def get_trail(actor: Actor, name: str) -> Trail:
+    """The trail with that name or id. NOT_FOUND if there is none that the actor may read."""
+    rows = trails_for(actor).filter(Q(name__iexact=name) | Q(uid=name))
+    found = rows.order_by("id").first()
+    if found is None:
+        raise not_found(f'trail:"{name[:80]}"', "→ trail lists lists those there are")
+    return found
+
+
+def demand_own(actor: Actor, trail: Trail) -> None:
+    """Refuses with REJECTED to change somebody else's trail."""
+    if trail.owner_id not in (actor.participant.pk, actor.person.pk):
+        raise CommandError(
+            "REJECTED",
+            f'trail:"{trail.name}" belongs to {trail.owner.name}.',
+            hint=f'→ trail fork "{trail.name}" at:{len(trail.steps)} save:"…" makes one of yours',
+        )
+
+
+@dataclass(frozen=True)
+class EndSeen:
+    """An item of a trail as a reader sees it: its name in lines and as shown, its first words, and
+    what became of it: erased, pruned, unavailable, `now [k2m9]`, or "". `node` and `now` are the
+    version of that time and the current one; None for other items, and for what is not seen."""
+
+    item: int
+    ref: str
+    shown: str
+    words: str = ""
+    state: str = ""
+    node: Node | None = None
+    now: Node | None = None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether there is nothing to open."""
+        return not self.ref
+
+
+UNAVAILABLE = "unavailable"  # the reader may not see it
+
+
+@dataclass
+class EndsSeen:
+    """The items of trails for one reader; a fixed number of queries for all of them."""
+
+    actor: Actor
+    here: Tree
+    items: Iterable[int]
+    found: dict[int, EndSeen] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        every = set(self.items)
+        homes = {ids.home_of(one) for one in every} - {0}
+        trees = {one.pk: one for one in trees_for(self.actor).filter(pk__in=homes)}
+        keys = [key for one in every if (key := ids.node_id(one)) is not None]
+        nodes = lookup.rows().filter(tree__in=trees).in_bulk(keys) if keys else {}
+        newest = lookup.selected_versions({one.slot_id for one in nodes.values()}, None)
+        later = {key for key, _ in newest.values()} - set(nodes)
+        current = {**nodes, **(lookup.rows().in_bulk(later) if later else {})}
+        asked = [key for one in every if (key := ids.document_id(one)) is not None]
+        papers = documents_for(self.actor, self.here).in_bulk(asked) if asked else {}
+        known = set(Tree.objects.filter(pk__in=homes).values_list("pk", flat=True))
+        for item in every:
+            home = ids.home_of(item)
+            node = nodes.get(item)
+            paper = papers.get(ids.document_id(item) or 0)
+            if node is not None:
+                node.tree = trees[node.tree_id]
+                self.found[item] = self._node(node, current[newest[node.slot_id][0]])
+            elif paper is not None:
+                shown = f'doc:"{paper.title}"'
+                self.found[item] = EndSeen(item, f"doc:{paper.uid}", shown)
+            elif home in trees and ids.tree_id(item) is not None:
+                tree = trees[home]
+                self.found[item] = EndSeen(item, f"tree:{tree.uid}", tree_named(tree.title))
+            else:
+                is_erased = bool(home) and home not in known
+                state = ERASED if is_erased else UNAVAILABLE
+                self.found[item] = EndSeen(item, "", f"({state})", state=state)
+
+    def _node(self, node: Node, now: Node) -> EndSeen:
+        ref = lookup.node_ref(node, self.here.pk)
+        elsewhere = "" if node.tree_id == self.here.pk else f" in {tree_named(node.tree.title)}"
+        state = PRUNED if node.slot.pruned or node.version_pruned else ""
+        if not state and now.pk != node.pk:
+            state = f"now [{now.local_id}]"
+        shown = f"[{node.local_id}]{elsewhere}"
+        return EndSeen(node.pk, ref, shown, excerpt(node.text), state, node, now)
+
+    def of(self, items: Iterable[int]) -> list[EndSeen]:
+        """The items in their order."""
+        return [self.found[one] for one in items]
+
+
+def stops_of(actor: Actor, here: Tree, steps: Iterable[TrailStep]) -> EndsSeen:
+    """All items of the steps, for one reader."""
+    return EndsSeen(actor, here, [item for one in steps for item in (*one.of, *one.to)])
+
+
+def step_line(number: int, step: TrailStep, stops: EndsSeen) -> str:
+    """`3 ──[supports]──→ [b3k9] "…" · because it pays this off`."""
+    arrow = f"──[{step.type}]──→" if step.type else "→"
+    ends = " ".join(_end(one) for one in stops.of(step.to))
+    why = f" · because {step.because}" if step.because else ""
+    return f"{number} {arrow} {ends}{why}"
+
+
+def _end(stop: EndSeen) -> str:
+    return " ".join(
+        one for one in (stop.shown, stop.words, f"· {stop.state}" if stop.state else "") if one
+    )
+
+
+def trail_body(actor: Actor, trail: Trail, *, with_steps: bool = False) -> dict[str, Any]:
+    """A trail as the API shows it; with its steps, as far as the actor may see them."""
+    body: dict[str, Any] = {
+        "id": trail.uid,
+        "name": trail.name,
+        "tree": trail.tree.uid,
+        "owner": trail.owner.uid,
+        "shared": trail.shared,
+        "forked_from": trail.forked_from.uid if trail.forked_from else None,
+        "step_count": len(trail.steps),
+        "types": sorted({one["type"] for one in trail.steps if one["type"]}),
+        "at": instant(trail.at),
+    }
+    if with_steps:
+        steps = steps_of(trail)
+        body["steps"] = step_bodies(steps, stops_of(actor, trail.tree, steps))
+    return body
+
+
+def step_bodies(steps: Sequence[TrailStep], stops: EndsSeen) -> list[dict[str, Any]]:
+    """Steps as the API shows them; what the reader may not see is `unavailable`."""
+    return [
+        {
+            "type": one.type,
+            "from": [stop.ref or stop.state for stop in stops.of(one.of)],
+            "to": [
+                {"item": stop.ref, "state": stop.state, "words": stop.words}
+                for stop in stops.of(one.to)
+            ],
+            "because": one.because,
+            "note": one.note,
+            "at": one.at,
+        }
+        for one in steps
+    ]

@@ -1,0 +1,171 @@
+"""Trails: kept, shown, replayed by others, forked, joined, annotated, shared, exported."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.errors import CommandError
+from loom.links.models import Trail
+from loom.people.models import User
+from loom.trees.models import Tree
+from loom.workspace.models import Window
+from tests.commands.conftest import Say
+from tests.two_groves import TwoGroves
+
+pytestmark = pytest.mark.django_db
+Write = Callable[..., str]
+
+
+@pytest.fixture
+def walked(say: Say, write: Write) -> dict[str, str]:
+    """A way over four links of three types, and one of them taken back; saved as "tower"."""
+    ids = {name: write(f"text {name}", "root") for name in "abcde"}
+    a, b, c, d, e = ids.values()
+    say(f"link {a} to {b} as:supports")
+    say(f"link {b} to {c} as:refutes")
+    say(f"link {c} to {d} as:supports")
+    say(f"link {d} to {e} as:quotes")
+    say(f"switch to {a}")
+    say(f'expand supports of {a} because:"it pays off"')
+    say(f"expand refutes of {b}")
+    say(f"expand supported_by of {b}")
+    say("back")
+    say(f"expand supports of {c}")
+    say(f"expand quotes of {d}")
+    say('trail save "tower"')
+    return ids
+
+
+def test_a_way_over_links_is_shown_and_kept_without_what_was_taken_back(
+    say: Say, walked: dict[str, str]
+) -> None:
+    a, b, c, d, e = walked.values()
+    now = say("trail").reply.split("\n")
+    assert now[0] == f'1 → [{a}] "text a"'
+    assert now[1] == f'2 ──[supports]──→ [{b}] "text b" · because it pays off'
+    assert [line.split("]──→ ")[-1][:6] for line in now[2:]] == [f"[{c}]", f"[{d}]", f"[{e}]"]
+    shown = say('trail show "Tower"').reply
+    assert shown.startswith('trail:"tower" by Owner · 5 steps · 3 types\n')
+    assert "supported_by" not in shown
+    with pytest.raises(CommandError, match="already a trail"):
+        say('trail save "TOWER"')
+
+
+def test_a_private_trail_is_its_owners_alone_until_it_is_shared(
+    say: Say, walked: dict[str, str], writer: User
+) -> None:
+    with pytest.raises(CommandError, match="trail"):
+        say('trail show "tower"', by=writer)
+    assert say("trail list", by=writer).reply == "no trails yet"
+    say('trail share "tower"')
+    assert "5 steps · shared" in say("trail list", by=writer).reply
+    with pytest.raises(CommandError) as refused:
+        say('trail note "tower" n:1 "mine"', by=writer)
+    assert refused.value.code == "REJECTED" and "fork" in refused.value.hint
+    say('trail unshare "tower"')
+    with pytest.raises(CommandError):
+        say('trail show "tower"', by=writer)
+
+
+def test_a_second_person_replays_it_and_is_told_what_changed(
+    say: Say, walked: dict[str, str], writer: User, write: Write
+) -> None:
+    a, _, c, d, e = walked.values()
+    say('trail share "tower"')
+    say(f"prune {c}")
+    newer = say(f'edit {d} "text d, again" as:version').body["refs"][0]
+    fresh = write("fresh", "root")
+    say(f"link {a} to {fresh} as:supports")
+    replayed = say('trail replay "tower"', by=writer)
+    assert replayed.reply.startswith('✓ replayed trail:"tower": 5 steps as #')
+    assert f"  changed: [{c}] pruned, [{d}] now [{newer}]" in replayed.reply or (
+        f"[{c}] pruned" in replayed.reply and f"[{d}] now [{newer}]" in replayed.reply
+    )
+    assert f"  new: supports of [{a}]: [{fresh}]" in replayed.reply
+    assert replayed.body["position"] == e
+    shown = Window.objects.filter(workspace__participant__user=writer, is_visible=True)
+    assert shown.filter(via="quotes").count() == 1 and shown.count() >= 4
+
+
+def test_trails_are_forked_joined_and_annotated(say: Say, walked: dict[str, str]) -> None:
+    say('trail fork "tower" at:2 save:"beginning"')
+    say('trail join "beginning" "tower" save:"both"')
+    assert [len(one.steps) for one in Trail.objects.order_by("id")] == [5, 2, 7]
+    assert Trail.objects.get(name="beginning").forked_from == Trail.objects.get(name="tower")
+    say('trail note "tower" n:2 "this is the turn"')
+    assert "      note: this is the turn" in say('trail show "tower"').reply
+    with pytest.raises(CommandError, match="5 steps"):
+        say('trail note "tower" n:6 "none"')
+
+
+def test_the_exploration_is_a_markdown_document_with_nested_portals(
+    say: Say, walked: dict[str, str]
+) -> None:
+    b = walked["b"]
+    say('trail note "tower" n:3 "why this matters"')
+    text = say('trail show "tower" as:markdown').reply
+    assert text.startswith("# tower\n")
+    assert f"> 2. **▼ [supports] ──→ [{b}]** because it pays off" in text
+    assert "> > > text c" in text and "> > why this matters" in text
+
+
+def test_windows_are_shown_as_the_tree_of_what_was_opened_from_what(
+    say: Say, walked: dict[str, str]
+) -> None:
+    lines = say("trail show windows").reply.split("\n")
+    assert len(lines) == 4
+    assert [len(one) - len(one.lstrip()) for one in lines] == [0, 2, 4, 6]
+
+
+def test_nobody_sees_through_a_trail_what_they_may_not_read(two_groves: TwoGroves) -> None:
+    world = two_groves
+    mine = world.left.text.local_id
+    actor = world.left.actor(world.both)
+
+    def run(line: str, by: User = world.both) -> Any:
+        return execute_line(world.left.actor(by), world.left.tree, Request(line)).body
+
+    run(f"link {mine} to {world.far} as:supports")
+    run(f"switch to {mine}")
+    run(f"expand supports of {mine}")
+    run('trail save "north"')
+    run('trail share "north"')
+    shown = run('trail show "north"', world.only_left)["reply"]
+    assert "unavailable" in shown and "kestrel" not in shown
+    assert "kestrel" in run('trail show "north"')["reply"]
+    trail = Trail.objects.get()
+    client = world.client(world.only_left)
+    for address in (f"/api/trails/{trail.uid}", f"/api/trails/{trail.uid}/export"):
+        body = client.get(address).content.decode()
+        assert "kestrel" not in body and world.right.text.local_id not in body
+    page = client.get(f"/trails/{trail.uid}").content.decode()
+    assert "kestrel" not in page and world.right.text.local_id not in page
+    assert world.client(world.only_right).get(f"/api/trails/{trail.uid}").status_code == 404
+    assert world.client(world.only_right).get(f"/trails/{trail.uid}").status_code == 404
+    replayed = run('trail replay "north"', world.only_left)["reply"]
+    assert "gone: (unavailable)" in replayed and "kestrel" not in replayed
+    assert actor.participant == trail.owner
+
+
+def test_the_page_replays_notes_and_shares(
+    say: Say, walked: dict[str, str], owner: User, tree: Tree
+) -> None:
+    client = APIClient()
+    client.force_login(owner)
+    trail = Trail.objects.get()
+    page = f"/trails/{trail.uid}"
+    assert "text b" in client.get(page).content.decode()
+    client.post(page, {"n": "2", "note": "the turn"})
+    client.post(page, {"share": "1"})
+    trail.refresh_from_db()
+    assert trail.shared and trail.steps[1]["note"] == "the turn"
+    there = client.post(page, {"replay": "1"})
+    assert there.headers["Location"].startswith(f"/trees/{tree.uid}?node=")
+    assert client.get(f"{page}/file").content.decode().startswith("# tower")
+    assert "tower" in client.get(f"/groves/{tree.grove.uid}/trails").content.decode()
+    saved = client.get("/api/trails").json()["results"]
+    assert saved[0]["name"] == "tower" and saved[0]["step_count"] == 5
