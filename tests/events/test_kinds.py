@@ -13,7 +13,7 @@ from loom.engine.event_kinds import Payload, adds_to, demand_payload, event, kin
 from loom.people.models import Grove
 from loom.trees.models import Tree
 
-MODEL = Path(__file__).parents[2] / "docs" / "model.md"
+MODEL = Path(__file__).parents[2] / "docs" / "model" / "02-nouns.md"
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 from loom.engine import registry
 from tests.house.sources import ROOT, files, name_of, text_of
 
-MODEL = ROOT / "docs" / "model.md"
+MODEL = ROOT / "docs" / "model.md"  # its chapters are in a folder of its name
 # A cited section, with others that follow it: `docs/model.md §5, §5.2 and §7`.
 CITATION = re.compile(r"\bdocs/model\.md((?:[\s#,*]*(?:and |to )?§[\d.]*\d(?: \(F\d+\))?)+)")
 SECTION = re.compile(r"§([\d.]*\d)(?: \((F\d+)\))?")
@@ -27,9 +27,15 @@ CODE = (".py", ".js", ".mjs", ".html", ".css", ".toml", "")
 THIS = Path(__file__)
 
 
+def _model_text() -> str:
+    """The model, chapter by chapter."""
+    chapters = sorted(MODEL.with_suffix("").glob("*.md"))
+    return "".join(path.read_text() for path in (MODEL, *chapters))
+
+
 def _sections() -> set[str]:
     """The numbers of the sections of the model, of items of §14.3, and its decisions."""
-    text = MODEL.read_text()
+    text = _model_text()
     headings = set(re.findall(r"^#{2,3} (\d+(?:\.\d+)?)\.? ", text, re.MULTILINE))
     items = re.findall(r"^(\d+)\. ", text[text.index("### 14.3 ") :], re.MULTILINE)
     decisions = re.findall(r"^\| (F\d+) \|", text, re.MULTILINE)
@@ -80,7 +86,7 @@ def test_a_section_is_cited_in_one_way() -> None:
 
 def test_the_model_refers_only_to_its_own_sections() -> None:
     known = _sections()
-    assert {n for n, _ in SECTION.findall(MODEL.read_text())} <= known
+    assert {n for n, _ in SECTION.findall(_model_text())} <= known
 
 
 def test_every_cited_file_exists() -> None:
@@ -122,7 +128,7 @@ def test_every_link_of_a_document_leads_somewhere() -> None:
 
 def _commands_of_the_model() -> dict[str, bool]:
     """The verbs in the tables of §5.1, and whether they are marked as planned."""
-    text = MODEL.read_text()
+    text = _model_text()
     part = text[text.index("### 5.1 ") : text.index("### 5.2 ")]
     found = {}
     for cell in re.findall(r"^\| ([a-z][^|]*) \|", part, re.MULTILINE):
