@@ -115,6 +115,29 @@ def test_a_task_of_a_document_is_rewritten_in_place(say: Say, tree: Tree) -> Non
     assert refused(say, f'todo uncheck doc:"List" token:{key}').code == "REJECTED"
 
 
+def test_undo_and_redo_of_a_task_change_that_task_alone(say: Say, tasks: str) -> None:
+    say(f'annotate {tasks} "a note"')
+    say(f"todo check {tasks} token:3")
+    say("undo")
+    assert TokenState.objects.get(key="3").state == "unchecked"
+    say("redo")
+    assert TokenState.objects.get(key="3").state == "checked"
+    say("undo n:2")
+    assert TokenState.objects.get(key="3").state == "unchecked"
+
+
+def test_undo_of_a_task_of_a_document_rewrites_its_box(say: Say, tree: Tree) -> None:
+    say('write doc:"Plan" new "- [ ] one"')
+    document = Document.objects.get()
+    key = tokens_in("- [ ] one", stable=True)[0].key
+    texts = []
+    for line in (f'todo check doc:"Plan" token:{key}', "undo", "redo"):
+        say(line)
+        document.refresh_from_db()
+        texts.append(newest(document).text)
+    assert texts == ["- [x] one", "- [ ] one", "- [x] one"]
+
+
 def test_the_protocol_compiles_and_runs(
     say: Say, tasks: str, owner: User, reader: User, tree: Tree
 ) -> None:

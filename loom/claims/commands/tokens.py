@@ -11,16 +11,18 @@ from loom.claims.rules.tokens import MACHINES, InlineToken, below, mark_of, toke
 from loom.documents import log as document_log
 from loom.documents import queries as document_queries
 from loom.documents.commands import named
-from loom.documents.models import Revision
+from loom.documents.models import Document, Revision
 from loom.documents.queries import get_document
 from loom.documents.rules import Edit
 from loom.engine.arguments import Args, RefField, Written
-from loom.engine.context import Context, Reply
+from loom.engine.context import Context, Op, Reply
 from loom.engine.registry import command
+from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError, not_found
 from loom.language import ids
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE, WRITE_DOCUMENTS
 from loom.trees.commands.node_writer import demand_visible
+from loom.trees.models import Node
 from loom.trees.named_items import get_own_node
 
 MAX_NOTE = 500
@@ -124,6 +126,21 @@ def _changed(place: Place, state: str, note: str) -> dict[str, object]:
     }
 
 
+def _rewrite(context: Context, document: Document, place: Place, state: str) -> None:
+    """Writes the box of a task of a document as its new state, if that is shown by it."""
+    mark = {"checked": "x", "unchecked": " "}.get(state)
+    if mark is None or state == place.state or context.world.is_dry:
+        return
+
+    def change(now: str, _: Revision) -> Sequence[Edit]:
+        found = _place(now, place.task.key, place.item, place.name, stable=True).task
+        at = mark_of(now, found)
+        return [Edit(at, at + 1, mark)]
+
+    with context.grove_stream() as writer:
+        document_log.write(writer, document, change, by=context.actor.participant, at=context.now)
+
+
 @command(
     "todo",
     group="Keep",
@@ -139,22 +156,16 @@ def task_of_document(context: Context, args: TaskOfDocument) -> Reply:
     place = _place(text, args.token, item, name, stable=True)
     after = _after(place, args)
     said = _demand_criteria(context, place) if after == "checked" and args.act != "note" else ""
-    mark = {"checked": "x", "unchecked": " "}.get(after)
-    if mark is not None and after != place.state:
-
-        def change(now: str, _: Revision) -> Sequence[Edit]:
-            found = _place(now, args.token, item, name, stable=True).task
-            at = mark_of(now, found)
-            return [Edit(at, at + 1, mark)]
-
-        if not context.world.is_dry:
-            document_log.write(
-                context.world, document, change, by=context.actor.participant, at=context.now
-            )
+    _rewrite(context, document, place, after)
     if args.note or after == "archived":
         _keep(place, context, after, args.note)
     context.world.append("token.changed", _changed(place, after, args.note))
-    return Reply(f"✓ {after} {args.token} of {named(document)}{said}", refs=(name,), items=(item,))
+    return Reply(
+        f"✓ {after} {args.token} of {named(document)}{said}",
+        refs=(name,),
+        items=(item,),
+        inverse=(_inverse(place, after, args.note),),
+    )
 
 
 @command("todo", group="Keep", klass="write", permissions={LOOM, WRITE}, stream="tree")
@@ -169,5 +180,50 @@ def task_of_node(context: Context, args: TaskOfNode) -> Reply:
     _keep(place, context, after, args.note)
     context.world.append("token.changed", _changed(place, after, args.note))
     return Reply(
-        f"✓ {after} {args.token} of [{node.local_id}]{said}", refs=(node.local_id,), items=(item,)
+        f"✓ {after} {args.token} of [{node.local_id}]{said}",
+        refs=(node.local_id,),
+        items=(item,),
+        inverse=(_inverse(place, after, args.note),),
     )
+
+
+# Undo.
+
+
+def _inverse(place: Place, after: str, note: str) -> Op:
+    """The operation that leads back from the state `after` and a note that was added."""
+    return {
+        "op": "token",
+        "item": place.item,
+        "name": place.name,
+        "key": place.task.key,
+        "state": after,
+        "notes": [*place.notes, note[:MAX_NOTE]] if note.strip() else list(place.notes),
+        "before": [place.state, list(place.notes)],
+    }
+
+
+@undoes("token")
+def _undo_token(context: Context, op: Op, own: Own) -> list[Op]:
+    """Leads a task back, if it still is as the step left it."""
+    item, name, key = op["item"], op["name"], op["key"]
+    document = Document.objects.filter(pk=ids.document_id(item) or 0).first()
+    node = Node.objects.filter(pk=ids.node_id(item) or 0).first()
+    if document is None and node is None:
+        raise conflict(f"The task {key} of {name}")
+    text = document_queries.current(document) if document is not None else str(node and node.text)
+    place = _place(text, key, item, name, stable=document is not None)
+    if [place.state, list(place.notes)] != [op["state"], op["notes"]]:
+        raise conflict(f"The task {key} of {name}")
+    state, notes = op["before"]
+    if document is not None:
+        _rewrite(context, document, place, state)
+    if node is not None or TokenState.objects.filter(item=item, key=key).exists():
+        TokenState.objects.update_or_create(
+            item=item,
+            key=key,
+            defaults={"kind": "task", "state": state, "data": {"notes": notes}, "at": context.now},
+        )
+    changed = {"item": name, "key": key, "token": "task", "state": state, "notes": notes}
+    context.append(item, "token.changed", changed)
+    return [{**op, "state": state, "notes": notes, "before": [op["state"], op["notes"]]}]
