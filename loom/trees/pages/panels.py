@@ -199,13 +199,73 @@ def links(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     """The links of one node, in both directions."""
     actor, tree = access.get_tree(request.user, uid)
     node = _panel_node(tree, local_id)
+    found = links_of(actor, node, most=MOST_LINKS)
+    portals = portals_of(actor, {node.pk: node.slot_id}).get(node.pk, ())
+    counts = {one.type: one.many for one in portals}
     context = {
         "node": node,
         "is_root": node.parent_slot_id is None,
-        "links": [*links_of(actor, node), *mentioning(actor, node)],
+        "groups": _by_type(node, [*found, *mentioning(actor, node)], counts),
         "can": abilities(actor, tree),
     }
     return render(request, "parts/links.html", context)
+
+
+MOST_LINKS = 200  # that the panel lists
+AROUND = 120  # characters of a text on each side of the words of a link
+
+
+@dataclass(frozen=True)
+class LinksOfType:
+    """The links of one type in the panel: how many there are, those shown with the words around
+    each, and how many are left."""
+
+    shown: str
+    many: int
+    links: list[tuple[Seen, str, dict[str, str]]]
+
+    @property
+    def left(self) -> int:
+        """How many are not shown."""
+        return max(self.many - len(self.links), 0)
+
+
+def _by_type(node: Node, seen: Sequence[Seen], counts: Mapping[str, int]) -> list[LinksOfType]:
+    """The links of a node by type, each with the words around it and what removes it."""
+    groups: dict[str, list[Seen]] = {}
+    for one in seen:
+        groups.setdefault(one.type, []).append(one)
+    return [
+        LinksOfType(
+            kind.replace("_", " "),
+            max(counts.get(kind, 0), len(links)),
+            [(one, _around(one, node), _ends_of(one, node)) for one in links],
+        )
+        for kind, links in groups.items()
+    ]
+
+
+def _around(seen: Seen, node: Node) -> str:
+    """The words of the source around those that the link stands on; else its first words."""
+    source = node if seen.outward else seen.node
+    text = source.text if source is not None and seen.words else ""
+    at = text.find(seen.words) if text else -1
+    if at < 0:
+        return seen.node.text[: 2 * AROUND] if seen.node is not None else ""
+    first, last = max(at - AROUND, 0), at + len(seen.words) + AROUND
+    return f"{'…' if first else ''}{text[first:last]}{'…' if last < len(text) else ''}"
+
+
+def _ends_of(seen: Seen, node: Node) -> dict[str, str]:
+    """The source and target of a link, as `unlink` names them; {} for what is not stored."""
+    if not seen.link or seen.is_broken:
+        return {}
+    far = seen.node.local_id if seen.node is not None else seen.whole[0]
+    if seen.node is not None and seen.node.tree_id != node.tree_id:
+        far = f"tree:{seen.tree_uid} node:{far}"
+    own = seen.wording or node.local_id
+    source, target = (own, far) if seen.outward else (far, own)
+    return {"source": source, "target": target, "type": seen.stored}
 
 
 def _asked_with(generation: Generation | None, node: Node) -> dict[str, str]:

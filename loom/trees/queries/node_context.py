@@ -50,6 +50,7 @@ class Seen:
     words: str = ""  # of the source that it stands on
     later: str = ""  # the current version of the other end, if that is another
     item: int = 0  # the other end
+    stored: str = ""  # the type as read from its source
 
     @property
     def is_broken(self) -> bool:
@@ -180,6 +181,7 @@ def _seen_ends(actor: Actor, here: Tree, item: Node | Tree, links: Sequence[Link
             "words": link.words,
             "outward": outward,
             "item": end,
+            "stored": types.read(link.type, outward=True),
         }
         if document is not None:
             version = link.target_version if outward else link.source_version

@@ -34,7 +34,7 @@ export class LoomTree extends HTMLElement {
     this.page.marks.addEventListener("tree-tags", () => document.body.dispatchEvent(new Event("tree-tags")), { signal });
     giveFeedback(this.page, signal);
     listenForKeys(this.page, signal);
-    listenForPortals(signal);
+    listenForPortals(signal, this.page);
     keepExports(this.page, signal);
     keepMenusInSight(signal);
     keepCast(this.page, signal);

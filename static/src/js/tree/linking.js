@@ -38,13 +38,47 @@ function offer(page, field, list) {
   });
 }
 
-act("link", ({ page, id, host }) => {
-  const shape = { label: t("Node that {id} is linked to", { id }), single: true, submit: t("Link"), hint: t("An id or words from the text") };
-  const form = openForm(host, shape, async ({ text }) => page.say(call("link", { source: id, target: await target(page, text) }), { quiet: true }));
+/** @typedef {{name: string, group: string, archived: boolean}} LinkType */
+
+/** The types that the reader may give a link, by group. @param {LinkType[]} types */
+function menuOf(types) {
+  /** @type {Map<string, HTMLElement>} */
+  const groups = new Map();
+  for (const { name, group, archived } of types) {
+    if (archived) continue;
+    if (!groups.has(group)) groups.set(group, make("optgroup", { label: t(group) }));
+    groups.get(group)?.append(make("option", { value: name, textContent: name.replaceAll("_", " "), selected: name === "related" }));
+  }
+  return make("label", {}, t("Type"), " ", make("select", { name: "type" }, ...groups.values()));
+}
+
+/** The words of this node that are selected, on which the link will stand. @param {Element} host */
+function wordsOf(host) {
+  const selection = getSelection();
+  const words = selection?.toString().trim() ?? "";
+  const text = host.querySelector(":scope > .text");
+  return words && words.length <= 2000 && !words.includes("\n") && text && selection?.anchorNode && text.contains(selection.anchorNode) ? words : "";
+}
+
+/** @param {HTMLFormElement} form @param {string} name */
+const valueOf = (form, name) => /** @type {HTMLInputElement | null} */ (form.elements.namedItem(name))?.value.trim() ?? "";
+
+act("link", async ({ page, id, host }) => {
+  const words = wordsOf(host);
+  const shape = { label: t("Node that {id} is linked to", { id }), single: true, submit: t("Link"), hint: words ? t("On the words “{words}”", { words: words.slice(0, 60) }) : t("An id or words from the text") };
+  const form = openForm(host, shape, async ({ text }) => {
+    const confidence = valueOf(form, "confidence");
+    const given = { source: id, target: await target(page, text), type: valueOf(form, "type"), note: valueOf(form, "note"), on: words };
+    return page.say(call("link", { ...given, confidence: confidence && Number(confidence) }), { quiet: true });
+  });
   const field = /** @type {HTMLInputElement} */ (form.elements.namedItem("text"));
   const list = make("datalist", { id: "link-targets" });
   field.setAttribute("list", list.id);
   field.setAttribute("autocomplete", "off");
   form.append(list);
   offer(page, field, list);
+  const { results } = await json(`/api/link-types?grove=${page.settings.grove}`);
+  const note = make("label", {}, t("Note"), " ", make("input", { name: "note", maxLength: 2000 }));
+  const sure = make("label", {}, t("Confidence"), " ", make("input", { name: "confidence", type: "number", min: "0", max: "1", step: "0.05", className: "short" }));
+  form.querySelector(".inline-row")?.before(make("div", { className: "inline-row" }, menuOf(results), note, sure));
 });
