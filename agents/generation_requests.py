@@ -18,6 +18,7 @@ from agents.agent_prompt import (
     stops_of,
     truncation_for,
     view_of,
+    visible_of,
 )
 from agents.context import agent_request
 from agents.context.agent_request import GO_ON, Aware, Message, Sent
@@ -129,7 +130,8 @@ SAID_AGAIN = 300  # characters of a request that the last line repeats
 def _closing(asks: Request | None, place: Place) -> str:
     """The last line of each request of a turn: who asks what in which node."""
     if asks is None:
-        return f"{GO_ON} You stand at [{place.end.local_id}]."
+        seen = visible_of(place.read)
+        return f"{GO_ON} You stand at [{seen[-1].local_id}]." if seen else GO_ON
     words = " ".join(asks.text.split())
     said = words if len(words) <= SAID_AGAIN else f"{words[:SAID_AGAIN].rstrip()}…"
     return escaped(f"{name_sent(asks.author)} asks in [{asks.local_id}]: {plain(said)}")

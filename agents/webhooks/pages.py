@@ -53,6 +53,7 @@ def webhooks_page(request: PersonRequest, uid: str) -> HttpResponse:
 @person
 def change(request: PersonRequest, uid: str, webhook: str) -> HttpResponse:
     """Stops a webhook, lets it go on, or removes it."""
+    access.get_grove(request.user, uid, role="owner")
     action = word_of(request, "action")
     try:
         if action == "remove":

@@ -2,6 +2,7 @@
 again may help."""
 
 import asyncio
+import json
 import time
 from email.utils import formatdate
 
@@ -11,6 +12,7 @@ from agents import runs
 from agents.providers.transport import Limits, the_loop
 from agents.providers.values import Failure, of_status, wait_before_next
 from loom.access import Actor, get_visit
+from loom.engine.by_name import run as run_by_name
 from loom.people.models import Participant
 from loom.site.display import cast_of
 from loom.trees.models import Tree
@@ -86,7 +88,9 @@ def test_every_failure_is_told_at_the_node(
     card = card_of(actor, tree, row)
     assert said in card.failed
     assert next_step in card.hint
-    assert card.again == ('continue n:1 tokens:9 using agent:"Echo"' if helps else "")
+    asked = {"n": 1, "tokens": 9, "using": ['agent:"Echo"']}
+    repeated = {"command": "continue", "args": asked}
+    assert (json.loads(card.again) if card.again else None) == (repeated if helps else None)
 
 
 def test_a_failed_one_is_asked_again_of_the_same_participant(
@@ -96,7 +100,9 @@ def test_a_failed_one_is_asked_again_of_the_same_participant(
     model.save()
     provider.default = cuts()
     first = run(ask()[0])
-    (second,) = ask(card_of(actor, tree, first).again)
+    repeated = json.loads(card_of(actor, tree, first).again)
+    answer = run_by_name(actor, tree, repeated["command"], repeated["args"])
+    second = Generation.objects.get(uid=answer.body["generations"][0])
     assert (second.participant, second.point_id) == (model, first.point_id)
 
 

@@ -97,7 +97,7 @@ Tree: "Marie Character Study" (dialogue mode)
 5 nodes · 1 branch · depth: 3
 Position: … → [{b}] → [{c}]*
 Permissions: loom_aware, loom_write
-Human active at [{a}], depth:1
+Human active at [{b}], depth:2
 ---LOOM_END
 ---WORKSPACE_END"""
     used = "steps {0}/100 · depth 0/10 · items {0}/50 · rounds {0}/12"

@@ -181,7 +181,7 @@ def test_a_tree_a_path_and_a_node_verify(
         ("events?since=now", 400, "INVALID_SYNTAX"),
         ("events?limit=1001", 429, "LIMIT_EXCEEDED"),
         ("verify?node=a2a2", 404, "NOT_FOUND"),
-        ("verify?claim=a2a2", 503, "UNAVAILABLE"),
+        ("verify?claim=a2a2", 404, "NOT_FOUND"),
     ],
 )
 def test_what_cannot_be_read_is_refused(

@@ -130,6 +130,8 @@ def test_a_member_of_both_is_answered_as_a_writer_in_each(house: House) -> None:
         for row in ROWS:
             answer = asked(client, row, getattr(house, names), two.both)
             held += KESTREL in said(answer)
+            if (row.method, row.address) == ("POST", "trails"):
+                continue  # it keeps the steps made so far, which are those of other rows here
             if answer.status_code != row.status("writer"):
                 wrong.append((row.method, row.address, answer.status_code))
         assert wrong == [], names
@@ -191,7 +193,7 @@ def test_pages_show_the_other_grove_to_its_member(house: House) -> None:
 
 def _posts() -> Iterator[str]:
     """Every address of the pages that names something."""
-    uids = {"groves": "grove", "trees": "tree", "documents": "document"}
+    uids = {"groves": "grove", "trees": "tree", "documents": "document", "trails": "trail"}
     for address, callback in _pages(get_resolver().url_patterns):
         parts = address.split("/")
         for at, part in enumerate(parts):

@@ -20,6 +20,7 @@ OF_THE_TREE = ("trees/{tree}", "turns/{turn}", "generations/", "groves/{grove}/t
 OTHERS = {
     *("generation.ended", "call.sealed", "turn.ended", "node.summarised"),
     *("tree.created", "import.finished"),
+    *("token.changed", "commitment.added", "commitment.vetoed"),  # no skeleton shows them
 }
 
 # Besides one line of each verb: versions of versions, flags on slots with several versions,

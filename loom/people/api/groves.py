@@ -374,7 +374,10 @@ def members(request: Request, uid: str) -> Response:
 
 
 def _member_changed(actor: Actor, part: MemberPart) -> dict[str, Any]:
-    """A member with the role or archetype that was sent; INVALID_SYNTAX if neither was."""
+    """A member with the role or archetype that was sent; INVALID_SYNTAX if neither was, or no
+    user."""
+    if "user" not in part.sent:
+        raise CommandError("INVALID_SYNTAX", "user is missing.", hint="send whose role changes")
     if not {"role", "archetype"} & set(part.sent):
         raise CommandError(
             "INVALID_SYNTAX", "There is nothing to change.", hint="send a role or an archetype"
