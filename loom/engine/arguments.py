@@ -61,6 +61,8 @@ def refusal_of(error: ValidationError) -> CommandError:
     """The refusal of arguments that are not valid: about the first field that is wrong."""
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "missing" and name == "content":  # a field of a form that was left empty
+        return CommandError("INVALID_SYNTAX", "The text is empty.", hint="Write something.")
     if first["type"] == "missing":
         return CommandError("INVALID_SYNTAX", f"{name} is missing.", hint=f"give {name}")
     if first["type"] == "extra_forbidden":

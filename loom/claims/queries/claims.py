@@ -70,7 +70,11 @@ def same_statement(actor: Actor, tree: Tree, statement: str) -> list[Claim]:
         rows = rows.filter(tree__in=trees_for(actor).filter(grove=tree.grove_id))
     else:
         rows = rows.filter(tree=tree)
-    found = list(rows.select_related("node", "tree", "by").order_by("-changed_at", "-pk"))
+    found = sorted(
+        rows.select_related("node", "tree", "by").order_by(),
+        key=lambda one: (one.changed_at, one.pk),
+        reverse=True,
+    )
     return sorted(found, key=lambda one: one.state != "committed")
 
 
