@@ -29,8 +29,8 @@ export function compare(ids) {
 
 act("compare", ({ page, id, button }) => {
   // Below its heading are the versions that can be compared.
-  const listed = button?.closest("h2")?.nextElementSibling?.querySelectorAll("[data-version]") ?? [];
-  const versions = [...listed].map((row) => row.getAttribute("data-version") ?? "");
+  const listed = button?.closest("h2")?.nextElementSibling?.querySelectorAll("[data-version-text]") ?? [];
+  const versions = [...listed].map((row) => row.getAttribute("data-version-text") ?? "");
   if (versions.length) compare(versions);
   else if (page.store) compare(besides(page.store, id));
   else page.addEventListener("store", () => page.store && compare(besides(page.store, id)), { once: true });
