@@ -169,10 +169,12 @@ def test_what_others_do_is_shown_beside_the_text_too_and_nobody_asks_for_it(
     tree = heddle.tree("Beside", "One.")
     _, hers = both(visit, heddle, tree, ada)
     at = hers.locator("article.node").get_attribute("data-id")
+    hers.get_by_role("tab", name="Context").click()
+    expect(hers.locator("loom-context [data-shown]")).not_to_be_empty()
     hers.get_by_role("tab", name="Node").click()
     foot = hers.locator("#panel-node .details > footer")
     expect(foot).to_have_count(1)
-    expect(hers.locator("loom-context [data-shown]")).not_to_be_empty()
+    hers.wait_for_load_state("networkidle")
     asked: list[str] = []
     # That she saw it, she says herself.
     hers.on("request", lambda one: asked.append(one.url) if "/seen" not in one.url else None)
