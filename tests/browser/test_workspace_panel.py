@@ -430,7 +430,6 @@ def test_each_round_of_a_turn_is_read_on_its_card_and_beside_its_answer(
     expect(card.locator("[data-state]")).to_have_text("done")
     expect(said).to_be_visible()
     assert violations(page) == []
-    page.locator(".turn footer a").click()
     expect(page.locator("article.node")).to_have_count(2)
     page.get_by_role("tab", name="Node").click()
     call = page.locator("#panel-node .details .provenance", has_text="The call that wrote this")
@@ -453,6 +452,8 @@ def test_refs_of_answers_are_opened_where_they_are_read(heddle: Heddle, visit: O
     page = live(visit(f"/trees/{tree}", bypass_csp=True))
     heddle.provider.script(says("→ tree root depth:2\n"), says("Seen."))
     turn(heddle, tree)
+    expect(page.locator(".turn [data-state]")).to_have_text("done")
+    page.locator(".turn-did > summary").click()
     line = page.locator(".turn-lines details")
     line.locator("summary").click()
     line.locator(f'a[data-go="{first}"]').first.click()

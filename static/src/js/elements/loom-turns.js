@@ -72,13 +72,15 @@ export class LoomTurns extends HTMLElement {
     return text ?? null;
   }
 
-  /** Puts the card of an ended turn at the text that it wrote. @param {Element} text @param {Element} fresh */
+  /** Puts the card of an ended turn at the text that it wrote; a card that is drawn moves there.
+   * @param {Element} text @param {Element} fresh */
   putAt(text, fresh) {
     fresh.setAttribute("data-own", "");
-    const old = text.querySelector(":scope > .turn");
-    if (old?.id === fresh.id) return morphOne(old, fresh, mayChange);
-    old?.remove();
-    (text.querySelector(":scope > .text") ?? text.lastElementChild)?.before(fresh);
+    const old = this.all().find((one) => one.id === fresh.id);
+    const there = text.querySelector(":scope > .turn");
+    if (there !== old) there?.remove();
+    if (old?.parentElement !== text) (text.querySelector(":scope > .text") ?? text.lastElementChild)?.before(old ?? fresh);
+    if (old) morphOne(old, fresh, mayChange);
   }
 
   working() {
@@ -113,10 +115,8 @@ export class LoomTurns extends HTMLElement {
     this.makeOwn(fresh);
     this.take(fresh);
     const text = this.textOf(fresh);
-    if (text) {
-      if (old?.parentElement !== text) old?.remove();
-      this.putAt(text, fresh);
-    } else if (old) morphOne(old, fresh, mayChange);
+    if (text) this.putAt(text, fresh);
+    else if (old) morphOne(old, fresh, mayChange);
     else if (isAside) list?.prepend(fresh);
     else if (this.isHere(fresh)) list?.append(fresh);
     if (isAside) tidyAsides(list);
@@ -265,6 +265,9 @@ export class LoomTurns extends HTMLElement {
    * came, and that it is being stopped. @param {Element} fresh */
   take(fresh) {
     this.texts.take(fresh);
+    const old = this.all().find((one) => one.id === fresh.id);
+    // What somebody has opened of it stays in sight when it is folded.
+    if (old?.querySelector("details[open]") && !old.querySelector(".turn-did")) fresh.querySelector(".turn-did")?.setAttribute("open", "");
     for (const said of fresh.querySelectorAll(".row .turn-said, .turn-lines pre:not(.block)")) linkRefs(said, this.page?.store);
     for (const said of fresh.querySelectorAll("summary .turn-said")) this.linkBeside(said);
     const button = fresh.querySelector('[data-turn-act="stop"]');

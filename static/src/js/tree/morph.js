@@ -85,7 +85,8 @@ function empty(portal) {
 
 /** Whether an attribute is the reader's doing. @param {string} name @param {Element} element */
 function isOwn(name, element) {
-  if (name === "open") return element.matches("details");
+  // One without anything in it is only being made.
+  if (name === "open") return element.matches("details") && element.childElementCount > 0;
   if (name === "aria-expanded") return element.matches(".fold");
   return name === "data-whole" || name === "data-taken" || (name === "title" && element.matches("time"));
 }
