@@ -122,6 +122,7 @@ CASES = [
         lambda heddle, tree: heddle.line(tree, f"tag {place(heddle, tree)} #fence"),
         "loom-panel[data-of-node=drawn]",
         "fence",
+        "Node",
     ),
 ]
 
