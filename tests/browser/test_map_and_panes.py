@@ -142,6 +142,7 @@ def test_candidates_of_a_buffer_say_whose_they_are_and_open(heddle: Heddle, visi
     card = page.get_by_role("article", name="Candidate 1, Muse")
     expect(card.locator(".by")).to_be_visible()
     page.locator("loom-buffer[data-on]").wait_for()
+    page.get_by_role("button", name="Next candidate").click()  # until then the list is a strip
     card.get_by_role("button", name="Show all").click()
     expect(card.locator(".card-text")).to_have_text(long.strip())
     expect(card.get_by_role("button", name="Show less")).to_have_attribute("aria-expanded", "true")
