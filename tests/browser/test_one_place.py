@@ -71,6 +71,8 @@ def test_a_text_beside_an_answer_is_asked_about_once(heddle: Heddle, visit: Open
     expect(page.locator("article.node").last).to_contain_text("It begins.")
     page.locator("main").press("ArrowLeft")
     expect(page.locator("article.node")).to_have_count(1)
+    answered = page.locator("loom-turns [data-turns] > .turn")
+    expect(answered).to_have_count(1)
     field.fill("And I go on.")
     page.get_by_role("button", name="Add", exact=True).click()
     asked = page.locator(".contest")
@@ -84,6 +86,7 @@ def test_a_text_beside_an_answer_is_asked_about_once(heddle: Heddle, visit: Open
     page.locator("main").press("ArrowLeft")
     expect(page.locator("article.node")).to_have_count(1)
     for n in range(2):
+        expect(answered).to_have_count(1)
         field.fill(f"Beside {n}.")
         page.get_by_role("button", name="Add", exact=True).click()
         if not n:
