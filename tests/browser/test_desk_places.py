@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Response, expect
 
 from tests.browser.book import book, caret, has_nodes, nodes_of, opened, path_of, text_of
 from tests.browser.conftest import PHONE, Cookies, Heddle, Open
@@ -244,14 +244,16 @@ def test_a_tree_opens_where_its_reader_was_and_an_imported_one_at_its_first_text
     page.wait_for_url(re.compile("/trees/"))
     opened(page)
     expect(book(page)).to_contain_text("The lighthouse")
-    page.locator(".card", has_text="fell.").locator("a").first.click()
-    expect(book(page)).to_have_text("The lighthouse fell.")
-    here = page.evaluate("document.querySelector('loom-tree').page.position")
+    card = page.locator(".card", has_text="fell.")
+    here = card.get_attribute("data-id") or "no card"
     address = re.sub(r"\?.*", "", page.url)
-    kept = """async ([tree, here]) => {
-        const told = await (await fetch(`/api/trees/${tree}`)).json();
-        return told.workspace.position === here; }"""
-    page.wait_for_function(kept, arg=[address.rsplit("/", 1)[1], here])
+
+    def is_kept(answer: Response) -> bool:
+        return answer.url.endswith("/place") and here in (answer.request.post_data or "")
+
+    with page.expect_response(is_kept):
+        card.locator("a").first.click()
+    expect(book(page)).to_have_text("The lighthouse fell.")
     page.goto(f"{heddle.url}/")
     page.get_by_role("link", name="hollow").first.click()
     opened(page)
