@@ -31,7 +31,7 @@ from loom.trees.queries.lookup import NodeRow, fetch, listed, rows_of, selected_
 from loom.trees.queries.places import in_chunks
 from loom.workspace.models import Workspace
 
-Kind = Literal["", "text", "annotation", "tree"]
+Kind = Literal["", "text", "annotation", "tree", "document"]
 Sort = Literal["best", "newest", "oldest"]
 
 

@@ -7,6 +7,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.access import get_actor
+from loom.documents.actions import make_document
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Grove, User
@@ -88,3 +89,36 @@ def test_pages_of_results_never_repeat_a_hit(found: Callable[..., Any]) -> None:
         assert sorted(single, key=str) == sorted(every, key=str)
         assert {page["count"] for page in pages} == {len(every)}
         assert pages[-1]["results"] == []
+
+
+def test_documents_are_found_by_their_words_and_titles(
+    found: Callable[..., Any],
+    owner: User,
+    outsider: User,
+    grove: Grove,
+    tree: Tree,
+    api: Callable[..., APIClient],
+) -> None:
+    actor = get_actor(owner, grove)
+    make_document(actor, title="Fords", text="Where the river is low.")
+    make_document(actor, title="River names", text="None.")
+    make_document(actor, title="Hills", text="None.")
+    execute_line(actor, tree, Request('tag doc:"Fords" #water'))
+    both = found(type="document").json()
+    assert both["count"] == 2 and [one["title"] for one in both["results"]] == [
+        "River names",
+        "Fords",
+    ]
+    assert all(one["document"] and one["tree"] is None for one in both["results"])
+    every = found().json()
+    assert [one["kind"] for one in every["results"]][:2] == ["document", "document"]
+    rest = found(offset="2").json()
+    assert rest["count"] == every["count"] and rest["results"] == every["results"][2:]
+    assert [one["title"] for one in found(type="document", tag="water").json()["results"]] == [
+        "Fords"
+    ]
+    assert found(type="document", author=owner.username).json()["count"] == 0
+    shown = api(owner).get(f"/groves/{grove.uid}", {"q": "river", "type": "document"})
+    assert "Fords" in shown.content.decode() and "Hills" not in shown.content.decode()
+    address = f"/api/groves/{grove.uid}/search"
+    assert api(outsider).get(address, {"q": "river"}).status_code == 404

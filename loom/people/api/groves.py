@@ -24,6 +24,7 @@ from loom.people.commands import accounts as people
 from loom.people.commands import groves as verbs
 from loom.people.grove_settings import SETTINGS, settings_schema, values_of
 from loom.permissions import Role
+from loom.search.documents import DocumentHit, find_documents
 from loom.search.queries import MAX_QUERY, Filters, Hit, Kind, Sort, find_in_grove, parse_since
 from loom.site import responses
 from loom.site.api_requests import (
@@ -500,9 +501,10 @@ BEFORE, EXCERPT = 40, 200
 
 
 class Found(BaseModel):
-    """One hit: a node, or (node null) a tree with a matching title."""
+    """One hit: a node, a tree with a matching title (node null), or a document (tree null)."""
 
-    tree: str
+    tree: str | None
+    document: str | None
     title: str
     node: str | None
     kind: str
@@ -523,7 +525,7 @@ ASKS = (
         {"type": "string", "pattern": r"\S", "maxLength": MAX_QUERY},
         description="What to search for, also parts of words. Without it: all that have the tag.",
     ),
-    OpenApiParameter("type", OpenApiTypes.STR, enum=["text", "annotation", "tree"]),
+    OpenApiParameter("type", OpenApiTypes.STR, enum=["text", "annotation", "tree", "document"]),
     _text("tag", "Only what has this tag."),
     _text("author", "Only what this participant wrote: an id or a name."),
     OpenApiParameter("since", SINCE, description="Only from this day or instant on."),
@@ -539,7 +541,8 @@ ASKS = (
 )
 @api_view(["GET"])
 def search(request: Request, uid: str) -> Response:
-    """Texts, annotations, titles and tags that contain `q` and pass the filters."""
+    """Documents, texts, annotations, titles and tags that contain `q` and pass the filters;
+    documents come first."""
     actor, _ = access.get_grove(user_of(request), uid)
     given = request.query_params
     only = Filters(
@@ -554,8 +557,34 @@ def search(request: Request, uid: str) -> Response:
     if "\0" in only.tag:
         raise CommandError("INVALID_SYNTAX", "tag contains U+0000.", hint="tag=NAME")
     offset = number(request, "offset", default=0)
-    found = find_in_grove(actor, given.get("q", ""), limit=limit, offset=offset, only=only)
-    return Response({"count": found.total, "results": [_body(hit) for hit in found.hits]})
+    documents = find_documents(actor, given.get("q", ""), only)
+    results = [_document_body(hit) for hit in documents[offset : offset + limit]]
+    if only.type == "document":
+        return Response({"count": len(documents), "results": results})
+    found = find_in_grove(
+        actor,
+        given.get("q", ""),
+        limit=max(1, limit - len(results)),
+        offset=max(0, offset - len(documents)),
+        only=only,
+    )
+    if len(results) < limit:
+        results += [_body(hit) for hit in found.hits]
+    return Response({"count": found.total + len(documents), "results": results})
+
+
+def _document_body(hit: DocumentHit) -> dict[str, object]:
+    return {
+        "tree": None,
+        "document": hit.document.uid,
+        "title": hit.document.title,
+        "node": None,
+        "kind": "document",
+        "author": hit.author,
+        "text": hit.text,
+        "score": hit.score,
+        "at": instant(hit.document.touched_at),
+    }
 
 
 def _author(actor: Actor, given: str) -> str:
@@ -583,6 +612,7 @@ def _body(hit: Hit) -> dict[str, object]:
     start = max(0, hit.at - BEFORE)
     return {
         "tree": tree.uid,
+        "document": None,
         "title": tree.title,
         "node": row.local_id if row else None,
         "kind": row.kind if row else "tree",

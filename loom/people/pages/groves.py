@@ -24,7 +24,17 @@ from loom.language.ids import ORDINAL_BITS, looks_like_id
 from loom.notes.models import Mark
 from loom.people.models import Participant
 from loom.permissions import WRITE
-from loom.search.queries import Filters, Hit, Kind, Sort, find_in_grove, find_in_tree, parse_since
+from loom.search.documents import find_documents
+from loom.search.queries import (
+    Filters,
+    Found,
+    Hit,
+    Kind,
+    Sort,
+    find_in_grove,
+    find_in_tree,
+    parse_since,
+)
 from loom.site.display import Who, cast_of
 from loom.site.page_requests import PersonRequest, in_one_line, person, text_of, word_of
 from loom.text.images import beginning
@@ -227,7 +237,11 @@ def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:
         return {}
     asked = request.GET.get("from", "")
     offset = int(asked) if asked.isdecimal() and len(asked) < 7 else 0
-    found = find_in_grove(actor, query, limit=MAX_HITS, offset=offset, only=only)
+    documents = find_documents(actor, query, only)
+    if only.type == "document":
+        found = Found([], 0)
+    else:
+        found = find_in_grove(actor, query, limit=MAX_HITS, offset=offset, only=only)
     hits = [
         {
             "tree": hit.tree,
@@ -241,7 +255,8 @@ def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:
     return {
         "query": query,
         "hits": hits,
-        "total": found.total,
+        "documents": [] if offset else documents,
+        "total": found.total + len(documents),
         "only": only,
         "search": given,
         "address": urlencode(given),
