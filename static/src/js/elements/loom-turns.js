@@ -2,7 +2,6 @@
 // Turns of agents: those at the position in the text, asides beside it. What they write comes
 // live; a turn that changed is sent as it is drawn for everybody, by the tree or by the agent's view.
 
-import { call } from "../live/calls.js";
 import { json, part, Refused, told } from "../live/api.js";
 import { t } from "../t.js";
 import { AnswerBelow } from "../tree/answer-below.js";

@@ -1,7 +1,6 @@
 // @ts-check
 // The keys of a tree page: which action a press means, by the table that came with the page.
 
-import { call } from "../live/calls.js";
 import { composer, perform } from "./actions.js";
 import { openFind } from "./finding.js";
 import { shut } from "./menus.js";

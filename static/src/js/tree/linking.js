@@ -61,14 +61,14 @@ function wordsOf(host) {
 }
 
 /** @param {HTMLFormElement} form @param {string} name */
-const valueOf = (form, name) => /** @type {HTMLInputElement | null} */ (form.elements.namedItem(name))?.value.trim() ?? "";
+const fieldOf = (form, name) => /** @type {HTMLInputElement | null} */ (form.elements.namedItem(name))?.value.trim() ?? "";
 
 act("link", async ({ page, id, host }) => {
   const words = wordsOf(host);
   const shape = { label: t("Node that {id} is linked to", { id }), single: true, submit: t("Link"), hint: words ? t("On the words “{words}”", { words: words.slice(0, 60) }) : t("An id or words from the text") };
   const form = openForm(host, shape, async ({ text }) => {
-    const confidence = valueOf(form, "confidence");
-    const given = { source: id, target: await target(page, text), type: valueOf(form, "type"), note: valueOf(form, "note"), on: words };
+    const confidence = fieldOf(form, "confidence");
+    const given = { source: id, target: await target(page, text), type: fieldOf(form, "type"), note: fieldOf(form, "note"), on: words };
     return page.say(call("link", { ...given, confidence: confidence && Number(confidence) }), { quiet: true });
   });
   const field = /** @type {HTMLInputElement} */ (form.elements.namedItem("text"));
