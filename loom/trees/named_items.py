@@ -111,6 +111,8 @@ def tree_of(context: Context, ref: Ref) -> Tree:
     if (not uid and not name) or uid == context.tree.uid:
         return context.tree
     if CROSS_TREE not in context.actor.permissions:
+        if name and name.casefold() == context.tree.title.casefold():
+            return context.tree  # the only one that it may name
         raise CommandError(
             "CROSS_TREE", "This command names another tree.", hint="ask an owner for cross_tree"
         )

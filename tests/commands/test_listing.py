@@ -1,6 +1,7 @@
 """`list bookmarks`, `list tags` and `list trees`: what a tree or grove has."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from django.db import connection
@@ -14,6 +15,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
 from loom.people.models import User
+from loom.permissions import CROSS_TREE
 from loom.search import listing
 from loom.trees.models import Tree
 from loom.trees.queries import lookup
@@ -184,3 +186,18 @@ def test_the_links_of_a_document_name_the_rest(
     line = 'list doc:"notes" supports'
     assert say(line).reply.endswith(f"  … 1 more: → {line} after:2")
     assert "more" not in say(f"{line} after:2").reply
+
+
+def test_without_cross_tree_ones_own_tree_may_be_named_by_its_title(
+    say: Say, write: Write, actor: Actor, tree: Tree
+) -> None:
+    write("Once")
+    own = replace(actor, permissions=actor.permissions - {CROSS_TREE})
+
+    def asked(line: str) -> str:
+        return execute_line(own, tree, Request(line)).reply
+
+    assert asked(f'view tree:"{tree.title.upper()}"') == say("view tree:" + tree.uid).reply
+    with pytest.raises(CommandError) as refused:
+        asked('view tree:"Another"')
+    assert refused.value.code == "CROSS_TREE"
