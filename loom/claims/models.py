@@ -151,6 +151,7 @@ class Commitment(PublicIdentity):
     added to it."""
 
     claim = models.ForeignKey(Claim, models.CASCADE, related_name="commitments")
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="+", db_index=False)
     level = models.CharField(max_length=10)
     record = models.JSONField()
     hash = models.CharField(max_length=64)
@@ -163,6 +164,7 @@ class Commitment(PublicIdentity):
 
     class Meta:
         ordering = ["id"]
+        indexes = [models.Index(fields=["tree", "-id"], name="commitment_newest")]
 
     def __str__(self) -> str:
         return f"{self.level} {self.claim_id}"

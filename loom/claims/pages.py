@@ -138,7 +138,7 @@ def claims_page(request: PersonRequest, uid: str) -> HttpResponse:
     if asked["source"]:
         rows = rows.filter(pk__in=citing(actor, tree, asked["source"]))
     found = list(rows[: MOST + 1])
-    made = Commitment.objects.filter(claim__tree=tree).select_related(
+    made = Commitment.objects.filter(tree=tree).select_related(
         "claim__node", "by", "approved_by", "vetoed_by"
     )
     words = request.GET.get("words", "")[:MOST_WORDS]

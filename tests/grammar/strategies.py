@@ -73,7 +73,7 @@ refs = st.one_of(
 )
 
 
-def _value(form: Form, part: Part) -> st.SearchStrategy[object]:
+def value_of(form: Form, part: Part) -> st.SearchStrategy[object]:
     if (part.kind == "option" and part.value == "choice") or part.kind == "choice":
         return st.sampled_from(part.choices)
     if part.kind == "flag":
@@ -145,7 +145,7 @@ def values_of(draw: st.DrawFn, form: Form) -> dict[str, object]:
         if left_out or (part.needs and values[part.needs] == ()):
             values[part.name] = part.absent
         elif is_many(part):
-            values[part.name] = tuple(draw(st.lists(_value(form, part), min_size=1, max_size=3)))
+            values[part.name] = tuple(draw(st.lists(value_of(form, part), min_size=1, max_size=3)))
         else:
-            values[part.name] = draw(_value(form, part))
+            values[part.name] = draw(value_of(form, part))
     return values

@@ -326,7 +326,7 @@ class CiteUndercuts(Args):
 
     ref: Annotated[RefField, Written("ref", but=("document",))]
     other: Annotated[RefField, Written("ref", lead="undercuts")]
-    claim: Annotated[RefField, Written("ref", lead="in")]
+    claim: Annotated[RefField, Written("ref", lead="in", but=("tree",))]
     why: Annotated[str, Written("quoted")] = ""
     words: Annotated[str, Written("option", key="words", value="quoted")] = ""
 
@@ -606,7 +606,7 @@ class Address(Args):
     """The evidence that is addressed, the claim, and how."""
 
     ref: Annotated[RefField, Written("ref")]
-    claim: Annotated[RefField, Written("ref", lead="in")]
+    claim: Annotated[RefField, Written("ref", lead="in", but=("tree",))]
     how: Annotated[str, Written("quoted")]
 
 
@@ -812,6 +812,7 @@ def _sealed(
         at=instant(context.now),
     )
     made = Commitment.objects.create(
+        tree_id=claim.tree_id,
         claim=claim,
         level=level,
         record=record,

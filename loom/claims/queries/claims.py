@@ -41,9 +41,8 @@ def claims_in(tree: Tree) -> QuerySet[Claim]:
 
 def claim_of(node: Node) -> Claim:
     """The claim of a node. NOT_FOUND if it is none."""
-    found = (
-        Claim.objects.select_related("node", "tree", "by", "person").filter(pk=node.slot_id).first()
-    )
+    rows = Claim.objects.select_related("node", "tree", "by", "person").order_by()
+    found = next(iter(rows.filter(pk=node.slot_id)), None)
     if found is None:
         raise not_found(f"A claim [{node.local_id}]", '→ claim "…" cite:REF makes one')
     return found

@@ -8,7 +8,7 @@ from django.db.models import F
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from pydantic import BaseModel, Field, WithJsonSchema, create_model
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -331,11 +331,20 @@ class MemberSent(MemberNamed):
     role: Role
 
 
+def _with_a_change(schema: dict[str, Any]) -> None:
+    """At least one of the fields that change a member, which have no defaults."""
+    for name in ("role", "archetype"):
+        schema["properties"][name].pop("default", None)
+    schema["anyOf"] = [{"required": ["role"]}, {"required": ["archetype"]}]
+
+
 class MemberPart(Part):
     """A user by name, and what changes: the role, or the archetype that decides which link types
     they are shown."""
 
-    user: str = Field("", min_length=1)
+    model_config = ConfigDict(json_schema_extra=_with_a_change)
+
+    user: str = Field(min_length=1, max_length=people.MAX_NAME)
     role: Role = "reader"
     archetype: Archetype = "writer"
 
@@ -375,10 +384,7 @@ def members(request: Request, uid: str) -> Response:
 
 
 def _member_changed(actor: Actor, part: MemberPart) -> dict[str, Any]:
-    """A member with the role or archetype that was sent; INVALID_SYNTAX if neither was, or no
-    user."""
-    if "user" not in part.sent:
-        raise CommandError("INVALID_SYNTAX", "user is missing.", hint="send whose role changes")
+    """A member with the role or archetype that was sent; INVALID_SYNTAX if neither was."""
     if not {"role", "archetype"} & set(part.sent):
         raise CommandError(
             "INVALID_SYNTAX", "There is nothing to change.", hint="send a role or an archetype"

@@ -683,5 +683,6 @@ def drop(context: Context, args: Drop) -> Reply:
         item = ids.of_node(get_node(context, args.ref).pk)
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False)
     found = rows.filter(kind__in=windows.LENSES, item=item)
-    rows_known = [known(context, one) for one in found.order_by("number")]
+    in_order = sorted(found.order_by(), key=lambda one: one.number)
+    rows_known = [known(context, one) for one in in_order]
     return _told(context, _each(context, rows_known, "closed", close_window))

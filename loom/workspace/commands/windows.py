@@ -275,8 +275,9 @@ def _showing(context: Context, source: Source, lines: Lines) -> Window | None:
         return min(overlapping, key=lambda one: one.number)
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, is_visible=False)
     rows = rows.filter(item=source.item, version_seen=source.version, form="")
-    hidden = rows.filter(kind__in=windows.LENSES).order_by("number")
-    return next((known(context, one) for one in hidden if lines_of(one) == lines), None)
+    hidden = rows.filter(kind__in=windows.LENSES).order_by()
+    exact = [one for one in hidden if lines_of(one) == lines]
+    return known(context, min(exact, key=lambda one: one.number)) if exact else None
 
 
 def show_window(context: Context, window: Window, *, keep: bool = False) -> None:
