@@ -112,26 +112,7 @@ def narrower(order: Order) -> Order | None:
 
 def order_of_summary(generation: Generation, asked: Asked) -> Order:
     """The order for the summary of a node, or of the tree if the point is its root."""
-    one = generation.participant
-    ask = Ask(
-        base_url=asked.base_url,
-        model=asked.model,
-        messages=summarised(generation),
-        prompt=None,
-        temperature=None,
-        max_tokens=generation.tokens,
-        stop=(),
-        key=key_of(one),
-        auth=one.auth,
-    )
-    return Order(
-        asked.provider,
-        Reading("dialogue", "chat", ()),
-        ask,
-        configuration_of(one, None),
-        purpose="summary",
-        allow=allowed_addresses(asked.base_url, allow_private=one.allow_private),
-    )
+    return _order_of_help(generation, asked, "summary", summarised(generation))
 
 
 JUDGES = (
@@ -142,15 +123,28 @@ JUDGES = (
 
 def order_of_judge(generation: Generation, asked: Asked) -> Order:
     """The order for the answer of a judge to the question of a check."""
-    one = generation.participant
     question, text = judged_text(asker_of(generation), generation)
     said_ = f"Question: {question}\n\nText:\n{text}\n\nQuestion again: {question}"
+    messages = (*system_said(JUDGES), user_said(said_))
+    return _order_of_help(generation, asked, "judge", messages, temperature=0.0)
+
+
+def _order_of_help(
+    generation: Generation,
+    asked: Asked,
+    purpose: str,
+    messages: Messages,
+    *,
+    temperature: float | None = None,
+) -> Order:
+    """The order for an answer that becomes no candidate: these messages alone, for this purpose."""
+    one = generation.participant
     ask = Ask(
         base_url=asked.base_url,
         model=asked.model,
-        messages=(*system_said(JUDGES), user_said(said_)),
+        messages=messages,
         prompt=None,
-        temperature=0.0,
+        temperature=temperature,
         max_tokens=generation.tokens,
         stop=(),
         key=key_of(one),
@@ -161,7 +155,7 @@ def order_of_judge(generation: Generation, asked: Asked) -> Order:
         Reading("dialogue", "chat", ()),
         ask,
         configuration_of(one, None),
-        purpose="judge",
+        purpose=purpose,
         allow=allowed_addresses(asked.base_url, allow_private=one.allow_private),
     )
 

@@ -16,7 +16,7 @@ from agents.gateway.models import GatewayKey, GatewaySession
 from loom.site import responses
 from loom.site.api_requests import Body, demand_browser, read, user_of
 from loom.site.schema import PAGES, operation, paged
-from loom.text.hashes import instant
+from loom.text.hashes import instant, instant_or_none
 
 
 class GatewayKeySent(Body):
@@ -90,8 +90,8 @@ def _key(key: GatewayKey) -> dict[str, object]:
         "participant": key.participant.uid,
         "grove": key.participant.grove.uid,
         "created_at": instant(key.created_at),
-        "last_used_at": instant(key.last_used_at) if key.last_used_at else None,
-        "expires_at": instant(key.expires_at) if key.expires_at else None,
+        "last_used_at": instant_or_none(key.last_used_at),
+        "expires_at": instant_or_none(key.expires_at),
     }
 
 

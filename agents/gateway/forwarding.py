@@ -124,7 +124,7 @@ async def passing(asked: Asked, reply: Replying, receive: Any) -> None:
     """Sends a request on and its answer back, without recording either."""
     upstream = await _upstream(asked, reply)
     if upstream is not None:
-        await until_gone(_Passage(asked, upstream, reply).run(asked.raw, []), receive)
+        await until_gone(_Passage(asked, upstream, reply).run(asked.raw), receive)
 
 
 async def listed(asked: Asked) -> list[dict[str, Any]]:
@@ -156,7 +156,7 @@ async def recorded(asked: Asked, reply: Replying, receive: Any) -> None:
     passage = _Passage(asked, upstream, reply, record)
     cut = "the server stopped"
     try:
-        cut = await until_gone(passage.run(raw, []), receive) or passage.broken
+        cut = await until_gone(passage.run(raw), receive) or passage.broken
     finally:
         record.ended(passage.received(), cut)
 
@@ -198,29 +198,27 @@ class _Passage:
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     first_at: datetime | None = None
 
-    async def run(self, raw: bytes, headers: list[tuple[bytes, bytes]]) -> None:
-        """Sends `raw` and passes the answer on, with these headers added."""
+    async def run(self, raw: bytes) -> None:
+        """Sends `raw` and passes the answer on."""
         outgoing = self.asked.outgoing(self.upstream, raw)
         try:
             async with exchange(_transport(self.upstream), outgoing, LIMITS) as came:
                 self.came = came
                 if came.status >= 400:
-                    await self._refusal(came, headers)
+                    await self._refusal(came)
                 else:
-                    await self._stream(came, headers)
+                    await self._stream(came)
         except Broken as broken:
             self.broken = broken.failure.said[:60]
             if not self.reply.has_begun:
                 await self.reply.error(502, "api_error", broken.failure.said)
 
-    def _headers(
-        self, came: Exchange, added: list[tuple[bytes, bytes]]
-    ) -> list[tuple[bytes, bytes]]:
+    def _headers(self, came: Exchange) -> list[tuple[bytes, bytes]]:
         bypass = [BYPASS] if self.record is not None and self.record.has_failed else []
-        return [*headers_returned(came.headers), *added, *bypass]
+        return [*headers_returned(came.headers), *bypass]
 
-    async def _stream(self, came: Exchange, added: list[tuple[bytes, bytes]]) -> None:
-        await self.reply.start(came.status, self._headers(came, added))
+    async def _stream(self, came: Exchange) -> None:
+        await self.reply.start(came.status, self._headers(came))
         async for piece in came.chunks():
             if self.first_at is None:
                 self.first_at = datetime.now(UTC)
@@ -230,7 +228,7 @@ class _Passage:
                 self.record.grew(came.body)
         await self.reply.piece(b"", more=False)
 
-    async def _refusal(self, came: Exchange, added: list[tuple[bytes, bytes]]) -> None:
+    async def _refusal(self, came: Exchange) -> None:
         """Passes an error on unchanged, since programs look for its wording; only the provider's
         key is masked if it stands there: it is not the program's."""
         body = b"".join([piece async for piece in came.chunks()])
@@ -238,7 +236,7 @@ class _Passage:
         if len(secret) >= 8 and secret in body:
             body = body.replace(secret, b"*" * len(secret))
             came.body[:] = body
-        await self.reply.start(came.status, self._headers(came, added))
+        await self.reply.start(came.status, self._headers(came))
         await self.reply.piece(body, more=False)
 
     def received(self) -> Received:
@@ -258,8 +256,8 @@ class _Passage:
 Place = tuple[int, str, str]
 _open: dict[Place, list["Record"]] = {}
 _background: set[asyncio.Task[None]] = set()
-PREPARING_S = 1.0  # the same where the request waits for it, because the workspace is added
 EARLIER_S = 5.0  # how long a record waits for those that began before it in its session
+PREPARING_S = 1.0  # the same where the request waits for it, because the workspace is added
 
 
 class Record:

@@ -10,7 +10,7 @@ from agents.gateway.recording import KEPT_REQUESTS
 from loom import access
 from loom.errors import not_found
 from loom.people.models import User
-from loom.text.hashes import instant
+from loom.text.hashes import instant, instant_or_none
 
 
 def sessions_of(user: User) -> QuerySet[GatewaySession]:
@@ -60,7 +60,7 @@ def _request_body(request: GatewayRequest) -> dict[str, Any]:
         "http_status": call.status,
         "usage": call.usage,
         "created_at": instant(request.created_at),
-        "ended_at": instant(request.ended_at) if request.ended_at else None,
+        "ended_at": instant_or_none(request.ended_at),
     }
 
 

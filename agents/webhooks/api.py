@@ -11,7 +11,7 @@ from agents.webhooks.models import Webhook
 from loom.site import responses
 from loom.site.api_requests import Body, Part, read, user_of
 from loom.site.schema import PAGES, operation, paged
-from loom.text.hashes import instant
+from loom.text.hashes import instant, instant_or_none
 
 
 class WebhookSent(Body):
@@ -56,10 +56,6 @@ class NewWebhook(WebhookBody):
 
 
 def _body(webhook: Webhook) -> dict[str, object]:
-    def moment(name: str) -> str | None:
-        at = getattr(webhook, name)
-        return instant(at) if at else None
-
     return {
         "id": webhook.uid,
         "grove": webhook.grove.uid,
@@ -69,9 +65,9 @@ def _body(webhook: Webhook) -> dict[str, object]:
         "cursor": webhook.cursor,
         "tries": webhook.tries,
         "error": webhook.error,
-        "next_try_at": moment("due_at"),
-        "stopped_at": moment("stopped_at"),
-        "delivered_at": moment("delivered_at"),
+        "next_try_at": instant_or_none(webhook.due_at),
+        "stopped_at": instant_or_none(webhook.stopped_at),
+        "delivered_at": instant_or_none(webhook.delivered_at),
         "created_at": instant(webhook.created_at),
     }
 

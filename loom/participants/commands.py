@@ -31,7 +31,7 @@ from loom.people.commands.groves import demand_name, names_taken
 from loom.people.models import Participant
 from loom.people.names import look_alike
 from loom.permissions import LOOM, NEEDS, OF_ROLE, Role, broken_rule, in_order
-from loom.text.hashes import digest, instant
+from loom.text.hashes import digest, instant, instant_or_none
 from loom.turns import budgets
 
 DAY_S = 24 * 3600
@@ -243,7 +243,7 @@ def participant_body(one: Participant, role: Role | None = None) -> dict[str, An
         "has_key": bool(one.sealed_key),
         "probe": one.probe,
         "created_at": instant(one.created_at),
-        "archived_at": instant(one.archived_at) if one.archived_at else None,
+        "archived_at": instant_or_none(one.archived_at),
     }
 
 

@@ -35,6 +35,11 @@ def instant(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def instant_or_none(at: datetime | None) -> str | None:
+    """A moment as `instant` writes it; None for what has not happened."""
+    return instant(at) if at else None
+
+
 def proof(
     *,
     author: str,

@@ -14,7 +14,7 @@ from loom.documents.queries import newest
 from loom.errors import CommandError
 from loom.links.models import Link
 from loom.links.queries import written
-from loom.text.hashes import instant
+from loom.text.hashes import instant, instant_or_none
 from loom.text.images import IMAGE_TYPES
 from loom.transfer import heddle_writer, text_export
 from loom.transfer.selection import Selection, Wanted, batched, notes_of
@@ -167,7 +167,7 @@ def _call_json(call: Call) -> str:
         "sha256": call.sha256,
         "usage": call.usage,
         "started_at": instant(call.started_at),
-        "sealed_at": instant(call.sealed_at) if call.sealed_at else None,
+        "sealed_at": instant_or_none(call.sealed_at),
     }
     return json.dumps(body, ensure_ascii=False, indent=1) + "\n"
 

@@ -20,7 +20,7 @@ from loom.links.queries import written
 from loom.links.vocabulary import vocabulary_of
 from loom.notes.models import Mark
 from loom.people.models import Participant
-from loom.text.hashes import instant
+from loom.text.hashes import instant, instant_or_none
 from loom.transfer.records import MAX_TEXT_BYTES
 from loom.trees.models import Node, NodeSource, Tree
 from loom.trees.queries.places import in_chunks
@@ -184,8 +184,8 @@ def _body(call: Call) -> Body:
         "note": call.note,
         "strategy": call.strategy,
         "started_at": instant(call.started_at),
-        "first_at": instant(call.first_at) if call.first_at else None,
-        "sealed_at": instant(call.sealed_at) if call.sealed_at else None,
+        "first_at": instant_or_none(call.first_at),
+        "sealed_at": instant_or_none(call.sealed_at),
     }
 
 
@@ -287,7 +287,7 @@ def _node(row: Body, sources: list[Body]) -> Body:
         "summary": row["summary"],
         # The flags of a slot belong to its first version.
         "flags": [one for one in FLAGS if row[one] and (is_first or one == "version_pruned")],
-        "resolved_at": instant(row["resolved_at"]) if row["resolved_at"] else None,
+        "resolved_at": instant_or_none(row["resolved_at"]),
         "sources": sources,
         "imported": row["imported"] or None,
     }

@@ -13,7 +13,7 @@ from django.utils import timezone
 from loom.engine.models import Step, StepItem
 from loom.people.grove_settings import budget_in
 from loom.platform.prepared_queries import Given, Prepared
-from loom.text.hashes import instant
+from loom.text.hashes import instant, instant_or_none
 from loom.text.shortening import STORED_WHOLE
 from loom.trees.models import Node
 from loom.turns import budgets
@@ -169,7 +169,7 @@ def turn_body(turn: Turn) -> dict[str, Any]:
         "finish": turn.finish or None,
         "error": turn.error,
         "created_at": instant(turn.created_at),
-        "ended_at": instant(turn.ended_at) if turn.ended_at else None,
+        "ended_at": instant_or_none(turn.ended_at),
     }
 
 

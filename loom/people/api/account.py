@@ -21,7 +21,7 @@ from loom.permissions import Scope
 from loom.site import responses
 from loom.site.api_requests import Body, Part, demand_browser, read, user_of
 from loom.site.schema import PAGES, one_of, operation, paged
-from loom.text.hashes import instant
+from loom.text.hashes import instant, instant_or_none
 from loom.trees.queries.trees import browsers_of, grove_bodies
 from loom.workspace.commands import saved as saving
 
@@ -115,9 +115,9 @@ def _key(key: ApiKey) -> dict[str, object]:
         "name": key.name,
         "hint": key.hint,
         "scope": key.scope,
-        "expires_at": instant(key.expires_at) if key.expires_at else None,
+        "expires_at": instant_or_none(key.expires_at),
         "created_at": instant(key.created_at),
-        "last_used_at": instant(key.last_used_at) if key.last_used_at else None,
+        "last_used_at": instant_or_none(key.last_used_at),
     }
 
 

@@ -20,7 +20,7 @@ from loom.people import grove_settings, names
 from loom.people.commands import accounts as people
 from loom.people.models import Grove, Invitation, Membership, Participant, User
 from loom.permissions import ROLES, Role
-from loom.text.hashes import digest, instant
+from loom.text.hashes import digest, instant, instant_or_none
 
 # Groves and their members. Every change is an event of the grove; a change of role reaches open
 # sockets at once.
@@ -402,7 +402,7 @@ def invitation_body(one: Invitation) -> dict[str, object]:
         "role": one.role,
         "expires_at": instant(one.expires_at),
         "uses_left": one.uses_left,
-        "revoked_at": instant(one.revoked_at) if one.revoked_at else None,
+        "revoked_at": instant_or_none(one.revoked_at),
     }
 
 

@@ -12,7 +12,7 @@ from loom.engine.actions import Change, action
 from loom.engine.arguments import Args
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
-from loom.text.hashes import digest, instant
+from loom.text.hashes import digest, instant, instant_or_none
 from loom.trees.erasing import MAX_DAYS, MAX_OPEN
 from loom.trees.models import PublicLink, Tree
 
@@ -89,7 +89,7 @@ def public_link_body(one: PublicLink) -> dict[str, object]:
         "made_by": one.made_by.uid,
         "created_at": instant(one.created_at),
         "expires_at": instant(one.expires_at),
-        "revoked_at": instant(one.revoked_at) if one.revoked_at else None,
+        "revoked_at": instant_or_none(one.revoked_at),
     }
 
 

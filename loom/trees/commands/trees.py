@@ -18,7 +18,7 @@ from loom.errors import CommandError, not_found
 from loom.people.models import Participant
 from loom.people.names import shown_title
 from loom.platform.inserts import insert_row
-from loom.text.hashes import instant
+from loom.text.hashes import instant_or_none
 from loom.trees.commands.node_writer import MODES, NewNode, add_node
 from loom.trees.commands.public_links import (
     FIELDS,
@@ -89,7 +89,7 @@ def _change_tree(change: Change, args: TreeChanges) -> Tree:
         setattr(row, name, value)
     if args.archived is not None and args.archived != (row.archived_at is not None):
         row.archived_at = change.now if args.archived else None
-        changed["archived_at"] = instant(row.archived_at) if row.archived_at else None
+        changed["archived_at"] = instant_or_none(row.archived_at)
     if changed:
         row.touched_at = change.now
         row.save(update_fields=[*changed, "touched_at"])

@@ -13,7 +13,7 @@ from django.db.models import Q
 
 from loom.access import Actor
 from loom.text.changes import Pieces, inherited
-from loom.text.hashes import instant
+from loom.text.hashes import instant, instant_or_none
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import NodeRow, as_row, columns, fetch, listed, rows_of, walked
 from loom.trees.queries.node_bodies import node_bodies, row_of
@@ -97,8 +97,8 @@ class CallSeen:
             "generations": list(call.generations.order_by("index").values_list("uid", flat=True)),
             "nodes": [node.local_id for node in nodes],
             "started_at": instant(call.started_at),
-            "first_at": instant(call.first_at) if call.first_at else None,
-            "sealed_at": instant(call.sealed_at) if call.sealed_at else None,
+            "first_at": instant_or_none(call.first_at),
+            "sealed_at": instant_or_none(call.sealed_at),
         }
 
 
@@ -330,7 +330,7 @@ class Provenance:
             "left_out": self.left_out,
             "generation": generation.uid if generation else None,
             "note": generation.note if generation else "",
-            "ended_at": _told(generation.ended_at) if generation else None,
+            "ended_at": instant_or_none(generation.ended_at) if generation else None,
             "call": self.call.body() if self.call else None,
             "verify": {**self.report, "said": list(self.sentences)},
         }
@@ -363,10 +363,6 @@ def _sentences(report: dict[str, Any]) -> tuple[str, ...]:
     number = report["imported"]
     said = [f"{number:,} of {report['checked']:,} {UNVOUCHED}"] if number else []
     return (SAID[report["status"]], *said, *broken, *more)
-
-
-def _told(at: Any) -> str | None:
-    return instant(at) if at else None
 
 
 def with_origins(ids: Collection[int]) -> dict[int, NodeRow]:

@@ -16,7 +16,7 @@ from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS, place_of
 from loom.notes.models import Mark
 from loom.people.models import Grove, Membership, Participant, User, UserSession
-from loom.text.hashes import instant
+from loom.text.hashes import instant, instant_or_none
 from loom.text.images import hashes_in
 from loom.trees.models import Image, Node, Tree
 from loom.trees.queries import lookup
@@ -110,7 +110,7 @@ def tree_bodies(trees: Sequence[Tree], own: Mapping[int, Workspace]) -> list[dic
                 "depth": size.depth,
                 "seq": streams[name].head,
                 "created_at": instant(tree.created_at),
-                "archived_at": instant(tree.archived_at) if tree.archived_at else None,
+                "archived_at": instant_or_none(tree.archived_at),
                 "tags": list(tags.get(tree.pk, ())),
                 "workspace": {"id": own[tree.pk].uid, "position": places[tree.pk]}
                 if tree.pk in own
