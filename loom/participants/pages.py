@@ -1,6 +1,7 @@
 """The participants of a grove, and the form with which owners add and change models: its
 permissions, prices, and the probe of its endpoint."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -27,6 +28,7 @@ from loom.participants.provider_kinds import (
     DEFAULT_CONTEXT,
     KINDS,
     LOCAL,
+    SAMPLERS,
     WAYS,
     Kind,
     kind_of,
@@ -182,10 +184,18 @@ def page(request: PersonRequest, uid: str) -> HttpResponse:
     rows = Participant.objects.filter(grove=grove, archived_at__isnull=True).order_by("kind", "id")
     context = {
         **frame(request, actor, "participants"),
-        "models": [(one, cast[one.uid]) for one in rows if one.kind == "model"],
+        "models": [(one, cast[one.uid], probe_said(one)) for one in rows if one.kind == "model"],
         "people": [(one, cast[one.uid]) for one in rows if one.kind == "human"],
+        "added": request.GET.get("added", ""),
+        "newest": _newest_tree(actor) if "added" in request.GET else "",
     }
     return render(request, "pages/participants.html", context)
+
+
+def _newest_tree(actor: Actor) -> str:
+    """The uid of a tree in which a new model can be tried; "" if there is none."""
+    rows = access.trees_for(actor).filter(grove=actor.grove, archived_at__isnull=True)
+    return rows.order_by("-pk").values_list("uid", flat=True).first() or ""
 
 
 @never_cache
@@ -250,12 +260,13 @@ def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> Http
 
 
 def _next(request: HttpRequest, actor: Actor, one: Participant | None, made: Participant) -> str:
-    """Where a saved form redirects: to the list, or to the capabilities of a new endpoint."""
+    """Where a saved form redirects: to the list, where the row of a new model says what its test
+    found."""
     people = f"/groves/{actor.grove.uid}/participants"
     if one is not None or not request.POST.get("probe"):
         return people
     participants.ask_probe(actor, made)
-    return f"{people}/{made.uid}#probe"
+    return f"{people}?added={made.uid}#model-{made.uid}"
 
 
 def _shown(one: Participant) -> dict[str, object]:
@@ -475,6 +486,55 @@ PROBE_LABELS = {
 }
 
 
+# What each check is about, in words.
+CHECKS_SAID = {
+    "chat": gettext_noop("answers messages"),
+    "completion": gettext_noop("continues a bare text"),
+    "streaming": gettext_noop("sends its answer word by word"),
+    "n": gettext_noop("gives several answers at once"),
+    "logprobs": gettext_noop("reports probabilities"),
+    "system": gettext_noop("takes instructions"),
+    "prefill": gettext_noop("continues a message that has begun"),
+    "continue_final": gettext_noop("continues the last message, with a flag"),
+    "few_shot": gettext_noop("continues a text by examples"),
+    "instruction": gettext_noop("continues a text by instruction"),
+    "usage": gettext_noop("counts tokens"),
+    "grammar": gettext_noop("keeps to a grammar"),
+    "images": gettext_noop("reads images"),
+    "logit_bias": gettext_noop("takes wishes for single tokens"),
+}
+_TOLD = ("chat", "images", "logprobs")  # of these, where it can; continuing is told in any case
+
+
+@dataclass(frozen=True)
+class ProbeSaid:
+    """What a row of the list says of the last test of a model. `state`: "" (never tested),
+    testing, failed or works."""
+
+    state: str = ""
+    words: str = ""
+    hint: str = ""
+
+
+def probe_said(one: Participant) -> ProbeSaid:
+    """The result of the last test in a sentence."""
+    status = one.probe.get("status", "")
+    if status in ("queued", "running"):
+        return ProbeSaid("testing", gettext("Testing what it can do…"))
+    if not status:
+        return ProbeSaid()
+    if error := one.probe.get("error"):
+        return ProbeSaid("failed", str(error.get("message", "")), str(error.get("hint", "")))
+    found = one.probe.get("found", {})
+    can = [gettext(CHECKS_SAID[name]) for name in _TOLD if found.get(name)]
+    continues = any(found.get(name) for name in ("completion", *WAYS))
+    can += [gettext("continues texts")] if continues else []
+    samplers = [one.name for one in SAMPLERS if found.get(one.name)]
+    said = gettext("samplers: %(names)s") if samplers else gettext("no samplers")
+    words = "; ".join([", ".join(can), said % {"names": ", ".join(samplers)}] if can else [said])
+    return ProbeSaid("works", gettext("It works: %(what)s.") % {"what": words})
+
+
 @never_cache
 @require_http_methods(["GET", "POST"])
 @person
@@ -485,6 +545,9 @@ def probe(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
     if request.method == "POST":
         participants.ask_probe(actor, one)
         return HttpResponseRedirect(f"/groves/{actor.grove.uid}/participants/{one.uid}#probe")
+    if "said" in request.GET:
+        row = {"grove": actor.grove, "one": one, "said": probe_said(one)}
+        return render(request, "parts/probe_said.html", row)
     return render(request, "parts/probe.html", {"grove": actor.grove, **probe_form(request, one)})
 
 
@@ -496,8 +559,11 @@ def probe_form(request: HttpRequest, one: Participant | None) -> dict[str, objec
         {"name": name, "said": gettext(said), "held": name in held, "used": name == used}
         for name, said in PROBE_LABELS.items()
     ]
-    seen = {} if one is None else {"one": one, "probe": one.probe, "checks": CHECKS}
-    return {"ways": ways, **seen}
+    if one is None:
+        return {"ways": ways}
+    checked = one.probe.get("found", {})
+    found = [(name, gettext(CHECKS_SAID.get(name, name)), can) for name, can in checked.items()]
+    return {"ways": ways, "one": one, "probe": one.probe, "checks": CHECKS, "found": found}
 
 
 def capabilities_of(request: HttpRequest, one: Participant | None) -> list[str]:

@@ -95,15 +95,21 @@ def _applied(words: list[str], changes: list[Change]) -> str:
 
 # (author, how many characters), in order; neighbours have different authors.
 Pieces = tuple[tuple[str, int], ...]
-_WORDS_AND_SIGNS = re.compile(r"\w+|\W")
+# Scripts without spaces between words: each of their characters is a word here.
+_UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+)
+_WORDS_AND_SIGNS = re.compile(rf"[^\W{_UNSPACED}]+|[\W{_UNSPACED}]")
+_IN_WORD = re.compile(rf"[^\W{_UNSPACED}]")
 MOST_WORDS = 2000  # words between the common ends; with more, all of it is the editor's
 
 
 def inherited(before: str, pieces: Pieces, after: str, author: str) -> Pieces:
     """The pieces of `after`, which `author` made from `before` with its pieces: what stayed keeps
-    its author, what is new is by `author`. Common ends are found by character, the rest by word."""
-    head = _common(before, after)
-    tail = _common(before[head:][::-1], after[head:][::-1])
+    its author, what is new is by `author`. A word that was changed is new as a whole."""
+    head = _whole_words(before, after, _common(before, after))
+    behind, then = before[head:][::-1], after[head:][::-1]
+    tail = _whole_words(behind, then, _common(behind, then))
     owners = _spread(pieces)
     old, new = before[head : len(before) - tail], after[head : len(after) - tail]
     middle = _middle(old, owners[head : len(before) - tail], new, author)
@@ -115,6 +121,14 @@ def _common(one: str, other: str) -> int:
         if a != b:
             return place
     return min(len(one), len(other))
+
+
+def _whole_words(one: str, other: str, length: int) -> int:
+    """How much of a common beginning is left without a word that goes on behind it in a text."""
+    goes_on = any(_IN_WORD.match(text, length) for text in (one, other))
+    while goes_on and length and _IN_WORD.match(one, length - 1):
+        length -= 1
+    return length
 
 
 def _spread(pieces: Pieces) -> list[str]:

@@ -23,8 +23,12 @@ def drawn(text: str, pieces: Pieces) -> str:
     [
         ("seemed to watch her.", "seemed to hold her.", "m:seemed to |h:hold|m: her."),
         ("one two three", "one three", "m:one three"),
-        ("one three", "one two three", "m:one t|h:wo t|m:hree"),
+        ("one three", "one two three", "m:one |h:two |m:three"),
         ("a b c d e", "a x c y e", "m:a |h:x|m: c |h:y|m: e"),
+        ("Then Marie knocked.", "Then Morag knocked.", "m:Then |h:Morag|m: knocked."),
+        ("knocked", "knocked,", "m:knocked|h:,"),
+        ("the house", "the houses", "m:the |h:houses"),
+        ("我喝茶。", "我喝水。", "m:我喝|h:水|m:。"),
         ("", "new", "h:new"),
         ("gone", "", ""),
         ("same", "same", "m:same"),

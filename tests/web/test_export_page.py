@@ -65,7 +65,7 @@ def test_what_is_left_out_is_said_in_plain_words(show: Show, grown: tuple[Tree, 
     tree, ids = grown
     page = show(tree, f"?format=text&node={ids[1]}")
     for told in ("1 text on another branch", "the names of 2 authors", "1 annotation"):
-        assert f"<li>{told}</li>" in page
+        assert f"<span>{told}" in page
     assert "Nothing is left out." in show(tree, "?format=heddle")
 
 

@@ -61,7 +61,7 @@ def test_a_new_model_is_probed_where_that_is_ticked(
     sent = {**FORM, "kind": "openai", "model": "gpt-4o", "probe": "1"}
     answer = visitor(owner).post(f"/groves/{grove.uid}/participants/new", sent)
     made = Participant.objects.get(name="Muse")
-    assert answer.headers["location"].endswith(f"/{made.uid}#probe")
+    assert answer.headers["location"].endswith(f"participants?added={made.uid}#model-{made.uid}")
     assert made.probe["status"] == "queued"
 
 

@@ -3,7 +3,7 @@
 
 import { standardKeymap } from "@codemirror/commands";
 import { EditorState } from "@codemirror/state";
-import { EditorView, keymap } from "@codemirror/view";
+import { EditorView, keymap, placeholder } from "@codemirror/view";
 import { yCollab, yUndoManagerKeymap } from "y-codemirror.next";
 import { UndoManager } from "yjs";
 import { carets, whoIs } from "../document/carets.js";
@@ -70,6 +70,7 @@ export class LoomDocument extends HTMLElement {
         directions,
         EditorView.clipboardInputFilter.of(storable),
         EditorView.contentAttributes.of({ "aria-label": this.dataset.label ?? "", spellcheck: "true", autocapitalize: "sentences" }),
+        placeholder(this.mayWrite ? t("Write here. ![[ puts a text of a tree into the document.") : t("Nothing is written here yet.")),
         LOOK,
         isUnbroken ? [] : styling,
         this.embeds.extension,
@@ -83,6 +84,9 @@ export class LoomDocument extends HTMLElement {
     room.awareness.setLocalStateField("cursor", null);
     this.turn(this.mayWrite ? "write" : "read");
     this.dataset.ready = "";
+    // Who opens an empty one wants to write; who is somewhere else on the page is left there.
+    const isElsewhere = document.activeElement && document.activeElement !== document.body;
+    if (this.mayWrite && !room.text.length && !isElsewhere) this.view.focus();
   }
 
   /** Shows one of the two ways. @param {string} way */

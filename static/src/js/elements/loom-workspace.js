@@ -51,6 +51,8 @@ export class LoomWorkspace extends HTMLElement {
     this.workspace = workspace;
     const isOwn = workspace === this.own;
     for (const one of this.querySelectorAll("[data-mine]")) /** @type {HTMLElement} */ (one).hidden = !isOwn;
+    // Their sizes matter where a model is sent them.
+    for (const one of this.querySelectorAll("[data-theirs]")) /** @type {HTMLElement} */ (one).hidden = isOwn;
     for (const one of this.querySelectorAll("[data-acts]")) /** @type {HTMLElement} */ (one).hidden = !this.mayAct;
     this.views.watch([]);
     this.soon(0);

@@ -1,0 +1,99 @@
+"""Moments of an afternoon at which a writer stopped, each as it was seen in a browser."""
+
+import re
+from uuid import uuid4
+
+from playwright.sync_api import expect
+
+from tests.browser.book import book, caret, opened, text_of
+from tests.browser.conftest import Heddle, Open
+from tests.browser.test_two_people import live
+from tests.providers.scripts import fails, says
+
+
+def grove_of(heddle: Heddle) -> str:
+    """The id of the owner's grove."""
+    return str(heddle.get("groves")["results"][0]["id"])  # type: ignore[index]
+
+
+def test_a_word_that_was_replaced_is_one_persons_as_a_whole(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Whole words", "Marie came home.", mode="buffer")
+    page = opened(visit(f"/trees/{tree}"))
+    heddle.provider.script(says(" Then Marie knocked, and went in."))
+    page.get_by_role("spinbutton", name="answers", exact=True).fill("1")
+    caret(page, len(text_of(page)))
+    book(page).press("Control+Enter")
+    expect(page.locator(".card:not(.coming)")).to_have_count(1)
+    book(page).press("Tab")
+    expect(page.locator(".card")).to_have_count(0)
+    book(page).press("Control+f")
+    panel = page.get_by_role("search", name="Find and replace")
+    panel.get_by_label("Find in the text").fill("Marie")
+    panel.get_by_label("Replace with").fill("Morag")
+    panel.get_by_role("button", name="Replace all").click()
+    page.keyboard.press("Escape")
+    book(page).press("Control+s")
+    page.get_by_role("button", name="As a version; what follows stays").click()
+    expect(page.locator(".working")).to_have_count(0)
+    page.reload()
+    opened(page)
+    pieces = page.locator(".book .by")
+    expect(pieces.filter(has_text=re.compile(r"^Morag$"))).to_have_count(1)
+    expect(pieces.filter(has_text=re.compile(r"^ Then $"))).to_have_count(1)
+
+
+def test_a_saved_model_is_a_row_of_the_list_that_says_what_it_can_do(
+    heddle: Heddle, visit: Open
+) -> None:
+    name = f"Wren {uuid4().hex[:6]}"
+    page = visit(f"/groves/{grove_of(heddle)}/participants/new")
+    page.locator("[data-kind]").select_option("custom")
+    page.locator("[data-address]").fill(heddle.provider.url)
+    page.get_by_label("Model", exact=True).fill("scripted:wren")
+    page.get_by_label(re.compile("^Name")).fill(name)
+    kept, heddle.provider.default = heddle.provider.default, says("and ", "so on")
+    page.get_by_role("button", name="Save").click()
+    row = page.locator("li[id^=model-]").filter(has_text=name)
+    expect(row.get_by_role("status")).to_contain_text("It works: answers messages")
+    heddle.provider.default = kept
+    expect(row.get_by_role("status")).to_contain_text("continues texts")
+    expect(row).to_be_in_viewport()
+    row.get_by_role("link", name="Change").click()
+    expect(page.locator("#probe")).not_to_contain_text(re.compile(r"\d{4}-\d\d-\d\dT"))
+    page.go_back()
+    row.get_by_role("link", name="Try it").click()
+    live(page)
+    (one,) = (who for who in heddle.get("participants")["results"] if who["name"] == name)  # type: ignore[attr-defined]
+    heddle.archive(one)
+
+
+def test_every_format_is_in_reach_beside_what_it_leaves_out(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Losses", "One.", "Two.")
+    page = visit(f"/trees/{tree}/export")
+    said = page.locator("#export-file")
+    expect(said).to_contain_text("has no place for these")
+    height = said.evaluate("one => one.getBoundingClientRect().height")
+    assert height < 180, "what is left out hides the formats"
+    expect(page.get_by_role("radio", name=re.compile("^Heddle JSON"))).to_be_in_viewport()
+
+
+def test_an_empty_document_has_the_focus_and_says_what_to_do(heddle: Heddle, visit: Open) -> None:
+    made = heddle.post("documents", {"title": f"Empty {uuid4().hex[:6]}"})["id"]
+    page = visit(f"/documents/{made}")
+    editor = page.locator(".document-editor .cm-content")
+    expect(editor).to_be_focused()
+    expect(page.locator(".cm-placeholder")).to_contain_text("Write here.")
+    page.keyboard.type("At once.")
+    expect(editor).to_contain_text("At once.")
+    expect(page.locator(".cm-placeholder")).to_have_count(0)
+
+
+def test_what_failed_says_once_that_it_can_be_tried_again(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree("Fails once", "One.")
+    page = live(visit(f"/trees/{tree}"))
+    heddle.provider.script(*[fails(500, "boom")] * 4)
+    page.get_by_role("spinbutton", name="answers", exact=True).fill("1")
+    page.get_by_role("button", name="Continue", exact=True).last.click()
+    card = page.locator(".card.failed")
+    expect(card).to_contain_text("The provider failed")
+    expect(card.get_by_text("Try again")).to_have_count(1)
