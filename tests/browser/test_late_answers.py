@@ -1,5 +1,6 @@
 """Answers that come in another order than they were asked for: what is newer stays, and nothing
-that was typed meanwhile is lost.
+that was typed meanwhile is lost. Elements that only read are tried without a browser, beside them
+(`static/src/js/elements/*.test.js`).
 """
 
 import re
@@ -83,30 +84,7 @@ def place(heddle: Heddle, tree: str) -> str:
     return str(heddle.get(f"trees/{tree}")["workspace"]["position"])  # type: ignore[index]
 
 
-def workspace(heddle: Heddle, tree: str, line: str) -> None:
-    own = heddle.get(f"trees/{tree}")["workspace"]["id"]  # type: ignore[index]
-    heddle.post(f"workspaces/{own}/commands", {"line": line})
-
-
 CASES = [
-    Case(
-        "loom-windows",
-        "e.draw()",
-        r"/windows\?of=",
-        lambda heddle, tree: workspace(heddle, tree, f"open {place(heddle, tree)} keep"),
-        "loom-windows [data-shown]",
-        "The gate was new.",
-        "Windows",
-    ),
-    Case(
-        "loom-workspace",
-        "e.draw()",
-        r"/api/workspaces/[^/]+$",
-        lambda heddle, tree: workspace(heddle, tree, 'todo add "Mend the gate"'),
-        "loom-workspace [data-list=tasks]",
-        "Mend the gate",
-        "Windows",
-    ),
     Case(
         "loom-samplers",
         "e.showPins()",
@@ -169,114 +147,6 @@ def test_the_pane_of_a_node_shows_what_changed_while_it_was_read(
     expect(pane).to_contain_text("The house stood empty.")
 
 
-def test_the_outline_is_as_the_last_line_left_it(heddle: Heddle, visit: Open) -> None:
-    tree = heddle.tree("Folds", "One.", "Two.")
-    page = live(visit(f"/trees/{tree}"))
-    page.get_by_role("tab", name="Outline").click()
-    page.wait_for_load_state("networkidle")
-    first = heddle.get(f"trees/{tree}/path")["nodes"][1]["id"]  # type: ignore[index]
-    workspace(heddle, tree, f"expand {first}")
-    held = Held(page, r"/outline$")
-    ask(page, "document.querySelector('loom-outline').read()")
-    held.wait()
-    workspace(heddle, tree, f"collapse {first}")
-    page.evaluate("() => document.querySelector('loom-outline').read()")
-    left = "() => document.querySelector('loom-outline').left.collapsed"
-    assert page.evaluate(left) == [first]
-    held.release()
-    ended(page)
-    assert page.evaluate(left) == [first]
-
-
-def test_a_price_is_that_of_the_place_where_the_reader_is(heddle: Heddle, visit: Open) -> None:
-    tree = heddle.tree("Prices", "One.", "word " * 4000)
-    nodes = [one["id"] for one in heddle.get(f"trees/{tree}/path")["nodes"]]  # type: ignore[attr-defined]
-    page = live(visit(f"/trees/{tree}?node={nodes[1]}"))
-    page.wait_for_load_state("networkidle")
-    held = Held(page, r"/estimate\?")
-    ask(page, "document.querySelector('loom-composer').readCost()")
-    held.wait()
-    size = "() => JSON.stringify(document.querySelector('loom-composer').estimate)"
-    before = page.evaluate(size)
-    page.evaluate(f"() => document.querySelector('loom-tree').page.go('{nodes[2]}')")
-    page.wait_for_function(f"before => ({size})() !== before", arg=before)
-    now = page.evaluate(size)
-    held.release()
-    ended(page)
-    assert page.evaluate(size) == now
-
-
-def test_a_workspace_is_that_of_the_agent_who_was_chosen_last(heddle: Heddle, visit: Open) -> None:
-    agent = heddle.post(
-        "participants",
-        {
-            "name": "Latecomer",
-            "model_ref": "scripted:late",
-            "base_url": heddle.provider.url,
-            "permissions": ["loom_aware", "loom_write", "doc_read"],
-        },
-    )
-    try:
-        tree = heddle.tree("Whose", "One.")
-        page = live(visit(f"/trees/{tree}"))
-        tab(page, "Windows")
-        held = Held(page, r"/workspaces\?")
-        whose = page.locator("loom-windows select")
-        page.evaluate(
-            """() => { const e = document.querySelector('loom-windows'); const {choose} = e;
-            e.choose = () => { window.late = Promise.all([window.late, choose.call(e)]); }; }"""
-        )
-        whose.select_option(label="Latecomer")
-        held.wait()
-        whose.select_option(index=0)
-        own = page.locator("loom-windows").get_attribute("data-workspace")
-        page.wait_for_function(
-            "own => document.querySelector('loom-windows').workspace === own", arg=own
-        )
-        held.release()
-        ended(page)
-        assert page.evaluate("() => document.querySelector('loom-windows').workspace") == own
-    finally:
-        heddle.archive(agent)
-
-
-def test_a_node_is_drawn_as_it_is_now(heddle: Heddle, visit: Open) -> None:
-    tree = heddle.tree("Drawn", "The house stood empty.")
-    here = place(heddle, tree)
-    page = live(visit(f"/trees/{tree}?node={here}"))
-    node = page.locator(f"#n-{here}")
-    held = Held(page, r"/drawn$")
-    ask(
-        page,
-        f"""document.querySelector('loom-path').fetchNode(
-        document.getElementById('n-{here}'), '{here}', '')""",
-    )
-    held.wait()
-    heddle.line(tree, f"bookmark {here}")
-    expect(node).to_have_class(re.compile("bookmarked"))
-    held.release()
-    ended(page)
-    assert "bookmarked" in (node.get_attribute("class") or "")
-
-
-def test_a_path_shows_what_happened_while_it_was_asked_for(heddle: Heddle, visit: Open) -> None:
-    tree = heddle.tree("Asked", "One.", "Two.")
-    nodes = [one["id"] for one in heddle.get(f"trees/{tree}/path")["nodes"]]  # type: ignore[attr-defined]
-    page = live(visit(f"/trees/{tree}?node={nodes[1]}"))
-    page.wait_for_function("() => document.querySelector('loom-tree').page.store")
-    held = Held(page, r"/path\?node=")
-    page.evaluate(
-        """id => { const {page} = document.querySelector('loom-tree');
-        page.addEventListener('drawn', () => { window.told = true; }); page.go(id); }""",
-        nodes[2],
-    )
-    held.wait()
-    heddle.line(tree, f"bookmark {nodes[2]}")
-    page.wait_for_function("() => window.told")
-    held.release()
-    expect(page.locator(f"#n-{nodes[2]}")).to_have_class(re.compile("bookmarked"))
-
-
 def test_replace_pressed_quickly_replaces_one_match_after_another(
     heddle: Heddle, visit: Open
 ) -> None:
@@ -316,39 +186,6 @@ def test_replace_all_puts_in_what_stood_there_when_it_was_pressed(
     expect(panel.locator(".find-said")).to_have_text("2 replaced")
     said = [one["text"] for one in heddle.get(f"trees/{tree}/path")["nodes"]]  # type: ignore[attr-defined]
     assert said[1:] == ["A crane.", "The crane."]
-
-
-def test_the_next_line_is_not_taken_away_by_the_answer_to_the_last(
-    heddle: Heddle, visit: Open
-) -> None:
-    tree = heddle.tree("Lines", "One.")
-    page = live(visit(f"/trees/{tree}"))
-    page.keyboard.press("Control+k")
-    field = page.locator("loom-command input")
-    field.fill("→ bookmark here")
-    held = Held(page, r"/commands$", method="POST")
-    page.evaluate(
-        """() => { const e = document.querySelector('loom-command'); const {run} = e;
-        e.run = (text) => (window.late = run.call(e, text)); }"""
-    )
-    page.unroute(re.compile(r"/commands$"))
-    page.route(re.compile(r"/commands$"), lambda route: hold_lines(route, held))
-    field.press("Enter")
-    held.wait()
-    field.fill("→ tag here #st")
-    field.press("End")
-    held.release()
-    ended(page)
-    field.press_sequentially("one")
-    assert field.input_value() == "→ tag here #stone"
-
-
-def hold_lines(route: Route, held: Held) -> None:
-    """What a line would do is asked for as well: that passes."""
-    if '"dry_run":true' in (route.request.post_data or ""):
-        route.continue_()
-    else:
-        held.take(route)
 
 
 def test_a_memory_saved_twice_in_a_row_is_nobody_elses(heddle: Heddle, visit: Open) -> None:
@@ -391,29 +228,6 @@ def test_what_somebody_saved_after_it_is_shown_when_the_answer_comes_late(
     )
     held.release()
     expect(memory).to_have_value("Hers.")
-
-
-def test_a_buffer_shows_the_newest_of_two_readings(heddle: Heddle, visit: Open, house: str) -> None:
-    page = live(visit(f"/trees/{house}"))
-    expect(page.locator("loom-buffer[data-on]")).to_be_attached()
-    page.wait_for_load_state("networkidle")
-    page.evaluate(
-        """() => { const e = document.querySelector('loom-buffer'); window.kept = [];
-        const path = e.leaves.path.bind(e.leaves);
-        e.leaves.path = async (id) => { const found = await path(id);
-          await new Promise((go) => window.kept.push(go)); return found; };
-        window.late = e.sync(); }"""
-    )
-    page.wait_for_function("() => window.kept.length === 1")
-    here = heddle.get(f"trees/{house}/path")["nodes"][1]["id"]  # type: ignore[index]
-    heddle.line(house, f"edit {here} as:version\nThe barn stood empty.")
-    page.wait_for_function("() => window.kept.length >= 2")
-    page.evaluate("() => window.kept.slice(1).forEach((go) => go())")
-    text = page.locator(".cm-content")
-    expect(text).to_contain_text("The barn stood empty.")
-    page.evaluate("() => window.kept[0]()")
-    ended(page)
-    assert "The barn stood empty." in text.inner_text()
 
 
 def test_what_was_typed_while_another_path_was_on_its_way_is_kept_where_it_was_typed(

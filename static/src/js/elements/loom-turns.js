@@ -10,13 +10,12 @@ import { make } from "../tree/forms.js";
 import { makeOwnPart, morph, morphOne, parsed } from "../tree/morph.js";
 import { speak } from "../tree/feedback.js";
 import { linkRefs, withRefs } from "../tree/refs.js";
+import { tidy, tidyAsides } from "../tree/turn-lists.js";
 import { TurnTexts, TurnViews } from "../tree/turns.js";
 import { toast } from "./loom-toast.js";
 
 const AGAIN_MS = 2000; // after a fetch that failed while somebody works
 const REST_MS = 400; // after a move, where nothing says that it is drawn
-const MOST_ENDED = 3; // at one node, as the server sends them
-const MOST_ASIDES = 12;
 const keyOf = (/** @type {Element} */ one) => one.getAttribute("data-turn") ?? "none";
 // The text that is being written grows in its place.
 const mayChange = (/** @type {Element} */ old, /** @type {Element} */ fresh) => !(old.matches(".live") && fresh.matches(".live"));
@@ -350,20 +349,6 @@ export class LoomTurns extends HTMLElement {
     const to = this.all().find((one) => keyOf(one) === id)?.getAttribute("data-node") ?? "";
     this.page?.acts.redoTurn(id, to).then(() => this.soon(0), () => {});
   }
-}
-
-/** Those that ended come first, the last few of them. @param {Element | null | undefined} list */
-function tidy(list) {
-  const ended = [...(list?.querySelectorAll(":scope > .turn:not(.working)") ?? [])];
-  const working = list?.querySelector(":scope > .turn.working") ?? null;
-  for (const one of ended) if (working && working.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING) list?.insertBefore(one, working);
-  for (const one of ended.slice(0, -MOST_ENDED)) one.remove();
-}
-
-/** The last few, without the words for none. @param {Element | null | undefined} list */
-function tidyAsides(list) {
-  const [turns, words] = [":scope > .turn", ":scope > :not(.turn)"].map((what) => [...(list?.querySelectorAll(what) ?? [])]);
-  if (turns.length) for (const one of [...words, ...turns.slice(MOST_ASIDES)]) one.remove();
 }
 
 /** @param {string} name */

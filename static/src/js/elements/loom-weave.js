@@ -7,6 +7,7 @@ import { isTyping } from "../tree/typing.js";
 import { hintFor } from "../tree/shortcuts.js";
 import { keepRest, keysOf, callsOf, madeOf, showRest, stopsRest } from "../tree/asking.js";
 import { compare } from "../tree/compare.js";
+import { fadeShared } from "../tree/shared-beginning.js";
 import { pageOf } from "../tree/page.js";
 import { morph, nameReader } from "../tree/morph.js";
 import { speak } from "../tree/feedback.js";
@@ -16,27 +17,6 @@ const keyOf = (/** @type {Element} */ card) => card.getAttribute("data-generatio
 const isComing = (/** @type {Element} */ card) => card.classList.contains("coming");
 const isPlain = (/** @type {MouseEvent} */ event) => !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey;
 const isSilent = (/** @type {Element} */ card) => isComing(card) && !card.querySelector("[data-text]")?.textContent;
-
-/** Fades the words with which all candidates begin: what is read is where they differ. @param {Element[]} cards */
-function fadeShared(cards) {
-  if (!("highlights" in CSS)) return;
-  const texts = cards.flatMap((card) => /** @type {Text[]} */ ([firstText(card.querySelector(".card-text"))].filter(Boolean)));
-  const length = texts.length > 1 && texts.length === cards.length ? sharedBeginning(texts.map((one) => one.data)) : 0;
-  const ranges = length ? texts.map((text) => Object.assign(new StaticRange({ startContainer: text, startOffset: 0, endContainer: text, endOffset: length }))) : [];
-  CSS.highlights.set("shared", new Highlight(...ranges));
-}
-
-/** @param {Element | null} box */
-const firstText = (box) => (box ? document.createTreeWalker(box, NodeFilter.SHOW_TEXT).nextNode() : null);
-
-/** How many characters texts have in common at their beginning, up to a whole word. @param {string[]} texts */
-export function sharedBeginning(texts) {
-  const [first = ""] = texts;
-  let length = 0;
-  while (length < first.length && texts.every((one) => one[length] === first[length])) length += 1;
-  while (length && /\S/.test(first[length - 1])) length -= 1;
-  return length;
-}
 
 export class LoomWeave extends HTMLElement {
   /** @type {Map<string, string>} texts of running generations as far as they came */

@@ -1,58 +1,20 @@
 // @ts-check
-// The windows of the reader's own workspace, or of an agent's: what is pinned, open, hidden or
-// stashed, and what may be done with it.
+// The windows of the reader's own workspace, or of an agent's: read, ordered by hand, opened and
+// stashed here; tree/window-list.js draws them.
 
-import { asBody, call, callOf, putCall } from "../live/calls.js";
+import { asBody, call, callOf } from "../live/calls.js";
 import { json, Newest, Refused } from "../live/api.js";
 import { composer } from "../tree/actions.js";
-import { quoted } from "../tree/asking.js";
 import { make } from "../tree/forms.js";
-import { parsed } from "../tree/morph.js";
 import { pageOf } from "../tree/page.js";
-import { openingOf, withRefs } from "../tree/refs.js";
+import { openingOf } from "../tree/refs.js";
+import { revisionRow, windowList } from "../tree/window-list.js";
 import { t } from "../t.js";
 
-/** @typedef {{number: number, kind: "node" | "result" | "stash", visible: boolean, keep: boolean, ref: string, label: string, text: string, before: string[], after: string[], as: "diff" | "prose" | null, open: boolean, current: string | null, document: string | null, revision: number | null}} Shown */
-
-/** Lines around a window, which it does not own. @param {string[]} lines */
-const around = (lines) => (lines.length ? [make("span", { className: "soft around", textContent: lines.join("\n") })] : []);
-
-/** A text as the path draws it. @param {string} markup */
-const drawnText = (markup) => make("div", { className: "text window-text" }, parsed(markup));
-
-/** The beginning of a text, by which a folded one is known. @param {string} text */
-const beginning = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN).trimEnd()}…` : text);
-
-/** What was added and removed, marked. @param {string} text */
-function difference(text) {
-  const lines = text.split("\n").map((line) => make(line.startsWith("+") ? "ins" : line.startsWith("-") ? "del" : "span", { textContent: line }));
-  return make("pre", { className: "diff", dir: "auto" }, ...lines);
-}
-
-/** A piece of a change: what stayed only at its ends. @param {{kind: "same" | "old" | "new", text: string}} piece */
-function changed({ kind, text }) {
-  if (kind !== "same") return make(kind === "new" ? "ins" : "del", { textContent: text });
-  return text.length <= 3 * AROUND ? text : `${text.slice(0, AROUND)} … ${text.slice(-AROUND)}`;
-}
-
-/** An eye, drawn: not every machine has a font with one. */
-function eye() {
-  const drawing = document.createElementNS(SVG, "svg");
-  for (const [name, value] of [["class", "eye"], ["viewBox", "0 0 20 14"], ["aria-hidden", "true"], ["focusable", "false"]]) drawing.setAttribute(name, value);
-  const lines = document.createElementNS(SVG, "path");
-  lines.setAttribute("d", "M1 7c4.5-7.5 13.5-7.5 18 0-4.5 7.5-13.5 7.5-18 0zM10 4.2a2.8 2.8 0 1 1 0 5.6 2.8 2.8 0 0 1 0-5.6z");
-  drawing.append(lines);
-  return drawing;
-}
-
-const SVG = "http://www.w3.org/2000/svg";
 const SOON_MS = 200;
 const TITLES_MS = 30_000; // for which the titles of documents are offered as they were
 const CHANGES = 3; // of a document, that its window shows
-const AROUND = 60; // characters on each side of a change
 const WORDS = 6; // of a stash, that name it
-const LONG = 600; // characters of a text that folds
-const SHOWN = 80; // characters of a folded text
 const LONGEST_LABEL = 60;
 
 export class LoomWindows extends HTMLElement {
@@ -89,6 +51,7 @@ export class LoomWindows extends HTMLElement {
   disconnectedCallback() {
     this.stop?.abort();
     clearTimeout(this.timer);
+    clearTimeout(this.forgetting);
   }
 
   fill() {
@@ -109,7 +72,7 @@ export class LoomWindows extends HTMLElement {
     } catch (error) {
       return void this.refuse(error);
     }
-    for (const one of this.querySelectorAll("[data-own]")) /** @type {HTMLElement} */ (one).hidden = this.workspace !== this.own;
+    for (const part of this.querySelectorAll("[data-own]")) /** @type {HTMLElement} */ (part).hidden = this.workspace !== this.own;
     if (this.form) this.form.hidden = this.workspace !== this.own && !this.page?.settings.can.write;
     this.dispatchEvent(new CustomEvent("workspace", { bubbles: true, detail: this.workspace }));
     await this.draw();
@@ -127,75 +90,27 @@ export class LoomWindows extends HTMLElement {
     const number = this.draws.ask();
     try {
       const { results, drawn } = await json(`${this.page?.web}/windows?of=${from}`);
-      if (from === this.workspace && !this.draws.isPast(number)) box.replaceChildren(...this.drawn(results, drawn));
+      if (from === this.workspace && !this.draws.isPast(number)) box.replaceChildren(...windowList(results, drawn, this.viewer));
     } catch (error) {
       this.refuse(error);
     }
   }
 
-  /** @param {Shown[]} all @param {Record<string, string>} markup of texts, as the path draws them, by number */
-  drawn(all, markup) {
-    const groups = [
-      { words: t("Open"), rows: all.filter((one) => one.visible) },
-      { words: t("Stashed"), rows: all.filter((one) => !one.visible && one.kind === "stash") },
-      { words: t("Hidden"), rows: all.filter((one) => !one.visible && one.kind !== "stash") },
-    ];
-    const parts = groups.filter(({ rows }) => rows.length).flatMap(({ words, rows }) => [make("h2", { textContent: words }), make("ul", { className: "list" }, ...rows.map((one) => this.row(one, markup[one.number])))]);
-    return parts.length ? parts : [make("p", { className: "soft", textContent: t("Nothing is open. Pin a text to keep it beside the path, or stash words to use them later.") })];
-  }
-
-  /** @param {Shown} one @param {string} [markup] */
-  row(one, markup) {
-    const head = make("p", { className: "window-head" }, make("code", { className: "id", textContent: `#${one.number}` }), " ", ...this.named(one), " ");
-    const marks = [one.document ? t("revision {number}", { number: one.revision ?? 0 }) : "", one.keep && one.visible ? t("pinned") : "", one.label && one.kind !== "stash" ? one.label : "", one.current ? t("stale, now [{id}]", { id: one.current }) : ""];
-    head.append(make("span", { className: "soft", textContent: marks.filter(Boolean).join(" · ") }));
-    const text = one.as === "diff" ? difference(one.text) : this.text(one, markup);
-    const body = one.visible && one.text.length <= LONG ? text : make("details", {}, make("summary", { textContent: beginning(one.text) || t("empty") }), text);
-    const row = make("li", { className: one.visible ? "" : "hidden-window" }, head, this.buttons(one), ...this.changes(one), one.open ? body : make("p", { className: "soft", textContent: one.text }));
-    row.dataset.number = String(one.number);
-    const grip = make("button", { type: "button", className: "quiet grip", textContent: "⠿", draggable: true, title: t("Drag to move, or press the arrow keys") });
-    grip.setAttribute("aria-label", t("Move #{number} up or down", { number: one.number }));
-    head.prepend(grip, " ");
-    return row;
-  }
-
-  /** What a window shows: as the path draws it, else as it is. @param {Shown} one @param {string} [markup] */
-  text(one, markup) {
-    const words = markup ? [drawnText(markup)] : this.linked(one.text, one.kind === "result");
-    const values = { dir: "auto", ...(one.text.length > LONG ? { tabIndex: 0 } : {}) };
-    return make(markup ? "div" : "pre", values, ...around(one.before), ...words, ...around(one.after));
-  }
-
-  /** What a window shows, as a link to it where there is one. @param {Shown} one */
-  named(one) {
-    if (one.document) return [make("a", { href: `/documents/${one.document}`, textContent: one.ref })];
-    return this.linked(one.ref, one.kind !== "stash");
-  }
-
-  /** The words, with what opens each text that they name. @param {string} words @param {boolean} isNaming */
-  linked(words, isNaming) {
-    return isNaming ? withRefs(words, this.page?.store) : [words];
-  }
-
-  /** The last changes of the document that a window shows, read when they are asked for. @param {Shown} one */
-  changes(one) {
-    if (!one.document || !one.revision) return [];
-    const list = make("ul", { className: "list" });
-    const box = make("details", {}, make("summary", { textContent: t("Last changes") }), list);
-    box.addEventListener("toggle", () => box.open && !list.childElementCount && this.fillChanges(list, one.document ?? ""));
-    return [box];
+  /** What the list needs to know of its reader. @returns {import("../tree/window-list.js").Viewer} */
+  get viewer() {
+    const { store, settings } = /** @type {import("../tree/page.js").TreePage} */ (this.page);
+    return { store, mode: settings.mode, isOwn: this.workspace === this.own, onChanges: (list, document) => this.fillChanges(list, document) };
   }
 
   /** @param {HTMLElement} list @param {string} document */
   async fillChanges(list, document) {
     try {
       const { results } = await json(`/api/documents/${document}/revisions?limit=${CHANGES}`);
-      const all = await Promise.all(results.map((/** @type {{number: number}} */ one) => json(`/api/documents/${document}/revisions/${one.number}/difference`)));
+      const differences = await Promise.all(results.map((/** @type {{number: number}} */ revision) => json(`/api/documents/${document}/revisions/${revision.number}/difference`)));
       list.replaceChildren(
-        ...all.map(({ pieces }, at) => {
-          const by = results[at].authors.map((/** @type {string} */ id) => this.page?.cast.get(id)?.name ?? id).join(", ");
-          const head = make("p", { className: "soft", textContent: [t("revision {number}", { number: results[at].number }), by].filter(Boolean).join(" · ") });
-          return make("li", {}, head, make("p", { className: "change", dir: "auto" }, ...pieces.map(changed)));
+        ...differences.map(({ pieces }, at) => {
+          const authors = results[at].authors.map((/** @type {string} */ id) => this.page?.cast.get(id)?.name ?? id);
+          return revisionRow(results[at].number, authors, pieces);
         }),
       );
     } catch (error) {
@@ -237,43 +152,13 @@ export class LoomWindows extends HTMLElement {
 
   /** Keeps the windows in the order in which they are listed. */
   async keepOrder() {
-    const order = [...this.querySelectorAll("li[data-number]")].map((one) => Number(/** @type {HTMLElement} */ (one).dataset.number));
+    const order = [...this.querySelectorAll("li[data-number]")].map((row) => Number(/** @type {HTMLElement} */ (row).dataset.number));
     try {
       await json(`/api/workspaces/${this.workspace}`, { method: "PATCH", body: { settings: { order } } });
       this.refuse(null);
     } catch (error) {
       this.refuse(error);
     }
-  }
-
-  /** @param {Shown} one */
-  buttons(one) {
-    const isOwn = this.workspace === this.own;
-    const button = (/** @type {import("../live/calls.js").Call | null} */ what, /** @type {string} */ words, values = {}, hasEye = false) => {
-      const made = make("button", { type: "button", className: "quiet", ...values }, ...(hasEye ? [eye(), " "] : []), words);
-      if (what) putCall(made, what);
-      return made;
-    };
-    const made = [];
-    if (one.visible) {
-      if (!one.keep) made.push(button(call("open", { ref: `#${one.number}`, keep: true }), t("Pin")));
-      made.push(button(call("hide", { windows: [`#${one.number}`] }), t("Hide"), { ariaPressed: "true" }, one.kind === "result"));
-    } else if (one.kind === "stash") {
-      made.push(button(call("recall", { label: one.label }), t("Recall")));
-    } else {
-      made.push(button(call("show", { windows: [`#${one.number}`] }), t("Show"), { ariaPressed: "false" }, one.kind === "result"));
-    }
-    if (isOwn && one.open) {
-      const take = button(null, this.page?.settings.mode === "buffer" ? t("Insert into the text") : t("Insert into the composer"));
-      take.dataset.take = one.text;
-      made.push(take);
-    }
-    if (one.kind === "stash") {
-      const drop = button(call("drop", { ref: `stash:${quoted(one.label)}` }), t("Drop"));
-      drop.dataset.label = one.label;
-      made.push(drop);
-    } else made.push(button(call("close", { windows: [`#${one.number}`] }), t("Close")));
-    return make("span", { className: "window-do" }, ...made);
   }
 
   /** @param {Event} event */
@@ -303,13 +188,13 @@ export class LoomWindows extends HTMLElement {
 
   /** Offers the documents of the grove, by their titles. @returns {Promise<string[]>} */
   titles() {
-    if (!this.offered) setTimeout(() => (this.offered = undefined), TITLES_MS);
+    if (!this.offered) this.forgetting = setTimeout(() => (this.offered = undefined), TITLES_MS);
     return (this.offered ??= this.offer().catch((error) => (this.refuse(error), [])));
   }
 
   async offer() {
     const { results } = await json(`/api/documents?grove=${this.page?.settings.grove}`);
-    const titles = results.map((/** @type {{title: string}} */ one) => one.title);
+    const titles = results.map((/** @type {{title: string}} */ document) => document.title);
     this.form?.querySelector("datalist")?.replaceChildren(...titles.map((/** @type {string} */ value) => make("option", { value })));
     return titles;
   }
@@ -360,7 +245,7 @@ export class LoomWindows extends HTMLElement {
       return false;
     }
     const words = text.trim().split(/\s+/).slice(0, WORDS).join(" ").replaceAll('"', "'").slice(0, LONGEST_LABEL);
-    const names = [...this.querySelectorAll("[data-call][data-label]")].map((one) => one.getAttribute("data-label"));
+    const names = [...this.querySelectorAll("[data-call][data-label]")].map((button) => button.getAttribute("data-label"));
     let label = words;
     for (let n = 2; names.includes(label); n++) label = `${words} ${n}`;
     this.show();

@@ -1,26 +1,22 @@
 // @ts-check
-// The rest of a workspace beside its windows: what it takes, tasks, augments, notifications, the
-// last actions, and arrangements of windows that the reader keeps. It follows its stream live.
+// The rest of a workspace beside its windows, which it follows live: tree/workspace-view.js draws
+// what it takes, its tasks, augments, last actions and arrangements of windows.
 
-import { asBody, call, callOf, putCall } from "../live/calls.js";
+import { asBody, call, callOf } from "../live/calls.js";
 import { json, Newest, Refused } from "../live/api.js";
 import { make, openForm } from "../tree/forms.js";
 import { pageOf } from "../tree/page.js";
 import { withRefs } from "../tree/refs.js";
 import { TurnViews } from "../tree/turns.js";
-import { language, t, tn } from "../t.js";
-import { names } from "./loom-context.js";
+import { arrangementRow, augmentRow, sizeRows, stepRow, taskRow } from "../tree/workspace-view.js";
+import { t } from "../t.js";
 
-/** @typedef {{ref: string, state: string, text: string, notes: string[]}} Task */
-/** @typedef {{name: string, loaded: boolean, chosen: boolean, pinned: boolean, requires: string[], missing: string[], required_by: string[]}} Augment */
-/** @typedef {{steps: number, budget: string, tokens: number, sections: Record<string, number>}} Status */
-/** @typedef {{seq: number, status: Status, tasks: Task[], scratchpad: string, augments: Augment[], notifications: {text: string}[]}} Body */
-/** @typedef {{seq: number, line: string, canonical: string, outcome: string, loop_status: string, message: string, open: boolean}} Step */
-/** @typedef {{id: string, name: string, body: {lines: string[]}}} Arrangement */
+/** @typedef {import("../tree/workspace-view.js").Body} Body */
+/** @typedef {import("../tree/workspace-view.js").Step} Step */
+/** @typedef {import("../tree/workspace-view.js").Arrangement} Arrangement */
 
 const SOON_MS = 250;
 const LAST = 10; // steps
-const ORDER = ["WINDOWS", "AUGMENTS", "OUTLINE", "TODOS", "SCRATCHPAD"];
 
 export class LoomWorkspace extends HTMLElement {
   views = new TurnViews(() => this.heard(), { changed: (event) => isShown(event) && this.heard() });
@@ -115,13 +111,13 @@ export class LoomWorkspace extends HTMLElement {
   show(body, steps, kept) {
     const { status } = body;
     this.list("budget").textContent = status.budget;
-    this.fill("sizes", ORDER.map((name) => size(name, status.sections[name] ?? 0, status.tokens)), "");
-    this.fill("tasks", body.tasks.map((one) => this.task(one)), t("No tasks."));
+    this.fill("sizes", sizeRows(status), "");
+    this.fill("tasks", body.tasks.map((task) => taskRow(task, this.mayAct)), t("No tasks."));
     this.pad(body.scratchpad);
-    this.fill("augments", body.augments.map((one) => this.augment(one)), t("There are no augments. A document of this kind can be loaded into the prompt of a model."));
+    this.fill("augments", body.augments.map((augment) => augmentRow(augment, this.mayAct)), t("There are no augments. A document of this kind can be loaded into the prompt of a model."));
     this.fill("notifications", body.notifications.map(({ text }) => make("li", { dir: "auto" }, ...withRefs(text, this.page?.store))), t("Nothing new."));
-    this.fill("steps", [...steps].reverse().map(step), t("Nothing has been done yet."));
-    this.fill("arrangements", kept.map((one) => this.arrangement(one)), t("Save what is open under a name, to open it again here or in another tree."));
+    this.fill("steps", [...steps].reverse().map(stepRow), t("Nothing has been done yet."));
+    this.fill("arrangements", kept.map((arrangement) => arrangementRow(arrangement, (action, row) => this.arrange(action, arrangement, row))), t("Save what is open under a name, to open it again here or in another tree."));
   }
 
   /** Shows the scratchpad; what is being typed there stays. @param {string} text */
@@ -137,58 +133,6 @@ export class LoomWorkspace extends HTMLElement {
   /** @param {string} name @param {HTMLElement[]} rows @param {string} none */
   fill(name, rows, none) {
     this.list(name).replaceChildren(...(rows.length || !none ? rows : [make("li", { className: "soft", textContent: none })]));
-  }
-
-  /** @param {string} words @param {import("../live/calls.js").Call} what @param {Record<string, any>} [values] */
-  button(words, what, values = {}) {
-    const made = make("button", { type: "button", className: "quiet", textContent: words, ...values });
-    putCall(made, what);
-    made.dataset.key = JSON.stringify(what);
-    return made;
-  }
-
-  /** @param {Task} task */
-  task({ ref, state, text, notes }) {
-    const isOver = state === "archived";
-    const box = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox", checked: state !== "unchecked", disabled: isOver || !this.mayAct }));
-    putCall(box, call("todo_change", { to: "toggle", tasks: [ref] }));
-    box.dataset.key = `task ${ref}`;
-    const words = make("span", { dir: "auto", textContent: text });
-    const row = make("li", { className: state }, make("label", {}, box, words), ...notes.map((one) => make("span", { className: "soft note-of", dir: "auto", textContent: one })));
-    if (this.mayAct && !isOver) row.append(this.button(t("Remove"), call("todo_change", { to: "remove", tasks: [ref] }), { ariaLabel: t("Remove the task “{text}”", { text }) }));
-    return row;
-  }
-
-  /** @param {Augment} one */
-  augment(one) {
-    const marks = [one.pinned ? t("pinned") : one.loaded ? t("loaded") : "", one.requires.length ? t("requires {names}", { names: one.requires.join(", ") }) : "", one.required_by.length ? t("needed by {names}", { names: one.required_by.join(", ") }) : "", one.missing.length ? t("missing: {names}", { names: one.missing.join(", ") }) : ""];
-    const row = make("li", {}, make("b", { textContent: one.name }), " ", make("span", { className: "soft", textContent: marks.filter(Boolean).join(" · ") }));
-    if (!this.mayAct) return row;
-    const name = one.name;
-    const changed = (/** @type {string} */ to) => call("augment_change", { to, patterns: [name] });
-    const load = one.chosen ? this.button(t("Unload"), changed("unload"), { ariaLabel: t("Unload {name}", { name }) }) : this.button(t("Load"), changed("load"), { ariaLabel: t("Load {name}", { name }) });
-    const pin = one.pinned ? this.button(t("Unpin"), changed("unpin"), { ariaLabel: t("Unpin {name}", { name }) }) : this.button(t("Pin"), changed("pin"), { ariaLabel: t("Pin {name}", { name }) });
-    for (const [key, button] of [["load", load], ["pin", pin]]) /** @type {HTMLElement} */ (button).dataset.key = `${key} ${name}`;
-    const isNeeded = one.loaded && !one.chosen; // what others require is loaded already
-    row.append(make("span", { className: "window-do" }, ...(isNeeded ? [pin] : [load, pin])));
-    return row;
-  }
-
-  /** @param {Arrangement} one */
-  arrangement(one) {
-    const many = one.body.lines.length;
-    const row = make("li", {}, make("b", { dir: "auto", textContent: one.name }), " ", make("span", { className: "soft", textContent: tn("{n} window", "{n} windows", many) }));
-    const actions = ["open", "rename", "remove"];
-    const words = [t("Open"), t("Rename"), t("Delete")];
-    const labels = [t("Open the arrangement {name}", { name: one.name }), t("Rename the arrangement {name}", { name: one.name }), t("Delete the arrangement {name}", { name: one.name })];
-    const buttons = actions.map((action, at) => {
-      const made = make("button", { type: "button", className: "quiet", textContent: words[at], ariaLabel: labels[at] });
-      made.dataset.key = `${action} ${one.id}`;
-      made.addEventListener("click", () => this.arrange(action, one, row));
-      return made;
-    });
-    row.append(make("span", { className: "window-do" }, ...buttons));
-    return row;
   }
 
   get saved() {
@@ -281,21 +225,4 @@ export class LoomWorkspace extends HTMLElement {
  * @param {{kind: string, payload: any}} event */
 function isShown({ kind, payload }) {
   return kind !== "draft.saved" && !(kind === "view.changed" && "position" in payload);
-}
-
-/** @param {string} name @param {number} tokens @param {number} all */
-function size(name, tokens, all) {
-  const row = make("li", {}, make("span", { textContent: names()[name] ?? name }), make("span", { className: "size", textContent: tn("{n} token", "{n} tokens", tokens, { n: tokens.toLocaleString(language()) }) }));
-  row.style.setProperty("--share", `${all ? Math.round((100 * tokens) / all) : 0}%`);
-  return row;
-}
-
-/** @param {Step} one */
-function step(one) {
-  const isOk = one.outcome === "ok";
-  const words = one.open ? (one.canonical || one.line).split("\n")[0] : t("(not visible to you)");
-  const row = make("li", { className: isOk ? "" : "bad" }, make("code", { className: "id", textContent: String(one.seq) }), make("span", { className: "line", dir: "auto", textContent: words }));
-  if (!isOk) row.append(make("span", { className: "refused", title: one.message, textContent: `✗ ${one.outcome}` }));
-  if (one.loop_status !== "ok") row.append(make("span", { className: "chip loop", textContent: t("repeats") }));
-  return row;
 }

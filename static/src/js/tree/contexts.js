@@ -4,7 +4,7 @@
 
 import { json } from "../live/api.js";
 
-/** @typedef {import("../elements/loom-context.js").Context} Context */
+/** @typedef {import("./context-view.js").Context} Context */
 /** @typedef {import("./page.js").TreePage} TreePage */
 
 const MOST = 12;

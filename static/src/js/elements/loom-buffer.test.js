@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { freshPage, held, place, treePage } from "../testing/dom.js";
+import { LoomBuffer } from "./loom-buffer.js";
+
+customElements.define("loom-buffer", LoomBuffer);
+
+/** An editor that keeps what it is given: its nodes, and what is written behind them. */
+function fakeEditor(leaves) {
+  const editor = {
+    tail: "",
+    ids: leaves.map(({ id }) => id),
+    book: { nodes: leaves.map(({ id, slot }) => ({ id, slot })), dirty: new Set() },
+    view: { composing: false },
+    shown: [],
+    put: (at, text) => (at === editor.ids.length ? (editor.tail = text) : editor.shown.push([at, text])),
+    putTail: (text) => (editor.tail = text),
+    touched: () => [],
+    settle() {},
+    update: (now, tail) => {
+      editor.ids = now.map(({ id }) => id);
+      if (tail !== null) editor.tail = tail;
+    },
+    turn: (_, __, change) => change(),
+    spot: () => ({ slot: "" }),
+    cutPast() {},
+    toEnd() {},
+    focus() {},
+    markNow: () => 1,
+    untype: () => true,
+    retype: () => true,
+    destroy() {},
+  };
+  return editor;
+}
+
+const leaf = (id) => ({ id, slot: id, text: `text of ${id}` });
+
+function buffer({ path = async (id) => [leaf("n1"), leaf(id)].filter(({ id: one }, at) => !at || one !== "n1"), ...values } = {}) {
+  freshPage();
+  const kept = new Map();
+  const name = ({ kind, slot }) => `${kind} ${slot}`;
+  const drafts = Object.assign(new EventTarget(), { of: (where) => kept.get(name(where)) ?? "", write: (where, text) => kept.set(name(where), text), slots: () => new Set() });
+  const store = { slotOf: (id) => Number(id.slice(1)), ids: ["n0", "n1", "n2", "n3"] };
+  const page = treePage({ drafts, store, can: {}, acts: { forget() {}, amend() {}, isTypedLast: () => true, isTypingNext: () => false }, ...values });
+  const element = place(LoomBuffer);
+  Object.assign(element, {
+    leaves: { path, known: new Map([["n1", leaf("n1")]]) },
+    place: { kind: "buffer", slot: "n1" },
+    editor: fakeEditor([leaf("n1")]),
+    saving: { isBusy: false, left: () => [], pending: () => [], edits: async () => {}, warn() {}, putBack() {} },
+    bar: { tell() {} },
+    wheel: { show() {}, cardOf: () => null, weave: { untake: () => true } },
+    writing: { soon() {} },
+  });
+  return { page, element, kept, editor: element.editor };
+}
+
+test("a reader has the text and no editor", () => {
+  const { element } = buffer();
+  assert.equal(element.ahead, undefined);
+});
+
+test("the newest of two readings is shown, whichever comes last", async () => {
+  const [older, newer] = [held(), held()];
+  const answers = [older, newer];
+  const { element, editor } = buffer({ path: () => answers.shift().promise });
+  const reads = [element.sync(), element.sync()];
+  newer.give([leaf("n1"), leaf("n2")]);
+  await reads[1];
+  older.give([leaf("n1")]);
+  await reads[0];
+  assert.deepEqual(editor.ids, ["n1", "n2"]);
+});
+
+test("what is typed behind the text is a draft of its place, and comes back with it", async () => {
+  const { element, page, kept, editor } = buffer();
+  editor.tail = "Words behind it.";
+  element.keep();
+  page.position = "n2";
+  await element.sync();
+  assert.equal(editor.tail, "");
+  page.position = "n1";
+  await element.sync();
+  assert.equal(editor.tail, "Words behind it.");
+  assert.equal(kept.get("buffer n1"), "Words behind it.");
+});
+
+test("what was typed while another path was on its way is kept where it was typed", async () => {
+  const late = held();
+  const { element, page, kept, editor } = buffer({ path: () => late.promise });
+  page.position = "n2";
+  const reading = element.sync();
+  editor.tail = "Typed late.";
+  element.typed();
+  late.give([leaf("n1"), leaf("n2")]);
+  await reading;
+  assert.equal(kept.get("buffer n1"), "Typed late.");
+  assert.equal(editor.tail, "");
+});
+
+test("the answer for a place that was left is not drawn", async () => {
+  const late = held();
+  const { element, page, editor } = buffer({ path: () => late.promise });
+  page.position = "n2";
+  const reading = element.sync();
+  page.position = "n3";
+  late.give([leaf("n2")]);
+  await reading;
+  assert.deepEqual(editor.ids, ["n1"]);
+});
+
+test("nothing is drawn while a letter is being made, a text is being saved, or the past is shown", async () => {
+  const { element, page, editor } = buffer();
+  page.position = "n2";
+  editor.view.composing = true;
+  await element.sync();
+  editor.view.composing = false;
+  element.saving.isBusy = true;
+  await element.sync();
+  element.saving.isBusy = false;
+  page.isPast = true;
+  await element.sync();
+  assert.deepEqual(editor.ids, ["n1"]);
+});
+
+test("an edit is a draft of its node, and no draft once it is as the node is", () => {
+  const { element, kept, editor } = buffer();
+  editor.touched = () => [{ slot: "n1", id: "n1", text: "another text" }];
+  editor.book.dirty.add("n1");
+  element.keep();
+  assert.equal(kept.get("edit n1"), "another text");
+  editor.touched = () => [];
+  editor.book.dirty.clear();
+  element.keep();
+  assert.equal(kept.get("edit n1"), "");
+  assert.equal(element.edited.size, 0);
+});
+
+test("words of a candidate that were taken before are part of it", () => {
+  const { element, kept, editor } = buffer();
+  const amended = [];
+  element.page.acts.amend = (change) => amended.push(change);
+  Object.assign(element.wheel, { cardOf: () => "card", textOf: () => "The gate was new." });
+  editor.tail = "The gate";
+  element.taken({ card: "n2" });
+  assert.equal(editor.tail, "");
+  assert.equal(kept.get("buffer n1"), "");
+  assert.deepEqual(amended, [{ tail: "The gate" }]);
+  editor.tail = "A barn";
+  element.taken({ card: "n2" });
+  assert.equal(editor.tail, "A barn");
+});
+
+test("what was typed after a candidate was taken comes behind its text", async () => {
+  const { element, page, editor, kept } = buffer();
+  editor.tail = "Before.";
+  element.taken({ card: "n2" });
+  editor.tail = "Before. And after.";
+  page.position = "n2";
+  await element.sync();
+  assert.equal(kept.get("buffer n1"), "Before.");
+  assert.equal(editor.tail, " And after.");
+});
+
+test("another tab's words come in, unless something is being saved", () => {
+  const { element, kept, editor } = buffer();
+  kept.set("buffer n1", "from elsewhere");
+  element.heard({ kind: "buffer", slot: "n1" });
+  assert.equal(editor.tail, "from elsewhere");
+  kept.set("edit n1", "");
+  element.heard({ kind: "edit", slot: "n1" });
+  assert.deepEqual(editor.shown, [[0, "text of n1"]]);
+  element.saving.isBusy = true;
+  kept.set("buffer n1", "too late");
+  element.heard({ kind: "buffer", slot: "n1" });
+  assert.equal(editor.tail, "from elsewhere");
+});
+
+test("undo right after accepting what is coming takes that back, unless something was typed since", () => {
+  const { element } = buffer();
+  element.awaited = 3;
+  assert.equal(element.untake(4), false);
+  assert.equal(element.untake(3), true);
+});
+
+test("undo is the editor's only where typing was the last thing done", () => {
+  const { element, page } = buffer();
+  assert.equal(element.untype(), true);
+  assert.equal(element.retype(), false);
+  page.acts.isTypedLast = () => false;
+  assert.equal(element.untype(), false);
+});

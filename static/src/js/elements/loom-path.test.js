@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { freshPage, held, place, settled, treePage } from "../testing/dom.js";
+import { TreeStore } from "../tree/store.js";
+import { LoomPath } from "./loom-path.js";
+
+customElements.define("loom-path", LoomPath);
+
+const node = (id) => `<article id="n-${id}" class="node" data-id="${id}"><p class="text">text of ${id}</p></article>`;
+
+/** root > a > b > (c, d) */
+const tree = () =>
+  new TreeStore({
+    seq: 1,
+    ids: ["root", "a", "b", "c", "d"],
+    parents: [null, 0, 1, 2, 2],
+    slots: [0, 1, 2, 3, 4],
+    kinds: ["text", "text", "text", "text", "text"],
+    authors: [0, 0, 0, 0, 0],
+    participants: [{ id: "ada" }],
+    flags: [0, 0, 0, 0, 0],
+    lengths: [0, 1, 1, 1, 1],
+  });
+
+function path({ reply, ids = ["a", "b"], ...values } = {}) {
+  const { body } = freshPage("<main></main>", reply);
+  const page = treePage({ position: ids.at(-1), store: tree(), ...values });
+  const element = place(LoomPath, { inside: body.querySelector("main"), markup: `<div class="stretch">${ids.map(node).join("")}</div><loom-weave></loom-weave>` });
+  const brought = [];
+  element.view?.stop();
+  element.view = { still: (draw) => draw(), stop() {}, bring: (what) => brought.push(what), isLeft: () => false, settle() {}, natural: () => 9, fromCaret: () => "caret", room: { top: 0, bottom: 100 }, thread: body.querySelector("main") };
+  const drawn = [];
+  element.querySelector("loom-weave").draw = (weave) => drawn.push(weave);
+  return { page, element, brought, drawn };
+}
+const ids = (element) => element.nodes().map((one) => one.getAttribute("data-id"));
+
+test("a move asks only for what the new path does not share with the old one", async () => {
+  const asked = [];
+  const { element, page } = path({ ids: ["a", "b", "c"], reply: (url) => (asked.push(url), `<div class="stretch">${node("d")}</div>`) });
+  element.draw = () => {};
+  page.position = "d";
+  await element.moved({ from: "c", isStill: false });
+  assert.deepEqual(asked, ["/trees/t/path?node=d&after=b"]);
+  assert.equal(element.drawn, "d");
+});
+
+test("where what is shared is gone, all of it is asked for", async () => {
+  const asked = [];
+  const answers = [new Response("", { status: 409 }), `<div class="stretch">${node("d")}</div>`];
+  const { element, page } = path({ reply: (url) => (asked.push(url), answers.shift()) });
+  globalThis.DOMParser = class {
+    parseFromString(text) {
+      return { body: { textContent: text } };
+    }
+  };
+  element.draw = () => {};
+  page.position = "d";
+  await element.moved({ from: "b", isStill: false });
+  assert.deepEqual(asked, ["/trees/t/path?node=d&after=b", "/trees/t/path?node=d"]);
+  assert.deepEqual(ids(element), []);
+});
+
+test("a path that changed while it was asked for is asked for again", async () => {
+  const late = held();
+  const { element, page } = path({ reply: () => late.promise });
+  let refreshed = 0;
+  Object.assign(element, { draw() {}, refresh: () => (refreshed += 1) });
+  page.position = "d";
+  const move = element.moved({ from: "b", isStill: false });
+  element.received({ changed: ["d"] });
+  late.give("<div></div>");
+  await move;
+  assert.equal(refreshed, 1);
+});
+
+test("what changed on another branch asks for nothing", () => {
+  const { element } = path();
+  element.refresh = () => assert.fail("asked for");
+  element.fetchNode = () => assert.fail("asked for");
+  element.received({ changed: ["c"] });
+  assert.equal(element.touches, 0);
+});
+
+test("a node that nobody drew yet is fetched, and an older answer does not take its place", async () => {
+  const late = held();
+  const { element } = path({ reply: () => late.promise });
+  const put = [];
+  element.replace = (_, markup) => put.push(markup);
+  const [, old] = element.nodes();
+  const fetched = element.fetchNode(old, "b", "a");
+  element.touch(old);
+  late.give(node("b"));
+  await fetched;
+  assert.deepEqual(put, []);
+});
+
+test("candidates that others ask for are not fetched, the reader's own are", () => {
+  const { element } = path();
+  const asked = [];
+  element.refresh = (what) => asked.push(what);
+  const started = (by, point) => element.heard({ kind: "generation.started", payload: { generation: { asked_by: by, point } } });
+  started("eve", "b");
+  started("ada", "c");
+  started("ada", "b");
+  assert.deepEqual(asked, ["weave"]);
+});
+
+test("what the reader asked for comes into view once, with room to grow", () => {
+  const { element, brought } = path();
+  element.querySelector("loom-weave").innerHTML = '<article class="card" data-generation="g1"></article>';
+  brought.length = 0;
+  element.expect({ answer: { generations: ["g1"] } });
+  assert.deepEqual(brought, [{ top: 0, bottom: 40 }]);
+  element.showExpected();
+  assert.equal(brought.length, 1);
+});
+
+test("what comes slowly is not brought to who went on reading", () => {
+  const { element, brought } = path();
+  element.view.isLeft = () => true;
+  element.querySelector("loom-weave").innerHTML = '<article class="card" data-id="n9"></article>';
+  brought.length = 0;
+  element.expected = { generations: ["g1"], at: 0 };
+  element.ended({ id: "g1", node: "n9" });
+  element.showExpected();
+  assert.deepEqual(brought, []);
+  assert.equal(element.expected, undefined);
+});
+
+test("the last node of the path is marked, and what is not sent yet stands below it", () => {
+  const outbox = Object.assign(new EventTarget(), { waiting: true, left: () => [{ said: { command: "respond", args: { content: "offline" } }, at: "b" }] });
+  const { element } = path({ outbox });
+  element.mark();
+  assert.deepEqual(element.nodes().map((one) => one.classList.contains("last")), [false, true]);
+  assert.match(element.querySelector(".unsent").textContent, /^offlinenot sent yet/);
+});
+
+test("an editor that holds the text is asked only for what hangs below", async () => {
+  const asked = [];
+  const { element, page } = path({ reply: (url) => (asked.push(url), "<div data-weave></div>") });
+  element.stretch().hidden = true;
+  element.draw = () => {};
+  page.position = "d";
+  await element.moved({ from: "b", isStill: false });
+  assert.match(asked[0], /^\/trees\/t\/weave\?node=d/);
+});
+
+test("the stretch above is put in once, and not for a path that was left", async () => {
+  const late = held();
+  const { element } = path({ reply: () => late.promise });
+  element.stretch().innerHTML = `<p class="above"><a data-load-above="a">more</a></p>${node("b")}`;
+  const loads = [element.loadAbove(), element.loadAbove()];
+  late.give(node("a"));
+  await Promise.all(loads);
+  await settled();
+  assert.deepEqual(ids(element), ["a", "b"]);
+  assert.equal(await element.loadAbove(), false);
+});

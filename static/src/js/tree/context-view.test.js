@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { freshPage } from "../testing/dom.js";
+import { contextParts } from "./context-view.js";
+
+const section = (name, values) => ({ name, tokens: 100, text: "words", detail: "", note: "", ...values });
+const context = (values) => ({ open: true, messages: [], prompt: "Once", sections: [], tokens: 900, limit: 1000, note: "", price: { tokens: 900, how: "counted", usd: null, cached_usd: null, answer_usd: null }, before: null, ...values });
+
+function view(values, opened = new Set()) {
+  const { body } = freshPage();
+  body.append(...contextParts("Muse", context(values), opened));
+  return body;
+}
+
+test("it says how much is sent of how much may be", () => {
+  assert.match(view({}).textContent, /^What Muse is sent next: 900 of 1,000 tokens\./);
+});
+
+test("a price is said where one is known, and what its beginning costs where it is cached", () => {
+  const price = { tokens: 1, how: "counted", usd: 0.12, answer_usd: 0.34, cached_usd: null };
+  assert.match(view({ price }).textContent, /About \$0\.12 to send, and up to \$0\.34 for the answer\./);
+  assert.match(view({ price: { ...price, cached_usd: 0.011 } }).textContent, /\$0\.011 where its beginning is cached\./);
+  assert.doesNotMatch(view({}).textContent, /to send/);
+});
+
+test("a section has its name, its size and its share of what may be sent", () => {
+  const box = view({ sections: [section("PATH", { tokens: 250, detail: "12 nodes", note: "cut" }), section("NEW ONE", { text: "" })] });
+  const [path, unknown] = box.querySelectorAll(".sections details");
+  assert.equal(path.querySelector("b").textContent, "Path");
+  assert.equal(path.querySelector(".said").textContent, "12 nodes · cut");
+  assert.equal(path.style["--share"], "25%");
+  assert.equal(unknown.querySelector("b").textContent, "NEW ONE");
+  assert.ok(unknown.parentElement.matches(".left-out"));
+});
+
+test("what was unfolded is unfolded when it is drawn again", () => {
+  const sections = [section("PATH", { detail: "12 nodes" }), section("LORE")];
+  assert.deepEqual(view({ sections }, new Set(["PATH 12 nodes"])).querySelectorAll(".sections details").map((box) => box.open), [true, false]);
+});
+
+test("who may not see a text of it sees the sizes alone", () => {
+  const box = view({ open: false, prompt: "a secret", sections: [section("PATH")] });
+  assert.match(box.textContent, /text that you may not see/);
+  assert.doesNotMatch(box.textContent, /a secret/);
+});
+
+test("the exact request is a prompt, or its messages by role", () => {
+  assert.deepEqual(view({}).querySelectorAll("h3").map((head) => head.textContent), ["prompt"]);
+  const messages = [{ role: "system", content: "Be brief." }, { role: "user", content: "Go on." }];
+  assert.deepEqual(view({ prompt: null, messages }).querySelectorAll("h3").map((head) => head.textContent), ["system", "user"]);
+});
+
+test("it says how much of the request before is the same, and marks what differs", () => {
+  const box = view({ before: { share: 0.875, lines: ["-old", "+new", " same"], cut: true } });
+  const fold = box.querySelector('[data-key="difference"]');
+  assert.equal(fold.querySelector("summary").textContent, "Since the last request: 88% the same from the start, 2 lines differ");
+  assert.equal(fold.querySelector("ins").textContent, "+new\n");
+  assert.match(fold.textContent, /…$/);
+  assert.match(view({ before: { share: 1, lines: [], cut: false } }).textContent, /100% the same from the start, nothing differs/);
+});

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import "../testing/dom.js";
+import { arrangementRow, augmentRow, sizeRows, stepRow, taskRow } from "./workspace-view.js";
+
+const callsIn = (row) => row.querySelectorAll("[data-call]").map((button) => JSON.parse(button.dataset.call).args);
+
+test("each section has its share of what is sent", () => {
+  const rows = sizeRows({ steps: 0, budget: "", tokens: 2000, sections: { WINDOWS: 500 } });
+  assert.deepEqual(rows.map((row) => row.textContent).slice(0, 2), ["Windows500 tokens", "Augments0 tokens"]);
+  assert.equal(rows[0].style["--share"], "25%");
+  assert.equal(sizeRows({ steps: 0, budget: "", tokens: 0, sections: {} })[0].style["--share"], "0%");
+});
+
+test("a task is ticked and removed by whoever may act, unless it is over", () => {
+  const task = { ref: "todo:2", state: "unchecked", text: "Mend the gate", notes: ["by Monday"] };
+  const own = taskRow(task, true);
+  assert.deepEqual(callsIn(own), [{ to: "toggle", tasks: ["todo:2"] }, { to: "remove", tasks: ["todo:2"] }]);
+  assert.equal(own.querySelector(".note-of").textContent, "by Monday");
+  assert.equal(own.querySelector("input").checked, false);
+  const others = taskRow(task, false);
+  assert.equal(others.querySelector("input").disabled, true);
+  assert.equal(others.querySelector("button"), null);
+  assert.equal(taskRow({ ...task, state: "archived" }, true).querySelector("button"), null);
+  assert.equal(taskRow({ ...task, state: "checked" }, true).querySelector("input").checked, true);
+});
+
+test("an augment says what it needs, and what is needed by others is not unloaded", () => {
+  const augment = { name: "voice", loaded: true, chosen: true, pinned: false, requires: ["tone"], missing: ["rhyme"], required_by: [] };
+  const row = augmentRow(augment, true);
+  assert.equal(row.querySelector(".soft").textContent, "loaded · requires tone · missing: rhyme");
+  assert.deepEqual(row.querySelectorAll("button").map((button) => button.textContent), ["Unload", "Pin"]);
+  const needed = augmentRow({ ...augment, chosen: false, required_by: ["poem"] }, true);
+  assert.deepEqual(needed.querySelectorAll("button").map((button) => button.textContent), ["Pin"]);
+  assert.equal(augmentRow(augment, false).querySelector("button"), null);
+  assert.deepEqual(callsIn(augmentRow({ ...augment, pinned: true, chosen: false, loaded: false }, true)), [{ to: "load", patterns: ["voice"] }, { to: "unpin", patterns: ["voice"] }]);
+});
+
+test("an action is its first line, and a refused one says how it ended", () => {
+  const step = { seq: 9, line: "respond", canonical: "→ respond\nThe gate.", outcome: "ok", loop_status: "ok", message: "", open: true };
+  assert.equal(stepRow(step).querySelector(".line").textContent, "→ respond");
+  assert.equal(stepRow({ ...step, open: false }).querySelector(".line").textContent, "(not visible to you)");
+  const bad = stepRow({ ...step, outcome: "NOT_FOUND", message: "There is no such node.", loop_status: "repeating" });
+  assert.equal(bad.querySelector(".refused").textContent, "✗ NOT_FOUND");
+  assert.equal(bad.querySelector(".refused").title, "There is no such node.");
+  assert.ok(bad.querySelector(".loop"));
+});
+
+test("an arrangement is opened, renamed and deleted by buttons that name it", () => {
+  const acts = [];
+  const row = arrangementRow({ id: "a1", name: "Proofs", body: { lines: ["open n1", "open n2"] } }, (action) => acts.push(action));
+  assert.match(row.textContent, /^Proofs 2 windows/);
+  for (const button of row.querySelectorAll("button")) button.click();
+  assert.deepEqual(acts, ["open", "rename", "remove"]);
+  assert.equal(row.querySelector("button").getAttribute("aria-label"), "Open the arrangement Proofs");
+});
