@@ -15,7 +15,8 @@ from django.conf import settings  # noqa: E402
 from django.db import connections  # noqa: E402
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware  # noqa: E402
 
-from config.http import REQUEST_S, bounded, handler  # noqa: E402
+from config.http import bounded  # noqa: E402
+from loom.platform.handler import REQUEST_S, handler  # noqa: E402
 
 django_application = handler()
 if connections["default"].vendor == "postgresql":

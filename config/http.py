@@ -1,5 +1,5 @@
-"""HTTP in the web process: uvicorn's protocol with limits, bodies limited, a request on one thread,
-pages compressed, static files up to date.
+"""HTTP in the web process: uvicorn's protocol with limits, bodies limited, pages compressed, static
+files up to date.
 
 The protocol is started by `uvicorn --http config.http:LimitedProtocol`.
 """
@@ -7,29 +7,18 @@ The protocol is started by `uvicorn --http config.http:LimitedProtocol`.
 import asyncio
 import contextlib
 import json
-import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-import django
-from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.conf import settings
-from django.core.exceptions import BadRequest, RequestAborted, TooManyFieldsSent
-from django.core.handlers.asgi import ASGIHandler, ASGIRequest
-from django.db import connection, connections
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
+from django.http import HttpResponse
 from django.middleware.gzip import GZipMiddleware
-from django.utils.datastructures import MultiValueDict
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from whitenoise.base import MissingFileError
 from whitenoise.middleware import WhiteNoiseMiddleware
-
-from loom.platform import deadlines
-from loom.platform.deadlines import Deadline
 
 # The protocol. A client that opens connections and sends its headers slowly, or never, would
 # otherwise hold a file descriptor of the process forever.
@@ -290,169 +279,3 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]
         except (OSError, MissingFileError):
             self.files.pop(url, None)
             self._seen.pop(url, None)
-
-
-# Long forms, which everybody else would wait for: Python's own parser takes a step for each escaped
-# character, of which a text of 2.5 MB may have as many.
-
-LONG_FORM = 64 * 1024
-
-
-def unescaped(quoted: bytes) -> str:
-    """A name or value of a form as text, in a fixed number of steps. Raises BadRequest for a `%`
-    that begins no escape: browsers send none."""
-    plain = quoted.replace(b"+", b" ").replace(b"\\", b"\\\\").replace(b"%", b"\\x")
-    try:
-        return plain.decode("unicode_escape").encode("latin-1").decode("utf-8", "replace")
-    except UnicodeDecodeError:
-        raise BadRequest("a % that begins no escape") from None
-
-
-class FormRequest(ASGIRequest):
-    """A request whose form may be long."""
-
-    def _load_post_and_files(self) -> None:
-        is_form = self.content_type == "application/x-www-form-urlencoded"
-        length = str(self.META.get("CONTENT_LENGTH") or "0")
-        is_long = length.isdecimal() and int(length) > LONG_FORM
-        is_read = getattr(self, "_read_started", False) and not hasattr(self, "_body")
-        if self.method != "POST" or not (is_form and is_long) or is_read:
-            super()._load_post_and_files()
-            return
-        most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS or 1_000
-        pairs = self.body.split(b"&", most)
-        if len(pairs) > most:
-            raise TooManyFieldsSent("the form has too many fields")
-        form = QueryDict(mutable=True, encoding="utf-8")
-        for pair in filter(None, pairs):
-            name, _, value = pair.partition(b"=")
-            form.appendlist(unescaped(name), unescaped(value))
-        form._mutable = False
-        self._post = form
-        self._files: MultiValueDict[str, Any] = MultiValueDict()
-
-
-# Django's handler for HTTP, which treats a chunked body like any other.
-
-MOST_IDLE = 16
-LOOKED_S = 1.0  # between two looks at the time of a request, which its client may shorten
-REQUEST_S = 60.0  # for a view; what is sent in pieces, and what waits for a model, takes longer
-SAFE = ("GET", "HEAD", "OPTIONS")
-
-
-class Timed:
-    """The innermost middleware: a view runs within the deadline of its request. What the others do
-    afterwards, such as storing the session, is not stopped."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self._get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """The response of the view, or of its error."""
-        with deadlines.kept():
-            return self._get_response(request)
-
-
-async def _end_statements(deadline: Deadline) -> None:
-    """Ends the statement that PostgreSQL runs for a request whose time is over, as often as it
-    takes; until it is cancelled."""
-    loop = asyncio.get_running_loop()
-    while True:
-        await asyncio.sleep(min(max(deadline.seconds_left, 0.05), LOOKED_S))
-        if deadline.is_over:
-            await loop.run_in_executor(None, deadline.cancel_statement)
-
-
-class Threads:
-    """Threads for requests, one at a time each, which are used again: Django would start a thread
-    for each request, and a new thread opens a new connection to the database."""
-
-    def __init__(self) -> None:
-        self._idle: list[ThreadPoolExecutor] = []
-
-    def take(self) -> ThreadPoolExecutor:
-        """An idle thread."""
-        return self._idle.pop() if self._idle else ThreadPoolExecutor(1, "request")
-
-    def give_back(self, thread: ThreadPoolExecutor) -> None:
-        """Keeps a thread for another request, once it has nothing to do: a client that left early
-        may leave it at work."""
-        thread.submit(_nothing).add_done_callback(lambda _: self._keep(thread))
-
-    def _keep(self, thread: ThreadPoolExecutor) -> None:
-        if len(self._idle) < MOST_IDLE:
-            self._idle.append(thread)
-        else:
-            thread.submit(connections.close_all)
-            thread.shutdown(wait=False)
-
-
-def _nothing() -> None:
-    """What shows that a thread has done all that it was given before."""
-
-
-class BodyHandler(ASGIHandler):
-    """Runs requests on threads that are kept, and sets the length of a body that came without one
-    (`Transfer-Encoding: chunked`): forms and parsers read nothing from a body without a length."""
-
-    request_class = FormRequest
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._threads = Threads()
-
-    def load_middleware(self, is_async: bool = False) -> None:
-        """Makes one synchronous chain of middleware and views, which runs in one thread. Django's
-        own would change threads twice in each middleware, and twice more for the view: each time
-        the request waits for the loop, whatever that is doing."""
-        super().load_middleware(is_async=False)
-        handler: Any = self
-        handler._middleware_chain = sync_to_async(handler._middleware_chain, thread_sensitive=True)
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Handles a request on one of the threads, which stops when the time of the request is
-        over or its client has left (loom.platform.deadlines)."""
-        thread = self._threads.take()
-        deadline = Deadline(REQUEST_S, is_safe=scope["method"] in SAFE)
-        mark = deadlines.current.set(deadline)
-        is_asked = connection.vendor != "postgresql"  # SQLite asks while a statement runs
-        watching = None if is_asked else asyncio.create_task(_end_statements(deadline))
-        try:
-            async with ThreadSensitiveContext(executor=thread):
-                await super().__call__(scope, receive, send)
-        finally:
-            if watching is not None:
-                watching.cancel()
-            deadlines.current.reset(mark)
-            self._threads.give_back(thread)
-
-    async def listen_for_disconnect(self, receive: Any) -> None:
-        """Waits until the client leaves, and lets the request's thread know."""
-        try:
-            await super().listen_for_disconnect(receive)
-        except RequestAborted:
-            deadline = deadlines.current.get()
-            if deadline is not None:
-                deadline.client_left()
-                if connection.vendor == "postgresql":
-                    # (A task of its own: the server is waited for.)
-                    asyncio.get_running_loop().run_in_executor(None, deadline.cancel_statement)
-            raise
-
-    def create_request(
-        self, scope: Mapping[str, Any], body_file: IO[bytes]
-    ) -> tuple[ASGIRequest, None] | tuple[None, HttpResponseBase]:
-        """The request. All of the body is in the file by now."""
-        if not any(name == b"content-length" for name, _ in scope["headers"]):
-            length = body_file.seek(0, os.SEEK_END)
-            body_file.seek(0)
-            if length:
-                measured = (b"content-length", str(length).encode())
-                scope = {**scope, "headers": [*scope["headers"], measured]}
-        return super().create_request(scope, body_file)
-
-
-def handler() -> BodyHandler:
-    """The handler, after setting up Django."""
-    django.setup(set_prefix=False)
-    return BodyHandler()

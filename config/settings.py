@@ -65,7 +65,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "config.http.Timed",
+    "loom.platform.handler.Timed",
 ]
 
 ROOT_URLCONF = "config.urls"

@@ -111,7 +111,7 @@ def archive(wanted: Wanted) -> Iterator[bytes]:
         for call in readable_calls(wanted.actor, tree):
             yield out.one(f"calls/{call.uid}.json", _call_json(call))
             yield out.one(f"calls/{call.uid}.response", response_of(call) or b"")
-    for image in tree.images.order_by("id").iterator(chunk_size=100):
+    for image in tree.images.order_by("id"):
         yield out.one(f"images/{image.sha256}.{_ENDINGS[image.media_type]}", _bytes(image))
     listed = []
     for document in linked_to(tree, documents_for(wanted.actor, tree)).order_by("id"):
@@ -175,7 +175,7 @@ def _call_json(call: Call) -> str:
 def _thoughts(tree: Tree) -> Iterator[NodeRow]:
     rows = Node.objects.filter(tree=tree, kind="thought", pruned=False, version_pruned=False)
     sized = rows.filter(slot__pruned=False, slot__sandbox=False).order_by("id")
-    for ids in in_chunks(sized.values_list("id", "length").iterator(chunk_size=5000)):
+    for ids in in_chunks(list(sized.values_list("id", "length"))):
         yield from rows_of(ids)
 
 

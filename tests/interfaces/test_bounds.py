@@ -10,7 +10,8 @@ from asgiref.testing import ApplicationCommunicator
 from django.core.exceptions import BadRequest, TooManyFieldsSent
 
 from config import http
-from config.http import BodyHandler
+from loom.platform import long_forms
+from loom.platform.handler import Handler
 from tests.patience import PATIENCE_S
 from tests.steps import steps
 
@@ -76,7 +77,7 @@ _FORM = (
 def _request(body: bytes, *headers: tuple[bytes, bytes]) -> Any:
     kind = (b"content-type", b"multipart/form-data; boundary=x")
     scope = {"type": "http", "method": "POST", "path": "/api/import", "headers": [kind, *headers]}
-    request, refused = BodyHandler().create_request(scope, io.BytesIO(body))
+    request, refused = Handler().create_request(scope, io.BytesIO(body))
     assert refused is None
     return request
 
@@ -121,7 +122,7 @@ def _posted(body: bytes) -> Any:
         (b"content-length", str(len(body)).encode()),
     ]
     scope = {"type": "http", "method": "POST", "path": "/trees/x/line", "headers": headers}
-    request, refused = BodyHandler().create_request(scope, io.BytesIO(body))
+    request, refused = Handler().create_request(scope, io.BytesIO(body))
     assert refused is None
     return request
 
@@ -131,7 +132,7 @@ def test_a_long_form_is_read_like_a_short_one(monkeypatch: pytest.MonkeyPatch) -
     body = urlencode([("text", text), ("n:ä", "1"), ("n:ä", "2"), ("empty", "")]).encode()
     body += b"&bare&=&&raw=a=b%ff"
     expected = _posted(body).POST
-    monkeypatch.setattr(http, "LONG_FORM", 10)
+    monkeypatch.setattr(long_forms, "LONG_FORM", 10)
     form = _posted(body).POST
     assert form == expected
     assert form["text"] == text
@@ -142,12 +143,12 @@ def test_a_long_form_is_read_like_a_short_one(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("escape", [b"%", b"%4", b"%zz", b"100% of it"])
 def test_a_long_form_with_a_broken_escape_is_refused(escape: bytes) -> None:
     with pytest.raises(BadRequest):
-        _ = _posted(b"text=" + b"x" * http.LONG_FORM + escape).POST
+        _ = _posted(b"text=" + b"x" * long_forms.LONG_FORM + escape).POST
 
 
 def test_a_long_form_has_few_fields() -> None:
     with pytest.raises(TooManyFieldsSent):
-        _ = _posted(b"a=1&" * http.LONG_FORM).POST
+        _ = _posted(b"a=1&" * long_forms.LONG_FORM).POST
 
 
 def test_reading_a_form_ten_times_as_long_takes_no_more_steps() -> None:

@@ -12,12 +12,12 @@ from django.core import signing
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from config.http import handler
 from loom.language.refs import quote
 from loom.mcp.server import handle
 from loom.mcp.tools import GROUPS, SALT
 from loom.people.commands.accounts import make_key
 from loom.people.models import User
+from loom.platform.handler import handler
 from loom.site.waiting import holding
 from tests.two_groves import TwoGroves
 

@@ -14,11 +14,11 @@ from django.middleware.common import CommonMiddleware
 from django.test import Client
 from django.utils import timezone
 
-from config.http import BodyHandler, handler
 from loom.access import get_actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Participant, User
+from loom.platform.handler import Handler, handler
 from loom.site import waiting
 from loom.trees.models import Node, Tree
 from loom.turns import generation_lifecycle
@@ -197,9 +197,9 @@ async def test_a_request_waits_for_the_loop_no_more_once_it_has_a_thread(
     owner: User, tree: Tree, muse: Participant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[threading.Thread] = []
-    resolve, create = BodyHandler.resolve_request, CommonMiddleware.process_request
+    resolve, create = Handler.resolve_request, CommonMiddleware.process_request
 
-    def resolved(self: BodyHandler, request: Any) -> Any:
+    def resolved(self: Handler, request: Any) -> Any:
         threads.append(threading.current_thread())
         return resolve(self, request)
 
@@ -207,7 +207,7 @@ async def test_a_request_waits_for_the_loop_no_more_once_it_has_a_thread(
         threads.append(threading.current_thread())
         return create(self, request)
 
-    monkeypatch.setattr(BodyHandler, "resolve_request", resolved)
+    monkeypatch.setattr(Handler, "resolve_request", resolved)
     monkeypatch.setattr(CommonMiddleware, "process_request", begun)
     who = await sync_to_async(_signed_in)(owner)
     threads.clear()

@@ -15,10 +15,9 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config import http
-from config.http import BodyHandler
 from loom.people.models import Grove
-from loom.platform import deadlines
+from loom.platform import deadlines, handler
+from loom.platform.handler import Handler
 from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(__name__)]
@@ -109,7 +108,7 @@ def _fresh() -> None:
     left.clear()
 
 
-async def _begun(server: BodyHandler, address: str, method: str = "GET") -> ApplicationCommunicator:
+async def _begun(server: Handler, address: str, method: str = "GET") -> ApplicationCommunicator:
     scope = {
         "type": "http",
         "method": method,
@@ -126,7 +125,7 @@ async def _begun(server: BodyHandler, address: str, method: str = "GET") -> Appl
     return wire
 
 
-async def _answer(server: BodyHandler, address: str) -> tuple[int, bytes]:
+async def _answer(server: Handler, address: str) -> tuple[int, bytes]:
     wire = await _begun(server, address)
     start = await wire.receive_output(PATIENCE_S)
     body, more = b"", True
@@ -147,8 +146,8 @@ async def _until(look: Callable[[], bool]) -> None:
 async def test_a_view_that_takes_too_long_is_ended(
     way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = BodyHandler()
-    monkeypatch.setattr(http, "REQUEST_S", 0.2)
+    server = Handler()
+    monkeypatch.setattr(handler, "REQUEST_S", 0.2)
     status, body = await _answer(server, f"/slow/{way}")
     assert (status, json.loads(body)) == (
         503,
@@ -160,46 +159,46 @@ async def test_a_view_that_takes_too_long_is_ended(
             "retryable": False,
         },
     )
-    await _until(lambda: len(server._threads._idle) == 1)  # the same thread serves the next one
-    monkeypatch.setattr(http, "REQUEST_S", 60.0)
+    await _until(lambda: len(server.threads.idle) == 1)  # the same thread serves the next one
+    monkeypatch.setattr(handler, "REQUEST_S", 60.0)
     assert await _answer(server, "/quick") == (200, b"0")
-    assert len(server._threads._idle) <= 1
+    assert len(server.threads.idle) <= 1
 
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_view_ends_when_its_client_has_left(way: str) -> None:
-    server = BodyHandler()
+    server = Handler()
     wire = await _begun(server, f"/slow/{way}")
     await _until(entered.is_set)
     await wire.send_input({"type": "http.disconnect"})
     await _until(left.is_set)
-    await _until(lambda: len(server._threads._idle) == 1)
+    await _until(lambda: len(server.threads.idle) == 1)
     assert await _answer(server, "/quick") == (200, b"0")
 
 
 async def test_what_writes_may_finish_after_its_client_has_left() -> None:
-    server = BodyHandler()
+    server = Handler()
     wire = await _begun(server, "/brief", "POST")
     await _until(entered.is_set)
     await wire.send_input({"type": "http.disconnect"})
-    await _until(lambda: len(server._threads._idle) == 1)
+    await _until(lambda: len(server.threads.idle) == 1)
     assert left.is_set()
     assert await _answer(server, "/quick") == (200, b"1")
 
 
 async def test_but_not_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deadlines, "FINISH_S", 0.1)
-    server = BodyHandler()
+    server = Handler()
     wire = await _begun(server, "/slow/writing", "POST")
     await _until(entered.is_set)
     await wire.send_input({"type": "http.disconnect"})
     await _until(left.is_set)
-    await _until(lambda: len(server._threads._idle) == 1)
+    await _until(lambda: len(server.threads.idle) == 1)
     assert await _answer(server, "/quick") == (200, b"0")
 
 
 async def test_what_is_sent_in_pieces_has_no_limit() -> None:
-    assert await _answer(BodyHandler(), "/streamed") == (200, b"(False, False)")
+    assert await _answer(Handler(), "/streamed") == (200, b"(False, False)")
 
 
 def test_outside_of_requests_nothing_is_stopped() -> None:

@@ -29,11 +29,14 @@ def files_of(actor: Actor, tree: Tree) -> Iterator[tuple[str, str]]:
     Reads one claim at a time."""
     sources: dict[str, list[str]] = {}
     by_strength: dict[str, list[str]] = {}
-    is_first = True
-    for claim in claims_in(tree).order_by("pk").iterator(chunk_size=200):
-        if is_first:
-            yield "evidence/schema.json", _json(SCHEMA)
-            is_first = False
+    # By key, as a cursor would not outlive the thread of one piece of a download.
+    keys = list(claims_in(tree).order_by("pk").values_list("pk", flat=True))
+    if keys:
+        yield "evidence/schema.json", _json(SCHEMA)
+    for key in keys:
+        claim = claims_in(tree).filter(pk=key).first()
+        if claim is None:
+            continue
         rows = Cite.objects.filter(claim=claim).select_related("by", "undercuts", "answered_by")
         cites = seen_cites(actor, tree, list(rows.order_by("id")))
         names = written({one.item for one in cites}, tree.pk)
