@@ -3,6 +3,7 @@ do, and what is not as it should be says what to do next."""
 
 import json
 import re
+from uuid import uuid4
 
 from playwright.sync_api import expect
 
@@ -78,11 +79,12 @@ def test_a_participant_gets_another_model_with_the_key_it_has(heddle: Heddle, vi
 def test_an_owner_allows_a_private_address_and_the_open_page_offers_the_model(
     heddle: Heddle, visit: Open
 ) -> None:
+    name = f"cellar-{uuid4().hex[:6]}"
     tree = heddle.tree("An open page", "The rain had stopped.")
     reading = visit(f"/trees/{tree}")
     grove = heddle.get("groves")["results"][0]["id"]  # type: ignore[index]
     with ScriptedProvider() as private:  # which no setting of the environment names
-        names = json.dumps({"data": [{"id": "cellar-3b"}]})
+        names = json.dumps({"data": [{"id": name}]})
         private.script(raw(names.encode(), kind="application/json"))
         page = visit(f"/groves/{grove}/participants/new")
         page.locator("[data-kind]").select_option("custom")
@@ -94,12 +96,12 @@ def test_an_owner_allows_a_private_address_and_the_open_page_offers_the_model(
         # A click and not check(): the box goes as soon as the models are listed, and check()
         # would look for it again.
         warning.get_by_role("checkbox").click()
-        page.get_by_label("1 model available").select_option("cellar-3b")
+        page.get_by_label("1 model available").select_option(name)
         page.get_by_label(re.compile("Test capabilities")).uncheck()
         page.get_by_role("button", name="Save").click()
-        expect(page.get_by_text("cellar-3b has been saved.")).to_be_visible()
+        expect(page.get_by_text(f"{name} has been saved.")).to_be_visible()
         reading.locator("[data-agents] summary").click()
-        box = reading.get_by_role("checkbox", name=re.compile("cellar-3b"))
+        box = reading.get_by_role("checkbox", name=re.compile(name))
         expect(box).to_be_visible()
         assert not box.is_checked()  # who was chosen stays chosen
         reading.locator('[name="using"]:checked').uncheck()
@@ -109,9 +111,9 @@ def test_an_owner_allows_a_private_address_and_the_open_page_offers_the_model(
         reading.get_by_role("button", name="Continue", exact=True).last.click()
         expect(reading.locator(".card")).to_contain_text("and the gutters sang.")
         tab(reading, "Participants")
-        expect(reading.locator("[data-fold=people]")).to_contain_text("cellar-3b")
+        expect(reading.locator("[data-fold=people]")).to_contain_text(name)
         for one in heddle.get("participants")["results"]:  # type: ignore[attr-defined]
-            if one["name"] == "cellar-3b":
+            if one["name"] == name:
                 heddle.archive(one)
 
 

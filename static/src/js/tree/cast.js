@@ -3,6 +3,7 @@
 // tab or opens a list of them, so that a model added elsewhere needs no reload.
 
 import { Newest, part, Refused } from "../live/api.js";
+import { atMostEvery } from "../live/at-most-every.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
 
@@ -12,13 +13,16 @@ const reads = new Newest();
 
 /** @param {TreePage} page @param {AbortSignal} signal */
 export function keepCast(page, signal) {
-  let asked = performance.now();
+  const ask = atMostEvery(
+    REST_MS,
+    () =>
+      void read(page, signal).catch((error) => {
+        if (!(error instanceof Refused) && error.name !== "AbortError") throw error;
+      }),
+    signal,
+  );
   const look = () => {
-    if (document.hidden || performance.now() - asked < REST_MS) return;
-    asked = performance.now();
-    read(page, signal).catch((error) => {
-      if (!(error instanceof Refused) && error.name !== "AbortError") throw error;
-    });
+    if (!document.hidden) ask();
   };
   window.addEventListener("focus", look, { signal });
   document.addEventListener("visibilitychange", look, { signal });
