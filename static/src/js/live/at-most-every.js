@@ -11,15 +11,17 @@
  */
 export function atMostEvery(rest, act, signal, { now = () => performance.now(), later = (act, ms) => setTimeout(act, ms) } = {}) {
   let last = now();
-  let timer = 0;
+  let isPutOff = false;
   const call = () => {
-    timer = 0;
+    isPutOff = false;
     last = now();
     if (!signal.aborted) act();
   };
   return () => {
     const left = last + rest - now();
-    if (left <= 0) call();
-    else timer ||= later(call, left);
+    if (left <= 0) return call();
+    if (isPutOff) return;
+    isPutOff = true;
+    later(call, left);
   };
 }
