@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import warnings
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -18,6 +19,10 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware  # noqa: E40
 from config.http import bounded  # noqa: E402
 from loom.platform.handler import REQUEST_S, handler  # noqa: E402
 
+# WhiteNoise's responses are files, which Django reads whole in a thread before it sends them.
+warnings.filterwarnings(
+    "ignore", message="StreamingHttpResponse must consume synchronous iterators"
+)
 django_application = handler()
 if connections["default"].vendor == "postgresql":
     # A statement ends with the time of a request; SQLite asks for that while it runs one.

@@ -1,5 +1,4 @@
-"""HTTP in the web process: uvicorn's protocol with limits, bodies limited, pages compressed, static
-files up to date.
+"""HTTP in the web process: uvicorn's protocol with limits, bodies limited, pages compressed.
 
 The protocol is started by `uvicorn --http config.http:LimitedProtocol`.
 """
@@ -10,15 +9,11 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import ip_address, ip_network
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpResponse
 from django.middleware.gzip import GZipMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-from whitenoise.base import MissingFileError
-from whitenoise.middleware import WhiteNoiseMiddleware
 
 # The protocol. A client that opens connections and sends its headers slowly, or never, would
 # otherwise hold a file descriptor of the process forever.
@@ -220,62 +215,3 @@ class Pages(GZipMiddleware):
             response.get("Content-Type", "").startswith("text/html") and not response.streaming
         )
         return super().process_response(request, response) if is_page else response
-
-
-# Static files as they are now: a build while the server runs is served at once.
-
-
-class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]
-    """WhiteNoise remembers each file's length from the start, and would truncate a longer one after
-    a build. Here a changed file is read again: one stat per request."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._seen: dict[str, tuple[str, int, int]] = {}
-        super().__init__(*args, **kwargs)
-
-    def add_files_from_finders(self) -> None:
-        """Does nothing: each file is found when it is requested first."""
-
-    def __call__(self, request: Any) -> Any:
-        """Serves the file as it is, or passes the request on."""
-        url = request.path_info
-        if url.startswith(self.static_prefix):
-            self._look(url)
-        return super().__call__(request)
-
-    @staticmethod
-    def serve(static_file: Any, request: Any) -> HttpResponse:
-        """The file in one piece: over ASGI Django would read WhiteNoise's own response whole before
-        it sends any of it, and warn of that."""
-        found = static_file.get_response(request.method, request.META)
-        content = b""
-        if found.file is not None:
-            with found.file as file:
-                content = file.read()
-        response = HttpResponse(content, status=int(found.status))
-        del response["Content-Type"]
-        for name, value in found.headers:
-            response[name] = value
-        return response
-
-    def get_static_file(self, path: str, url: str, stat_cache: Any = None) -> Any:
-        """The file, recorded with its time and length."""
-        found = super().get_static_file(path, url, stat_cache=stat_cache)
-        state = Path(path).stat()
-        self._seen[url] = (path, state.st_mtime_ns, state.st_size)
-        return found
-
-    def _look(self, url: str) -> None:
-        path, *known = self._seen.get(url, ("", 0, 0))
-        try:
-            if not path:
-                found = self.find_file(url)
-                if found is not None:
-                    self.files[url] = found
-                return
-            state = Path(path).stat()
-            if known != [state.st_mtime_ns, state.st_size]:
-                self.add_file_to_dictionary(url, path)
-        except (OSError, MissingFileError):
-            self.files.pop(url, None)
-            self._seen.pop(url, None)

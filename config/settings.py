@@ -54,7 +54,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "config.http.StaticFiles",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.http.Pages",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -179,6 +179,9 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 WHITENOISE_USE_FINDERS = True
+# Files are found when they are requested: what is built while the server runs is served at once and
+# whole. Remembered lengths would cut a longer file off (docs/decisions/2026-11-25-static-files.md).
+WHITENOISE_AUTOREFRESH = True
 
 USE_TZ = True
 TIME_ZONE = "UTC"

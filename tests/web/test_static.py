@@ -2,19 +2,24 @@
 
 import math
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from asgiref.testing import ApplicationCommunicator
 from django.contrib.staticfiles import finders
 from django.http import HttpResponse
 from django.test import RequestFactory
+from whitenoise.middleware import WhiteNoiseMiddleware
 
-from config.http import StaticFiles
+from loom.platform.handler import Handler
 from loom.site import display
 from tests.house.sources import ROOT
+from tests.patience import PATIENCE_S
 
+IGNORED = "StreamingHttpResponse must consume synchronous iterators"  # as config.asgi does
 FINDER: Any = finders.get_finder
 
 
@@ -28,36 +33,34 @@ def built(tmp_path: Path, settings: Any) -> Iterator[Path]:
     FINDER.cache_clear()
 
 
-def _served(static: StaticFiles, name: str, **headers: str) -> Any:
+def _served(static: Any, name: str, **headers: str) -> Any:
     request = RequestFactory().get(f"/static/dist/{name}", headers=headers)
     return static(request)
 
 
 @pytest.fixture
-def static(built: Path) -> StaticFiles:
-    return StaticFiles(lambda request: HttpResponse(status=404))
+def static(built: Path) -> Any:
+    return WhiteNoiseMiddleware(lambda request: HttpResponse(status=404))
 
 
 def _whole(answer: Any) -> tuple[str, str]:
-    return answer.content.decode(), answer["Content-Length"]
+    return b"".join(answer).decode(), answer["Content-Length"]
 
 
-def test_a_longer_file_is_served_whole_after_a_build(static: StaticFiles, built: Path) -> None:
+def test_a_longer_file_is_served_whole_after_a_build(static: Any, built: Path) -> None:
     assert _whole(_served(static, "app.js")) == ("first", "5")
     (built / "app.js").write_text("second, and longer")
     assert _whole(_served(static, "app.js")) == ("second, and longer", "18")
 
 
-def test_a_browser_that_has_the_old_file_is_sent_the_new_one(
-    static: StaticFiles, built: Path
-) -> None:
+def test_a_browser_that_has_the_old_file_is_sent_the_new_one(static: Any, built: Path) -> None:
     etag = _served(static, "app.js")["ETag"]
     assert _served(static, "app.js", if_none_match=etag).status_code == 304
     (built / "app.js").write_text("second, and longer")
     assert _served(static, "app.js", if_none_match=etag).status_code == 200
 
 
-def test_files_come_and_go(static: StaticFiles, built: Path) -> None:
+def test_files_come_and_go(static: Any, built: Path) -> None:
     assert _served(static, "new.js").status_code == 404
     (built / "new.js").write_text("new")
     assert _whole(_served(static, "new.js")) == ("new", "3")
@@ -66,7 +69,7 @@ def test_files_come_and_go(static: StaticFiles, built: Path) -> None:
     assert _served(static, "../../settings.py").status_code == 404
 
 
-def test_a_packed_file_is_served_to_who_takes_it(static: StaticFiles, built: Path) -> None:
+def test_a_packed_file_is_served_to_who_takes_it(static: Any, built: Path) -> None:
     (built / "app.js.gz").write_bytes(b"packed")
     (built / "app.js").write_text("second, and longer")
     packed = _served(static, "app.js", accept_encoding="gzip")
@@ -74,15 +77,29 @@ def test_a_packed_file_is_served_to_who_takes_it(static: StaticFiles, built: Pat
     assert _whole(_served(static, "app.js"))[0] == "second, and longer"
 
 
-def test_a_file_is_sent_in_one_piece_that_no_loop_has_to_collect(
-    static: StaticFiles, built: Path
-) -> None:
-    answer = _served(static, "app.js")
-    assert not answer.streaming
+def test_a_part_or_the_head_of_a_file_can_be_requested(static: Any, built: Path) -> None:
     part = _served(static, "app.js", range="bytes=1-2")
-    assert (part.status_code, part.content, part["Content-Length"]) == (206, b"ir", "2")
+    assert (part.status_code, _whole(part)) == (206, ("ir", "2"))
     head = static(RequestFactory().head("/static/dist/app.js"))
-    assert (head.content, head["Content-Length"]) == (b"", "5")
+    assert _whole(head) == ("", "5")
+
+
+async def test_a_file_is_served_through_the_whole_application(built: Path) -> None:
+    (built / "app.js").write_text("x" * 300_000)
+    scope = {"type": "http", "method": "GET", "path": "/static/dist/app.js", "headers": []}
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.filterwarnings("always")
+        warnings.filterwarnings("ignore", message=IGNORED)
+        wire = ApplicationCommunicator(Handler(), scope)
+        await wire.send_input({"type": "http.request", "body": b""})
+        start = await wire.receive_output(PATIENCE_S)
+        body, more = b"", True
+        while more:
+            piece = await wire.receive_output(PATIENCE_S)
+            body, more = body + piece.get("body", b""), piece.get("more_body", False)
+        await wire.wait(PATIENCE_S)
+    assert (start["status"], body) == (200, b"x" * 300_000)
+    assert not [str(one.message) for one in warned if "Streaming" in str(one.message)]
 
 
 def _colours() -> list[tuple[str, str]]:
