@@ -15,7 +15,7 @@ function bar(values = {}) {
 }
 const choice = (values) => ({ group: "", parts: [{ kind: "words", text: "a gate" }], ...values });
 const press = (element, key, values = {}) => element.pressed(Object.assign(new Event("keydown", { cancelable: true }), { key, ...values }));
-const chosen = (element) => element.list.querySelectorAll('[aria-selected="true"]').map((option) => option.id);
+const chosen = (element) => [...element.list.querySelectorAll('[aria-selected="true"]')].map((option) => option.id);
 
 test("the first of what is found is chosen, and none for a line of a command", () => {
   const { element, field } = bar();
@@ -41,7 +41,7 @@ test("arrows choose within the list", () => {
 test("a group has its name once", () => {
   const { element } = bar();
   element.draw([choice({ group: "Texts" }), choice({ group: "Texts" }), choice({ group: "Documents" })]);
-  assert.deepEqual(element.list.querySelectorAll(".command-group").map((group) => group.textContent), ["Texts", "Documents"]);
+  assert.deepEqual([...element.list.querySelectorAll(".command-group")].map((group) => group.textContent), ["Texts", "Documents"]);
 });
 
 test("Enter goes to what is chosen and closes", () => {

@@ -28,12 +28,12 @@ function outline(reply = () => LEFT, values = {}) {
   const gone = [];
   const page = treePage({ position: "b", store: tree(), excerpts, go: (id) => gone.push(id), ...values });
   const pane = body.querySelector("#pane");
-  Object.assign(pane, { clientHeight: 600 });
+  Object.defineProperty(pane, "clientHeight", { value: 600 });
   const element = place(LoomOutline, { inside: pane });
   element.follow();
   return { page, element, gone, pane };
 }
-const rows = (element) => element.list.children.map((row) => row.querySelector(".excerpt").textContent.slice("text of ".length));
+const rows = (element) => [...element.list.children].map((row) => row.querySelector(".excerpt").textContent.slice("text of ".length));
 const press = (element, key) => element.pressed(Object.assign(new Event("keydown", { cancelable: true }), { key }));
 
 test("the way to the reader's position is unfolded, and what is there", () => {
@@ -74,7 +74,7 @@ test("one row has the focus, and Enter goes to its text", () => {
   press(element, "ArrowDown");
   press(element, "Enter");
   assert.deepEqual(gone, ["c"]);
-  assert.deepEqual(element.list.children.map((row) => row.tabIndex), [-1, -1, 0, -1]);
+  assert.deepEqual([...element.list.children].map((row) => row.tabIndex), [-1, -1, 0, -1]);
   assert.equal(document.activeElement, element.list.children[2]);
 });
 
@@ -90,7 +90,7 @@ test("rows that are as they were stay the same elements", () => {
   const { element } = outline();
   const before = element.list.children;
   element.paint();
-  assert.deepEqual(element.list.children.map((row, at) => row === before[at]), [true, true, true, true]);
+  assert.deepEqual([...element.list.children].map((row, at) => row === before[at]), [true, true, true, true]);
 });
 
 test("what a line expanded, collapsed and found is shown so", async () => {
@@ -121,7 +121,7 @@ test("what a filter shows is open until it is folded", () => {
   const sieve = { matches: new Set([4]), childrenOf: (slot) => ({ 0: [1], 1: [2], 2: [4] })[slot] ?? [] };
   const { element } = outline(undefined, { store, filter: Object.assign(new EventTarget(), { isOn: true, sieve: () => sieve }) });
   assert.deepEqual(rows(element), ["a", "b", "d"]);
-  assert.deepEqual(element.list.children.map((row) => row.classList.contains("aside")), [true, true, false]);
+  assert.deepEqual([...element.list.children].map((row) => row.classList.contains("aside")), [true, true, false]);
   element.list.children[1].querySelector(".twig").click();
   assert.deepEqual(rows(element), ["a", "b"]);
 });

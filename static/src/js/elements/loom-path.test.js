@@ -49,11 +49,6 @@ test("where what is shared is gone, all of it is asked for", async () => {
   const asked = [];
   const answers = [new Response("", { status: 409 }), `<div class="stretch">${node("d")}</div>`];
   const { element, page } = path({ reply: (url) => (asked.push(url), answers.shift()) });
-  globalThis.DOMParser = class {
-    parseFromString(text) {
-      return { body: { textContent: text } };
-    }
-  };
   element.draw = () => {};
   page.position = "d";
   await element.moved({ from: "b", isStill: false });

@@ -20,7 +20,7 @@ function turns(reply = () => "<div></div>", values = {}) {
   clearTimeout(element.timer);
   return { page, element, body, list: element.querySelector("[data-turns]"), asides: body.querySelector("[data-asides]") };
 }
-const ids = (list) => list.querySelectorAll(".turn").map((card) => card.getAttribute("data-turn"));
+const ids = (list) => [...list.querySelectorAll(".turn")].map((card) => card.getAttribute("data-turn"));
 const press = (element, act, data = {}) => {
   const button = Object.assign(document.createElement("button"), {});
   button.setAttribute("data-turn-act", act);

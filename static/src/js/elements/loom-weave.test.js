@@ -121,7 +121,7 @@ test("a failed candidate that was dismissed stays away, and cannot be taken", ()
 test("each card says how much hangs below it, and the one that → leads to is lit", () => {
   const store = { slotOf: (id) => ({ n1: 1, n2: 2, n3: 3 })[id] ?? null, countBelow: (slot) => slot * 10, onward: () => 3, visited: new Set([1]), selected: (slot) => `n${slot}` };
   const { element } = weave(card("n2") + card("n3", "2"), { store });
-  assert.deepEqual(element.querySelectorAll("[data-below]").map((words) => words.textContent), ["20 below", "30 below"]);
+  assert.deepEqual([...element.querySelectorAll("[data-below]")].map((words) => words.textContent), ["20 below", "30 below"]);
   assert.deepEqual(element.cards().map((one) => one.classList.contains("on")), [false, true]);
 });
 

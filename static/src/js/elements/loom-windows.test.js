@@ -49,7 +49,7 @@ test("the workspace is that of the agent who was chosen last", async () => {
 test("agents are offered, and an archived one no longer", () => {
   const who = (id, values) => [id, { id, name: id, is_agent: true, is_archived: false, ...values }];
   const { element } = windows(undefined, { cast: new Map([who("muse"), who("old", { is_archived: true }), who("ada", { is_agent: false })]) });
-  assert.deepEqual(element.list.options.map((option) => option.textContent), ["Your own", "muse"]);
+  assert.deepEqual([...element.list.options].map((option) => option.textContent), ["Your own", "muse"]);
 });
 
 test("a refusal is shown until something goes well", async () => {
@@ -87,7 +87,7 @@ test("an arrow key moves a window and keeps the order", async () => {
   const grip = box.querySelectorAll(".grip")[1];
   grip.dispatchEvent(Object.assign(new Event("keydown", { bubbles: true, cancelable: true }), { key: "ArrowUp" }));
   await settled();
-  assert.deepEqual(box.querySelectorAll("li").map((row) => row.dataset.number), ["2", "1"]);
+  assert.deepEqual([...box.querySelectorAll("li")].map((row) => row.dataset.number), ["2", "1"]);
   assert.deepEqual(sent, [{ settings: { order: [2, 1] } }]);
   assert.equal(document.activeElement, grip);
 });

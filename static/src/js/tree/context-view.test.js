@@ -28,14 +28,14 @@ test("a section has its name, its size and its share of what may be sent", () =>
   const [path, unknown] = box.querySelectorAll(".sections details");
   assert.equal(path.querySelector("b").textContent, "Path");
   assert.equal(path.querySelector(".said").textContent, "12 nodes · cut");
-  assert.equal(path.style["--share"], "25%");
+  assert.equal(path.style.getPropertyValue("--share"), "25%");
   assert.equal(unknown.querySelector("b").textContent, "NEW ONE");
   assert.ok(unknown.parentElement.matches(".left-out"));
 });
 
 test("what was unfolded is unfolded when it is drawn again", () => {
   const sections = [section("PATH", { detail: "12 nodes" }), section("LORE")];
-  assert.deepEqual(view({ sections }, new Set(["PATH 12 nodes"])).querySelectorAll(".sections details").map((box) => box.open), [true, false]);
+  assert.deepEqual([...view({ sections }, new Set(["PATH 12 nodes"])).querySelectorAll(".sections details")].map((box) => box.open), [true, false]);
 });
 
 test("who may not see a text of it sees the sizes alone", () => {
@@ -45,9 +45,9 @@ test("who may not see a text of it sees the sizes alone", () => {
 });
 
 test("the exact request is a prompt, or its messages by role", () => {
-  assert.deepEqual(view({}).querySelectorAll("h3").map((head) => head.textContent), ["prompt"]);
+  assert.deepEqual([...view({}).querySelectorAll("h3")].map((head) => head.textContent), ["prompt"]);
   const messages = [{ role: "system", content: "Be brief." }, { role: "user", content: "Go on." }];
-  assert.deepEqual(view({ prompt: null, messages }).querySelectorAll("h3").map((head) => head.textContent), ["system", "user"]);
+  assert.deepEqual([...view({ prompt: null, messages }).querySelectorAll("h3")].map((head) => head.textContent), ["system", "user"]);
 });
 
 test("it says how much of the request before is the same, and marks what differs", () => {

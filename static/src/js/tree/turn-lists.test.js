@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { freshPage } from "../testing/dom.js";
 import { tidy, tidyAsides } from "./turn-lists.js";
 
-const ids = (list) => list.children.map((turn) => turn.id);
+const ids = (list) => [...list.children].map((turn) => turn.id);
 
 test("turns that ended come before the one that works, the last three of them", () => {
   const { body } = freshPage('<p id="a" class="turn"></p><p id="w" class="turn working"></p><p id="b" class="turn"></p><p id="c" class="turn"></p><p id="d" class="turn"></p>');

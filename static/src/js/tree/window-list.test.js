@@ -10,12 +10,12 @@ function list(windows, { markup = {}, ...viewer } = {}) {
   body.append(...windowList(windows, markup, { store: { slotOf: (id) => (id === "a7x2" ? 1 : null) }, mode: "dialogue", isOwn: true, onChanges() {}, ...viewer }));
   return body;
 }
-const buttons = (box) => box.querySelectorAll(".window-do button").map((button) => button.textContent);
+const buttons = (box) => [...box.querySelectorAll(".window-do button")].map((button) => button.textContent);
 
 test("open windows come first, then stashes, then what is hidden", () => {
   const box = list([shown({ number: 1, visible: false }), shown({ number: 2, kind: "stash", visible: false, label: "line" }), shown({ number: 3 })]);
-  assert.deepEqual(box.querySelectorAll("h2").map((head) => head.textContent), ["Open", "Stashed", "Hidden"]);
-  assert.deepEqual(box.querySelectorAll("li").map((row) => row.dataset.number), ["3", "2", "1"]);
+  assert.deepEqual([...box.querySelectorAll("h2")].map((head) => head.textContent), ["Open", "Stashed", "Hidden"]);
+  assert.deepEqual([...box.querySelectorAll("li")].map((row) => row.dataset.number), ["3", "2", "1"]);
 });
 
 test("nothing open says what could be", () => {
@@ -31,7 +31,7 @@ test("what may be done depends on how a window is shown and whose it is", () => 
 
 test("a button runs its command by name", () => {
   const box = list([shown({ kind: "stash", visible: false, label: 'a "b"' })]);
-  const calls = box.querySelectorAll("[data-call]").map((button) => JSON.parse(button.dataset.call));
+  const calls = [...box.querySelectorAll("[data-call]")].map((button) => JSON.parse(button.dataset.call));
   assert.deepEqual(calls, [{ command: "recall", args: { label: 'a "b"' } }, { command: "drop", args: { ref: 'stash:"a \\"b\\""' } }]);
 });
 
@@ -40,7 +40,7 @@ test("a window leads to the text or document that it shows", () => {
   assert.equal(known.dataset.go, "a7x2");
   assert.equal(list([shown({ ref: "[zzzz]" })]).querySelector(".window-head a"), null);
   const document = list([shown({ document: "d1", revision: 4, ref: "doc:Plan" })]).querySelector(".window-head a");
-  assert.equal(document.href, "/documents/d1");
+  assert.equal(document.getAttribute("href"), "/documents/d1");
 });
 
 test("its marks say the revision, that it is pinned, and that its text is stale", () => {
@@ -63,7 +63,7 @@ test("a long text folds behind its beginning and can be scrolled by keys", () =>
 test("a text that the path draws is drawn alike, with the lines around it", () => {
   const box = list([shown({ before: ["1"], after: ["3"] })], { markup: { 3: "<p>The <em>gate</em>.</p>" } });
   assert.equal(box.querySelector(".window-text em").textContent, "gate");
-  assert.deepEqual(box.querySelectorAll(".around").map((lines) => lines.textContent), ["1", "3"]);
+  assert.deepEqual([...box.querySelectorAll(".around")].map((lines) => lines.textContent), ["1", "3"]);
 });
 
 test("what may not be seen has words in its place and nothing to insert", () => {
@@ -75,7 +75,7 @@ test("what may not be seen has words in its place and nothing to insert", () => 
 test("the last changes of a document are asked for once they are unfolded", () => {
   const asked = [];
   const box = list([shown({ document: "d1", revision: 4 })], { onChanges: (_, document) => asked.push(document) });
-  const fold = box.querySelectorAll("details").at(-1);
+  const fold = [...box.querySelectorAll("details")].at(-1);
   fold.dispatchEvent(new Event("toggle"));
   assert.deepEqual(asked, []);
   fold.open = true;

@@ -3,13 +3,13 @@ import { test } from "node:test";
 import "../testing/dom.js";
 import { arrangementRow, augmentRow, sizeRows, stepRow, taskRow } from "./workspace-view.js";
 
-const callsIn = (row) => row.querySelectorAll("[data-call]").map((button) => JSON.parse(button.dataset.call).args);
+const callsIn = (row) => [...row.querySelectorAll("[data-call]")].map((button) => JSON.parse(button.dataset.call).args);
 
 test("each section has its share of what is sent", () => {
   const rows = sizeRows({ steps: 0, budget: "", tokens: 2000, sections: { WINDOWS: 500 } });
   assert.deepEqual(rows.map((row) => row.textContent).slice(0, 2), ["Windows500 tokens", "Augments0 tokens"]);
-  assert.equal(rows[0].style["--share"], "25%");
-  assert.equal(sizeRows({ steps: 0, budget: "", tokens: 0, sections: {} })[0].style["--share"], "0%");
+  assert.equal(rows[0].style.getPropertyValue("--share"), "25%");
+  assert.equal(sizeRows({ steps: 0, budget: "", tokens: 0, sections: {} })[0].style.getPropertyValue("--share"), "0%");
 });
 
 test("a task is ticked and removed by whoever may act, unless it is over", () => {
@@ -29,9 +29,9 @@ test("an augment says what it needs, and what is needed by others is not unloade
   const augment = { name: "voice", loaded: true, chosen: true, pinned: false, requires: ["tone"], missing: ["rhyme"], required_by: [] };
   const row = augmentRow(augment, true);
   assert.equal(row.querySelector(".soft").textContent, "loaded · requires tone · missing: rhyme");
-  assert.deepEqual(row.querySelectorAll("button").map((button) => button.textContent), ["Unload", "Pin"]);
+  assert.deepEqual([...row.querySelectorAll("button")].map((button) => button.textContent), ["Unload", "Pin"]);
   const needed = augmentRow({ ...augment, chosen: false, required_by: ["poem"] }, true);
-  assert.deepEqual(needed.querySelectorAll("button").map((button) => button.textContent), ["Pin"]);
+  assert.deepEqual([...needed.querySelectorAll("button")].map((button) => button.textContent), ["Pin"]);
   assert.equal(augmentRow(augment, false).querySelector("button"), null);
   assert.deepEqual(callsIn(augmentRow({ ...augment, pinned: true, chosen: false, loaded: false }, true)), [{ to: "load", patterns: ["voice"] }, { to: "unpin", patterns: ["voice"] }]);
 });
