@@ -13,7 +13,15 @@ from django.utils import timezone
 
 from agents.context import sections
 from agents.context.sections import Stop
-from agents.context.values import Action, Language, Near, OutlineLine, Pane, Syntax, View
+from agents.context.values import (
+    AgentLine,
+    Language,
+    OutlineLine,
+    Pane,
+    PathLine,
+    Syntax,
+    WorkspaceView,
+)
 from agents.providers.registry import said, sees
 from loom import access
 from loom.access import Actor
@@ -26,7 +34,7 @@ from loom.links.foot import Portal, portals_of
 from loom.people.grove_settings import budget_in, number_of
 from loom.people.models import Participant
 from loom.permissions import GENERATE, LOOM, READ_DOCUMENTS, WEB_SEARCH, Permission, in_order
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.ages import age
 from loom.text.shortening import excerpt, summary_or_excerpt
 from loom.text.tokens import count
@@ -63,7 +71,7 @@ def demand_turn(actor: Actor) -> None:
 
 
 @dataclass
-class Place:
+class PromptPlace:
     """The agent that a request is assembled for, and the node that its path leads to. The position
     of the workspace may be another node, also in another tree."""
 
@@ -110,10 +118,10 @@ class Place:
         return path_of(self.actor, self.tree, self.workspace, self.end)
 
 
-def place_of(actor: Actor, turn: Turn) -> Place:
+def place_of(actor: Actor, turn: Turn) -> PromptPlace:
     """The place for the next round of a turn."""
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
-    return Place(actor, turn.tree, workspace, turn.answers_below, turn)
+    return PromptPlace(actor, turn.tree, workspace, turn.answers_below, turn)
 
 
 # The commands that an agent may write.
@@ -148,7 +156,7 @@ def visible_of(path: Sequence[NodeRow]) -> Sequence[NodeRow]:
     return path[:end]
 
 
-def stops_of(place: Place) -> tuple[Stop, ...]:
+def stops_of(place: PromptPlace) -> tuple[Stop, ...]:
     """The nodes of the path in the form in which the agent is sent them, root first."""
     own = place.actor.participant
     asked = place.turn.input_node_id if place.turn else None
@@ -193,10 +201,10 @@ def _as_sent(row: NodeRow, own: Participant) -> Stop:
 # The view of the workspace: the values that the sections are rendered from.
 
 
-def view_of(place: Place) -> View:
+def view_of(place: PromptPlace) -> WorkspaceView:
     """The values that the sections of a request are rendered from."""
     mode: Literal["dialogue", "buffer"] = "buffer" if place.tree.mode == "buffer" else "dialogue"
-    return View(
+    return WorkspaceView(
         revision=place.workspace.revision,
         mode=mode,
         most_lines=place.number("windows_warn_lines"),
@@ -205,7 +213,7 @@ def view_of(place: Place) -> View:
 
 
 @sections.status.collector
-def _status(place: Place) -> dict[str, Any]:
+def _status(place: PromptPlace) -> dict[str, Any]:
     if place.turn is None:
         budget = budget_in(place.actor.participant.budget, place.tree.grove.settings)
         return {"budget": budgets.shown(budget, budgets.Spent())}
@@ -215,7 +223,7 @@ def _status(place: Place) -> dict[str, Any]:
 
 
 @sections.outline.collector
-def _outline(place: Place) -> dict[str, Any]:
+def _outline(place: PromptPlace) -> dict[str, Any]:
     most = place.number("outline_lines")
     return {
         "outline": outline_lines(place.actor, place.home, place.workspace, place.path, limit=most)
@@ -223,7 +231,7 @@ def _outline(place: Place) -> dict[str, Any]:
 
 
 @sections.path.collector
-def _path(place: Place) -> dict[str, Any]:
+def _path(place: PromptPlace) -> dict[str, Any]:
     is_home = place.home.pk == place.tree.pk
     rows = place.read if is_home else place.path
     seen = [row for row in visible_of(rows) if row.depth]
@@ -233,7 +241,7 @@ def _path(place: Place) -> dict[str, Any]:
 
 
 @sections.windows.collector
-def _windows(place: Place) -> dict[str, Any]:
+def _windows(place: PromptPlace) -> dict[str, Any]:
     """The visible windows, without results of this turn that were not shown again. Together they
     take a share of the context: the newest have their text, of others only the beginning."""
     turn = place.turn.uid if place.turn is not None else ""
@@ -257,7 +265,7 @@ def _windows(place: Place) -> dict[str, Any]:
 
 
 def _links(
-    place: Place, found: Iterable[window_contents.Shown]
+    place: PromptPlace, found: Iterable[window_contents.WindowContent]
 ) -> dict[int, tuple[tuple[str, str], ...]]:
     """The links of the texts that windows show, by the number of the window. At most five queries;
     none without such a window."""
@@ -275,30 +283,30 @@ def _links(
     }
 
 
-def _targets(place: Place, portal: Portal) -> str:
+def _targets(place: PromptPlace, portal: Portal) -> str:
     if portal.only and portal.home == place.workspace.tree_id:
         return f"[{portal.only}]"
     return f"{portal.many:,} node{'' if portal.many == 1 else 's'}"
 
 
 @sections.claims.collector
-def _claims(place: Place) -> dict[str, Any]:
+def _claims(place: PromptPlace) -> dict[str, Any]:
     return {"claims": lines_for(place.actor, place.workspace)}
 
 
 @sections.todos.collector
-def _todos(place: Place) -> dict[str, Any]:
+def _todos(place: PromptPlace) -> dict[str, Any]:
     rows = tasks.current_tasks(place.workspace)
     return {"tasks": tuple(line for task in rows for line in workspace_bodies.task_lines(task))}
 
 
 @sections.scratchpad.collector
-def _scratchpad(place: Place) -> dict[str, Any]:
+def _scratchpad(place: PromptPlace) -> dict[str, Any]:
     return {"scratchpad": place.workspace.scratchpad}
 
 
 @sections.memory.collector
-def _memory(place: Place) -> dict[str, Any]:
+def _memory(place: PromptPlace) -> dict[str, Any]:
     labels = shown_windows.labels_of(place.workspace, STASHES)
     done = actions(place.workspace, place.number("trace_actions"))
     turn = place.turn.uid if place.turn is not None else ""
@@ -307,13 +315,13 @@ def _memory(place: Place) -> dict[str, Any]:
 
 
 @sections.notifications.collector
-def _notifications(place: Place) -> dict[str, Any]:
+def _notifications(place: PromptPlace) -> dict[str, Any]:
     asked = place.turn.input_node_id if place.turn else None
     return {"notifications": notifications_of(place.actor, place.workspace, asked=asked)}
 
 
 @sections.loom.collector
-def _loom(place: Place) -> dict[str, Any]:
+def _loom(place: PromptPlace) -> dict[str, Any]:
     size = size_of(place.actor, place.home)
     is_home = place.home.pk == place.tree.pk
     return {
@@ -328,7 +336,7 @@ def _loom(place: Place) -> dict[str, Any]:
     }
 
 
-def _others(place: Place, now: datetime) -> tuple[tuple[str, str, int], ...]:
+def _others(place: PromptPlace, now: datetime) -> tuple[tuple[str, str, int], ...]:
     """Who else is in the tree of the agent's position, each once, and where: people at their open
     pages; others, and people without a page, where their lines of the last minute led."""
     tree = place.home
@@ -353,7 +361,7 @@ def _others(place: Place, now: datetime) -> tuple[tuple[str, str, int], ...]:
 
 
 def _on_pages(
-    place: Place, pages: Mapping[str, str]
+    place: PromptPlace, pages: Mapping[str, str]
 ) -> dict[str, tuple[Participant, Node, Workspace | None]]:
     """The nodes that the pages of members show, by uid."""
     if not pages:
@@ -413,7 +421,7 @@ def near(
     *,
     last: int = 12,
     prose: bool = False,
-) -> tuple[Near, ...]:
+) -> tuple[PathLine, ...]:
     """What may have changed about the `last` nodes of a path and about those with a mark; with the
     ids of the nodes in between that have no line. `prose`: with their first words."""
     marks = _marks(row.slot_id for row in rows)
@@ -424,7 +432,7 @@ def near(
     linked = {row.id: row.slot_id for row in rows if row.id in chosen}
     portals = portals_of(actor, linked, [one for row in margins.values() for one in row.links])
     withheld = withheld_from_models(chosen) if prose else set()
-    lines: list[Near] = []
+    lines: list[PathLine] = []
     skipped: list[str] = []
     for row in rows:
         if row.id not in chosen:
@@ -432,7 +440,7 @@ def near(
             continue
         margin = margins[row.id]
         lines.append(
-            Near(
+            PathLine(
                 row.local_id,
                 row.author_name,
                 row.author_kind,
@@ -470,7 +478,7 @@ def _marks(slots: Iterable[int]) -> dict[int, tuple[str, ...]]:
     return found
 
 
-def actions(workspace: Workspace, most: int = 10) -> tuple[Action, ...]:
+def actions(workspace: Workspace, most: int = 10) -> tuple[AgentLine, ...]:
     """The last lines that were run in a workspace, oldest first, without thoughts."""
     if not workspace.pk:  # it is not stored yet
         return ()
@@ -483,8 +491,8 @@ def actions(workspace: Workspace, most: int = 10) -> tuple[Action, ...]:
 
 
 @cache
-def _last(most: int) -> Prepared[Step]:
-    return Prepared(
+def _last(most: int) -> PreparedQuery[Step]:
+    return PreparedQuery(
         lambda: (
             Step.objects.filter(workspace=Given("of"))
             .exclude(registry.silent_steps())
@@ -493,13 +501,13 @@ def _last(most: int) -> Prepared[Step]:
     )
 
 
-def _action(step: Step, items: list[int], names: dict[int, str]) -> Action:
+def _action(step: Step, items: list[int], names: dict[int, str]) -> AgentLine:
     said = (step.canonical or step.line).removeprefix("→").split()
     nodes = (names.get(ids.node_id(one) or 0) for one in items)
     first = next((one for one in nodes if one), "")
     verb = said[0] if step.canonical and said else "an unread line"
     past = registry.language().of(verb).past or verb
-    return Action(verb, (first,) if first else (), step.outcome, past)
+    return AgentLine(verb, (first,) if first else (), step.outcome, past)
 
 
 def agents_for(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -13,10 +13,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from agents.next_request import (
-    Difference,
     How,
     Next,
     PreviewOptions,
+    RequestDifference,
     call_before,
     difference,
     next_request,
@@ -148,7 +148,7 @@ class ContextBody(BaseModel):
     before: DifferenceBody | None
 
 
-def context_body(one: Next, before: Difference | None) -> ContextBody:
+def context_body(one: Next, before: RequestDifference | None) -> ContextBody:
     """A request that was not sent, as the API returns it."""
     sections = [
         SectionBody(**(asdict(part) if one.is_open else {**asdict(part), "text": "", "note": ""}))
@@ -171,7 +171,7 @@ def context_body(one: Next, before: Difference | None) -> ContextBody:
     )
 
 
-def _difference_body(one: Difference, length: int) -> DifferenceBody:
+def _difference_body(one: RequestDifference, length: int) -> DifferenceBody:
     return DifferenceBody(
         call=one.call.uid,
         at=instant(one.call.started_at),

@@ -17,7 +17,7 @@ BETWEEN_MESSAGES_S = 0.05
 SEND_S = 2.0  # seconds; a broker that hangs must not delay the text, which is in the row
 
 
-class Candidate:
+class GrowingCandidate:
     """The growing text of one generation, the `index`th of the answer. Used on the event loop
     only."""
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from agents.agent_prompt import (
-    Place,
+    PromptPlace,
     agents_for,
     commands_for,
     demand_turn,
@@ -21,16 +21,16 @@ from agents.agent_prompt import (
     visible_of,
 )
 from agents.context import agent_request
-from agents.context.agent_request import GO_ON, Aware, Message, Sent
+from agents.context.agent_request import GO_ON, AgentRequest, Aware, Message
 from agents.context.sections import Counted
-from agents.context.subject_request import Reading, TooLong, count_small
+from agents.context.subject_request import PromptTooLong, SubjectPath, count_small
 from agents.context.values import (
-    Augment,
+    AugmentLine,
     LineReply,
-    Request,
     Round,
+    TurnRequest,
 )
-from agents.providers.orders import Asked, Order
+from agents.providers.orders import AskedParticipant, GenerationOrder
 from agents.providers.registry import (
     Provider,
     addressed,
@@ -41,7 +41,7 @@ from agents.providers.registry import (
     sees,
     whom,
 )
-from agents.providers.values import Ask, Blocks
+from agents.providers.values import Blocks, ProviderRequest
 from agents.refusals import too_long
 from agents.reply_grammar import grammar_for
 from agents.subject_prompt import (
@@ -71,7 +71,7 @@ from loom.workspace.window_rules import refs_named
 # The next request of a loom-aware agent, for a place.
 
 
-def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent:
+def assembled(place: PromptPlace, *, limit: int = 0, counted: Counted = count) -> AgentRequest:
     """The next request for a place. Raises TooLong if it cannot be made to fit."""
     agent, turn = place.actor.participant, place.turn
     asks = _request(turn)
@@ -102,18 +102,18 @@ def assembled(place: Place, *, limit: int = 0, counted: Counted = count) -> Sent
     )
 
 
-def loaded_augments(workspace: Workspace) -> tuple[Augment, ...]:
+def loaded_augments(workspace: Workspace) -> tuple[AugmentLine, ...]:
     """The loaded augments in the order in which they are sent, then the others by name."""
     loaded = loaded_in(workspace)
     others = [one for one in loaded.every if one not in loaded.texts]
     return tuple(
-        Augment(one.name, mark, one.text if mark else "")
+        AugmentLine(one.name, mark, one.text if mark else "")
         for one in (*loaded.texts, *others)
         for mark in (loaded.mark_of(one),)
     )
 
 
-def _request(turn: Turn | None) -> Request | None:
+def _request(turn: Turn | None) -> TurnRequest | None:
     """The words that started the turn; None if there were none, or they were excluded or pruned
     since."""
     if turn is None or turn.input_node is None:
@@ -121,13 +121,15 @@ def _request(turn: Turn | None) -> Request | None:
     (row,) = rows_of([turn.input_node.pk])
     if withheld_from_models([row.id]):
         return None
-    return Request(row.local_id, said(row.text, turn.participant), row.author_name, row.author_kind)
+    return TurnRequest(
+        row.local_id, said(row.text, turn.participant), row.author_name, row.author_kind
+    )
 
 
 SAID_AGAIN = 300  # characters of a request that the last line repeats
 
 
-def _closing(asks: Request | None, place: Place) -> str:
+def _closing(asks: TurnRequest | None, place: PromptPlace) -> str:
     """The last line of each request of a turn: who asks what in which node."""
     if asks is None:
         seen = visible_of(place.read)
@@ -137,7 +139,7 @@ def _closing(asks: Request | None, place: Place) -> str:
     return escaped(f"{name_sent(asks.author)} asks in [{asks.local_id}]: {plain(said)}")
 
 
-def _named(asks: Request | None) -> str:
+def _named(asks: TurnRequest | None) -> str:
     if asks is None:
         return ""
     refs = ", ".join(refs_named(asks.text))
@@ -156,7 +158,7 @@ def round_of(kept: dict[str, Any]) -> Round:
 # The order of a generation: from rows to plain values.
 
 
-def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") -> Order:
+def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") -> GenerationOrder:
     """The order of a generation, read now. Raises CommandError (the person who asked is no longer
     allowed to, the key belongs to another address, the path is too long) or Broken (no provider).
     `is_shown`: the order is only shown to people, so it has no key, and the provider may be down;
@@ -165,13 +167,13 @@ def order_of(generation: Generation, *, is_shown: bool = False, then: str = "") 
     participant = generation.participant
     provider, base_url, model = addressed(participant) if is_shown else whom(participant)
     if generation.round == SUMMARY:
-        return order_of_summary(generation, Asked(provider, base_url, model))
+        return order_of_summary(generation, AskedParticipant(provider, base_url, model))
     if generation.round == JUDGE:
-        return order_of_judge(generation, Asked(provider, base_url, model))
+        return order_of_judge(generation, AskedParticipant(provider, base_url, model))
     if generation.round and generation.turn is not None:
-        return _order_of_round(generation.turn, Asked(provider, base_url, model))
+        return _order_of_round(generation.turn, AskedParticipant(provider, base_url, model))
     return order_of_candidate(
-        generation, Asked(provider, base_url, model), is_shown=is_shown, then=then
+        generation, AskedParticipant(provider, base_url, model), is_shown=is_shown, then=then
     )
 
 
@@ -187,7 +189,7 @@ def prepared_round(turn: Turn, actor: Actor) -> dict[str, Any]:
     return {**prepared(place, sent), "kept": _kept(turn.prepared, sent)}
 
 
-def _kept(before: Mapping[str, Any] | None, sent: Sent) -> int:
+def _kept(before: Mapping[str, Any] | None, sent: AgentRequest) -> int:
     """How many tokens at the beginning of a request are those of the round before."""
     if before is None:
         return 0
@@ -197,13 +199,13 @@ def _kept(before: Mapping[str, Any] | None, sent: Sent) -> int:
     return sum(count(block) for block, _ in same)
 
 
-def assembled_for(place: Place, provider: Provider) -> Sent:
+def assembled_for(place: PromptPlace, provider: Provider) -> AgentRequest:
     """The next request for a place within the limit of its provider. Raises TooLong."""
     limit = limit_of(provider, place.actor.participant, place.tree.grove)
     return assembled(place, limit=limit, counted=count_small if provider.context else count)
 
 
-def prepared(place: Place, sent: Sent) -> dict[str, Any]:
+def prepared(place: PromptPlace, sent: AgentRequest) -> dict[str, Any]:
     """A request as the row of its turn stores it between pricing and sending a round."""
     asked = place.turn.input_node_id if place.turn else None
     return {
@@ -219,12 +221,12 @@ def prepared(place: Place, sent: Sent) -> dict[str, Any]:
     }
 
 
-def as_sent(kept: Mapping[str, Any]) -> Sent:
+def as_sent(kept: Mapping[str, Any]) -> AgentRequest:
     """The request that `prepared` returned."""
     messages = [
         Message(role, tuple(blocks), tuple(marks)) for role, blocks, marks in kept["messages"]
     ]
-    return Sent(
+    return AgentRequest(
         kept["system"],
         tuple(messages),
         (("ALL", kept["tokens"]),),
@@ -235,7 +237,7 @@ def as_sent(kept: Mapping[str, Any]) -> Sent:
     )
 
 
-def _order_of_round(turn: Turn, asked: Asked) -> Order:
+def _order_of_round(turn: Turn, asked: AskedParticipant) -> GenerationOrder:
     """The order of a turn's round: no tools, and no text to continue. The prepared request is sent
     unchanged, unless a text in it was excluded or pruned since.
     """
@@ -246,11 +248,11 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
     if kept is None or withheld_from_models(kept["read"]):
         try:
             kept = {**prepared_round(turn, actor), "kept": 0}  # it is the same round
-        except TooLong as long:
+        except PromptTooLong as long:
             raise too_long(long) from None
         turn_lifecycle.replace_request(turn, kept)
     sent = as_sent(kept)
-    ask = Ask(
+    ask = ProviderRequest(
         base_url=asked.base_url,
         model=asked.model,
         messages=sent.bodies,
@@ -272,10 +274,10 @@ def _order_of_round(turn: Turn, asked: Asked) -> Order:
     )
     if sees(agent):
         ask = seeing(ask, (actor, tree))
-    nothing = Reading("dialogue", "chat", ())
+    nothing = SubjectPath("dialogue", "chat", ())
     made = configuration_of(agent, "plain" if tree.mode == "buffer" else None)
     until = until_of(turn)
-    return Order(
+    return GenerationOrder(
         asked.provider,
         nothing,
         ask,

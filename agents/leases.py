@@ -22,7 +22,7 @@ STALL_S = 2.0  # seconds; a longer write, or a pause longer by this much, is a s
 held: Counter[str] = Counter()  # leases of this process, with the number of runs of each
 
 
-class Watch:
+class LeaseWatch:
     """Whether writes have succeeded recently, as observed by trying one every few seconds. Until
     the first try, every expired lease counts as lost."""
 
@@ -58,7 +58,7 @@ class Watch:
         return now - self._stalled > LEASE_S
 
 
-watch = Watch()
+watch = LeaseWatch()
 
 
 def proves_loss(lease: str) -> bool:

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agents.agent_prompt import Place, agents_for, commands_for, place_of
+from agents.agent_prompt import PromptPlace, agents_for, commands_for, place_of
 from agents.context.agent_request import BRIEF_OVER
 from agents.context.sections import Teaching, instructions, mode_of
-from agents.context.subject_request import JOINT, TooLong, count_small
+from agents.context.subject_request import JOINT, PromptTooLong, count_small
 from agents.context.values import Portion
 from agents.generation_requests import assembled_for, order_of
 from agents.providers.registry import addressed, limit_of
@@ -25,7 +25,7 @@ from loom.money import queries as usage
 from loom.money.prices import NANO, caches_from, prices_of
 from loom.people.models import Participant
 from loom.permissions import LOOM
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.tokens import count
 from loom.trees.commands.node_writer import demand_text_node, demand_visible
 from loom.trees.models import Node, Tree
@@ -81,7 +81,7 @@ def next_request(member: Actor, tree: Tree, options: PreviewOptions) -> Next:
         if options.how == "turn":
             return _of_turn(member, tree, options)
         return _of_candidate(member, tree, options)
-    except TooLong as long:
+    except PromptTooLong as long:
         raise too_long(long) from None
 
 
@@ -102,7 +102,7 @@ def _of_turn(member: Actor, tree: Tree, options: PreviewOptions) -> Next:
     return Next(options, sent.bodies, None, sent.portions, limit, length, sent.note, is_open)
 
 
-def next_place(member: Actor, workspace: Workspace, node: Node | None = None) -> Place:
+def next_place(member: Actor, workspace: Workspace, node: Node | None = None) -> PromptPlace:
     """Where an agent's workspace reads next: in its current turn, else in a turn that would start
     at `node`, else at its position. REJECTED for a person's workspace, and for an agent that is
     sent text only.
@@ -124,10 +124,10 @@ def next_place(member: Actor, workspace: Workspace, node: Node | None = None) ->
         workspace.revision += 1
     if not access.may_reach(actor, position.tree_id, here=tree):
         position = lookup.root_of(tree)
-    return Place(actor, tree, workspace, position)
+    return PromptPlace(actor, tree, workspace, position)
 
 
-_OPEN_TURN = Prepared(
+_OPEN_TURN = PreparedQuery(
     lambda: (
         Turn.objects.filter(participant=Given("agent"), tree=Given("tree"), ended_at__isnull=True)
         .order_by("-pk")
@@ -212,7 +212,7 @@ def priced(one: Next, same: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Difference:
+class RequestDifference:
     """The difference from an earlier call: the number of `same` characters at the beginning of
     both, and the lines of a unified diff; `is_cut`: there are more."""
 
@@ -232,10 +232,10 @@ def call_before(member: Actor, tree: Tree, options: PreviewOptions) -> Call | No
     return found if found is not None and turn_access.may_read_call(member, found) else None
 
 
-def difference(one: Next, before: Call) -> Difference:
+def difference(one: Next, before: Call) -> RequestDifference:
     """The difference between the request and a call."""
     found = provenance.changed(provenance.request_text(before.request), one.text)
-    return Difference(before, found.same, found.lines, found.is_cut)
+    return RequestDifference(before, found.same, found.lines, found.is_cut)
 
 
 def point_of(member: Actor, tree: Tree, workspace: Workspace) -> Node:

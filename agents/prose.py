@@ -6,7 +6,7 @@ from agents.agent_prompt import (
     language,
 )
 from agents.context.values import (
-    Reply,
+    RoundReply,
 )
 from agents.providers.attempt import read_reply
 from loom.turns.models import Generation, Turn
@@ -14,13 +14,13 @@ from loom.turns.models import Generation, Turn
 # The prose of a turn's rounds.
 
 
-def reply_of(said: Generation) -> Reply:
+def reply_of(said: Generation) -> RoundReply:
     """The parsed reply of a round, read from its row alone: always the same result."""
     return _read(said.text, said.finish == "complete")
 
 
 @lru_cache(maxsize=8)
-def _read(text: str, finished: bool) -> Reply:
+def _read(text: str, finished: bool) -> RoundReply:
     """Cached, because it is needed once for every line."""
     return read_reply(text, language(), finished=finished)
 

@@ -4,11 +4,11 @@ long."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.context.subject_request import TooLong
+from agents.context.subject_request import PromptTooLong
 from loom.engine import registry
 from loom.engine.models import Step
 from loom.errors import CommandError
-from loom.language.lines import Command, makes_window, read
+from loom.language.lines import ParsedCommand, makes_window, read
 from loom.language.refs import ParseError
 from loom.text.shortening import without_name
 
@@ -21,7 +21,7 @@ QUOTED = 80  # characters of a refused line
 
 
 @dataclass(frozen=True)
-class Verdict:
+class LineVerdict:
     """Whether a line may run: why not, a warning, where the agent goes back to, and what it
     repeats."""
 
@@ -43,7 +43,7 @@ def result_of(steps: Sequence[Step], seq: int) -> str:
     return f"#{seq}" if makes_window(said) else ""
 
 
-def where_of(said: Command, step: Step) -> str:
+def where_of(said: ParsedCommand, step: Step) -> str:
     """`line 2: "tag zz99 #seen": `, for a line that could be parsed; other errors already quote
     it."""
     if said.bad is not None:
@@ -59,6 +59,6 @@ def refusal_text(step: Step, where: str = "") -> str:
     return f"{head}\n  hint: {step.hint}" if step.hint else head
 
 
-def too_long(long: TooLong) -> CommandError:
+def too_long(long: PromptTooLong) -> CommandError:
     """The refusal of a path that is too long: the same for subjects and turns."""
     return CommandError("LIMIT_EXCEEDED", str(long), hint="use a shorter path, or let it be cut")

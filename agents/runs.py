@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from agents import leases
 from agents.agent_prompt import language
-from agents.candidates import Candidate
+from agents.candidates import GrowingCandidate
 from agents.generation_requests import order_of
 from agents.leases import (
     Ending,
@@ -31,11 +31,18 @@ from agents.leases import (
     tell_wait,
 )
 from agents.lost_workers import was_lost
-from agents.providers.attempt import Attempt, Cutter
-from agents.providers.orders import CallGroup, Order, by_calls
+from agents.providers.attempt import Cutter, ProviderAttempt
+from agents.providers.orders import CallGroup, GenerationOrder, by_calls
 from agents.providers.registry import transport_of
 from agents.providers.transport import Limits, in_beginning, in_reading, in_thread, persistently
-from agents.providers.values import Broken, Delta, Failure, Finished, StreamEvent, wait_before_next
+from agents.providers.values import (
+    BrokenConnection,
+    Delta,
+    Failure,
+    Finished,
+    StreamEvent,
+    wait_before_next,
+)
 from agents.subject_prompt import narrower
 from loom.engine.fields import new_uid
 from loom.errors import CommandError
@@ -64,7 +71,7 @@ OVER = 2  # times its max_tokens: a provider that ignores them is cut there
 PRIMING_S = 15.0  # seconds that the other calls wait for the first word of the first one
 
 
-class Run:
+class GenerationRun:
     """The life of the generations of one call. Used on the loop only; runs once."""
 
     def __init__(
@@ -80,7 +87,7 @@ class Run:
         self._transport, self._limits, self._backoff_s = transport, limits, backoff_s
         stream = f"tree:{group.generations[0].tree.uid}"
         self._candidates = [
-            Candidate(
+            GrowingCandidate(
                 one,
                 index,
                 stream=stream,
@@ -92,7 +99,7 @@ class Run:
         # A round is only read as far as its turn uses it.
         self._cutter = Cutter(language()) if group.generations[0].round > 0 else None
         self._waited = 0.0  # seconds spent on answers without text
-        self._attempt: Attempt | None = None
+        self._attempt: ProviderAttempt | None = None
         self._call: Call | None = None
         self._endings: set[asyncio.Task[None]] = set()
         self._working: asyncio.Task[None] | None = None
@@ -120,7 +127,7 @@ class Run:
         await self._seal()
 
     @property
-    def _open(self) -> list[Candidate]:
+    def _open(self) -> list[GrowingCandidate]:
         return [one for one in self._candidates if one.is_open]
 
     # -- the call
@@ -148,7 +155,7 @@ class Run:
         body, made = adapter.body(self._order.ask), 0
         while True:
             made += 1
-            failure = await self._try(Attempt(adapter, self._order.ask, body))
+            failure = await self._try(ProviderAttempt(adapter, self._order.ask, body))
             if failure is None or any(one.has_text for one in self._candidates):
                 return failure
             less = adapter.adjusted(body, failure)
@@ -172,7 +179,7 @@ class Run:
         for candidate in self._open if wait >= TOLD_S else ():
             await in_thread(tell_wait, candidate.uid, self._lease, why)
 
-    async def _try(self, attempt: Attempt) -> Failure | None:
+    async def _try(self, attempt: ProviderAttempt) -> Failure | None:
         """One attempt, from its call's row to its last event."""
         going = [one.generation for one in self._open]
         # The row is written while the request is sent: neither waits for the other, but
@@ -229,7 +236,7 @@ class Run:
             return cutter.feed(piece)
         return await in_reading(cutter.feed, piece)
 
-    def _is_over(self, candidate: Candidate) -> bool:
+    def _is_over(self, candidate: GrowingCandidate) -> bool:
         """Whether a stream has more than twice the requested tokens."""
         most = self._order.ask.max_tokens
         return most is not None and candidate.tokens > OVER * most
@@ -244,7 +251,7 @@ class Run:
         if self._primes is not None:
             self._primes.set()
 
-    async def _pay(self, candidate: Candidate) -> None:
+    async def _pay(self, candidate: GrowingCandidate) -> None:
         """Reserves more for a candidate that has used up its reservation; cuts it off if there is
         no more. The stream is not read in the meantime."""
         reserved = await in_thread(more_money, candidate.uid, self._lease, candidate.lacks)
@@ -276,7 +283,7 @@ class Run:
                 elif due or candidate.has_news:
                     await self._write(candidate)
 
-    async def _write(self, candidate: Candidate) -> None:
+    async def _write(self, candidate: GrowingCandidate) -> None:
         text, chunk = candidate.written()
         answer = await in_thread(keep_alive, candidate.uid, self._lease, text, chunk)
         if not candidate.is_open:
@@ -288,7 +295,7 @@ class Run:
 
     def _end(
         self,
-        candidate: Candidate,
+        candidate: GrowingCandidate,
         failure: Failure | None = None,
         *,
         finish: str = "",
@@ -303,7 +310,7 @@ class Run:
 
     async def _write_ending(
         self,
-        candidate: Candidate,
+        candidate: GrowingCandidate,
         failure: Failure | None,
         finish: str,
         error: dict[str, Any] | None,
@@ -322,7 +329,7 @@ class Run:
         )
         await in_thread(end_generation, candidate.uid, self._lease, ending)
 
-    async def _put_down(self, candidate: Candidate) -> None:
+    async def _put_down(self, candidate: GrowingCandidate) -> None:
         """Ends or puts back a candidate whose run was interrupted."""
         if candidate.has_text:
             self._end(candidate, finish=f"interrupted:{self._interrupted or 'worker error'}")
@@ -351,7 +358,9 @@ def end_generation(uid: str, lease: str, ending: Ending) -> None:
     )
 
 
-def create_call(order: Order, attempt: Attempt, generations: Sequence[Generation]) -> Call:
+def create_call(
+    order: GenerationOrder, attempt: ProviderAttempt, generations: Sequence[Generation]
+) -> Call:
     """Creates the call's row while the request is sent, and links its generations to it."""
     first = generations[0]
     call = Call(
@@ -370,7 +379,7 @@ def create_call(order: Order, attempt: Attempt, generations: Sequence[Generation
     return call
 
 
-def seal(call: Call, attempt: Attempt) -> None:
+def seal(call: Call, attempt: ProviderAttempt) -> None:
     """Stores the response, without keys. Does nothing if its tree is being erased."""
     if not Call.objects.filter(pk=call.pk, tree__erasing_at__isnull=True).exists():
         return
@@ -393,7 +402,7 @@ def seal(call: Call, attempt: Attempt) -> None:
 worker_log = logging.getLogger("heddle.worker")
 LIMITS = Limits()
 BACKOFF_S = 0.5  # seconds before the second attempt; doubled for each further one
-current: set[Run] = set()
+current: set[GenerationRun] = set()
 ending: list[str] = []  # the reason why this process is ending, if it is
 
 
@@ -430,7 +439,7 @@ def _call_groups(lease: str, going: list[Generation]) -> list[CallGroup]:
         order = order_of(going[0])
     except CommandError as refused:
         error = refused.body
-    except Broken as broken:
+    except BrokenConnection as broken:
         error = broken.failure.error
     else:
         return by_calls(lease, going, order)
@@ -473,7 +482,7 @@ def hold(lease: str) -> Iterator[None]:
 async def _one(group: CallGroup) -> str:
     """Runs one call; returns its lane, which then has a free place."""
     transport = transport_of(group.order.provider, group.order.allow)
-    run = Run(group, transport, LIMITS, backoff_s=BACKOFF_S)
+    run = GenerationRun(group, transport, LIMITS, backoff_s=BACKOFF_S)
     current.add(run)
     if ending:
         run.interrupt(ending[0])

@@ -16,19 +16,19 @@ from agents.context.subject_request import (
     Endpoint,
     Messages,
     Mode,
-    Piece,
-    Reading,
+    PathPiece,
+    PromptTooLong,
     Steering,
-    TooLong,
+    SubjectPath,
     arrange,
     count_small,
     system_said,
     user_said,
     way_of,
 )
-from agents.providers.orders import Asked, Order
+from agents.providers.orders import AskedParticipant, GenerationOrder
 from agents.providers.registry import Provider, configuration_of, first_of, limit_of, said, sees
-from agents.providers.values import Ask, Picture
+from agents.providers.values import Picture, ProviderRequest
 from agents.refusals import too_long
 from loom import access
 from loom.access import Actor
@@ -59,11 +59,13 @@ from loom.workspace.models import Workspace
 SMALLEST_WINDOW = 150
 
 
-def order_of_candidate(generation: Generation, asked: Asked, *, is_shown: bool, then: str) -> Order:
+def order_of_candidate(
+    generation: Generation, asked: AskedParticipant, *, is_shown: bool, then: str
+) -> GenerationOrder:
     """The order of a candidate: to continue the path as the person who asked reads it."""
     participant = generation.participant
     settings_, left = taken_settings(generation)
-    ask = Ask(
+    ask = ProviderRequest(
         base_url=asked.base_url,
         model=asked.model,
         messages=None,
@@ -82,14 +84,16 @@ def order_of_candidate(generation: Generation, asked: Asked, *, is_shown: bool, 
     hashed = configuration_of(participant, reading.strategy)
     reader = access.acting_as(asker, participant)
     seen_by = (reader, generation.tree) if sees(participant) else None
-    made = Order(asked.provider, reading, ask, hashed, left_out=left, allow=allow, sees=seen_by)
+    made = GenerationOrder(
+        asked.provider, reading, ask, hashed, left_out=left, allow=allow, sees=seen_by
+    )
     try:
         return _order(made, reading)
-    except TooLong as long:
+    except PromptTooLong as long:
         raise too_long(long) from None
 
 
-def _order(order: Order, reading: Reading) -> Order:
+def _order(order: GenerationOrder, reading: SubjectPath) -> GenerationOrder:
     sent = arrange(reading)
     prompt = order.provider.opening if sent.prompt == "" else sent.prompt
     goes_on = reading.strategy == "continue_final" and sent.text.strip() != ""
@@ -101,7 +105,7 @@ def _order(order: Order, reading: Reading) -> Order:
     )
 
 
-def narrower(order: Order) -> Order | None:
+def narrower(order: GenerationOrder) -> GenerationOrder | None:
     """The order with half the window, if a provider's window was too large for this text;
     None if there is no window, or it is already as small as is useful."""
     window = order.reading.window
@@ -110,7 +114,7 @@ def narrower(order: Order) -> Order | None:
     return _order(order, replace(order.reading, window=window // 2))
 
 
-def order_of_summary(generation: Generation, asked: Asked) -> Order:
+def order_of_summary(generation: Generation, asked: AskedParticipant) -> GenerationOrder:
     """The order for the summary of a node, or of the tree if the point is its root."""
     return _order_of_help(generation, asked, "summary", summarised(generation))
 
@@ -121,7 +125,7 @@ JUDGES = (
 )
 
 
-def order_of_judge(generation: Generation, asked: Asked) -> Order:
+def order_of_judge(generation: Generation, asked: AskedParticipant) -> GenerationOrder:
     """The order for the answer of a judge to the question of a check."""
     question, text = judged_text(asker_of(generation), generation)
     said_ = f"Question: {question}\n\nText:\n{text}\n\nQuestion again: {question}"
@@ -131,15 +135,15 @@ def order_of_judge(generation: Generation, asked: Asked) -> Order:
 
 def _order_of_help(
     generation: Generation,
-    asked: Asked,
+    asked: AskedParticipant,
     purpose: str,
     messages: Messages,
     *,
     temperature: float | None = None,
-) -> Order:
+) -> GenerationOrder:
     """The order for an answer that becomes no candidate: these messages alone, for this purpose."""
     one = generation.participant
-    ask = Ask(
+    ask = ProviderRequest(
         base_url=asked.base_url,
         model=asked.model,
         messages=messages,
@@ -150,9 +154,9 @@ def _order_of_help(
         key=key_of(one),
         auth=one.auth,
     )
-    return Order(
+    return GenerationOrder(
         asked.provider,
-        Reading("dialogue", "chat", ()),
+        SubjectPath("dialogue", "chat", ()),
         ask,
         configuration_of(one, None),
         purpose=purpose,
@@ -172,19 +176,19 @@ def taken_settings(generation: Generation) -> tuple[dict[str, Any], str]:
     return kept, f"without {', '.join(left)}: this model does not take it" if left else ""
 
 
-def _reading_of(generation: Generation, asker: Actor, provider: Provider, then: str) -> Reading:
+def _reading_of(generation: Generation, asker: Actor, provider: Provider, then: str) -> SubjectPath:
     participant, tree = generation.participant, generation.tree
     workspace = access.known_workspace_of(generation.asked_by, tree)
     mode: Mode = "buffer" if tree.mode == "buffer" else "dialogue"
     endpoint: Endpoint = "completion" if participant.endpoint == "completion" else "chat"
     if provider.completes:
         endpoint = "completion" if mode == "buffer" else "chat"
-    return Reading(
+    return SubjectPath(
         mode=mode,
         endpoint=endpoint,
         path=(
             *pieces_of(generation, asker, workspace),
-            *([Piece(0, then, is_human=True)] if then else []),
+            *([PathPiece(0, then, is_human=True)] if then else []),
         ),
         persona=participant.persona,
         system_context=tree.system_context,
@@ -215,7 +219,7 @@ def steering_of(asker: Actor, tree: Tree) -> Steering:
 
 def pieces_of(
     generation: Generation, asker: Actor, workspace: Workspace | None
-) -> tuple[Piece, ...]:
+) -> tuple[PathPiece, ...]:
     """The path to the generation's point as the asker reads it in their workspace, without nodes
     that are never sent: empty, excluded and pruned ones, and those that are not text."""
     rows = path_of(asker, generation.tree, workspace, generation.point)
@@ -254,11 +258,11 @@ def _piece(
     row: NodeRow,
     sources: Iterable[tuple[str, NodeRow]] = (),
     say: Callable[[str], str] = described,
-) -> Piece:
-    by_role: dict[str, list[Piece]] = {"context": [], "instruction": []}
+) -> PathPiece:
+    by_role: dict[str, list[PathPiece]] = {"context": [], "instruction": []}
     for role, source in sources:
         by_role[role].append(_piece(source, (), say))
-    return Piece(
+    return PathPiece(
         row.id,
         say(row.text),
         row.author_kind == "human",
@@ -389,7 +393,7 @@ MOST_IMAGE_BYTES = 3_500_000  # for each image: base64 adds a third, and provide
 MOST_IMAGE_BYTES_AT_ONCE = 20_000_000
 
 
-def seeing(ask: Ask, sees: tuple[Actor, Tree] | None) -> Ask:
+def seeing(ask: ProviderRequest, sees: tuple[Actor, Tree] | None) -> ProviderRequest:
     """The request with the images that the user's texts name; if there are none, every text
     describes its images in words."""
     if sees is None or not any(hashes_in(one["content"]) for one in ask.messages or ()):

@@ -15,12 +15,12 @@ from django.db import IntegrityError
 from agents.agent_prompt import demand_turn
 from agents.answers import brought
 from agents.context.agent_request import asks_again
-from agents.context.subject_request import TooLong
-from agents.context.values import Reply
+from agents.context.subject_request import PromptTooLong
+from agents.context.values import RoundReply
 from agents.generation_requests import prepared_round
 from agents.prose import prose, reply_of
-from agents.providers.values import Broken
-from agents.refusals import REPEATED, Verdict, refusal_text, result_of, too_long, where_of
+from agents.providers.values import BrokenConnection
+from agents.refusals import REPEATED, LineVerdict, refusal_text, result_of, too_long, where_of
 from loom.access import Actor
 from loom.engine import registry, streams
 from loom.engine.answers import message_of
@@ -31,8 +31,8 @@ from loom.engine.fields import new_uid
 from loom.engine.models import Event, Step
 from loom.errors import CommandError, require
 from loom.language.batches import with_ids, with_made
-from loom.language.lines import Command, makes_window
-from loom.platform.prepared_queries import Given, Prepared
+from loom.language.lines import ParsedCommand, makes_window
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.shortening import shortened, without_name
 from loom.text.tokens import count
 from loom.trees.commands import node_writer
@@ -138,9 +138,9 @@ def _assemble(turn: Turn) -> bool:
         turn_lifecycle.begin_round(turn, request=request, tokens=request["tokens"])
     except CommandError as refused:
         return _fail(turn, refused)
-    except TooLong as long:
+    except PromptTooLong as long:
         return _fail(turn, too_long(long))
-    except Broken as broken:
+    except BrokenConnection as broken:
         return _finish(turn, f"interrupted:{broken.failure.kind}", broken.failure.error)
     return False
 
@@ -192,7 +192,7 @@ def _old(kept: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in kept.items() if key != "stated"}
 
 
-def _round(turn: Turn, said: Reply, notes: list[str]) -> dict[str, Any]:
+def _round(turn: Turn, said: RoundReply, notes: list[str]) -> dict[str, Any]:
     """What the row of the turn stores about a round, from which the next request is made. Only
     what is needed after the turn is kept then (`turn_lifecycle.end`)."""
     generation = require(turn.generation, "the generation of the round")
@@ -285,35 +285,35 @@ OURS = ("generation.", "turn.", "call.")  # events of the turn itself, which cha
 
 
 def guard(
-    turn: Turn, actor: Actor, workspace: Workspace, said: Command, *, view: str = ""
-) -> Verdict:
+    turn: Turn, actor: Actor, workspace: Workspace, said: ParsedCommand, *, view: str = ""
+) -> LineVerdict:
     """Decides whether a parsed line may run. `view`: what the agent has in view."""
     line = require(said.line, "the line")
     outlives = registry.find(line.verb).facts.outlives_budget
     if turn.finish and not outlives:
-        return Verdict(REPEATED)
+        return LineVerdict(REPEATED)
     spent = spent_of(turn, turn_lifecycle.now())
     over = budgets.refusal(budget_of(turn), spent, outlives_budget=outlives)
     if over is not None:
-        return Verdict(over)
+        return LineVerdict(over)
     if outlives:
-        return Verdict()
+        return LineVerdict()
     return _looped(turn, workspace, line.canonical, view)
 
 
-_LAST = Prepared(
+_LAST = PreparedQuery(
     lambda: Step.objects.filter(workspace=Given("of"), turn_uid=Given("turn")).order_by("-seq")[
         : loops.HISTORY
     ]
 )
 
 
-def _looped(turn: Turn, workspace: Workspace, canonical: str, view: str) -> Verdict:
+def _looped(turn: Turn, workspace: Workspace, canonical: str, view: str) -> LineVerdict:
     """Whether a line repeats what was done in this turn. Earlier turns do not count: a person who
     asks again wants it done again."""
     steps = _LAST.all(of=workspace.pk, turn=turn.uid)[::-1]
     if not steps:
-        return Verdict()
+        return LineVerdict()
     others = _others(turn, steps[0].at)
     views = _views(turn)
     seen = [views.get(one.turn_place, "") for one in steps]
@@ -328,9 +328,9 @@ def _looped(turn: Turn, workspace: Workspace, canonical: str, view: str) -> Verd
     found = loops.look(past, now)
     if found.decision in ("refuse", "halt"):
         found = replace(found, result=result_of(steps, found.earlier))
-        return Verdict(found.refusal, goes_back_to=found.position, loop=found.status)
+        return LineVerdict(found.refusal, goes_back_to=found.position, loop=found.status)
     loop = found.status if found.decision == "warn" else ""
-    return Verdict(warning=found.warning, loop=loop)
+    return LineVerdict(warning=found.warning, loop=loop)
 
 
 def _views(turn: Turn) -> dict[str, str]:
@@ -398,7 +398,7 @@ def open_named(turn: Turn) -> None:
                 run_command(actor, turn.tree, "open", named, workspace=workspace, request=asked)
 
 
-def next_line(turn: Turn, said: Reply, left: int) -> bool:
+def next_line(turn: Turn, said: RoundReply, left: int) -> bool:
     """Runs the next of the lines that are `left` of the round, or takes the result that a line was
     waiting for; stores it. False while it waits. Consecutive web searches run at the same time."""
     replies = list(turn.replies)
@@ -421,11 +421,11 @@ def next_line(turn: Turn, said: Reply, left: int) -> bool:
     return turn_lifecycle.keep(turn, replies=[*replies, record], waits_for=waits_for)
 
 
-def _searches(said: Command) -> bool:
+def _searches(said: ParsedCommand) -> bool:
     return said.line is not None and registry.find(said.line.verb).facts.answers_later
 
 
-def _take_searches(turn: Turn, said: Reply) -> bool:
+def _take_searches(turn: Turn, said: RoundReply) -> bool:
     """Takes the answers of the searches of the last lines. False while one is open."""
     if web_search.open_in(turn.uid):
         return False
@@ -441,7 +441,7 @@ def _ended(uids: list[str]) -> str:
     return outcome_of(uids)[1].text
 
 
-def _said(turn: Turn, reply: Reply, number: int) -> tuple[dict[str, Any], list[str]]:
+def _said(turn: Turn, reply: RoundReply, number: int) -> tuple[dict[str, Any], list[str]]:
     """The reply to a line, and the generations it waits for. If the line already ran before a
     worker was lost, its reply is read from its step; it does not run again."""
     made = made_by(turn.replies)
@@ -464,20 +464,20 @@ def _said(turn: Turn, reply: Reply, number: int) -> tuple[dict[str, Any], list[s
     return record, _started(step)
 
 
-def _semantic(turn: Turn, reply: Reply) -> str:
+def _semantic(turn: Turn, reply: RoundReply) -> str:
     """`semantic` if the prose of a round repeats that of earlier ones, else ""."""
     rounds = [Said(one["prose"], one["changed"]) for one in turn.rounds]
     return loops.semantic([*rounds, Said(reply.prose)]).status.removeprefix("ok")
 
 
-def _run(turn: Turn, said: Command, place: str, loop: str, *, view: str) -> str:
+def _run(turn: Turn, said: ParsedCommand, place: str, loop: str, *, view: str) -> str:
     """Runs a line, which may be part of a `loop`; returns its warning. Afterwards its step exists,
     whatever its outcome. Raises CommandError if the inviter is no longer a member: there is nobody
     to act for, and no step is written.
     """
     actor = turn_access.acting_in(turn)
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
-    verdict = Verdict()
+    verdict = LineVerdict()
     try:
         if said.bad is None:
             verdict = guard(turn, actor, workspace, said, view=view)
@@ -494,7 +494,7 @@ def _run(turn: Turn, said: Command, place: str, loop: str, *, view: str) -> str:
     return verdict.warning
 
 
-def _refusal(said: Command, verdict: Verdict) -> CommandError | None:
+def _refusal(said: ParsedCommand, verdict: LineVerdict) -> CommandError | None:
     """Why a line is refused before it runs; None if it may."""
     if said.bad is not None:
         return CommandError(said.bad.code, said.bad.message, hint=said.bad.hint)
@@ -515,7 +515,7 @@ def _started(step: Step) -> list[str]:
     return waits or [uid for op in ops if op.get("op") == "generations" for uid in op["uids"]]
 
 
-def _record(said: Command, step: Step, warning: str) -> dict[str, Any]:
+def _record(said: ParsedCommand, step: Step, warning: str) -> dict[str, Any]:
     """What the row stores about a line: `asks` for another round, `halts` the turn."""
     is_ok = step.outcome == "ok"
     reply = message_of(step) if is_ok else refusal_text(step, where_of(said, step))

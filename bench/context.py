@@ -19,7 +19,7 @@ ROUNDS, PATH, VIEW, RESULT = 20, 8_000, 1_000, 300  # tokens, a quarter of their
 
 def shares() -> None:
     """Prints the share of each request that the one before it begins with, both ways."""
-    from agents.context.agent_request import Sent, assemble
+    from agents.context.agent_request import AgentRequest, assemble
     from agents.context.values import LineReply, Round
     from tests.agents.test_aware import ADA, AWARE
 
@@ -29,7 +29,7 @@ def shares() -> None:
     )
     notes = tuple(f"✓ Ada wrote [a7x2]: {'word ' * 10}" for _ in range(VIEW * 4 // 72))
     done: list[Round] = []
-    sent: list[Sent] = []
+    sent: list[AgentRequest] = []
     stated: dict[str, str] = {}
     for number in range(ROUNDS):
         budget = f"steps {number}/100 · rounds {number}/20"
@@ -46,9 +46,9 @@ def shares() -> None:
 
 def _naive(made: "object") -> str:
     """The texts with the WORKSPACE before the conversation."""
-    from agents.context.agent_request import Sent
+    from agents.context.agent_request import AgentRequest
 
-    assert isinstance(made, Sent)
+    assert isinstance(made, AgentRequest)
     rest = "".join(block for one in made.messages for block in one.blocks)
     return f"{made.system}{made.workspace}{rest.replace(made.workspace, '')}"
 

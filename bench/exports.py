@@ -29,14 +29,16 @@ def write(tree_uid: str, name: str) -> dict[str, float]:
     """Writes one format in this process."""
     from loom.access import get_actor
     from loom.transfer.exporting import FORMATS
-    from loom.transfer.selection import Wanted
+    from loom.transfer.selection import ExportSelection
     from loom.trees.models import Tree
 
     tree = Tree.objects.select_related("grove").get(uid=tree_uid)
     owner = tree.maker.user
     assert owner is not None
     end = tree.nodes.order_by("-depth", "id")[0] if FORMATS[name].scope == "path" else None
-    wanted = Wanted(get_actor(owner, tree.grove), tree, None, end, calls=name in ("heddle", "zip"))
+    wanted = ExportSelection(
+        get_actor(owner, tree.grove), tree, None, end, calls=name in ("heddle", "zip")
+    )
     before, started, size = _peak(), time.perf_counter(), 0
     for piece in FORMATS[name].pieces(wanted):
         size += len(piece)

@@ -1,4 +1,4 @@
-"""What SQL that is built once saves: `Prepared` queries on the way of a page and of a first token
+"""What SQL that is built once saves: `PreparedQuery` on the way of a page and of a first token
 against the same querysets built for each run, and `insert_row` and `update_row`, by which each
 line writes its events, against `save`.
 

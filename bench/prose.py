@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from agents.context.overlap import Overlap, goes_on
 from agents.context.subject_request import PLAIN, handed_over
-from agents.providers.attempt import Attempt
+from agents.providers.attempt import ProviderAttempt
 from agents.providers.openai import OpenAI
 from agents.providers.transport import CheckedTransport, Limits
-from agents.providers.values import Ask, Delta
+from agents.providers.values import Delta, ProviderRequest
 from bench.acting import start
 from loom.participants.provider_kinds import WAYS
 
@@ -98,10 +98,10 @@ async def tried(url: str, model: str, text: str, way: str) -> Tried:
     """One opening gone on with; `completion` sends it as a prompt."""
     is_prompt = way == "completion"
     messages = None if is_prompt else handed_over("", text, way)
-    ask = Ask(url, model, messages, text if is_prompt else None, 0.7, TOKENS,
+    ask = ProviderRequest(url, model, messages, text if is_prompt else None, 0.7, TOKENS,
               goes_on=way == "continue_final")  # fmt: skip
     adapter = OpenAI()
-    attempt = Attempt(adapter, ask, adapter.body(ask))
+    attempt = ProviderAttempt(adapter, ask, adapter.body(ask))
     transport = CheckedTransport(("127.0.0.1",))
     said = [one.text async for one in attempt.events(transport, PATIENT) if isinstance(one, Delta)]
     answer = "".join(said)

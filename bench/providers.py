@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 import httpx
 
-from agents.providers.attempt import Attempt
+from agents.providers.attempt import ProviderAttempt
 from agents.providers.litellm import LiteLLMTransport
 from agents.providers.openai import LiteLLM, OpenAI
 from agents.providers.transport import CheckedTransport, Limits
-from agents.providers.values import Adapter, Ask, Delta
+from agents.providers.values import Adapter, Delta, ProviderRequest
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import tokens
 
@@ -29,8 +29,8 @@ async def once(
 ) -> Figures:
     """Milliseconds to the first token, tokens a second, milliseconds of processor time."""
     messages = ({"role": "user", "content": "Who is Marie?"},)
-    ask = Ask(provider.url, model, messages, None, key="sk-bench")
-    attempt = Attempt(adapter, ask, adapter.body(ask))
+    ask = ProviderRequest(provider.url, model, messages, None, key="sk-bench")
+    attempt = ProviderAttempt(adapter, ask, adapter.body(ask))
     begin, spent, first, count = time.perf_counter(), time.thread_time(), 0.0, 0
     async for event in attempt.events(transport, Limits()):
         if isinstance(event, Delta):

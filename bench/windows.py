@@ -82,9 +82,9 @@ def _rendering(actor: Any, agent: Any) -> None:
     place = next_place(actor, own)
     fields = sections.collected(place)
     pages: dict[str, Any] = {"revision": own.revision, "mode": "dialogue", **fields}
-    from agents.context.values import View
+    from agents.context.values import WorkspaceView
 
-    shown = View(**pages)
+    shown = WorkspaceView(**pages)
     assert len(shown.panes) == WINDOWS and sum(one.count for one in shown.panes) == LINES
     collect = sections.windows.collect
     assert collect is not None

@@ -224,7 +224,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],  # it contains no data of users
     "COMPONENT_SPLIT_PATCH": False,
-    "POSTPROCESSING_HOOKS": ["loom.site.schema.with_errors"],
+    "POSTPROCESSING_HOOKS": ["loom.site.schema.short_names", "loom.site.schema.with_errors"],
 }
 
 # Requests a minute for one API key or session (docs/model.md §14.3, Limits).

@@ -31,7 +31,7 @@ from loom.permissions import (
     named,
     remedy,
 )
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.hashes import digest
 from loom.trees.models import Image, Node, PublicLink, Tree
 from loom.workspace.models import Workspace
@@ -64,7 +64,7 @@ def _actor_of(member: Membership, scope: Scope) -> Actor:
     return Actor(own, own, person, member.grove, role, OF_ROLE[role])
 
 
-_MEMBER = Prepared(
+_MEMBER = PreparedQuery(
     lambda: Membership.objects.select_related("participant", "user", "grove").filter(
         user=Given("user"), grove=Given("grove"), user__is_active=True
     )
@@ -99,7 +99,7 @@ def acting_as(person: Actor, agent: Participant) -> Actor:
     return replace(person, participant=agent, permissions=both)
 
 
-_NAMED_NOW = Prepared(lambda: Participant.objects.filter(pk=Given("pk")))
+_NAMED_NOW = PreparedQuery(lambda: Participant.objects.filter(pk=Given("pk")))
 
 
 def get_actor_now(actor: Actor) -> Actor:
@@ -128,7 +128,7 @@ def first_grove(user: User) -> Grove:
     return grove
 
 
-_MEMBER_OF = Prepared(
+_MEMBER_OF = PreparedQuery(
     lambda: Membership.objects.select_related("participant", "grove").filter(
         user=Given("user"), grove__uid=Given("uid")
     )
@@ -197,8 +197,8 @@ def _trees_in_use() -> QuerySet[Tree]:
     )
 
 
-_TREE = Prepared(_trees)
-_IN_USE = Prepared(_trees_in_use)
+_TREE = PreparedQuery(_trees)
+_IN_USE = PreparedQuery(_trees_in_use)
 
 
 def get_tree(user: User, uid: str, *, role: Role = "reader") -> tuple[Actor, Tree]:
@@ -247,7 +247,7 @@ def get_visit(user: User, uid: str, named: str = "") -> Visit:
     return Visit(actor, found, workspace, node, found.head or 0, bool(found.has_pruned))
 
 
-_WORKSPACE = Prepared(
+_WORKSPACE = PreparedQuery(
     lambda: Workspace.objects.select_related("position").filter(
         participant=Given("participant"), tree=Given("tree")
     )
@@ -320,7 +320,7 @@ def demand_writable(tree: Tree) -> None:
         raise CommandError("REJECTED", said, hint=hint)
 
 
-def of_grove(user: User, rows: Prepared[Any], uid: str, what: str) -> tuple[Actor, Any]:
+def of_grove(user: User, rows: PreparedQuery[Any], uid: str, what: str) -> tuple[Actor, Any]:
     """The row with an id that `rows` (see `by_uid`) finds in one of the user's groves, and who they
     are there. NOT_FOUND, which names `what`, for outsiders too."""
     row = rows.first(uid=uid)
@@ -332,14 +332,14 @@ def of_grove(user: User, rows: Prepared[Any], uid: str, what: str) -> tuple[Acto
         raise not_found(what) from None
 
 
-def by_uid(model: type[Model], *near: str) -> Prepared[Any]:
+def by_uid(model: type[Model], *near: str) -> PreparedQuery[Any]:
     """The row with an id and its related rows, unless its tree is being erased."""
 
     def rows() -> QuerySet[Any]:
         found = model._default_manager.select_related(*near).filter(uid=Given("uid"))
         return found.filter(tree__erasing_at__isnull=True) if near[0] == "tree__grove" else found
 
-    return Prepared(rows)
+    return PreparedQuery(rows)
 
 
 _PARTICIPANT = by_uid(Participant, "grove")

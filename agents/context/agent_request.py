@@ -11,7 +11,7 @@ from agents.context.sections import (
     HIDDEN,
     Counted,
     Own,
-    Part,
+    PathPart,
     Stop,
     Teaching,
     framed,
@@ -29,7 +29,15 @@ from agents.context.sections import (
     windows_in,
 )
 from agents.context.subject_request import GAP, JOINT, KEPT_AT_THE_END, Fitted, fit
-from agents.context.values import Augment, Earlier, Portion, Request, Round, Syntax, View
+from agents.context.values import (
+    AugmentLine,
+    Earlier,
+    Portion,
+    Round,
+    Syntax,
+    TurnRequest,
+    WorkspaceView,
+)
 from loom.language.slices import PART_CHARACTERS
 from loom.people.names import as_sent
 from loom.text.frames import BOUNDARY, OWN, escaped, frames_escaped, marks_escaped
@@ -56,9 +64,9 @@ class Aware:
     commands: tuple[Syntax, ...]
     path: tuple[Stop, ...]
     rounds: tuple[Round, ...]
-    view: View
+    view: WorkspaceView
     closing: str
-    request: Request | None = None
+    request: TurnRequest | None = None
     truncation: str = "truncateMiddle"
     limit: int = 3072
     counted: Counted = count
@@ -66,7 +74,7 @@ class Aware:
     agents: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
-    augments: tuple[Augment, ...] = ()
+    augments: tuple[AugmentLine, ...] = ()
     threshold: int = 0
     part: int = PART_CHARACTERS
     kept: int = KEPT_AT_THE_END
@@ -144,7 +152,7 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Sent:
+class AgentRequest:
     """A request: system text and messages; the sizes of its sections in tokens, by name; a note on
     what did not fit; and whether its INSTRUCTIONS are the brief ones. `workspace` is its WORKSPACE
     message, which the next request of the turn repeats, and `stated` is what the agent then knows
@@ -170,7 +178,7 @@ class Sent:
         return sum(tokens for _, tokens in self.sections)
 
 
-def assemble(aware: Aware) -> Sent:
+def assemble(aware: Aware) -> AgentRequest:
     """The request. Raises TooLong if it cannot be made to fit.
 
     Each request of a turn begins with the exact request before it: earlier WORKSPACE messages
@@ -183,7 +191,7 @@ def assemble(aware: Aware) -> Sent:
     return _grown(aware, system, is_brief) or _fresh(aware, system, is_brief)
 
 
-def _grown(aware: Aware, system: str, is_brief: bool) -> Sent | None:
+def _grown(aware: Aware, system: str, is_brief: bool) -> AgentRequest | None:
     """The request that only adds to the previous one; None if there is none, or if something has
     to be shortened."""
     if not aware.rounds or not aware.stated or not all(one.workspace for one in aware.rounds):
@@ -197,7 +205,7 @@ def _grown(aware: Aware, system: str, is_brief: bool) -> Sent | None:
     return _made(aware, system, is_brief, earlier, Fitted(tuple(path)))
 
 
-def _fresh(aware: Aware, system: str, is_brief: bool) -> Sent:
+def _fresh(aware: Aware, system: str, is_brief: bool) -> AgentRequest:
     """The request that states everything once."""
     rounds = tuple(replace(one, workspace="") for one in aware.rounds)
     aware = replace(aware, rounds=rounds, stated={})
@@ -218,7 +226,9 @@ def _fresh(aware: Aware, system: str, is_brief: bool) -> Sent:
 MOST_TAKEN = 60  # percent of the limit for all that is neither path nor WORKSPACE
 
 
-def _made(aware: Aware, system: str, is_brief: bool, earlier: Earlier, fitted: Fitted) -> Sent:
+def _made(
+    aware: Aware, system: str, is_brief: bool, earlier: Earlier, fitted: Fitted
+) -> AgentRequest:
     asked = _request(aware)
     rounds = _rounds(aware, whole=bool(aware.stated))
     note = _note(aware, earlier, fitted)
@@ -237,13 +247,13 @@ def _made(aware: Aware, system: str, is_brief: bool, earlier: Earlier, fitted: F
     aware = replace(aware, view=view)
     now = rendered(view)
     last = _workspace(aware, now)
-    begun = [Part("user", earlier.text)] if earlier.text else []
+    begun = [PathPart("user", earlier.text)] if earlier.text else []
     frozen = [*begun, *fitted.parts]
-    parts = [*frozen, *asked, *rounds, Part("user", last), Part("user", aware.closing)]
+    parts = [*frozen, *asked, *rounds, PathPart("user", last), PathPart("user", aware.closing)]
     sections = (*sizes, ("WORKSPACE", aware.counted(last)))
     messages = _messages(parts, len(frozen))
     portions = _portions(aware, is_brief, earlier, fitted, now)
-    return Sent(system, messages, sections, note, is_brief, last, dict(now), portions)
+    return AgentRequest(system, messages, sections, note, is_brief, last, dict(now), portions)
 
 
 def _with_windows(aware: Aware, sizes: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
@@ -274,7 +284,7 @@ def _portions(
     """The sections of a request with their texts, in the order of the request; empty ones are left
     out. `now`: those of its WORKSPACE message."""
 
-    def of(name: str, parts: Sequence[Part], detail: str = "", note: str = "") -> Portion:
+    def of(name: str, parts: Sequence[PathPart], detail: str = "", note: str = "") -> Portion:
         text = JOINT.join(part.text for part in parts)
         return Portion(name, text, aware.counted(text), detail, note)
 
@@ -285,8 +295,8 @@ def _portions(
     nodes = len(aware.path) - earlier.nodes
     rounds = len(aware.rounds)
     said = [
-        *(of(name, [Part("system", text)], note=note) for name, text, note in texts),
-        of("EARLIER", [Part("user", earlier.text)], note=earlier.note),
+        *(of(name, [PathPart("system", text)], note=note) for name, text, note in texts),
+        of("EARLIER", [PathPart("user", earlier.text)], note=earlier.note),
         of("PATH", fitted.parts, f"{nodes} node{'' if nodes == 1 else 's'}", fitted.note),
         of("REQUEST", _request(aware)),
         of(
@@ -295,10 +305,10 @@ def _portions(
             f"{rounds} round{'' if rounds == 1 else 's'}",
         ),
         *(
-            of(name, [Part("user", text)], _DETAILS.get(name, ""), _shortening(aware, name))
+            of(name, [PathPart("user", text)], _DETAILS.get(name, ""), _shortening(aware, name))
             for name, text in stated(now, aware.stated)
         ),
-        of("CLOSING", [Part("user", aware.closing)]),
+        of("CLOSING", [PathPart("user", aware.closing)]),
     ]
     return tuple(one for one in said if one.text)
 
@@ -338,15 +348,15 @@ def _fitted(aware: Aware, room: int) -> tuple[Aware, Earlier, Fitted]:
         aware = replace(aware, view=section.shrunk(aware.view))
 
 
-def _cut(aware: Aware, path: Sequence[Part], room: int, told: int) -> Fitted:
+def _cut(aware: Aware, path: Sequence[PathPart], room: int, told: int) -> Fitted:
     """The path after truncation; a buffer is cut between the nodes that EARLIER left."""
     is_prose = aware.view.mode == "buffer"
-    parts = [Part("user", one) for one in _marked(aware.path[told:])] if is_prose else path
+    parts = [PathPart("user", one) for one in _marked(aware.path[told:])] if is_prose else path
     fitted = fit(parts, aware.truncation, max(room, 0), aware.counted, kept=aware.kept)
     if not is_prose:
         return fitted
     texts = (f"{JOINT}{one.text}{JOINT}" if one.role == GAP else one.text for one in fitted.parts)
-    return Fitted((Part("user", escaped("".join(texts))),), fitted.note)
+    return Fitted((PathPart("user", escaped("".join(texts))),), fitted.note)
 
 
 def _note(aware: Aware, earlier: Earlier, fitted: Fitted) -> str:
@@ -379,7 +389,7 @@ def _augments(aware: Aware, *, brief: bool) -> str:
     return augments([one for one in aware.augments if one.mark or not brief])
 
 
-def augments(every: Sequence[Augment]) -> str:
+def augments(every: Sequence[AugmentLine]) -> str:
     """The section: the list of augments (● loaded, 📌 pinned), then the texts of those loaded."""
     listed = [escaped(f"{one.mark} {plain(one.name)}".strip()) for one in every]
     texts = [
@@ -402,16 +412,16 @@ def _workspace(aware: Aware, now: Sequence[tuple[str, str]] | None = None) -> st
 # -- the path
 
 
-def _request(aware: Aware) -> list[Part]:
+def _request(aware: Aware) -> list[PathPart]:
     """The inviter's request in its own frame: it is an instruction, and the path is text."""
     asks = aware.request
     if asks is None:
         return []
     more = escaped(f" from {as_sent(asks.author)} ({asks.kind}) in [{asks.local_id}]")
-    return [Asked("user", framed("REQUEST", escaped(asks.text), more=more))]
+    return [RequestPart("user", framed("REQUEST", escaped(asks.text), more=more))]
 
 
-def _path(aware: Aware, room: int) -> tuple[Earlier, list[Part]]:
+def _path(aware: Aware, room: int) -> tuple[Earlier, list[PathPart]]:
     """EARLIER, and the path after it."""
     sizes = _as_sent(aware)
     earlier = earlier_of(aware.path, sizes, room, aware.counted, step=aware.step, kept=aware.kept)
@@ -428,9 +438,9 @@ def _as_sent(aware: Aware) -> list[int]:
     return [total([one.part], aware.counted) + HEADER * one.is_own for one in aware.path]
 
 
-def _prose(stops: Sequence[Stop]) -> list[Part]:
+def _prose(stops: Sequence[Stop]) -> list[PathPart]:
     """The path of a buffer as one text."""
-    return [Part("user", escaped("".join(_marked(stops))))] if stops else []
+    return [PathPart("user", escaped("".join(_marked(stops))))] if stops else []
 
 
 def _marked(stops: Sequence[Stop]) -> list[str]:
@@ -441,31 +451,31 @@ def _marked(stops: Sequence[Stop]) -> list[str]:
     ]
 
 
-def _dialogue(stops: Sequence[Stop], *, begins: bool) -> list[Part]:
-    parts = [Part("user", OWN_FIRST)] if begins and stops and stops[0].is_own else []
+def _dialogue(stops: Sequence[Stop], *, begins: bool) -> list[PathPart]:
+    parts = [PathPart("user", OWN_FIRST)] if begins and stops and stops[0].is_own else []
     return parts + [stop.part for stop in stops]
 
 
-class Asked(Part):
+class RequestPart(PathPart):
     """The request of the inviter: a block of its own, never joined with others."""
 
 
 # -- the rounds
 
 
-def _rounds(aware: Aware, *, whole: bool = False) -> list[Part]:
+def _rounds(aware: Aware, *, whole: bool = False) -> list[PathPart]:
     """The finished rounds: the text of each and its results. Before the first one the closing line
     of its request; with `whole`, before each one the end of its request."""
-    parts: list[Part] = []
+    parts: list[PathPart] = []
     # A path that is too long is cut to what the rounds leave, but it takes no more than half.
     path = sum(_sizes(aware.path, aware.counted)) if aware.rounds else 0
     taken = min(path, aware.limit // 2)
     for place, done in enumerate(aware.rounds):
         if whole:
-            parts.append(Part("user", done.workspace))
+            parts.append(PathPart("user", done.workspace))
         if whole or not place:
-            parts.append(Part("user", aware.closing))
-        parts.append(Part("assistant", done.text))
+            parts.append(PathPart("user", aware.closing))
+        parts.append(PathPart("assistant", done.text))
         used = taken + total(parts, aware.counted)
         threshold = threshold_of(aware.limit, used, aware.threshold)
         section = results(
@@ -475,11 +485,11 @@ def _rounds(aware: Aware, *, whole: bool = False) -> list[Part]:
             room=max(aware.limit - used, 0),
             size=aware.part,
         )
-        parts += [Part("user", section)] if section else []
+        parts += [PathPart("user", section)] if section else []
     return parts
 
 
-def _messages(parts: Sequence[Part], frozen: int) -> tuple[Message, ...]:
+def _messages(parts: Sequence[PathPart], frozen: int) -> tuple[Message, ...]:
     """Messages of alternating roles. A provider may cache everything up to the first `frozen`
     parts, and up to the end. The names of the agent's own texts begin the next user block. A block
     of only whitespace is left out, because some providers refuse it."""
@@ -494,7 +504,7 @@ def _messages(parts: Sequence[Part], frozen: int) -> tuple[Message, ...]:
             ends.append(blocks)
         if role == "user" and named:
             said, named = "\n".join(named), []
-            texts = [said, part.text] if isinstance(part, Asked) else [f"{said}\n{part.text}"]
+            texts = [said, part.text] if isinstance(part, RequestPart) else [f"{said}\n{part.text}"]
         if isinstance(part, Own):
             named.append(part.named)
         for text in texts:

@@ -16,14 +16,14 @@ from agents.context.values import (
     MODES,
     SECTIONS,
     WHERE,
-    Action,
+    AgentLine,
     LineReply,
-    Near,
     OutlineLine,
+    PathLine,
+    PromptSection,
     Round,
-    Section,
     Syntax,
-    View,
+    WorkspaceView,
     pane_text,
     section,
 )
@@ -40,7 +40,7 @@ Counted = Callable[[str], int]
 
 
 @dataclass(frozen=True)
-class Part:
+class PathPart:
     """One text of the path and its role: `user`, `assistant` or GAP."""
 
     role: str
@@ -53,7 +53,7 @@ class Part:
         return count(self.text)
 
 
-def total(parts: Sequence[Part], counted: Counted) -> int:
+def total(parts: Sequence[PathPart], counted: Counted) -> int:
     """The approximate number of tokens of all parts."""
     if counted is count:
         return sum([part.size for part in parts])
@@ -61,7 +61,7 @@ def total(parts: Sequence[Part], counted: Counted) -> int:
 
 
 @dataclass(frozen=True)
-class Own(Part):
+class Own(PathPart):
     """A text of the agent itself, and the line that names it afterwards."""
 
     named: str = ""
@@ -102,14 +102,14 @@ class Stop:
         return first_sentence(self.text)
 
     @cached_property
-    def part(self) -> Part:
+    def part(self) -> PathPart:
         """The node as one block; the header of the agent's own text is in the next user block."""
         if self.is_own:
             named = f"[{self.local_id}] you · {self.at[-5:]}Z (above)"
             return Own("assistant", escaped(self.text), named)
         header = f"[{self.local_id}] {as_sent(self.author)} ({self.kind}) · {self.at}Z"
         mark = " · imported" if self.is_imported else ""
-        return Part("user", f"{header}{mark}\n{escaped(self.text)}")
+        return PathPart("user", f"{header}{mark}\n{escaped(self.text)}")
 
 
 # INSTRUCTIONS: what a loom-aware agent is taught about its tree and its commands.
@@ -274,12 +274,12 @@ def _shown(first: str, whole: str, tokens: int) -> str:
 # The sections of the WORKSPACE message.
 
 
-def every() -> list[Section]:
+def every() -> list[PromptSection]:
     """All sections, in their order."""
     return sorted(SECTIONS.values(), key=lambda one: one.order)
 
 
-def shrinking() -> list[Section]:
+def shrinking() -> list[PromptSection]:
     """The sections that can shrink, in the order in which they do."""
     return sorted((one for one in every() if one.shrink), key=lambda one: one.priority)
 
@@ -293,7 +293,7 @@ def collected(place: Any) -> dict[str, Any]:
     return fields
 
 
-def in_brief(view: View) -> View:
+def in_brief(view: WorkspaceView) -> WorkspaceView:
     """The values that are sent to a model with a small context."""
     for one in every():
         if one.in_brief is not None:
@@ -301,7 +301,7 @@ def in_brief(view: View) -> View:
     return view
 
 
-def rendered(view: View) -> list[tuple[str, str]]:
+def rendered(view: WorkspaceView) -> list[tuple[str, str]]:
     """(name, framed text) of all sections that are not empty, in their order."""
     bodies = ((one.name, one.render(view)) for one in every())
     return [(name, framed(name, body)) for name, body in bodies if body]
@@ -326,14 +326,14 @@ def stated(sections: Sequence[tuple[str, str]], before: Mapping[str, str]) -> li
     return [(name, text) for name, text in lines if text]
 
 
-def _differing(one: Section, text: str, known: str) -> str:
+def _differing(one: PromptSection, text: str, known: str) -> str:
     """What is sent of a section that was sent as `known` before."""
     if one.since is not None:
         return one.since(text, known)
     return _new_lines(one.name, text, known) if one.by_lines else text
 
 
-def _emptied(one: Section, known: str) -> str:
+def _emptied(one: PromptSection, known: str) -> str:
     """What is sent of a section that was not empty before, and is now."""
     return one.since("", known) if one.since is not None else framed(one.name, EMPTY)
 
@@ -353,7 +353,7 @@ HIDDEN = "HIDDEN"  # windows that were sent in this turn and are not shown so an
 
 
 @section("STATUS", 10)
-def status(view: View) -> str:
+def status(view: WorkspaceView) -> str:
     """How much of the context is used, by part, and of the turn's budget; and whose request it
     is."""
     parts = [
@@ -373,13 +373,13 @@ def status(view: View) -> str:
 
 
 @section("NOTIFICATIONS", 80, by_lines=True)
-def notifications(view: View) -> str:
+def notifications(view: WorkspaceView) -> str:
     """Events that the agent needs to know about, one line each."""
     return "\n".join(escaped(one) for one in view.notifications)
 
 
 @section("LOOM", 90)
-def loom(view: View) -> str:
+def loom(view: WorkspaceView) -> str:
     """The tree, the agent's position and permissions, and who else is there."""
     nodes = f"{view.nodes:,} node{'' if view.nodes == 1 else 's'}"
     branches = f"{view.branches:,} branch{'' if view.branches == 1 else 'es'}"
@@ -407,12 +407,12 @@ def _position(ids: tuple[str, ...]) -> str:
 # The agent's surroundings and recent actions: OUTLINE, PATH, MEMORY. See docs/model.md §6.1.
 
 
-def _folded(view: View) -> View:
+def _folded(view: WorkspaceView) -> WorkspaceView:
     return replace(view, outline=())
 
 
 @section("OUTLINE", 20, shrink=_folded, priority=1, in_brief=_folded)
-def outline(view: View) -> str:
+def outline(view: WorkspaceView) -> str:
     """The tree as the agent's outline shows it."""
     bars: list[str] = []
     lines = []
@@ -443,12 +443,12 @@ def _outline_line(line: OutlineLine) -> str:
 NEAR_IN_BRIEF = 4  # lines of PATH for a model with a small context
 
 
-def _nearest(view: View) -> View:
+def _nearest(view: WorkspaceView) -> WorkspaceView:
     return replace(view, near=view.near[-NEAR_IN_BRIEF:])
 
 
 @section("PATH", 30, in_brief=_nearest, by_lines=True)
-def path(view: View) -> str:
+def path(view: WorkspaceView) -> str:
     """What may have changed about the nodes of the path, and which of them have no line."""
     lines = []
     for one in view.near:
@@ -465,7 +465,7 @@ def _skipped(ids: Sequence[str]) -> str:
     return f"… [{ids[0]}]–[{ids[-1]}], {len(ids):,} nodes"
 
 
-def _near(near: Near) -> str:
+def _near(near: PathLine) -> str:
     parts = [
         f"[{near.local_id}] {as_sent(near.author)} ({near.kind})",
         near.words,
@@ -486,7 +486,7 @@ def _counted(number: int, thing: str) -> str:
 SHORT = 300  # tokens of a window of the turn for which there is little room
 
 
-def _beginnings(view: View) -> View:
+def _beginnings(view: WorkspaceView) -> WorkspaceView:
     panes = (one if one.is_kept else one.within(SHORT) for one in view.panes)
     return replace(view, panes=tuple(panes))
 
@@ -524,31 +524,31 @@ WINDOWS = "WINDOWS"
 
 
 @section(WINDOWS, 40, shrink=_beginnings, priority=9, in_brief=_beginnings, since=_windows_since)
-def windows(view: View) -> str:
+def windows(view: WorkspaceView) -> str:
     """What the agent keeps in view: texts with numbered lines, results, stashes."""
     return "\n".join(map(pane_text, view.panes))
 
 
 @section("CLAIMS", 43)
-def claims(view: View) -> str:
+def claims(view: WorkspaceView) -> str:
     """How much evidence the agent sees, its open claims, and the newest evidence."""
     return frames_escaped("\n".join(plain(one) for one in view.claims))
 
 
 @section("TODOS", 45)
-def todos(view: View) -> str:
+def todos(view: WorkspaceView) -> str:
     """The agent's tasks that are not archived, in order, with their notes."""
     return frames_escaped("\n".join(plain(one) for one in view.tasks))
 
 
 @section("SCRATCHPAD", 47)
-def scratchpad(view: View) -> str:
+def scratchpad(view: WorkspaceView) -> str:
     """The one text that the agent keeps in every request."""
     return escaped(view.scratchpad)
 
 
 @section("MEMORY", 50, shrink=lambda view: view, priority=2)
-def memory(view: View) -> str:
+def memory(view: WorkspaceView) -> str:
     """The agent's last lines, grouped by what they did, what is hidden, and the labels of its
     stashes."""
     quoted = " · ".join(f'"{plain(one)}"' for one in view.stashed)
@@ -556,7 +556,7 @@ def memory(view: View) -> str:
     return frames_escaped("\n".join([*_recent(view), *_hidden(view), *stashes]))
 
 
-def _hidden(view: View) -> list[str]:
+def _hidden(view: WorkspaceView) -> list[str]:
     """`Hidden (→ show #n): #3 view a7x2 full · #5 [b3k9] lines 3–7`."""
     if not view.hidden or "MEMORY" in view.shortened:
         return []
@@ -572,7 +572,7 @@ def _brief(what: str) -> str:
     return said if len(said) <= MOST_OF_NAME else f"{said[:MOST_OF_NAME]}…"
 
 
-def _recent(view: View) -> list[str]:
+def _recent(view: WorkspaceView) -> list[str]:
     if not view.actions:
         return []
     if "MEMORY" in view.shortened:
@@ -584,7 +584,7 @@ def _recent(view: View) -> list[str]:
     return [f"Recent actions: {' · '.join(parts)}"]
 
 
-def _actions(said: tuple[str, str], run: Sequence[Action]) -> str:
+def _actions(said: tuple[str, str], run: Sequence[AgentLine]) -> str:
     """`viewed a7x2, b3k9`, `searched (2)`, `✗ prune (PERMISSION_DENIED)`."""
     verb, outcome = said
     if outcome != "ok":

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final, Literal
 
-from agents.context.sections import Counted, Part, total
+from agents.context.sections import Counted, PathPart, total
 from agents.context.values import Portion
 from loom.documents.rules import FoundLore, LoreEntry, chosen_lore
 from loom.participants.provider_kinds import RESERVE, WAYS
@@ -21,7 +21,7 @@ GAP = "gap"  # the role of the part that marks what was left out
 MARKER = "[…]"
 
 
-class TooLong(ValueError):
+class PromptTooLong(ValueError):
     """The text that must be sent exceeds the limit; the message is one sentence."""
 
     def __init__(self, tokens: int, room: int) -> None:
@@ -34,7 +34,7 @@ class TooLong(ValueError):
 class Fitted:
     """The remaining parts, and a note about what was cut ("": nothing)."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[PathPart, ...]
     note: str = ""
 
 
@@ -51,7 +51,7 @@ def count_small(text: str) -> int:
 
 
 def truncate_middle(
-    parts: Sequence[Part], room: int, counted: Counted = count, kept: int = KEPT_AT_THE_END
+    parts: Sequence[PathPart], room: int, counted: Counted = count, kept: int = KEPT_AT_THE_END
 ) -> Fitted:
     """The first nodes, a marker, and at least the last `kept` nodes, cut at their start if they do
     not fit."""
@@ -67,14 +67,14 @@ def truncate_middle(
     last = _fitting(rest[::-1], left - total(first, counted), counted)[::-1]
     missing = len(rest) - len(last)
     return Fitted(
-        (*first, Part(GAP, MARKER), *last, *tail),
+        (*first, PathPart(GAP, MARKER), *last, *tail),
         f"left out {missing:,} node{'' if missing == 1 else 's'} in the middle",
     )
 
 
-def _fitting(parts: Sequence[Part], room: int, counted: Counted) -> list[Part]:
+def _fitting(parts: Sequence[PathPart], room: int, counted: Counted) -> list[PathPart]:
     """The parts from the start on that fit together."""
-    kept: list[Part] = []
+    kept: list[PathPart] = []
     for part in parts:
         room -= counted(part.text)
         if room < 0:
@@ -83,7 +83,7 @@ def _fitting(parts: Sequence[Part], room: int, counted: Counted) -> list[Part]:
     return kept
 
 
-def rolling_window(parts: Sequence[Part], room: int, counted: Counted = count) -> Fitted:
+def rolling_window(parts: Sequence[PathPart], room: int, counted: Counted = count) -> Fitted:
     """The end of the path; the oldest text is cut inside, after a blank if one is near."""
     if total(parts, counted) <= room:
         return Fitted(tuple(parts))
@@ -91,7 +91,7 @@ def rolling_window(parts: Sequence[Part], room: int, counted: Counted = count) -
     cut = parts[len(parts) - len(kept) - 1]
     left = room - total(kept, counted)
     end = _end_of(cut.text, left, counted) if left else ""
-    begun = [Part(cut.role, end)] if end else []
+    begun = [PathPart(cut.role, end)] if end else []
     return Fitted((*begun, *kept), f"read the last {room:,} tokens")
 
 
@@ -107,22 +107,22 @@ def _end_of(text: str, room: int, counted: Counted) -> str:
     return end[blank + 1 :]
 
 
-def stop_at_limit(parts: Sequence[Part], room: int, counted: Counted = count) -> Fitted:
+def stop_at_limit(parts: Sequence[PathPart], room: int, counted: Counted = count) -> Fitted:
     """All parts. Raises TooLong if they do not fit."""
     tokens = total(parts, counted)
     if tokens > room:
-        raise TooLong(tokens, room)
+        raise PromptTooLong(tokens, room)
     return Fitted(tuple(parts))
 
 
-TRUNCATIONS: dict[str, Callable[[Sequence[Part], int, Counted], Fitted]] = {
+TRUNCATIONS: dict[str, Callable[[Sequence[PathPart], int, Counted], Fitted]] = {
     "rollingWindow": rolling_window,
     "stopAtLimit": stop_at_limit,
 }
 
 
 def fit(
-    parts: Sequence[Part],
+    parts: Sequence[PathPart],
     truncation: str,
     room: int,
     counted: Counted = count,
@@ -134,7 +134,7 @@ def fit(
     stopAtLimit.
     """
     if room <= 0:
-        raise TooLong(total(parts, counted), room)
+        raise PromptTooLong(total(parts, counted), room)
     if truncation == "truncateMiddle":
         return truncate_middle(parts, room, counted, kept)
     return TRUNCATIONS[truncation](parts, room, counted)
@@ -219,20 +219,20 @@ Endpoint = Literal["chat", "completion"]
 
 
 @dataclass(frozen=True)
-class Piece:
+class PathPiece:
     """A node of the path: its text, whether a person wrote it, and its context and instruction
     sources. `key` distinguishes nodes with the same text."""
 
     key: int
     text: str
     is_human: bool
-    context: tuple["Piece", ...] = ()
-    instruction: tuple["Piece", ...] = ()
+    context: tuple["PathPiece", ...] = ()
+    instruction: tuple["PathPiece", ...] = ()
 
     @property
-    def part(self) -> Part:
+    def part(self) -> PathPart:
         """The piece as one message would hold it."""
-        return Part("user" if self.is_human else "assistant", self.text)
+        return PathPart("user" if self.is_human else "assistant", self.text)
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ class Steering:
 
 
 @dataclass(frozen=True)
-class Reading:
+class SubjectPath:
     """Everything that a request to a subject is made from. `limit`: tokens for system text and
     path together; `kept`: the last nodes that truncateMiddle keeps; `window`: tokens for the path
     alone, whose start is cut whatever the tree says; `prefill`: a dialogue may end with the
@@ -258,7 +258,7 @@ class Reading:
 
     mode: Mode
     endpoint: Endpoint
-    path: tuple[Piece, ...]
+    path: tuple[PathPiece, ...]
     persona: str = ""
     system_context: str = ""
     truncation: str = "truncateMiddle"
@@ -280,7 +280,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Sent:
+class SubjectRequest:
     """The text of a request: `messages` for a chat, `prompt` for a completion; the note; for a
     buffer the `text` that a chat should continue; and its sections."""
 
@@ -291,7 +291,7 @@ class Sent:
     portions: tuple[Portion, ...] = ()
 
 
-def arrange(reading: Reading) -> Sent:
+def arrange(reading: SubjectPath) -> SubjectRequest:
     """The exact text that a subject is sent. Raises TooLong if the tree's truncation says so, or
     the system text alone leaves no room; system text, memory, lore and note are never cut."""
     lore = _lore(reading)
@@ -313,19 +313,19 @@ def arrange(reading: Reading) -> Sent:
         text = JOINT.join(part.text for part in parts)
     if reading.endpoint == "completion":
         prompt = f"{system}{JOINT}{text}" if system else text
-        return Sent(None, prompt, fitted.note, portions=portions)
+        return SubjectRequest(None, prompt, fitted.note, portions=portions)
     if reading.mode == "buffer":
         messages = handed_over(system, text, reading.way)
-        return Sent(messages, None, fitted.note, text, portions)
+        return SubjectRequest(messages, None, fitted.note, text, portions)
     head = ({"role": "system", "content": system},) if system else ()
     messages = (*head, *_dialogue(parts, reading.prefill))
-    return Sent(messages, None, fitted.note, portions=portions)
+    return SubjectRequest(messages, None, fitted.note, portions=portions)
 
 
 # -- memory, lore and author's note
 
 
-def _lore(reading: Reading) -> FoundLore:
+def _lore(reading: SubjectPath) -> FoundLore:
     steering = reading.steering
     if not steering.lore:
         return FoundLore()
@@ -340,22 +340,22 @@ def _lore(reading: Reading) -> FoundLore:
     return chosen_lore(steering.lore, end, steering.budget, reading.counted)
 
 
-def _between(reading: Reading) -> str:
+def _between(reading: SubjectPath) -> str:
     """What joins the texts of two nodes."""
     return "" if reading.mode == "buffer" else JOINT
 
 
-def _note(reading: Reading) -> str:
+def _note(reading: SubjectPath) -> str:
     return reading.steering.note if reading.steering.note.strip() else ""
 
 
-def _added(reading: Reading, lore: Iterable[LoreEntry]) -> list[str]:
+def _added(reading: SubjectPath, lore: Iterable[LoreEntry]) -> list[str]:
     """Memory and lore, in their order; what is blank is left out."""
     texts = [reading.steering.memory, *(one.text for one in lore)]
     return [text for text in texts if text.strip()]
 
 
-def _begins(reading: Reading, lore: Iterable[LoreEntry]) -> str:
+def _begins(reading: SubjectPath, lore: Iterable[LoreEntry]) -> str:
     """The beginning of a buffer, before the first text of the path."""
     added = _added(reading, lore) if reading.mode == "buffer" else []
     return "".join(f"{text}{JOINT}" for text in added)
@@ -384,7 +384,7 @@ def noted(text: str, note: str, depth: int) -> str:
     return f"{text[:at]}{note}{chr(10) if is_close else JOINT}{text[at:]}"
 
 
-def noted_parts(parts: Sequence[Part], note: str, depth: int) -> tuple[Part, ...]:
+def noted_parts(parts: Sequence[PathPart], note: str, depth: int) -> tuple[PathPart, ...]:
     """The parts of a dialogue with a note, as a user message, before the part with the paragraph
     that is `depth` before the end."""
     if not note:
@@ -396,10 +396,10 @@ def noted_parts(parts: Sequence[Part], note: str, depth: int) -> tuple[Part, ...
         if left <= 0:
             place = at
             break
-    return (*parts[:place], Part("user", note), *parts[place:])
+    return (*parts[:place], PathPart("user", note), *parts[place:])
 
 
-def _portions(reading: Reading, lore: FoundLore, fitted: Fitted) -> tuple[Portion, ...]:
+def _portions(reading: SubjectPath, lore: FoundLore, fitted: Fitted) -> tuple[Portion, ...]:
     """The sections of the request, those that are empty left out."""
     is_buffer = reading.mode == "buffer"
     instructions = JOINT.join(_instructions(reading))
@@ -425,7 +425,7 @@ def _portions(reading: Reading, lore: FoundLore, fitted: Fitted) -> tuple[Portio
     return (*([persona] if is_buffer and reading.persona else []), *sized, *left)
 
 
-def _asking(reading: Reading) -> int:
+def _asking(reading: SubjectPath) -> int:
     """The tokens of what asks a chat to continue a buffer."""
     if reading.strategy not in ASKED:
         return 0
@@ -433,7 +433,7 @@ def _asking(reading: Reading) -> int:
     return reading.counted("".join([ASKS, *shown]))
 
 
-def _subject_system(reading: Reading, lore: Iterable[LoreEntry]) -> str:
+def _subject_system(reading: SubjectPath, lore: Iterable[LoreEntry]) -> str:
     """Persona, tree context, instruction sources, memory and lore; in a buffer the tree context
     alone."""
     if reading.mode == "buffer":
@@ -442,7 +442,7 @@ def _subject_system(reading: Reading, lore: Iterable[LoreEntry]) -> str:
     return JOINT.join(text for text in [*texts, *_added(reading, lore)] if text)
 
 
-def _instructions(reading: Reading) -> tuple[str, ...]:
+def _instructions(reading: SubjectPath) -> tuple[str, ...]:
     """The texts of the instruction sources of a dialogue, each once."""
     if reading.mode == "buffer":
         return ()
@@ -450,11 +450,11 @@ def _instructions(reading: Reading) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def _parts(reading: Reading) -> list[Part]:
+def _parts(reading: SubjectPath) -> list[PathPart]:
     """The path's texts in order. In a dialogue the context sources of a node come before its
     primary source, which is the node above it; texts that are already on the path are not
     repeated."""
-    parts: list[Part] = []
+    parts: list[PathPart] = []
     known = {piece.key for piece in reading.path}
     for piece in reading.path:
         if reading.mode == "dialogue":
@@ -466,14 +466,14 @@ def _parts(reading: Reading) -> list[Part]:
     return parts
 
 
-def _buffer(parts: Sequence[Part]) -> str:
+def _buffer(parts: Sequence[PathPart]) -> str:
     """The texts joined byte by byte; only a gap is surrounded by blank lines."""
     return "".join(
         f"{JOINT}{part.text}{JOINT}" if part.role == GAP else part.text for part in parts
     )
 
 
-def _dialogue(parts: Sequence[Part], prefill: bool) -> tuple[dict[str, str], ...]:
+def _dialogue(parts: Sequence[PathPart], prefill: bool) -> tuple[dict[str, str], ...]:
     """Messages of alternating roles; the first is of the user, and the last too unless
     prefilled."""
     messages = [
@@ -487,5 +487,5 @@ def _dialogue(parts: Sequence[Part], prefill: bool) -> tuple[dict[str, str], ...
     return tuple(messages)
 
 
-def _role(part: Part) -> str:
+def _role(part: PathPart) -> str:
     return "user" if part.role == GAP else part.role

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from loom.errors import require
-from loom.language.lines import Command, Line
+from loom.language.lines import Line, ParsedCommand
 from loom.language.verbs import Verbs
 from loom.text.frames import escaped, frames_escaped
 from loom.text.shortening import plain
 from loom.text.tokens import count
-from loom.workspace.window_rules import LARGE, WARNED, Row, numbered
+from loom.workspace.window_rules import LARGE, WARNED, WindowLine, numbered
 
 # Parts of a request, and of its answer.
 
@@ -29,7 +29,7 @@ class Portion:
 
 
 @dataclass(frozen=True)
-class Request:
+class TurnRequest:
     """The request of a turn's inviter: the words, the node that stores them, and their author."""
 
     local_id: str
@@ -39,7 +39,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Augment:
+class AugmentLine:
     """A document that can be part of the prompt: `mark` says whether it is (● loaded, 📌 pinned);
     only then it has a `text`."""
 
@@ -83,13 +83,13 @@ class Language:
 
 
 @dataclass(frozen=True)
-class Reply:
+class RoundReply:
     """The answer of a round: `text` up to its cut, its `prose`, its `commands` in order including
     near misses, and the number of characters after the cut."""
 
     text: str
     prose: str
-    commands: tuple[Command, ...] = ()
+    commands: tuple[ParsedCommand, ...] = ()
     dropped: int = 0
 
 
@@ -137,7 +137,7 @@ class OutlineLine:
 
 
 @dataclass(frozen=True)
-class Near:
+class PathLine:
     """A line of PATH: what may change about a node; `age` in words. In a buffer, which has no
     headers, `words` name the node by its first words, in quotes. `skipped`: the ids of nodes
     between this one and the previous line that have no line."""
@@ -156,7 +156,7 @@ class Near:
 
 
 @dataclass(frozen=True)
-class Action:
+class AgentLine:
     """A line that the agent wrote: its verb, the nodes it touched, its outcome, and the verb in the
     past tense."""
 
@@ -179,7 +179,7 @@ class Pane:
 
     number: int
     name: str
-    lines: tuple[Row, ...]
+    lines: tuple[WindowLine, ...]
     kind: str = ""
     span: tuple[int, int] | None = None
     total: int = 0
@@ -253,13 +253,13 @@ def pane_text(pane: Pane) -> str:
 OURS = ("result", "branch", "range", "tree")  # windows with headers of our own, without a number
 
 
-def _escaped(pane: Pane, row: Row) -> Row:
+def _escaped(pane: Pane, row: WindowLine) -> WindowLine:
     is_ours = pane.kind in OURS and not row.number
     return row._replace(text=(frames_escaped if is_ours else escaped)(row.text))
 
 
 @dataclass(frozen=True)
-class View:
+class WorkspaceView:
     """The values that the sections of the WORKSPACE message are rendered from.
 
     `tokens` by part; `others`: the kind, node and depth of others who are active; `notifications`
@@ -288,8 +288,8 @@ class View:
     warning: str = ""
     notifications: tuple[str, ...] = ()
     outline: tuple[OutlineLine, ...] = ()
-    near: tuple[Near, ...] = ()
-    actions: tuple[Action, ...] = ()
+    near: tuple[PathLine, ...] = ()
+    actions: tuple[AgentLine, ...] = ()
     shortened: tuple[str, ...] = ()
     request: str = ""
     home: tuple[str, str] | None = None
@@ -305,8 +305,8 @@ class View:
 # Registration of the sections of the WORKSPACE message.
 
 
-Renderer = Callable[[View], str]
-Shrinker = Callable[[View], View]
+Renderer = Callable[[WorkspaceView], str]
+Shrinker = Callable[[WorkspaceView], WorkspaceView]
 # From the text of a section now, and the text that was sent, to what is sent of it.
 Since = Callable[[str, str], str]
 # From where the request is assembled to fields of View. Rows are read outside this package.
@@ -314,7 +314,7 @@ Collector = Callable[[Any], dict[str, Any]]
 
 
 @dataclass(eq=False)
-class Section:
+class PromptSection:
     """One section of the WORKSPACE message: how it is collected, rendered and shortened. `render`
     returns its body ("": left out), with other people's texts escaped. `shrink` removes values
     that the section can do without; among sections that can shrink, the one with the lowest
@@ -334,7 +334,7 @@ class Section:
     since: Since | None = None
     collect: Collector | None = None
 
-    def shrunk(self, view: View) -> View:
+    def shrunk(self, view: WorkspaceView) -> WorkspaceView:
         """The values without what the section can do without; its name is added if anything was
         removed."""
         less = replace(
@@ -351,7 +351,7 @@ class Section:
         return collect
 
 
-SECTIONS: dict[str, Section] = {}
+SECTIONS: dict[str, PromptSection] = {}
 
 
 def section(
@@ -363,12 +363,12 @@ def section(
     in_brief: Shrinker | None = None,
     by_lines: bool = False,
     since: Since | None = None,
-) -> Callable[[Renderer], Section]:
+) -> Callable[[Renderer], PromptSection]:
     """Registers the function as the renderer of a section; the section then has the function's
     name."""
 
-    def register(render: Renderer) -> Section:
-        made = Section(name, order, render, shrink, priority, in_brief, by_lines, since)
+    def register(render: Renderer) -> PromptSection:
+        made = PromptSection(name, order, render, shrink, priority, in_brief, by_lines, since)
         SECTIONS[name] = made
         return made
 

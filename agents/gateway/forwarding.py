@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from channels.db import database_sync_to_async
 
 from agents.gateway import recording, workspace
-from agents.gateway.keys import Caller
+from agents.gateway.keys import GatewayCaller
 from agents.gateway.messages import Shape, history_of
 from agents.gateway.models import GatewayKey, GatewayRequest, Mode
 from agents.gateway.sessions import names_in
 from agents.gateway.upstream import Upstream, headers_returned, headers_sent, upstream_of
 from agents.providers.transport import CheckedTransport, Exchange, Limits, Outgoing, exchange
-from agents.providers.values import Broken
+from agents.providers.values import BrokenConnection
 from loom.access import Actor
 from loom.errors import CommandError
 from loom.money import spending
@@ -51,11 +51,11 @@ class Replying(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ProgramRequest:
     """A request of a program: who sent it with which key, its shape, its address behind `/v1` with
     the query, its headers by lower-case name, its bytes, and the JSON object in them."""
 
-    caller: Caller
+    caller: GatewayCaller
     shape: Shape
     path: str
     query: str
@@ -99,7 +99,7 @@ def in_thread(function: Callable[..., T]) -> Callable[..., Awaitable[T]]:
     return database_sync_to_async(function, thread_sensitive=False)
 
 
-async def _upstream(asked: Asked, reply: Replying) -> Upstream | None:
+async def _upstream(asked: ProgramRequest, reply: Replying) -> Upstream | None:
     """The provider of the key; None if it cannot be called, which the program is told."""
     try:
         if asked.caller.is_used_up:
@@ -120,14 +120,14 @@ async def _upstream(asked: Asked, reply: Replying) -> Upstream | None:
 # Requests that only pass.
 
 
-async def passing(asked: Asked, reply: Replying, receive: Any) -> None:
+async def passing(asked: ProgramRequest, reply: Replying, receive: Any) -> None:
     """Sends a request on and its answer back, without recording either."""
     upstream = await _upstream(asked, reply)
     if upstream is not None:
         await until_gone(_Passage(asked, upstream, reply).run(asked.raw), receive)
 
 
-async def listed(asked: Asked) -> list[dict[str, Any]]:
+async def listed(asked: ProgramRequest) -> list[dict[str, Any]]:
     """The models that the provider lists; none if it does not answer within seconds."""
     try:
         upstream = upstream_of(asked.key)
@@ -135,7 +135,7 @@ async def listed(asked: Asked) -> list[dict[str, Any]]:
         async with exchange(_transport(upstream), outgoing, LIST_LIMITS) as came:
             pieces = [piece async for piece in came.chunks()]
         value = json.loads(b"".join(pieces)) if came.status == 200 else {}
-    except (Broken, CommandError, ValueError, RecursionError):
+    except (BrokenConnection, CommandError, ValueError, RecursionError):
         return []
     data = value.get("data") if isinstance(value, dict) else None
     return [one for one in data if isinstance(one, dict)] if isinstance(data, list) else []
@@ -144,12 +144,12 @@ async def listed(asked: Asked) -> list[dict[str, Any]]:
 # Requests that are recorded.
 
 
-async def recorded(asked: Asked, reply: Replying, receive: Any) -> None:
+async def recorded(asked: ProgramRequest, reply: Replying, receive: Any) -> None:
     """Sends a request on and its answer back, and records both."""
     upstream = await _upstream(asked, reply)
     if upstream is None:
         return
-    record = Record(asked, upstream)
+    record = Recording(asked, upstream)
     raw = asked.raw
     if record.adds:
         raw = await record.prepared() or asked.raw
@@ -189,10 +189,10 @@ async def _gone(receive: Any) -> None:
 class _Passage:
     """One answer on its way from the provider to the program."""
 
-    asked: Asked
+    asked: ProgramRequest
     upstream: Upstream
     reply: Replying
-    record: "Record | None" = None
+    record: "Recording | None" = None
     broken: str = ""
     came: Exchange | None = None
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -208,7 +208,7 @@ class _Passage:
                     await self._refusal(came)
                 else:
                     await self._stream(came)
-        except Broken as broken:
+        except BrokenConnection as broken:
             self.broken = broken.failure.said[:60]
             if not self.reply.has_begun:
                 await self.reply.error(502, "api_error", broken.failure.said)
@@ -254,19 +254,19 @@ class _Passage:
 
 
 Place = tuple[int, str, str]
-_open: dict[Place, list["Record"]] = {}
+_open: dict[Place, list["Recording"]] = {}
 _background: set[asyncio.Task[None]] = set()
 EARLIER_S = 5.0  # how long a record waits for those that began before it in its session
 PREPARING_S = 1.0  # the same where the request waits for it, because the workspace is added
 
 
-class Record:
+class Recording:
     """The recording of one request, beside its passage: begun in another thread when the answer
     begins, kept up to date while it grows, ended after it. Requests of one session are recorded in
     their order, so that an answer has its place before the next request looks for it; none of
     them waits for that to be sent on."""
 
-    def __init__(self, asked: Asked, upstream: Upstream) -> None:
+    def __init__(self, asked: ProgramRequest, upstream: Upstream) -> None:
         self._asked, self._upstream = asked, upstream
         named = names_in(asked.headers, asked.body)
         self._place = asked.key.pk, named.session, named.agent
@@ -357,7 +357,7 @@ def _recorded(incoming: "Incoming") -> GatewayRequest:
     return recording.begin(incoming, recording.session_of(incoming))
 
 
-def incoming_of(asked: Asked, upstream: Upstream) -> "Incoming":
+def incoming_of(asked: ProgramRequest, upstream: Upstream) -> "Incoming":
     """A request as it is recorded."""
     previous = asked.body.get("previous_response_id")
     outgoing = asked.outgoing(upstream, b"")

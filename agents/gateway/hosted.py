@@ -11,7 +11,7 @@ from typing import Any
 
 from agents.gateway import messages as rules
 from agents.gateway import recording
-from agents.gateway.forwarding import Asked, Replying, in_thread, until_gone
+from agents.gateway.forwarding import ProgramRequest, Replying, in_thread, until_gone
 from agents.gateway.keys import models_of
 from agents.gateway.messages import Shape, history_of
 from agents.gateway.models import GatewayMessage
@@ -45,7 +45,7 @@ class Running:
 
 
 @dataclass(frozen=True)
-class State:
+class HostedState:
     """How far it has come: its text so far, and once it has ended why it failed, if it did."""
 
     text: str
@@ -53,7 +53,7 @@ class State:
     error: str = ""
 
 
-async def answer(asked: Asked, reply: Any, receive: Any) -> None:
+async def answer(asked: ProgramRequest, reply: Any, receive: Any) -> None:
     """Answers a request that names an agent of the key's grove."""
     try:
         running = await in_thread(_start)(asked)
@@ -66,7 +66,7 @@ async def answer(asked: Asked, reply: Any, receive: Any) -> None:
         await in_thread(_stop)(running)
 
 
-def _start(asked: Asked) -> Running:
+def _start(asked: ProgramRequest) -> Running:
     """Records the messages and starts the agent below the last one."""
     agent = _agent(asked)
     history = history_of(asked.shape, asked.body)
@@ -97,7 +97,7 @@ def _start(asked: Asked) -> Running:
     known = GatewayMessage.objects.filter(tree=session.tree, digest=final).first()
     if known is not None:  # the same once more: a second answer below the same message
         point, words = Node.objects.get(pk=known.node_id), ""
-    wanted = turn_lifecycle.Wanted(participant=agent.uid, node=point.local_id, input=words)
+    wanted = turn_lifecycle.TurnStartArgs(participant=agent.uid, node=point.local_id, input=words)
     turn = turn_lifecycle.start(asked.actor, session.tree, wanted)
     if turn.input_node is not None:
         GatewayMessage.objects.get_or_create(
@@ -106,14 +106,16 @@ def _start(asked: Asked) -> Running:
     return Running(session.tree, final, turn=turn)
 
 
-def _continued(asked: Asked, tree: Tree, agent: Participant, point: Node, digest: str) -> Running:
+def _continued(
+    asked: ProgramRequest, tree: Tree, agent: Participant, point: Node, digest: str
+) -> Running:
     args = Continue(ref=parse_ref(point.local_id), using=(parse_ref(f"agent:{agent.uid}"),))
     body = execute(asked.actor, tree, continue_, args, request=Request("", at=point.local_id)).body
     generation = Generation.objects.get(uid=body["generations"][0])
     return Running(tree, digest, generation=generation)
 
 
-def _agent(asked: Asked) -> Participant:
+def _agent(asked: ProgramRequest) -> Participant:
     """The agent that the model's name means: its name or id, whatever its case."""
     _, _, name = str(asked.body["model"]).partition("loom/")
     name = (name or str(asked.body["model"]).removeprefix("claude-loom-")).casefold()
@@ -131,30 +133,30 @@ def _stop(running: Running) -> None:
         generation_lifecycle.ask_stop(running.generation)
 
 
-def _state(running: Running) -> State:
+def _state(running: Running) -> HostedState:
     """Reads how far it has come; records the place of an answer that has ended."""
     if running.turn is not None:
         turn = Turn.objects.select_related("node").get(pk=running.turn.pk)
         if turn.ended_at is None:
-            return State("", has_ended=False)
+            return HostedState("", has_ended=False)
         node, error = turn.node, turn.error
     elif running.generation is not None:
         row = Generation.objects.select_related("node").get(pk=running.generation.pk)
         if row.ended_at is None:
-            return State(row.text, has_ended=False)
+            return HostedState(row.text, has_ended=False)
         node, error = row.node, row.error
     else:
         raise RuntimeError("nothing was started")
     if node is None:
         said = str((error or {}).get("message", "The agent gave no answer."))
-        return State("", has_ended=True, error=said)
+        return HostedState("", has_ended=True, error=said)
     message = {"role": "assistant", "blocks": [{"type": "text", "text": node.text}]}
     digest = rules.chain([message], running.digest)[0]
     GatewayMessage.objects.get_or_create(tree=running.tree, digest=digest, defaults={"node": node})
-    return State(node.text, has_ended=True)
+    return HostedState(node.text, has_ended=True)
 
 
-async def _send(asked: Asked, running: Running, reply: Replying) -> None:
+async def _send(asked: ProgramRequest, running: Running, reply: Replying) -> None:
     """Sends the answer: in pieces as it grows, or whole once it has ended."""
     is_stream = asked.body.get("stream") is True
     shape = _SHAPES[asked.shape](str(asked.body["model"]), running)
@@ -223,7 +225,7 @@ class _Chat:
         """A piece of the text."""
         return self._delta({"content": text})
 
-    def tail(self, state: State) -> bytes:
+    def tail(self, state: HostedState) -> bytes:
         """The end of a stream."""
         if state.error:
             return _event({"error": {"message": state.error, "type": "api_error"}})
@@ -276,7 +278,7 @@ class _Messages:
         said = {"type": "content_block_delta", "index": 0, "delta": delta}
         return _event(said, "content_block_delta")
 
-    def tail(self, state: State) -> bytes:
+    def tail(self, state: HostedState) -> bytes:
         """The end of a stream."""
         if state.error:
             error = {"type": "api_error", "message": state.error}
@@ -345,7 +347,7 @@ class _Responses:
         place = {"item_id": self._item, "output_index": 0, "content_index": 0}
         return self._say("response.output_text.delta", delta=text, logprobs=[], **place)
 
-    def tail(self, state: State) -> bytes:
+    def tail(self, state: HostedState) -> bytes:
         """The end of a stream."""
         if state.error:
             failed = {**self._response("failed"), "error": {"message": state.error}}

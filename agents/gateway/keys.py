@@ -78,7 +78,7 @@ def keys_of(user: User) -> QuerySet[GatewayKey]:
 
 
 @dataclass(frozen=True)
-class Caller:
+class GatewayCaller:
     """Who a program calls as: the person, as a member of the participant's grove, and the key.
     `is_used_up`: the model costs something, and today's limit of the person is used up."""
 
@@ -87,7 +87,7 @@ class Caller:
     is_used_up: bool
 
 
-def find_caller(secret: str) -> Caller | None:
+def find_caller(secret: str) -> GatewayCaller | None:
     """The caller with this secret; None if the key is unknown, over, or of somebody who may no
     longer write in the grove. Two queries, four if the model has a price."""
     if not secret.startswith(PREFIX) or len(secret) > 200:
@@ -104,7 +104,7 @@ def find_caller(secret: str) -> Caller | None:
     now = timezone.now()
     if key.last_used_at is None or now - key.last_used_at > SEEN_EVERY:
         GatewayKey.objects.filter(pk=key.pk).update(last_used_at=now)
-    return Caller(actor, key, _is_used_up(key.participant, actor.participant))
+    return GatewayCaller(actor, key, _is_used_up(key.participant, actor.participant))
 
 
 def _is_used_up(model: Participant, payer: Participant) -> bool:

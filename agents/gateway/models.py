@@ -100,7 +100,7 @@ class GatewayMessage(models.Model):
         return self.digest[:8]
 
 
-class Progress(models.TextChoices):
+class AnswerProgress(models.TextChoices):
     """How far the answer to a request has come."""
 
     OPEN = "open", "open"
@@ -118,7 +118,9 @@ class GatewayRequest(PublicIdentity):
     shape = models.CharField(max_length=12)
     point = models.ForeignKey(Node, models.CASCADE, related_name="+")  # of the last message
     original = PackedJSON(default=dict)
-    status = models.CharField(max_length=8, choices=Progress.choices, default=Progress.OPEN)
+    status = models.CharField(
+        max_length=8, choices=AnswerProgress.choices, default=AnswerProgress.OPEN
+    )
     bypass = models.CharField(max_length=200, blank=True)  # why the original was sent after all
     digest = models.CharField(max_length=64, blank=True)  # of the last message
     answer_digest = models.CharField(max_length=64, blank=True)  # of the answer's last message
@@ -132,7 +134,7 @@ class GatewayRequest(PublicIdentity):
         ordering = ["-id"]
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(status__in=Progress.values), name="gateway_progress"
+                condition=models.Q(status__in=AnswerProgress.values), name="gateway_progress"
             )
         ]
         indexes = [

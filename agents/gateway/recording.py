@@ -18,23 +18,23 @@ from agents.gateway import messages as rules
 from agents.gateway.answers import Answered, answer_in
 from agents.gateway.messages import ChatHistory, Message, Shape
 from agents.gateway.models import (
+    AnswerProgress,
     GatewayKey,
     GatewayMessage,
     GatewayRequest,
     GatewaySession,
-    Progress,
 )
-from agents.gateway.sessions import Named
+from agents.gateway.sessions import SessionNames
 from agents.providers.registry import configuration_of
 from loom import access
 from loom.access import Actor
-from loom.engine.actions import Change, action
+from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
 from loom.errors import CommandError
 from loom.money import spending
 from loom.money.days import today
-from loom.money.prices import Counts, counts_of, prices_of
+from loom.money.prices import TokenCounts, counts_of, prices_of
 from loom.people.models import Participant
 from loom.text.images import described_image, image_reference
 from loom.trees import images
@@ -62,7 +62,7 @@ class Incoming:
     actor: Actor
     key: GatewayKey
     shape: Shape
-    named: Named
+    named: SessionNames
     history: ChatHistory
     sent: dict[str, Any]
     url: str
@@ -128,7 +128,7 @@ class Told(Args):
 
 
 @action("record_messages", stream="tree", role="writer")
-def record_messages(change: Change, args: Told) -> Node:
+def record_messages(change: RunningAction, args: Told) -> Node:
     """Records the messages of a request of the gateway; returns the node of the last one."""
     tree = change.tree
     access.demand_writable(tree)
@@ -151,7 +151,7 @@ def record_messages(change: Change, args: Told) -> Node:
 
 
 @action("record_prompt", stream="tree", role="writer")
-def record_prompt(change: Change, args: Told) -> Node:
+def record_prompt(change: RunningAction, args: Told) -> Node:
     """Records the prompt of a text: the longest path that it begins with, and a node for the rest;
     returns the last node."""
     tree = change.tree
@@ -169,7 +169,7 @@ def record_prompt(change: Change, args: Told) -> Node:
     return point
 
 
-def _model(change: Change, uid: str) -> Participant:
+def _model(change: RunningAction, uid: str) -> Participant:
     return Participant.objects.get(uid=uid, grove=change.actor.grove, kind="model")
 
 
@@ -370,13 +370,13 @@ def end(request_id: int, received: Received, *, cut: str = "") -> list[Node]:
     if request.ended_at is not None:
         return []
     if received.status is not None and received.status >= 400:
-        answered, status = Answered(is_whole=False), Progress.REFUSED
+        answered, status = Answered(is_whole=False), AnswerProgress.REFUSED
     else:
         content_type = received.headers.get("content-type", "")
         answered = answer_in(request.shape, content_type, received.body)
-        status = Progress.DONE if answered.is_whole and not cut else Progress.BROKEN
+        status = AnswerProgress.DONE if answered.is_whole and not cut else AnswerProgress.BROKEN
     finish = "complete"
-    if status == Progress.BROKEN:
+    if status == AnswerProgress.BROKEN:
         finish = f"interrupted:{cut or 'the answer has no end'}"[:80]
     actor = access.get_actor(request.session.key.user, request.session.tree.grove)
     nodes, digest = [], ""
@@ -393,7 +393,7 @@ def end(request_id: int, received: Received, *, cut: str = "") -> list[Node]:
         first_at=received.first_at,
     )
     seal(request.call, with_usage, nodes)
-    if status != Progress.REFUSED:
+    if status != AnswerProgress.REFUSED:
         _pay(request, answered, received)
     GatewayRequest.objects.filter(pk=request.pk).update(
         status=status,
@@ -416,7 +416,7 @@ def _pay(request: GatewayRequest, answered: Answered, received: Received) -> Non
     if not counts.read and not counts.wrote:
         said = "".join(rules.text_of(one) for choice in answered.choices for one in choice)
         sent = len(json.dumps(request.call.request.get("body"), ensure_ascii=False).encode())
-        counts = Counts(sent // 4, spending.estimate(said))
+        counts = TokenCounts(sent // 4, spending.estimate(said))
     payer = access.get_actor(request.session.key.user, request.session.tree.grove).participant
     spending.lock(payer, today())
     spending.add_spending(payer, today(), prices.of(counts))
@@ -451,7 +451,7 @@ class ToldAnswer(Args):
 
 
 @action("record_answer", stream="tree", role="writer")
-def record_answer(change: Change, args: ToldAnswer) -> list[Node]:
+def record_answer(change: RunningAction, args: ToldAnswer) -> list[Node]:
     """Records the answer to a request of the gateway; returns its nodes."""
     tree = change.tree
     request = _requests().get(uid=args.request, session__tree=tree)

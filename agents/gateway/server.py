@@ -14,7 +14,7 @@ from typing import Any
 from channels.db import database_sync_to_async
 
 from agents.gateway import forwarding, hosted
-from agents.gateway.forwarding import Asked
+from agents.gateway.forwarding import ProgramRequest
 from agents.gateway.keys import find_caller, models_of
 from agents.gateway.messages import Shape
 from loom.permissions import LOOM
@@ -38,14 +38,14 @@ PASSING = ("/embeddings", "/messages/count_tokens", "/responses/compact")
 HOSTED = ("loom/", "claude-loom-")  # in front of the name of an agent
 
 
-class TooLongError(Exception):
+class BodyTooLongError(Exception):
     """The body of a request is over MOST_BYTES."""
 
 
 async def handle(scope: Scope, receive: Receive, send: Send) -> None:
     """Serves one request to the gateway."""
     path = scope["path"].removeprefix(ROOT).removeprefix("/v1").rstrip("/")
-    reply = Reply(send, path, scope)
+    reply = GatewayReply(send, path, scope)
     if not path and scope["method"] in ("HEAD", "GET"):
         await reply.json(200, {"ok": True, "gateway": "heddle"})
         return
@@ -57,7 +57,7 @@ async def handle(scope: Scope, receive: Receive, send: Send) -> None:
         await reply.error(401, "authentication_error", said)
         return
     if path == "/models" and scope["method"] == "GET":
-        await _models(reply, Asked(caller, "chat", path, _query(scope), headers, b"", {}))
+        await _models(reply, ProgramRequest(caller, "chat", path, _query(scope), headers, b"", {}))
         return
     if scope["method"] != "POST" or (path not in SHAPES and path not in PASSING):
         said = f"The gateway has no {scope['method']} {scope['path']}."
@@ -65,12 +65,14 @@ async def handle(scope: Scope, receive: Receive, send: Send) -> None:
         return
     try:
         raw = await _body(receive)
-    except TooLongError:
+    except BodyTooLongError:
         said = f"The body is over {MOST_BYTES:,} bytes."
         await reply.error(413, "request_too_large", said)
         return
     body = _object(raw)
-    asked = Asked(caller, SHAPES.get(path, "chat"), path, _query(scope), headers, raw, body)
+    asked = ProgramRequest(
+        caller, SHAPES.get(path, "chat"), path, _query(scope), headers, raw, body
+    )
     model = body.get("model")
     if isinstance(model, str) and model.startswith(HOSTED):
         await hosted.answer(asked, reply, receive)
@@ -81,7 +83,7 @@ async def handle(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @dataclass
-class Reply:
+class GatewayReply:
     """The answer to one request, in the shape that its program reads."""
 
     send: Send
@@ -147,7 +149,7 @@ async def _body(receive: Receive) -> bytes:
         pieces.append(message.get("body", b""))
         size += len(pieces[-1])
         if size > MOST_BYTES:
-            raise TooLongError
+            raise BodyTooLongError
         if not message.get("more_body"):
             return b"".join(pieces)
 
@@ -161,7 +163,7 @@ def _object(raw: bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-async def _models(reply: Reply, asked: Asked) -> None:
+async def _models(reply: GatewayReply, asked: ProgramRequest) -> None:
     """The provider's models, and the agents of the grove in front of them."""
     own = await database_sync_to_async(models_of, thread_sensitive=False)([asked.actor.grove])
     theirs = await forwarding.listed(asked)

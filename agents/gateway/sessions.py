@@ -24,7 +24,7 @@ _THEN = (
 
 
 @dataclass(frozen=True)
-class Named:
+class SessionNames:
     """The names that a request gives: its session, the subagent in it, and the parent of that one.
     Empty: none."""
 
@@ -39,11 +39,11 @@ class Named:
         return not self.session and not self.agent
 
 
-def names_in(headers: Mapping[str, str], body: Mapping[str, Any]) -> Named:
+def names_in(headers: Mapping[str, str], body: Mapping[str, Any]) -> SessionNames:
     """The names in a request's headers (by lower-case name) and body."""
     turn = _json(headers.get("x-codex-turn-metadata", ""))
     parent = headers.get("x-parent-session-id") or turn.get("parent_thread_id")
-    return Named(
+    return SessionNames(
         session=_session(headers, body),
         agent=_name(headers.get("x-claude-code-agent-id")),
         parent_session=_name(parent),

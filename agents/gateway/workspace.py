@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agents.agent_prompt import Place, view_of
+from agents.agent_prompt import PromptPlace, view_of
 from agents.context import sections
 from agents.context.agent_request import augments
 from agents.gateway import messages as rules
@@ -34,14 +34,14 @@ TRANSCRIPT_CHARACTERS = 200  # of each
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedRequest:
     """A request with the workspace: its body as it goes to the provider, and its record."""
 
     body: dict[str, Any]
     request: GatewayRequest
 
 
-def prepare(incoming: Incoming) -> Prepared:
+def prepare(incoming: Incoming) -> PreparedRequest:
     """Records a request and adds the workspace to it."""
     session = recording.session_of(incoming)
     point, digest = recording.place(incoming, session, incoming.key.participant)
@@ -58,7 +58,7 @@ def prepare(incoming: Incoming) -> Prepared:
     request = recording.request_of(
         incoming, session, point, digest, sent=body, original=incoming.sent
     )
-    return Prepared(body, request)
+    return PreparedRequest(body, request)
 
 
 # The text of the workspace.
@@ -74,7 +74,7 @@ def _state(
     """Stores with the newest message what has changed since the last one that had a workspace; the
     whole workspace the first time, nothing if nothing has changed."""
     workspace = node_writer.workspace_of(incoming.actor.participant, session.tree)
-    view = view_of(Place(incoming.actor, session.tree, workspace, point))
+    view = view_of(PromptPlace(incoming.actor, session.tree, workspace, point))
     now = [(name, text) for name, text in sections.rendered(view) if name in SHOWN]
     before: Mapping[str, str] = next((one.stated for one in reversed(path) if one.stated), {})
     changed = sections.stated(now, before)

@@ -21,12 +21,12 @@ from agents.providers.attempt import (
 )
 from agents.providers.transport import Exchange, Outgoing
 from agents.providers.values import (
-    Ask,
     Body,
     Delta,
     Failure,
     Finished,
     Picture,
+    ProviderRequest,
     StreamEvent,
     Usage,
     of_words,
@@ -51,7 +51,7 @@ class Anthropic:
     name = "anthropic"
     is_exact = True
 
-    def body(self, ask: Ask) -> Body:
+    def body(self, ask: ProviderRequest) -> Body:
         """The JSON of the request: system text apart, and cache marks where a prefix may be
         kept."""
         messages = ask.messages or ({"role": "user", "content": ask.prompt or ""},)
@@ -76,7 +76,7 @@ class Anthropic:
             body["stop_sequences"] = stops
         return body
 
-    def outgoing(self, ask: Ask, body: Body) -> Outgoing:
+    def outgoing(self, ask: ProviderRequest, body: Body) -> Outgoing:
         """The request including its key."""
         headers = {"anthropic-version": VERSION}
         if ask.key and ask.auth == "basic":
@@ -128,7 +128,7 @@ def _filled(images: Mapping[str, Picture], part: Part) -> Part:
     return {**part, "source": {**source, "data": images[source["data"].removeprefix(NAMED)].data}}
 
 
-def _in_blocks(ask: Ask) -> list[dict[str, Any]]:
+def _in_blocks(ask: ProviderRequest) -> list[dict[str, Any]]:
     """Messages with their blocks sent one by one; those that end a prefix to cache are marked."""
     wanted = set(ask.images)
     made = []

@@ -14,23 +14,23 @@ from urllib.parse import quote
 import httpx
 from httpx_sse import EventSource
 
-from agents.context.values import Language, Reply
+from agents.context.values import Language, RoundReply
 from agents.providers.transport import Exchange, Limits, Outgoing, exchange
 from agents.providers.values import (
     Adapter,
-    Ask,
     Body,
-    Broken,
+    BrokenConnection,
     Delta,
     Failure,
     Finished,
     Picture,
+    ProviderRequest,
     StreamEvent,
     Usage,
     of_status,
 )
 from loom.language.batches import MAX_LOOKS, ArrivingReply, Batch, Segment, prose_of, segments_of
-from loom.language.lines import ARROW_MARKS, Command, is_undecided, makes_window, named_line
+from loom.language.lines import ARROW_MARKS, ParsedCommand, is_undecided, makes_window, named_line
 from loom.language.refs import ParseError
 from loom.text.images import described, images_parted
 
@@ -73,7 +73,7 @@ def _joined(high: str, low: str) -> str:
     return chr(0x10000 + ((ord(high) - 0xD800) << 10) + (ord(low) - 0xDC00))
 
 
-class TooLong(ValueError):
+class EndlessLine(ValueError):
     """A line or an event that never ends."""
 
 
@@ -94,7 +94,7 @@ async def data_of(
         async for chunk in chunks:
             unread += len(chunk)
             if unread > limit:
-                raise TooLong
+                raise EndlessLine
             yield chunk
         yield b"\n\n"
 
@@ -130,8 +130,8 @@ async def events_of(exchange: Exchange) -> AsyncIterator[str]:
         async with aclosing(data_of(_joined_to(bytes(begun), chunks))) as found:
             async for data in found:
                 yield data
-    except TooLong:
-        raise Broken(Failure("invalid", "one event of the answer never ended")) from None
+    except EndlessLine:
+        raise BrokenConnection(Failure("invalid", "one event of the answer never ended")) from None
 
 
 async def _joined_to(begun: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -185,7 +185,9 @@ _REFUSES_IMAGES = ("image", "vision", "multimodal", "multi-modal", "content")
 
 
 def with_images(
-    messages: Iterable[Mapping[str, str]], ask: Ask, part: Callable[[str, Picture], Part]
+    messages: Iterable[Mapping[str, str]],
+    ask: ProviderRequest,
+    part: Callable[[str, Picture], Part],
 ) -> list[dict[str, Any]]:
     """The messages, with those of the user that have images as lists of parts, each image once.
     `part` takes a hash and returns how the provider's API names the image."""
@@ -202,7 +204,7 @@ def with_images(
 
 
 def parts_of(
-    text: str, wanted: set[str], ask: Ask, part: Callable[[str, Picture], Part]
+    text: str, wanted: set[str], ask: ProviderRequest, part: Callable[[str, Picture], Part]
 ) -> list[Part]:
     """A text as parts, with those images in it that are `wanted`; they are removed from
     `wanted`."""
@@ -238,12 +240,12 @@ MOST_TOKENS = 100_000_000  # a higher count is not plausible; the tokens are est
 
 
 @dataclass
-class Attempt:
+class ProviderAttempt:
     """One request and its response. The key is masked in headers, addresses and errors, where a
     provider may echo it; the text of a model stays as it is."""
 
     adapter: Adapter
-    ask: Ask
+    ask: ProviderRequest
     body: Body
     outgoing: Outgoing = field(init=False)
     came: Exchange | None = None
@@ -267,7 +269,7 @@ class Attempt:
                         if self._is_believed(event):
                             self._note(event, came)
                             yield self._without_key(event)
-        except Broken as broken:
+        except BrokenConnection as broken:
             yield self._without_key(broken.failure)
 
     def _is_believed(self, event: StreamEvent) -> bool:
@@ -394,16 +396,18 @@ def _public(headers: dict[str, str]) -> dict[str, str]:
 # Parsing an answer.
 
 
-def read_reply(text: str, language: Language, *, finished: bool) -> Reply:
+def read_reply(text: str, language: Language, *, finished: bool) -> RoundReply:
     """The parsed answer. `finished`: the model ended it, or it was cut after a batch; otherwise a
     command that is still open at the end is not run."""
     cut = cut_of(_segments(text, language, finished=finished), language)
     if cut is None:
         segments = _segments(text, language, finished=finished)
-        return Reply(text, prose_of(segments), _commands(segments))
+        return RoundReply(text, prose_of(segments), _commands(segments))
     used, rest = text[:cut], text[cut:]
     segments = _segments(used, language, finished=True)
-    return Reply(used, prose_of(segments), _commands(segments), len(rest) if rest.strip() else 0)
+    return RoundReply(
+        used, prose_of(segments), _commands(segments), len(rest) if rest.strip() else 0
+    )
 
 
 def cut_of(segments: Sequence[Segment], language: Language) -> int | None:
@@ -418,29 +422,29 @@ def _segments(text: str, language: Language, *, finished: bool) -> tuple[Segment
     return segments_of(text, language.verbs, finished=finished)
 
 
-def _looks(said: Command, language: Language) -> bool:
+def _looks(said: ParsedCommand, language: Language) -> bool:
     return said.line is not None and language.looks(said.line)
 
 
-def _commands(segments: Sequence[Segment]) -> tuple[Command, ...]:
+def _commands(segments: Sequence[Segment]) -> tuple[ParsedCommand, ...]:
     """The commands of all batches and the near misses between them, in order."""
-    found: list[Command] = []
+    found: list[ParsedCommand] = []
     for one in segments:
         found += _within_limit(one.commands) if isinstance(one, Batch) else one.near
     return tuple(found)
 
 
-def _within_limit(commands: Sequence[Command]) -> list[Command]:
+def _within_limit(commands: Sequence[ParsedCommand]) -> list[ParsedCommand]:
     """The commands of a batch, with look commands after the first MAX_LOOKS refused."""
     looks = 0
-    found: list[Command] = []
+    found: list[ParsedCommand] = []
     for one in commands:
         looks += makes_window(one.line)
         found.append(_one_look_too_many(one) if looks > MAX_LOOKS and one.line else one)
     return found
 
 
-def _one_look_too_many(said: Command) -> Command:
+def _one_look_too_many(said: ParsedCommand) -> ParsedCommand:
     if said.line is None or not makes_window(said.line):
         return said
     message = f"The first {MAX_LOOKS} looks of a reply run; this is one more."

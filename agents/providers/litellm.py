@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 
 from agents.providers.transport import CheckedTransport, checked_addresses
-from agents.providers.values import Broken, Failure, without_traceback
+from agents.providers.values import BrokenConnection, Failure, without_traceback
 from loom.participants.addresses import BadUrl, read_url
 from loom.participants.provider_kinds import LITELLM_BY_SDK, why_not_litellm
 
@@ -83,7 +83,7 @@ class LiteLLMTransport(httpx.AsyncBaseTransport):
         key = request.headers.get("authorization", "").removeprefix("Bearer ")
         model = str(asked["model"])
         if why := why_not_litellm(model, has_key=bool(key)):
-            raise Broken(Failure("refused", why))
+            raise BrokenConnection(Failure("refused", why))
         litellm = await asyncio.to_thread(_library)
         _demand_chat(litellm, model)
         client = _client(model, key, base, self._allow)
@@ -110,7 +110,7 @@ class LiteLLMTransport(httpx.AsyncBaseTransport):
         try:
             target = read_url(base)
         except BadUrl as bad:
-            raise Broken(Failure("refused", str(bad))) from None
+            raise BrokenConnection(Failure("refused", str(bad))) from None
         await checked_addresses(target, self._allow)
         return base
 
@@ -124,7 +124,7 @@ def _demand_chat(litellm: Any, model: str) -> None:
     except Exception:  # LiteLLM raises a bare Exception for a model that is not in its list
         return
     if mode not in (None, "chat"):
-        raise Broken(
+        raise BrokenConnection(
             Failure("refused", f"{bare} is not a chat model (LiteLLM lists it as {mode}).")
         )
 

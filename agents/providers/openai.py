@@ -19,12 +19,12 @@ from agents.providers.attempt import (
 )
 from agents.providers.transport import Exchange, Outgoing
 from agents.providers.values import (
-    Ask,
     Body,
     Delta,
     Failure,
     Finished,
     Picture,
+    ProviderRequest,
     StreamEvent,
     Usage,
     of_words,
@@ -51,7 +51,7 @@ class OpenAI:
     name = "openai"
     is_exact = True
 
-    def body(self, ask: Ask) -> Body:
+    def body(self, ask: ProviderRequest) -> Body:
         """The JSON of the request; what is not set is left out."""
         body: Body = {"model": ask.model}
         if ask.messages is None:
@@ -76,7 +76,7 @@ class OpenAI:
             body |= GOES_ON
         return body
 
-    def outgoing(self, ask: Ask, body: Body) -> Outgoing:
+    def outgoing(self, ask: ProviderRequest, body: Body) -> Outgoing:
         """The request including its key."""
         path = "completions" if ask.messages is None else "chat/completions"
         headers = {"authorization": ask.authorization} if ask.key else {}

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from agents.context.overlap import Overlap
-from agents.context.subject_request import Reading
+from agents.context.subject_request import SubjectPath
 from agents.context.values import Portion
 from agents.providers.values import (
-    Ask,
+    ProviderRequest,
 )
 from loom.money.prices import caches_from
 
@@ -23,7 +23,7 @@ from agents.providers.registry import Provider
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedParticipant:
     """The participant that is asked, and its provider."""
 
     provider: Provider
@@ -32,12 +32,12 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Order:
+class GenerationOrder:
     """A request to be made: its participant, its content and its settings."""
 
     provider: Provider
-    reading: Reading
-    ask: Ask
+    reading: SubjectPath
+    ask: ProviderRequest
     configuration: str
     left_out: str = ""  # settings that are not sent
     note: str = ""
@@ -63,7 +63,7 @@ class Order:
         said = (one["content"] for one in self.ask.messages or ())
         return len("".join([self.ask.prompt or "", *said]).encode()) // 4
 
-    def shared(self, many: int) -> "Order":
+    def shared(self, many: int) -> "GenerationOrder":
         """The order for many candidates in one answer."""
         return replace(self, ask=replace(self.ask, many=many))
 
@@ -76,7 +76,7 @@ class CallGroup:
 
     lease: str
     generations: tuple["Generation", ...]
-    order: Order
+    order: GenerationOrder
     primes: asyncio.Event | None = None
     waits_for: asyncio.Event | None = None
 
@@ -86,7 +86,7 @@ class CallGroup:
         return self.generations[0].lane
 
 
-def by_calls(lease: str, going: list["Generation"], order: Order) -> list[CallGroup]:
+def by_calls(lease: str, going: list["Generation"], order: GenerationOrder) -> list[CallGroup]:
     """One call for all if the provider shares them out, else a call for each; the first is sent
     ahead if the others can then read its path from the provider's cache."""
     if order.provider.shares and len(going) > 1:

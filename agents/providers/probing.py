@@ -15,17 +15,17 @@ from django.utils import timezone
 
 from agents.context.overlap import Overlap, goes_on
 from agents.context.subject_request import BEGINS, handed_over
-from agents.providers.attempt import Attempt, masked, refusal, value_of, whole
+from agents.providers.attempt import ProviderAttempt, masked, refusal, value_of, whole
 from agents.providers.openai import sampler_fields
 from agents.providers.registry import Provider, provider_of, whom
 from agents.providers.transport import Clock, Exchange, Limits, broken_by, in_thread, the_loop
 from agents.providers.values import (
-    Ask,
-    Broken,
+    BrokenConnection,
     Delta,
     Failure,
     Finished,
     Picture,
+    ProviderRequest,
     StreamEvent,
     Usage,
 )
@@ -54,7 +54,7 @@ SHA = "0" * 64  # by which the question names its image
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProbeAnswer:
     """The result of one small request."""
 
     events: tuple[StreamEvent, ...]
@@ -80,35 +80,37 @@ class Probe:
     """An endpoint that is tested. `ask` has its address, model and key."""
 
     provider: Provider
-    ask: Ask
+    ask: ProviderRequest
     transport: httpx.AsyncBaseTransport
     bodies: list[bytes] = field(default_factory=list)  # bodies of the last answer
     plain: dict[float, bool] = field(default_factory=dict)  # by temperature, see `_is_steady`
 
-    async def send(self, ask: Ask, *, as_it_is: bool = False, **more: object) -> Answer:
+    async def send(
+        self, ask: ProviderRequest, *, as_it_is: bool = False, **more: object
+    ) -> ProbeAnswer:
         """The result of one request with the fields `more` in its body; fields that the server
         refuses are left out, unless `as_it_is`."""
         adapter = self.provider.adapter()
         body = {**adapter.body(ask), **more}
         events: tuple[StreamEvent, ...] = ()
         for _ in range(3):
-            attempt = Attempt(adapter, ask, body)
+            attempt = ProviderAttempt(adapter, ask, body)
             self.bodies.clear()
             events = tuple([one async for one in attempt.events(self.transport, LIMITS)])
             self.bodies.append(attempt.received[0])
-            failure = Answer(events).failure
+            failure = ProbeAnswer(events).failure
             less = adapter.adjusted(body, failure) if failure and not as_it_is else None
             if less is None:
                 break
             body = less
-        return Answer(events)
+        return ProbeAnswer(events)
 
-    async def chat(self, *said: tuple[str, str], many: int = 1, grammar: str = "") -> Answer:
+    async def chat(self, *said: tuple[str, str], many: int = 1, grammar: str = "") -> ProbeAnswer:
         """A chat of (role, content)."""
         messages = tuple({"role": role, "content": content} for role, content in said)
         return await self.send(replace(self.ask, messages=messages, many=many, grammar=grammar))
 
-    async def completion(self, prompt: str, grammar: str = "") -> Answer:
+    async def completion(self, prompt: str, grammar: str = "") -> ProbeAnswer:
         """A completion of a prompt."""
         return await self.send(replace(self.ask, messages=None, prompt=prompt, grammar=grammar))
 
@@ -249,7 +251,7 @@ async def _is_steady(probe: Probe, temperature: float) -> bool:
     return probe.plain[temperature]
 
 
-def _answered(answer: Answer) -> bool:
+def _answered(answer: ProbeAnswer) -> bool:
     return answer.failure is None and any(isinstance(one, Finished) for one in answer.events)
 
 
@@ -302,7 +304,7 @@ async def models_of(probe: Probe, *, strict: bool = False) -> dict[str, int]:
         body = bytearray()
         came = Exchange(response, LIMITS, Clock(LIMITS))
         if strict and response.status_code != 200:
-            raise Broken(_without(probe.ask.key, await refusal(came)))
+            raise BrokenConnection(_without(probe.ask.key, await refusal(came)))
         async for chunk in came.chunks():
             body += chunk
     finally:
@@ -347,14 +349,14 @@ async def _models_listed(uid: str) -> None:
         return
     source, listing = found
     provider = provider_of(source.kind)
-    ask = Ask(source.url, "", None, None, key=source.api_key, auth=source.auth)
+    ask = ProviderRequest(source.url, "", None, None, key=source.api_key, auth=source.auth)
     allow = allowed_addresses(source.url, allow_private=source.allow_private)
     probe = Probe(provider, ask, provider.transport(allow))
     models: dict[str, int] = {}
     error: dict[str, Any] | None = None
     try:
         models = await models_of(probe, strict=True)
-    except Broken as broken:
+    except BrokenConnection as broken:
         error = broken.failure.error
     except Exception:
         await in_thread(participants.note_models, listing, {}, Failure("server").error)
@@ -388,7 +390,7 @@ async def _probed(one: Participant) -> None:
             found[name] = await check(probe)
         models = await _listed(probe) if failure is None else {}
         error = failure.error if failure else None
-    except Broken as broken:
+    except BrokenConnection as broken:
         error = broken.failure.error
     _, _, model = whom(one) if models else (None, "", "")
     context = models.get(model, 0)
@@ -400,13 +402,15 @@ async def _listed(probe: Probe) -> dict[str, int]:
     """The models that the endpoint lists; many small servers list none."""
     try:
         return await models_of(probe)
-    except Broken:
+    except BrokenConnection:
         return {}
 
 
 def _probe_of(one: Participant) -> Probe:
     provider, base_url, model = whom(one)
-    ask = Ask(base_url, model, None, None, max_tokens=TOKENS, key=key_of(one), auth=one.auth)
+    ask = ProviderRequest(
+        base_url, model, None, None, max_tokens=TOKENS, key=key_of(one), auth=one.auth
+    )
     allow = allowed_addresses(base_url, allow_private=one.allow_private)
     return Probe(provider, ask, provider.transport(allow))
 

@@ -13,7 +13,7 @@ from agents.providers.litellm import NOWHERE, LiteLLMTransport
 from agents.providers.transport import CheckedTransport
 from agents.providers.values import (
     Adapter,
-    Broken,
+    BrokenConnection,
     Failure,
 )
 from loom.participants.provider_kinds import LOCAL_WINDOW
@@ -88,9 +88,9 @@ def whom(participant: "Participant") -> tuple[Provider, str, str]:
     """(provider, base_url, model) of a participant. Raises Broken if there is none."""
     provider, base_url, model = addressed(participant)
     if not base_url and provider is EMBEDDED:
-        raise Broken(Failure("absent", "The embedded model is not running."))
+        raise BrokenConnection(Failure("absent", "The embedded model is not running."))
     if not base_url:
-        raise Broken(Failure("absent", f"{participant.name} has no base_url."))
+        raise BrokenConnection(Failure("absent", f"{participant.name} has no base_url."))
     return provider, base_url, model
 
 

@@ -27,11 +27,11 @@ import httpx
 import uvloop
 from django.db import InterfaceError, OperationalError, connection
 
-from agents.providers.values import Broken, Failure
+from agents.providers.values import BrokenConnection, Failure
 from loom.participants.addresses import (
     Address,
     BadUrl,
-    Target,
+    UrlTarget,
     not_public,
     read_url,
     unwrapped,
@@ -138,7 +138,7 @@ async def ask_system(host: str, port: int) -> Sequence[str]:
 
 
 async def checked_addresses(
-    target: Target, allow: Sequence[str], resolve: Resolve = ask_system
+    target: UrlTarget, allow: Sequence[str], resolve: Resolve = ask_system
 ) -> list[Address]:
     """The addresses to connect to, in order. A single bad one refuses them all, so that a name
     cannot mix a public address with a private one. Raises Broken."""
@@ -146,23 +146,23 @@ async def checked_addresses(
     for address in addresses:
         why = why_not_address(address, target, allow)
         if why:
-            raise Broken(Failure("refused", why))
+            raise BrokenConnection(Failure("refused", why))
     return [unwrapped(address) for address in addresses]
 
 
-async def _ask(target: Target, resolve: Resolve) -> list[Address]:
+async def _ask(target: UrlTarget, resolve: Resolve) -> list[Address]:
     try:
         async with asyncio.timeout(RESOLVE_S):
             answers = await resolve(target.host, target.port)
         addresses: list[Address] = [ip_address(one.partition("%")[0]) for one in answers]
     except TimeoutError:
-        raise Broken(
+        raise BrokenConnection(
             Failure("timeout", f"no answer to the question where {target.host} is")
         ) from None
     except (OSError, ValueError, UnicodeError):
-        raise Broken(Failure("network", f"{target.host} has no address")) from None
+        raise BrokenConnection(Failure("network", f"{target.host} has no address")) from None
     if not addresses:
-        raise Broken(Failure("network", f"{target.host} has no address"))
+        raise BrokenConnection(Failure("network", f"{target.host} has no address"))
     return addresses
 
 
@@ -195,7 +195,7 @@ class _Way:
     """A checked address with the name that was resolved to it. Connections are kept for each such
     pair, so that two names with the same address never share one."""
 
-    target: Target
+    target: UrlTarget
     address: Address
 
 
@@ -245,14 +245,14 @@ class CheckedTransport(httpx.AsyncBaseTransport):
             await self._kept.popitem()[1].aclose()
 
 
-def _target_of(request: httpx.Request) -> Target:
+def _target_of(request: httpx.Request) -> UrlTarget:
     try:
         # A base_url has no query, but requests do (Gemini's `?alt=sse`).
         target = read_url(str(request.url.copy_with(query=None)))
     except BadUrl as bad:
-        raise Broken(Failure("refused", str(bad))) from None
+        raise BrokenConnection(Failure("refused", str(bad))) from None
     if request.url.host.strip("[]").removesuffix(".") != target.host:
-        raise Broken(Failure("refused", "The address can be read in two ways."))
+        raise BrokenConnection(Failure("refused", "The address can be read in two ways."))
     return target
 
 
@@ -394,7 +394,7 @@ class Exchange:
             chunk = unpack(raw, room + 1)
             room -= len(chunk)
             if room < 0 or len(self.body) > self.limits.body_bytes:
-                raise Broken(
+                raise BrokenConnection(
                     Failure("invalid", f"the answer is over {self.limits.body_bytes:,} bytes")
                 )
             if chunk:
@@ -405,7 +405,7 @@ class Exchange:
             async with asyncio.timeout_at(self.clock.deadline()):
                 return await coming  # type: ignore[misc,no-any-return]
         except TimeoutError:
-            raise Broken(self.clock.why()) from None
+            raise BrokenConnection(self.clock.why()) from None
 
 
 @asynccontextmanager
@@ -427,7 +427,7 @@ async def exchange(
             async with asyncio.timeout_at(clock.deadline()):
                 response = await transport.handle_async_request(request)
         except TimeoutError:
-            raise Broken(clock.why()) from None
+            raise BrokenConnection(clock.why()) from None
     try:
         yield Exchange(response, limits, clock)
     finally:
@@ -440,13 +440,17 @@ def broken_by() -> Iterator[None]:
     try:
         yield
     except httpx.TimeoutException:
-        raise Broken(Failure("timeout", "the connection was not made in time")) from None
+        raise BrokenConnection(Failure("timeout", "the connection was not made in time")) from None
     except httpx.InvalidURL:
-        raise Broken(Failure("refused", "The address cannot be read.")) from None
+        raise BrokenConnection(Failure("refused", "The address cannot be read.")) from None
     except httpx.ConnectError as error:
-        raise Broken(Failure("network", f"no connection: {_plain_words(error)}")) from None
+        raise BrokenConnection(
+            Failure("network", f"no connection: {_plain_words(error)}")
+        ) from None
     except httpx.TransportError as error:
-        raise Broken(Failure("network", f"the connection broke: {_plain_words(error)}")) from None
+        raise BrokenConnection(
+            Failure("network", f"the connection broke: {_plain_words(error)}")
+        ) from None
 
 
 def _plain_words(error: Exception) -> str:
@@ -463,7 +467,9 @@ class _Zlib:
         try:
             return self._zlib.decompress(raw, room)
         except zlib.error:
-            raise Broken(Failure("server", "the answer's compression is broken")) from None
+            raise BrokenConnection(
+                Failure("server", "the answer's compression is broken")
+            ) from None
 
 
 def _as_it_is(raw: bytes, room: int) -> bytes:
@@ -477,4 +483,4 @@ def _unpacker(coding: str) -> Unpack:
         return _as_it_is
     if coding.lower() in ("gzip", "x-gzip", "deflate"):
         return _Zlib()
-    raise Broken(Failure("server", f"the answer is coded as {coding[:20]}"))
+    raise BrokenConnection(Failure("server", f"the answer is coded as {coding[:20]}"))

@@ -127,7 +127,7 @@ def _long(seconds: float) -> str:
     return f"{math.ceil(seconds / 60)} min"
 
 
-class Broken(Exception):
+class BrokenConnection(Exception):
     """Carries a failure from the socket code to an adapter; adapters catch it."""
 
     def __init__(self, failure: Failure) -> None:
@@ -225,7 +225,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Ask:
+class ProviderRequest:
     """A request, independent of the API. `messages` for a chat, `prompt` for a completion; `many`
     candidates in one answer; `grammar` in GBNF, which the answer must match; `samplers` by the
     names in loom.participants.provider_kinds. `blocks` are the messages except the system's, as
@@ -292,11 +292,11 @@ class Adapter(Protocol):
     name: str
     is_exact: bool  # whether the received bytes are the provider's own
 
-    def body(self, ask: Ask) -> Body:
+    def body(self, ask: ProviderRequest) -> Body:
         """The JSON of the request."""
         ...
 
-    def outgoing(self, ask: Ask, body: Body) -> "Outgoing":
+    def outgoing(self, ask: ProviderRequest, body: Body) -> "Outgoing":
         """The request including its key."""
         ...
 

@@ -23,7 +23,7 @@ from agents.providers.transport import (
     in_thread,
     the_loop,
 )
-from agents.providers.values import RETRYABLE, Broken, Failure, Kind
+from agents.providers.values import RETRYABLE, BrokenConnection, Failure, Kind
 from loom.errors import CommandError
 from loom.participants.provider_kinds import search_service
 from loom.web_search import commands as web_search
@@ -60,7 +60,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Hit:
+class WebResult:
     """One result: one line each."""
 
     title: str
@@ -79,7 +79,7 @@ class ServiceAddress:
 
 async def found_by(
     address: ServiceAddress, question: Question, transport: httpx.AsyncBaseTransport
-) -> list[Hit]:
+) -> list[WebResult]:
     """The results of a service, best first, at most `question.most`. Raises Broken; no message
     contains a key."""
     service = _SERVICES[address.kind]
@@ -88,20 +88,20 @@ async def found_by(
         for page in range(1, service.pages(question) + 1):
             answer = await _answer(service.request(address, question, page), transport)
             rows += service.rows(answer, question)
-    except Broken as broken:
+    except BrokenConnection as broken:
         if not rows:
             said = _without_key(broken.failure.said, address.key)
-            raise Broken(replace(broken.failure, said=said)) from None
+            raise BrokenConnection(replace(broken.failure, said=said)) from None
     shown = [_masked(hit, address.key) for row in rows if (hit := _hit(service, row, question))]
     hits = {hit.url: hit for hit in reversed(shown) if hit is not None}
     return [hit for hit in reversed(hits.values()) if _is_wanted(hit, question)][: question.most]
 
 
-def _masked(hit: Hit, key: str) -> Hit | None:
+def _masked(hit: WebResult, key: str) -> WebResult | None:
     """A result without the key, which a service may write into it; None if it is in the address."""
     if _without_key(hit.url, key) != hit.url:
         return None
-    return Hit(_without_key(hit.title, key), hit.url, _without_key(hit.excerpt, key))
+    return WebResult(_without_key(hit.title, key), hit.url, _without_key(hit.excerpt, key))
 
 
 _SHORTEST_PIECE = 6  # characters of a key that stand together
@@ -137,9 +137,11 @@ async def _answer(request: httpx.Request, transport: httpx.AsyncBaseTransport) -
     try:
         came = Exchange(response, LIMITS, Clock(LIMITS))
         if 300 <= response.status_code < 400:
-            raise Broken(_redirected(request, response))
+            raise BrokenConnection(_redirected(request, response))
         if response.status_code != 200:
-            raise Broken(_refused(await refusal(came), response.status_code, bytes(came.body)))
+            raise BrokenConnection(
+                _refused(await refusal(came), response.status_code, bytes(came.body))
+            )
         body = bytearray()
         async for chunk in came.chunks():
             body += chunk
@@ -147,7 +149,9 @@ async def _answer(request: httpx.Request, transport: httpx.AsyncBaseTransport) -
         await response.aclose()
     value = value_of(body.decode("utf-8", "replace"))
     if not isinstance(value, dict):
-        raise Broken(Failure("server", "the answer is not JSON; the address may be another's"))
+        raise BrokenConnection(
+            Failure("server", "the answer is not JSON; the address may be another's")
+        )
     return value
 
 
@@ -266,7 +270,7 @@ _SERVICES: dict[str, _Service] = {
 }
 
 
-def _hit(service: _Service, row: object, question: Question) -> Hit | None:
+def _hit(service: _Service, row: object, question: Question) -> WebResult | None:
     """A result as it is shown; None for one without a web address."""
     if not isinstance(row, dict):
         return None
@@ -276,7 +280,7 @@ def _hit(service: _Service, row: object, question: Question) -> Hit | None:
     parts = [excerpt, *_list(row.get("extra_snippets"))]
     said = " … ".join(_plain(one) for one in parts if isinstance(one, str) and one.strip())
     named = _plain(title) if isinstance(title, str) else ""
-    return Hit(_cut(named or url, TITLE), url, _cut(said, EXCERPT[question.depth]))
+    return WebResult(_cut(named or url, TITLE), url, _cut(said, EXCERPT[question.depth]))
 
 
 def _plain(text: str) -> str:
@@ -298,7 +302,7 @@ def _host(url: str) -> str:
     return host.lower() if parts.scheme in ("http", "https") else ""
 
 
-def _is_wanted(hit: Hit, question: Question) -> bool:
+def _is_wanted(hit: WebResult, question: Question) -> bool:
     host = _host(hit.url)
 
     def is_of(names: Sequence[str]) -> bool:
@@ -345,7 +349,7 @@ async def _searched(uid: str) -> None:
     text, error = "", None
     try:
         text = await _found(*begun)
-    except Broken as broken:
+    except BrokenConnection as broken:
         error = _error(broken.failure)
     except CommandError as refused:  # its key cannot be read
         error = {**refused.body}

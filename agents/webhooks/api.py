@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from agents.webhooks import commands
 from agents.webhooks.models import Webhook
 from loom.site import responses
-from loom.site.api_requests import Body, Part, read, user_of
+from loom.site.api_requests import Body, PartialBody, read, user_of
 from loom.site.schema import PAGES, operation, paged
 from loom.text.hashes import instant, instant_or_none
 
@@ -23,7 +23,7 @@ class WebhookSent(Body):
     kinds: list[str] = Field(default_factory=list, max_length=commands.MOST_KINDS)
 
 
-class WebhookChanged(Part):
+class WebhookChanged(PartialBody):
     """Changes to a webhook: the kinds of events, or whether it is stopped. A stopped one goes on
     where it was."""
 

@@ -19,7 +19,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from agents.providers.transport import CheckedTransport, Limits, Outgoing, exchange, the_loop
-from agents.providers.values import Broken
+from agents.providers.values import BrokenConnection
 from agents.webhooks import commands, signing
 from agents.webhooks.models import Webhook
 from loom import access
@@ -169,7 +169,7 @@ async def _post(outgoing: Outgoing) -> Refusal | None:
             if 200 <= came.status < 300:
                 return None
             return Refusal(f"It answered {came.status}.", is_final=came.status == 410)
-    except Broken as broken:
+    except BrokenConnection as broken:
         return Refusal(broken.failure.said)
     finally:
         await transport.aclose()

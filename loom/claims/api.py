@@ -74,7 +74,7 @@ class CheckSent(requests.Body):
     grove: str = Field("", json_schema_extra={"pattern": "^[A-Za-z0-9]*$"})
 
 
-class CheckChanged(requests.Part):
+class CheckChangedSchema(requests.PartialBody):
     """The changes to a check."""
 
     name: str = ""
@@ -106,7 +106,7 @@ def checks(request: Request) -> Response:
 
 
 @operation("GET", "checks one", "A check", answers=CheckOf)
-@operation("PATCH", "checks change", "Change a check", body=CheckChanged, answers=CheckOf)
+@operation("PATCH", "checks change", "Change a check", body=CheckChangedSchema, answers=CheckOf)
 @operation("DELETE", "checks archive", "Archive a check", answers=CheckOf)
 @api_view(["GET", "PATCH", "DELETE"])
 def check(request: Request, uid: str) -> Response:
@@ -117,7 +117,7 @@ def check(request: Request, uid: str) -> Response:
     if seen is None:
         raise not_found("This check")
     if request.method == "PATCH":
-        sent = read(request, CheckChanged).sent
+        sent = read(request, CheckChangedSchema).sent
         if not sent:
             raise CommandError("INVALID_SYNTAX", "Nothing to change was sent.", hint="name, …")
         seen = verbs.change_check(actor, seen, **sent)

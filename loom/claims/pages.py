@@ -110,7 +110,7 @@ def _gap_words(gap: Obligation, level: str) -> str:
 
 
 @dataclass(frozen=True)
-class Line:
+class ClaimRow:
     """A claim in the list: how deep it is nested, and what is missing."""
 
     claim: Claim
@@ -171,7 +171,7 @@ def _entry(one: Commitment) -> dict[str, Any]:
     return {"row": one, "claim": one.claim, "level": word(one.level), "short": one.hash[:12]}
 
 
-def _nested(claims: Sequence[Claim]) -> list[Line]:
+def _nested(claims: Sequence[Claim]) -> list[ClaimRow]:
     """The claims, those that others rest on below them; each once, at most DEEP levels deep."""
     by_key = {one.pk: one for one in claims}
     rests: dict[int, list[int]] = {}
@@ -180,7 +180,7 @@ def _nested(claims: Sequence[Claim]) -> list[Line]:
         rests.setdefault(upper, []).append(lower)
     below = {one for many in rests.values() for one in many}
     seen: set[int] = set()
-    lines: list[Line] = []
+    lines: list[ClaimRow] = []
 
     def add(key: int, depth: int) -> None:
         if key in seen:
@@ -199,11 +199,11 @@ def _nested(claims: Sequence[Claim]) -> list[Line]:
     return lines
 
 
-def _line(claim: Claim, depth: int) -> Line:
+def _line(claim: Claim, depth: int) -> ClaimRow:
     is_open = claim.state in ("hypothesis", "testing", "concluding")
     level = word(claim.level) if claim.level else ""
     said = missing_words(claim) if is_open else ""
-    return Line(claim, depth, word(claim.state), level, said, waits_for_a_person(claim))
+    return ClaimRow(claim, depth, word(claim.state), level, said, waits_for_a_person(claim))
 
 
 def _given(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
@@ -239,7 +239,7 @@ def _given(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
 
 
 @dataclass(frozen=True)
-class Shown:
+class EvidenceRow:
     """A piece of evidence on a card: `name` and `href` of its item, its words in their
     surroundings, and `lit` the address that lights them up there."""
 
@@ -300,7 +300,7 @@ def claim_page(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     return render(request, "pages/claim.html", context)
 
 
-def _shown(tree: Tree, cites: Iterable[Cite]) -> list[Shown]:
+def _shown(tree: Tree, cites: Iterable[Cite]) -> list[EvidenceRow]:
     every = list(cites)
     keys = [key for one in every if (key := ids.node_id(one.item)) is not None]
     nodes = {one.pk: one for one in Node.objects.filter(pk__in=keys).select_related("tree")}
@@ -322,7 +322,7 @@ def _shown(tree: Tree, cites: Iterable[Cite]) -> list[Shown]:
         lit = f"{href}#:~:text={quote(one.words[:200], safe='')}" if one.words else href
         of = one.undercuts.words[:80] if one.undercuts is not None else ""
         found.append(
-            Shown(
+            EvidenceRow(
                 one,
                 word(one.side),
                 word(one.strength),

@@ -19,11 +19,11 @@ from loom.documents.commands import (
 )
 from loom.documents.models import Document, Revision
 from loom.documents.rules import Edit, Section
-from loom.engine.actions import Change, action
+from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
-from loom.language.refs import Place
+from loom.language.refs import DocumentPlace
 
 
 class NewDocument(Args):
@@ -98,7 +98,7 @@ def restore_document(actor: Actor, document: Document, revision: int) -> Documen
 
 
 @action("make_document", stream="grove", role="writer")
-def _make(change: Change, args: NewDocument) -> Document:
+def _make(change: RunningAction, args: NewDocument) -> Document:
     """Makes a document in a grove."""
     made = create(
         change.writer,
@@ -112,7 +112,7 @@ def _make(change: Change, args: NewDocument) -> Document:
 
 
 @action("change_document", stream="grove", role="writer")
-def _change(change: Change, args: DocumentChange) -> Document:
+def _change(change: RunningAction, args: DocumentChange) -> Document:
     """Renames a document or changes its kind."""
     row = document_log.lock(_of(change, args.document))
     changed = []
@@ -131,7 +131,7 @@ def _change(change: Change, args: DocumentChange) -> Document:
 
 
 @action("write_document", stream="grove", role="writer")
-def _write_text(change: Change, args: DocumentWritten) -> Document:
+def _write_text(change: RunningAction, args: DocumentWritten) -> Document:
     """Writes a document: all of it, or a part."""
     document = _of(change, args.document)
     made = document_log.write(
@@ -149,7 +149,7 @@ def _change_of(document: Document, args: DocumentWritten) -> document_log.Change
 
 
 @action("restore_document", stream="grove", role="writer")
-def _restore(change: Change, args: DocumentRestored) -> Document:
+def _restore(change: RunningAction, args: DocumentRestored) -> Document:
     """Makes the text of an earlier revision the newest one."""
     document = _of(change, args.document)
     made = document_log.write(
@@ -166,7 +166,7 @@ def _restoring(document: Document, revision: int) -> document_log.Change:
     return lambda now, _: documents.difference(now, queries.revision_of(document, revision).text)
 
 
-def _of(change: Change, uid: str) -> Document:
+def _of(change: RunningAction, uid: str) -> Document:
     found = documents_for(change.actor).select_related("grove").filter(uid=uid).first()
     if found is None:
         raise not_found("This document")
@@ -189,7 +189,7 @@ def _edits(args: DocumentWritten) -> Callable[[str, Sequence[Section]], list[Edi
     if args.old is not None:
         return lambda text, _: words_replaced(text, args.old or "", args.new)
     if args.section is not None:
-        section = Place("section", name=args.section.removeprefix("§"))
+        section = DocumentPlace("section", name=args.section.removeprefix("§"))
         return lambda text, all_: documents.replaced_section(text, all_, section, args.content)
     place = _place(args.at or "")
     return lambda text, all_: documents.put_at(text, all_, place, args.content)
@@ -199,14 +199,14 @@ def _is_given(args: DocumentWritten, name: str) -> bool:
     return getattr(args, name) is not None
 
 
-def _place(written: str) -> Place:
+def _place(written: str) -> DocumentPlace:
     line = written.removeprefix("line:")
     if written in ("start", "end"):
-        return Place("start" if written == "start" else "end")
+        return DocumentPlace("start" if written == "start" else "end")
     if line != written and line.isascii() and line.isdecimal() and 0 < int(line[:9]) < 10**8:
-        return Place("line", line=int(line))
+        return DocumentPlace("line", line=int(line))
     if written[:1] == "§" and len(written) > 1:
-        return Place("section", name=written[1:].strip('"'))
+        return DocumentPlace("section", name=written[1:].strip('"'))
     raise CommandError(
         "INVALID_SYNTAX",
         f"{written[:40]!r} is not a place.",

@@ -106,7 +106,7 @@ class PieceOf(BaseModel):
     text: str
 
 
-class Difference(BaseModel):
+class DifferenceSchema(BaseModel):
     """What changed from one revision to another, in order."""
 
     before: int
@@ -124,14 +124,14 @@ class DocumentSent(requests.Body):
     grove: str = Field("", json_schema_extra={"pattern": "^[A-Za-z0-9]*$"})
 
 
-class DocumentChanged(requests.Part):
+class DocumentChangedSchema(requests.PartialBody):
     """A new title or kind."""
 
     title: str = ""
     kind: Kind = "note"
 
 
-class WriteSent(requests.Part):
+class WriteSent(requests.PartialBody):
     """Exactly one change: `text` (all of it), `append`, `at` or `section` with `content`, or `old`
     with `new`. `revision` is the one that the caller has seen; without it nothing is checked."""
 
@@ -203,7 +203,7 @@ _PART = (
     "PATCH",
     "documents change",
     "Rename a document or change its kind",
-    body=DocumentChanged,
+    body=DocumentChangedSchema,
     answers=DocumentOne,
 )
 @api_view(["GET", "PATCH"])
@@ -212,7 +212,7 @@ def document(request: Request, uid: str) -> Response:
     role: Any = "writer" if request.method == "PATCH" else "reader"
     actor, found = document_access.get_document(user_of(request), uid, role=role)
     if request.method == "PATCH":
-        found = verbs.change_document(actor, found, **read(request, DocumentChanged).sent)
+        found = verbs.change_document(actor, found, **read(request, DocumentChangedSchema).sent)
         return Response(_one(actor, found))
     return Response(_one(actor, found, _part(request)))
 
@@ -260,7 +260,7 @@ def revision(request: Request, uid: str, revision: int) -> Response:
     "GET",
     "documents difference",
     "What a revision changed, word by word",
-    answers=Difference,
+    answers=DifferenceSchema,
     asks=(a_number("before", "The earlier revision; default: the previous one.", least=0),),
 )
 @api_view(["GET"])

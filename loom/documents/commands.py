@@ -17,7 +17,7 @@ from loom.documents.access import documents_for
 from loom.documents.effects import DocumentSeen, seen_by_line
 from loom.documents.hints import WRITE_HINTS
 from loom.documents.models import Document, Revision, read_whole
-from loom.documents.queries import Shown, get_document, revision_seen, text_of
+from loom.documents.queries import DocumentShown, get_document, revision_seen, text_of
 from loom.documents.rules import Edit, Section, unpacked
 from loom.engine.arguments import Args, PlaceField, RefField, Written
 from loom.engine.context import Context, Op, Reply
@@ -26,7 +26,7 @@ from loom.engine.registry import command, describe_verb
 from loom.engine.streams import Writer
 from loom.engine.undo import Own, undoes
 from loom.errors import CommandError, not_found
-from loom.language.refs import ParseError, Place
+from loom.language.refs import DocumentPlace, ParseError
 from loom.language.slices import PART_LINES
 from loom.language.slices import words as worded
 from loom.language.verbs import Phrases, Verb
@@ -98,7 +98,7 @@ def view_document(context: Context, args: ViewDocument) -> Reply:
     )
 
 
-def _summary(shown: Shown) -> list[str]:
+def _summary(shown: DocumentShown) -> list[str]:
     """The summary, else the first words; and the parts that can be viewed on their own."""
     document = shown.document
     body = shown.text[documents.body_start(shown.text) :]
@@ -373,7 +373,7 @@ def write_move(context: Context, args: MoveSection) -> Reply:
     return _write(context, args, "moved a section of")
 
 
-def _goal(args: MoveSection) -> Place:
+def _goal(args: MoveSection) -> DocumentPlace:
     """The section beside which another one shall come; INVALID_SYNTAX unless one is named."""
     goals = [one for one in (args.after, args.before) if one is not None]
     if len(goals) != 1:
@@ -392,7 +392,7 @@ def write_remove(context: Context, args: RemoveSection) -> Reply:
     return _write(context, args, "removed a section of", observed=True)
 
 
-def _demand_sections(option: str, *places: Place, hint: str) -> None:
+def _demand_sections(option: str, *places: DocumentPlace, hint: str) -> None:
     if any(one.kind != "section" for one in places):
         takes = "takes a section or quoted words" if option == "replace:" else "name sections"
         raise CommandError("INVALID_SYNTAX", f"{option} {takes}.", hint=f"write {hint}")

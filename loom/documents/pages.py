@@ -44,7 +44,7 @@ MOST_REVISIONS = 100
 
 
 @dataclass(frozen=True)
-class Row:
+class DocumentRow:
     """One row of the list."""
 
     uid: str
@@ -83,9 +83,11 @@ def _tree_of(request: PersonRequest, uid: str, actor: Actor) -> Tree | None:
     return tree if tree.grove_id == actor.grove.pk else None
 
 
-def _row(one: Document) -> Row:
+def _row(one: Document) -> DocumentRow:
     at = instant(one.touched_at)
-    return Row(one.uid, one.title, one.kind, one.words, age_of(one.touched_at), at, one.summary)
+    return DocumentRow(
+        one.uid, one.title, one.kind, one.words, age_of(one.touched_at), at, one.summary
+    )
 
 
 def _made(request: PersonRequest, actor: Actor) -> HttpResponse:
@@ -328,7 +330,7 @@ def history_page(request: PersonRequest, uid: str) -> HttpResponse:
 AROUND = 240  # characters that are kept on each side of a difference
 
 
-def _near(piece: queries.Piece, at: int, many: int) -> str:
+def _near(piece: queries.DifferencePiece, at: int, many: int) -> str:
     """A piece of the difference; if it is long and unchanged, only its ends."""
     text = piece.text
     if piece.kind != "same" or len(text) <= AROUND * 3:

@@ -30,7 +30,7 @@ from loom.links.models import Link
 from loom.links.vocabulary import keys_for, vocabulary_of
 from loom.people.names import tree_named
 from loom.permissions import READ_DOCUMENTS
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.shortening import excerpt
 from loom.trees.models import Node, NodeSource, Tree
 from loom.trees.queries import lookup
@@ -116,7 +116,7 @@ def title_key(title: str) -> str:
 
 
 @dataclass(frozen=True)
-class Shown:
+class DocumentShown:
     """A document, or the requested part of it, in its newest revision."""
 
     document: Document
@@ -141,15 +141,15 @@ def sections_in(revision: Revision) -> list[Section]:
     return documents.sections_of(revision.text, unpacked(later.sections))
 
 
-def text_of(document: Document, part: Slice | None = None) -> Shown:
+def text_of(document: Document, part: Slice | None = None) -> DocumentShown:
     """The newest text of a document that the caller may read, or a part of it. Raises ParseError
     for a section that does not exist, or that several headings name."""
     revision = newest(document)
     whole = revision.text
     if part is None:
-        return Shown(document, revision, whole, 1, whole.count("\n") + 1)
+        return DocumentShown(document, revision, whole, 1, whole.count("\n") + 1)
     found = documents.cut(whole, sections_in(revision), part)
-    return Shown(document, revision, found.text, found.first, found.last, found.clipped)
+    return DocumentShown(document, revision, found.text, found.first, found.last, found.clipped)
 
 
 def current(document: Document) -> str:
@@ -166,7 +166,7 @@ def as_file(document: Document) -> tuple[str, str]:
     return f"{safe}.md", newest(document).text
 
 
-def parts_named(shown: Shown) -> str:
+def parts_named(shown: DocumentShown) -> str:
     """The sections of a document with their lines, or its parts of a hundred lines: what can be
     opened on its own."""
     text = shown.revision.text
@@ -187,18 +187,18 @@ def revision_seen(workspace: Workspace, document: Document) -> int:
     return rows.values_list("revision", flat=True).first() or 0
 
 
-def matching(among: QuerySet[Document], query: str, *, limit: int) -> list[Shown]:
+def matching(among: QuerySet[Document], query: str, *, limit: int) -> list[DocumentShown]:
     """The documents with the query in their title or text, best first; one query. Texts are
     searched one by one, because a grove has few documents."""
     wanted = query.casefold().strip()
-    found: list[tuple[int, Shown]] = []
+    found: list[tuple[int, DocumentShown]] = []
     rows = Revision.objects.filter(number=F("document__revision"))
     rows = rows.filter(document__in=among.order_by()).select_related("by")
     for row in rows.select_related("document__grove", "content").order_by().iterator(CHUNK):
         text = row.text
         times = text.casefold().count(wanted) + 10 * (wanted in row.document.title.casefold())
         if times:
-            found.append((times, Shown(row.document, row, text, 1, text.count("\n") + 1)))
+            found.append((times, DocumentShown(row.document, row, text, 1, text.count("\n") + 1)))
     found.sort(key=lambda one: -one[0])
     return [shown for _, shown in found[:limit]]
 
@@ -228,7 +228,7 @@ def _lore() -> QuerySet[Revision, tuple[str, str, str]]:
 
 
 # Prepared, since a first word waits for it: building its SQL takes ten times as long as running it.
-_LORE = Prepared(_lore)
+_LORE = PreparedQuery(_lore)
 
 
 def revisions(document: Document) -> QuerySet[Revision]:
@@ -241,16 +241,16 @@ def revisions(document: Document) -> QuerySet[Revision]:
 
 
 @dataclass(frozen=True)
-class Piece:
+class DifferencePiece:
     """A piece of two texts: the same in both (`kind` same), or only in one (old, new)."""
 
     kind: str
     text: str
 
 
-def difference(before: str, after: str) -> list[Piece]:
+def difference(before: str, after: str) -> list[DifferencePiece]:
     """Both texts in pieces, in order."""
-    pieces: list[Piece] = []
+    pieces: list[DifferencePiece] = []
     at = 0
     for edit in documents.difference(before, after):
         pieces += _piece("same", before[at : edit.start])
@@ -260,8 +260,8 @@ def difference(before: str, after: str) -> list[Piece]:
     return [*pieces, *_piece("same", before[at:])]
 
 
-def _piece(kind: str, text: str) -> list[Piece]:
-    return [Piece(kind, text)] if text else []
+def _piece(kind: str, text: str) -> list[DifferencePiece]:
+    return [DifferencePiece(kind, text)] if text else []
 
 
 # Suggestions for a document.

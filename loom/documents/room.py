@@ -35,7 +35,7 @@ from loom.engine import announcements
 from loom.errors import CommandError
 from loom.live import reads
 from loom.live.frames import RateLimit
-from loom.live.reads import Guest, PerLoop, SocketRefused, Threads
+from loom.live.reads import Guest, PerLoop, ReadThreads, SocketRefused
 
 log = logging.getLogger("heddle.rooms")
 
@@ -65,7 +65,7 @@ RETRY_S, SLOWEST_RETRY_S, TRIES = 0.5, 15.0, 8  # of storing; about a minute in 
 CLOSE_S = 4.0  # seconds in which a room stores what is left when the process ends
 
 
-class Wire(Protocol):
+class RoomConnection(Protocol):
     """The methods that a member needs of its connection."""
 
     async def send_bytes(self, frame: bytes) -> None:
@@ -75,10 +75,10 @@ class Wire(Protocol):
         """Closes the connection."""
 
 
-class Member:
+class RoomMember:
     """A socket in a room. Frames wait here for a client that is slower than the others."""
 
-    def __init__(self, guest: Guest, room: "Room", wire: Wire) -> None:
+    def __init__(self, guest: Guest, room: "Room", wire: RoomConnection) -> None:
         self.guest, self.room, self.role = guest, room, guest.role
         self._wire = wire
         self._frames: deque[bytes] = deque()
@@ -231,9 +231,11 @@ def _sync(step: int, body: bytes) -> bytes:
 class Room:
     """One document in this process: its text, its members, and what still has to be stored."""
 
-    def __init__(self, document: Document, groves: str, *, process: str, threads: Threads) -> None:
+    def __init__(
+        self, document: Document, groves: str, *, process: str, threads: ReadThreads
+    ) -> None:
         self.document, self.groves, self.process = document, groves, process
-        self.members: set[Member] = set()
+        self.members: set[RoomMember] = set()
         self.seen = Awareness()
         self.idle_since: float | None = None
         self.shared = SharedText()
@@ -243,11 +245,11 @@ class Room:
         self._owners: dict[int, str] = {}  # of client ids, as far as they were asked for
         self._heard = 0
         self._read = threads.read
-        self._unsent: list[tuple[bytes, Member | None]] = []
-        self._unstored: list[tuple[bytes, Member]] = []
-        self._unsure: set[Member] = set()  # those who wait until what they typed is stored
+        self._unsent: list[tuple[bytes, RoomMember | None]] = []
+        self._unstored: list[tuple[bytes, RoomMember]] = []
+        self._unsure: set[RoomMember] = set()  # those who wait until what they typed is stored
         self._late: asyncio.TimerHandle | None = None
-        self._told: set[Member] = set()  # those who know that it is late
+        self._told: set[RoomMember] = set()  # those who know that it is late
         self._stored = asyncio.Event()  # nothing typed waits to be stored
         self._stored.set()
         self._will_flush = False
@@ -277,7 +279,7 @@ class Room:
         if self.seq > self.document.settled:
             self._rest_again()
 
-    def enter(self, member: Member) -> None:
+    def enter(self, member: RoomMember) -> None:
         """Sends a new member what y-websocket sends: the state of this copy, and the carets."""
         self.members.add(member)
         self.idle_since = None
@@ -285,7 +287,7 @@ class Room:
         if self.seen.clients:
             member.send(create_awareness_message(self.seen.encoded()))
 
-    def leave(self, member: Member) -> None:
+    def leave(self, member: RoomMember) -> None:
         """Removes a member; once the last has left, a revision is made."""
         if member not in self.members:
             return
@@ -301,7 +303,7 @@ class Room:
 
     # What is typed here.
 
-    async def demand_own(self, clients: set[int], member: Member) -> None:
+    async def demand_own(self, clients: set[int], member: RoomMember) -> None:
         """Raises ForeignError if one of the client ids, of which a member sends new letters, is of
         somebody else. One that nobody has used is claimed for the member in the database first."""
         own = member.guest.participant
@@ -333,7 +335,7 @@ class Room:
             if seen is not None and seen.participant not in ("", participant):
                 raise ForeignError(f"the client id {client} is of somebody else")
 
-    async def admit(self, update: Update, member: Member) -> float:
+    async def admit(self, update: Update, member: RoomMember) -> float:
         """Takes an update of a member, and stores it; returns the seconds that it took. Raises
         HostileError, and changes nothing."""
         shared, work = self.shared, _Work(update)
@@ -348,7 +350,7 @@ class Room:
             self._typed(changed, member)
         return work.spent
 
-    def _typed(self, changed: bytes, by: Member) -> None:
+    def _typed(self, changed: bytes, by: RoomMember) -> None:
         """Stores what a member has typed; then it is sent on."""
         self._unstored.append((changed, by))
         self._wrote = by.guest.participant
@@ -360,7 +362,7 @@ class Room:
 
     # Those who type are told if it takes long.
 
-    def _hold(self, member: Member) -> None:
+    def _hold(self, member: RoomMember) -> None:
         """Something of the member is not stored yet."""
         self._unsure.add(member)
         if self._told:
@@ -626,12 +628,12 @@ class Rooms:
 
     def __init__(self) -> None:
         self.process = secrets.token_hex(8)
-        self._threads = Threads()
+        self._threads = ReadThreads()
         self._rooms: dict[str, Room] = {}
         self._opening: dict[str, asyncio.Lock] = {}
         self._watch: asyncio.Task[None] | None = None
 
-    async def enter(self, guest: Guest, wire: Wire) -> Member:
+    async def enter(self, guest: Guest, wire: RoomConnection) -> RoomMember:
         """Adds a member to the room of the guest's document. Raises SocketRefused if the document
         is gone."""
         if self._watch is None:
@@ -648,7 +650,7 @@ class Rooms:
                 room = Room(document, guest.groves, process=self.process, threads=self._threads)
                 await room.open()
                 self._rooms[guest.stream] = room
-            member = Member(guest, room, wire)
+            member = RoomMember(guest, room, wire)
             room.enter(member)
             return member
 
@@ -696,7 +698,7 @@ class Rooms:
                 member.close(1012)
         await asyncio.gather(*(room.close() for room in closing))
         self._rooms.clear()
-        threads, self._threads = self._threads, Threads()
+        threads, self._threads = self._threads, ReadThreads()
         try:
             await asyncio.wait_for(threads.close(), CLOSE_S)
         except TimeoutError:

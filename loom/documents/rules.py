@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from typing import TypeVar
 
 from loom.language.ids import looks_like_id
-from loom.language.refs import ParseError, Place, Slice, short, unread
+from loom.language.refs import DocumentPlace, ParseError, Slice, short, unread
 from loom.language.slices import Cut, get, headings_in
 
 MAX_BYTES = 4 * 1024 * 1024  # of a text in UTF-8, the same as for a node
@@ -408,7 +408,9 @@ def _gap(before: str) -> str:
     return "" if before.endswith("\n\n") else "\n" if before.endswith("\n") else "\n\n"
 
 
-def put_at(text: str, sections: Sequence[Section], place: Place, content: str) -> list[Edit]:
+def put_at(
+    text: str, sections: Sequence[Section], place: DocumentPlace, content: str
+) -> list[Edit]:
     """Content at the start, the end, before a line, or at the end of a section. Raises
     ParseError."""
     if place.kind == "end":
@@ -429,7 +431,7 @@ def put_at(text: str, sections: Sequence[Section], place: Place, content: str) -
 
 
 def replaced_section(
-    text: str, sections: Sequence[Section], place: Place, content: str
+    text: str, sections: Sequence[Section], place: DocumentPlace, content: str
 ) -> list[Edit]:
     """The body of a section replaced: what is below its heading. Raises ParseError."""
     section = section_named(sections, place.name)

@@ -252,7 +252,7 @@ MOST_CLIENTS = 4  # ids of Yjs that one socket may speak for
 COLOURS = "30bced 6eeb83 ffbc42 ecd444 ee6352 9ac2c9 8acb88 1be7ff".split()
 
 
-class Caller(Protocol):
+class SignedIn(Protocol):
     """The person who is signed in on a socket."""
 
     @property
@@ -265,7 +265,7 @@ class Caller(Protocol):
 
 
 @dataclass
-class Seen:
+class CaretState:
     """The state of one Yjs client: its caret. `owner` is a socket, or the name of another
     process."""
 
@@ -296,11 +296,11 @@ class Awareness:
     """The carets in one document, by client. The identity comes from the login, whatever the
     client sends."""
 
-    clients: dict[int, Seen] = field(default_factory=dict)
+    clients: dict[int, CaretState] = field(default_factory=dict)
     changed: set[int] = field(default_factory=set)
 
     def take(
-        self, owner: object, who: Caller, entries: list[tuple[int, int, str]], now: float
+        self, owner: object, who: SignedIn, entries: list[tuple[int, int, str]], now: float
     ) -> None:
         """Takes what a socket sends about its own clients; what it sends about others is
         dropped."""
@@ -313,16 +313,16 @@ class Awareness:
                 own += 1
                 if own > MOST_CLIENTS:
                     continue
-            self._put(client, Seen(clock, _state(said, who), owner, now, who.participant))
+            self._put(client, CaretState(clock, _state(said, who), owner, now, who.participant))
 
     def take_from(self, process: str, entries: Iterable[Any], now: float) -> None:
         """Takes what another process has sent about its clients."""
         for client, clock, state in entries:
             known = self.clients.get(client)
             if known is None or known.owner == process:
-                self._put(client, Seen(clock, state, process, now, _who_of(state)))
+                self._put(client, CaretState(clock, state, process, now, _who_of(state)))
 
-    def _put(self, client: int, seen: Seen) -> None:
+    def _put(self, client: int, seen: CaretState) -> None:
         known = self.clients.get(client)
         is_new = known is None or seen.clock > known.clock
         is_end = known is not None and seen.clock == known.clock and seen.state == "null"
@@ -336,7 +336,7 @@ class Awareness:
         """Removes the clients of a socket that has closed."""
         for client, seen in list(self.clients.items()):
             if seen.owner is owner:
-                self.clients[client] = Seen(seen.clock + 1, "null", seen.owner, seen.at)
+                self.clients[client] = CaretState(seen.clock + 1, "null", seen.owner, seen.at)
                 self.changed.add(client)
 
     def expire(self, now: float) -> None:
@@ -346,7 +346,7 @@ class Awareness:
                 if seen.state == "null":
                     del self.clients[client]
                 else:
-                    self.clients[client] = Seen(seen.clock + 1, "null", seen.owner, now)
+                    self.clients[client] = CaretState(seen.clock + 1, "null", seen.owner, now)
                     self.changed.add(client)
 
     def encoded(self, only: Iterable[int] | None = None) -> bytes:
@@ -365,7 +365,7 @@ def _who_of(state: str) -> str:
     return str(((json.loads(state) or {}).get("user") or {}).get("id") or "")
 
 
-def _state(said: str, who: Caller) -> str:
+def _state(said: str, who: SignedIn) -> str:
     """A caret as it is passed on: its position from the client, its name from the login."""
     if len(said) > MOST_CARET:
         raise HostileError("the caret is too long")

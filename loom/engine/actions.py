@@ -31,7 +31,7 @@ R = TypeVar("R")
 
 
 @dataclass
-class Change:
+class RunningAction:
     """One action while it runs. `user` is who acts in one without a role. `writer` is the locked
     stream of `item`; an action that makes its item calls `open` first. The step names `author`: the
     actor, or the person whom the action made a member. `inverse` is what undo does, and `message`
@@ -96,7 +96,7 @@ class Action(Generic[ArgsT, R]):
     stream: Kind
     role: Role | None
     args: type[ArgsT]
-    run: Callable[[Change, ArgsT], R]
+    run: Callable[[RunningAction, ArgsT], R]
     summary: str
 
 
@@ -105,11 +105,11 @@ _actions: dict[str, Action[Any, Any]] = {}
 
 def action(
     name: str, *, stream: Kind, role: Role | None
-) -> Callable[[Callable[[Change, ArgsT], R]], Action[ArgsT, R]]:
+) -> Callable[[Callable[[RunningAction, ArgsT], R]], Action[ArgsT, R]]:
     """Registers a function as an action; the type of its second parameter is its Args. The name
     then refers to the action, so that the function cannot be called without its lock and step."""
 
-    def register(run: Callable[[Change, ArgsT], R]) -> Action[ArgsT, R]:
+    def register(run: Callable[[RunningAction, ArgsT], R]) -> Action[ArgsT, R]:
         if name in _actions:
             raise ValueError(f"there are two actions {name!r}")
         args: type[ArgsT] = get_type_hints(run)["args"]
@@ -135,7 +135,9 @@ def run_action(
     actor, user = (None, who) if isinstance(who, User) else (who, None)
     try:
         with transaction.atomic():
-            change = Change(timezone.now(), actor, item, actor.participant if actor else None)
+            change = RunningAction(
+                timezone.now(), actor, item, actor.participant if actor else None
+            )
             change.user = user
             if item is not None:
                 change.lock(item)
@@ -170,14 +172,14 @@ def _refused(
         get_actor(actor.user, actor.grove)
         if not Stream.objects.filter(name=streams.name_of(item), erasing=False).exists():
             return
-        change = Change(timezone.now(), actor, item, actor.participant)
+        change = RunningAction(timezone.now(), actor, item, actor.participant)
         change.lock(item)
         message, hint = storable(refused.message), storable(refused.hint)
         _write_step(change, what, args, outcome=refused.code, message=message, hint=hint)
         change.writer.flush()
 
 
-def _write_step(change: Change, what: Action[Any, Any], args: Args, **fields: Any) -> None:
+def _write_step(change: RunningAction, what: Action[Any, Any], args: Args, **fields: Any) -> None:
     """Writes a step of the stream itself: it has no workspace, and the stream numbers it."""
     writer, author = change.writer, require(change.author, "who acts")
     own = Step.objects.filter(workspace=None, stream=writer.stream.name).order_by("-seq")

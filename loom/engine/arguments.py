@@ -9,8 +9,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, Wi
 
 from loom.errors import CommandError
 from loom.language.arguments import parse_place
-from loom.language.forms import Form, Part, PartKind, ValueKind
-from loom.language.refs import Place, Ref
+from loom.language.forms import Form, FormPart, PartKind, ValueKind
+from loom.language.refs import DocumentPlace, Ref
 from loom.language.slices import parse_ref
 
 
@@ -108,8 +108,10 @@ def _as_place(value: Any) -> Any:
     return parse_place(value) if isinstance(value, str) else value
 
 
-# A place in a document: `start`, `end`, `line:12` or `§heading` in JSON, a Place in Python.
-PlaceField = Annotated[Place, BeforeValidator(_as_place), WithJsonSchema({"type": "string"})]
+# A place in a document: `start`, `end`, `line:12` or `§heading` in JSON, a DocumentPlace in Python.
+PlaceField = Annotated[
+    DocumentPlace, BeforeValidator(_as_place), WithJsonSchema({"type": "string"})
+]
 
 
 def form_of(verb: str, args: type[Args], *, makes_window: bool = False) -> Form:
@@ -118,12 +120,12 @@ def form_of(verb: str, args: type[Args], *, makes_window: bool = False) -> Form:
     return Form(verb, parts, makes_window)
 
 
-def _part(name: str, field: Any) -> Part:
+def _part(name: str, field: Any) -> FormPart:
     written = next((m for m in field.metadata if isinstance(m, Written)), None)
     if written is None:
         raise TypeError(f"{name} does not say how it is written")
     optional = not field.is_required()
-    return Part(
+    return FormPart(
         name=name,
         kind=written.kind,
         optional=optional,

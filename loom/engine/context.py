@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from loom.access import Actor, may_reach
 from loom.engine import streams
-from loom.engine.effects import Effect, Effects, Read
+from loom.engine.effects import Effect, Effects, ItemsRead
 from loom.engine.models import Step
 from loom.engine.streams import Writer
 from loom.errors import not_found
@@ -105,7 +105,7 @@ class Context:
         """Notes those of the items that belong to other trees."""
         far = tuple(item for item in items if ids.home_of(item) not in (0, self.tree.pk))
         if far:
-            self.add(Read(far))
+            self.add(ItemsRead(far))
 
     def once(self, read: Callable[[Workspace], T]) -> T:
         """What a query returns of the workspace, which this line asks only once."""

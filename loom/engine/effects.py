@@ -21,7 +21,7 @@ E = TypeVar("E", bound=Effect)
 
 
 @dataclass(frozen=True)
-class Read(Effect):
+class ItemsRead(Effect):
     """The line read items of other trees (their ids): its step names them, so that what it quotes
     can be withheld from those who may no longer see it, and cleared when it is erased. Those of a
     refused line are stored too."""
@@ -61,7 +61,7 @@ class Effects:
     @property
     def items_read(self) -> tuple[int, ...]:
         """The items of other trees that the line has read, each once."""
-        return tuple(dict.fromkeys(item for one in self.of(Read) for item in one.items))
+        return tuple(dict.fromkeys(item for one in self.of(ItemsRead) for item in one.items))
 
 
 Store = Callable[["Storing", list[E]], None]
@@ -92,7 +92,7 @@ def after_each_line(hook: Hook) -> Hook:
 
 def store_all(storing: "Storing") -> None:
     """Stores the effects of a line, class by class in the order in which they first came. Those
-    without a store, such as `Read`, are only looked at."""
+    without a store, such as `ItemsRead`, are only looked at."""
     for hook in _hooks:
         hook(storing)
     effects = storing.context.effects

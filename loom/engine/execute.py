@@ -24,10 +24,10 @@ from loom.errors import CommandError, not_found, require
 from loom.language.arguments import demand_values
 from loom.language.forms import write
 from loom.language.lines import Line, read
-from loom.language.refs import ParseError, TooLongError, refuse_controls
+from loom.language.refs import LineTooLongError, ParseError, refuse_controls
 from loom.people.models import Grove, User
 from loom.platform.inserts import update_row
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.quotations import take_out_quotations
 from loom.text.shortening import block_of
 from loom.trees.models import Node, Tree
@@ -182,7 +182,7 @@ def _read(text: str) -> Line:
         return read(text, registry.language())
     except ParseError as bad:
         raise CommandError(
-            bad.code, bad.message, hint=bad.hint, is_size=isinstance(bad, TooLongError)
+            bad.code, bad.message, hint=bad.hint, is_size=isinstance(bad, LineTooLongError)
         ) from None
 
 
@@ -253,7 +253,7 @@ def _without_lock(attempt: Attempt, command: Command) -> Answer:
         return would_answer(attempt, context, reply)
 
 
-_STATE = Prepared(
+_STATE = PreparedQuery(
     lambda: (
         Tree.objects.filter(pk=Given("pk"), erasing_at__isnull=True)
         .order_by()

@@ -9,7 +9,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.engine.actions import Change, action
+from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
 from loom.engine.execute import execute
 from loom.engine.models import PutAside
@@ -126,7 +126,7 @@ class Retried(Args):
 
 
 @action("retry_put_aside", stream="grove", role="owner")
-def _retry(change: Change, args: Retried) -> None:
+def _retry(change: RunningAction, args: Retried) -> None:
     """Takes up again what was put aside in a grove."""
     rows = of_grove(change.grove).filter(kind=args.kind, uid=args.unit)
     change.message = f"{args.kind} {args.unit} is tried again"

@@ -11,7 +11,7 @@ from loom.engine.event_kinds import demand_kind
 from loom.engine.models import Event, Stream
 from loom.people.models import Grove
 from loom.platform.inserts import insert_row, insert_rows, update_row
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.trees.models import Node, Tree
 from loom.workspace.models import Workspace
 
@@ -104,7 +104,7 @@ def open_stream(item: Tree | Grove | Workspace) -> Stream:
     return insert_row(Stream(name=name_of(item)))
 
 
-_LOCKED = Prepared(lambda: Stream.objects.select_for_update().filter(name=Given("name")))
+_LOCKED = PreparedQuery(lambda: Stream.objects.select_for_update().filter(name=Given("name")))
 
 
 def lock(

@@ -10,7 +10,7 @@ from loom.engine.effects import Effect, stores
 from loom.engine.event_kinds import Payload, event
 from loom.errors import not_found
 from loom.platform.inserts import update_row
-from loom.platform.prepared_queries import Given, Prepared, lock_rows
+from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
 from loom.trees.models import Node
 from loom.trees.queries import lookup
 from loom.workspace.models import Workspace
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from loom.engine.context import Context
     from loom.engine.storing import Storing
 
-_NOW = Prepared(lambda: Workspace.objects.select_related("position").filter(pk=Given("pk")))
+_NOW = PreparedQuery(lambda: Workspace.objects.select_related("position").filter(pk=Given("pk")))
 
 
 def stored(workspace: Workspace) -> Workspace:

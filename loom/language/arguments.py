@@ -4,12 +4,12 @@ import math
 import re
 from collections.abc import Mapping
 
-from loom.language.forms import ArgBinding, Form, Part, Plan, RefBinding, syntax
+from loom.language.forms import ArgBinding, Form, FormPart, FormPlan, RefBinding, syntax
 from loom.language.refs import (
     PREFIXES,
     SLICES,
+    DocumentPlace,
     ParseError,
-    Place,
     Ref,
     Token,
     demand_ref,
@@ -36,15 +36,15 @@ class MarkedArguments:
     texts, tags and slices, and what follows a word such as `from`."""
 
     form: Form
-    plan: Plan
+    plan: FormPlan
     tokens: list[Token]
     at: int
     because: str | None
     wants_block: bool
     _parts: ArgBinding
     _refs: RefBinding
-    _collecting: Part | None
-    _list: Part | None
+    _collecting: FormPart | None
+    _list: FormPart | None
 
     def _take_ref(self, token: Token) -> None:
         raise NotImplementedError
@@ -67,7 +67,7 @@ class MarkedArguments:
             known = ", ".join(f"{one}:" for one in (*self.plan.options, "because"))
             raise unread(f"{self.form.verb} has no option {short(key)}:.", f"it takes {known}")
 
-    def _take_option(self, part: Part, value: Token) -> None:
+    def _take_option(self, part: FormPart, value: Token) -> None:
         if not value.raw:
             raise unread(f"{part.key}: has no value.", "write it without a space after the colon")
         self._parts.claim(part, f"{part.key}:")
@@ -81,13 +81,13 @@ class MarkedArguments:
             self._parts.values[part.name] = read_value(part, value)
             self.at += 1
 
-    def _take_elements(self, part: Part, value: Token) -> None:
+    def _take_elements(self, part: FormPart, value: Token) -> None:
         for element in elements(value.raw):
             self._refs.add(part, demand_ref(element))
         self.at += 1
         self._list = part
 
-    def _list_goes_on(self, part: Part, token: Token) -> bool:
+    def _list_goes_on(self, part: FormPart, token: Token) -> bool:
         """Whether the token still belongs to a list: `from:a7x2 lines:3-9,b3k9` is two refs."""
         self._list = None
         comma = "," in token.raw
@@ -112,7 +112,7 @@ class MarkedArguments:
 
     # after a word
 
-    def _take_led(self, part: Part) -> None:
+    def _take_led(self, part: FormPart) -> None:
         if part is not self._collecting:
             self._parts.claim(part, part.lead)
         self.at += 1
@@ -129,7 +129,7 @@ class MarkedArguments:
             self._parts.values[part.name] = self._led_value(part, after)
             self.at += 1
 
-    def _led_value(self, part: Part, after: Token) -> str:
+    def _led_value(self, part: FormPart, after: Token) -> str:
         if part.kind in ("quoted", "content"):
             if after.quoted is None or after.head:
                 raise self._parts.missing(part)
@@ -172,7 +172,7 @@ def _has_letter(name: str) -> bool:
 # What follows the colon of an option.
 
 
-def read_value(part: Part, token: Token) -> object:
+def read_value(part: FormPart, token: Token) -> object:
     """The value of an option without its refs: number, text, words or place. Raises ParseError."""
     if part.value in ("int", "float", "number"):
         return _number(part, token)
@@ -190,19 +190,19 @@ def read_value(part: Part, token: Token) -> object:
     return word
 
 
-def _no_choice(part: Part, word: str) -> ParseError:
+def _no_choice(part: FormPart, word: str) -> ParseError:
     return unread(
         f"{part.key} cannot be {short(word)}.", f"use {part.key}:" + " or ".join(part.choices)
     )
 
 
-def _word(part: Part, token: Token) -> str:
+def _word(part: FormPart, token: Token) -> str:
     if token.quoted is not None or token.mixed or not WORD.fullmatch(token.head):
         raise unread(f"{part.key}: takes a word, not {short(token.raw)}.", f"write {part.key}:word")
     return token.head
 
 
-def _number(part: Part, token: Token) -> int | float:
+def _number(part: FormPart, token: Token) -> int | float:
     written = token.raw.lower()
     if _INT.fullmatch(written):
         number: int | float = int(written)
@@ -217,12 +217,12 @@ def _number(part: Part, token: Token) -> int | float:
     return number
 
 
-def _sample(part: Part) -> str:
+def _sample(part: FormPart) -> str:
     sample = 1 if part.minimum is None else part.minimum
     return f"write {part.key}:{plain(sample)}"
 
 
-def _demand_bounds(part: Part, number: int | float) -> None:
+def _demand_bounds(part: FormPart, number: int | float) -> None:
     low, high = part.minimum, part.maximum
     if low is not None and (number < low or (part.exclusive and number == low)):
         bound = "more than" if part.exclusive else "at least"
@@ -240,32 +240,32 @@ def _demand_bounds(part: Part, number: int | float) -> None:
         raise ParseError("LIMIT_EXCEEDED", f"{part.key} is too large.", "use a smaller number")
 
 
-def _place(part: Part, token: Token) -> Place:
+def _place(part: FormPart, token: Token) -> DocumentPlace:
     section = slice_of(token) if token.head[:1] == "§" else None
     if section is not None:
-        return Place("section", name=section.name)
+        return DocumentPlace("section", name=section.name)
     word = token.raw.lower()
     if word == "start":
-        return Place("start")
+        return DocumentPlace("start")
     if word == "end":
-        return Place("end")
+        return DocumentPlace("end")
     number = word.removeprefix("line:")
     if number != word and _INT.fullmatch(number) and int(number) >= 1:
-        return Place("line", line=int(number))
+        return DocumentPlace("line", line=int(number))
     raise unread(
         f"{short(token.raw)} is not a place.", f"write {part.key}:line:12, {part.key}:§word or so"
     )
 
 
-def parse_place(text: str) -> Place:
+def parse_place(text: str) -> DocumentPlace:
     """The place in a document that a text names. Raises ParseError."""
     tokens = tokens_of(text)
     if len(tokens) != 1:
         raise unread(f"{short(text)} is not a place.", "write line:12, §word, start or end")
-    return _place(Part("at", "option", key="at", value="place"), tokens[0])
+    return _place(FormPart("at", "option", key="at", value="place"), tokens[0])
 
 
-def _may_be(part: Part, text: str) -> bool:
+def _may_be(part: FormPart, text: str) -> bool:
     """Whether a line can have this text in a part that takes a word, a choice or a tag."""
     if part.kind == "choice" or (part.kind == "option" and part.value == "choice"):
         return text in part.choices

@@ -9,9 +9,9 @@ from loom.language.forms import CLOSER
 from loom.language.lines import (
     BACK,
     ESCAPED_BACK,
-    Command,
     Line,
     LineReader,
+    ParsedCommand,
     named_line,
     outside_quotes,
 )
@@ -35,7 +35,7 @@ class Prose:
     text: str
     start: int
     end: int
-    near: tuple[Command, ...] = ()
+    near: tuple[ParsedCommand, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Batch:
     """Consecutive commands. `closed` says that another kind of line follows, so that nothing can
     be added while the reply is still arriving."""
 
-    commands: tuple[Command, ...]
+    commands: tuple[ParsedCommand, ...]
     start: int
     end: int
     closed: bool = False
@@ -94,7 +94,7 @@ def with_ids(text: str, made: Sequence[str]) -> str:
     return BACK.sub(named, text)
 
 
-def with_made(said: Command, made: Sequence[str], verbs: Verbs) -> Command:
+def with_made(said: ParsedCommand, made: Sequence[str], verbs: Verbs) -> ParsedCommand:
     """The command with each `{1}` in it, also in its text, replaced by the id that the first line
     of the reply made. In a text the numbers of this line and later ones stay. Refused if a line
     before it made nothing that has an id, such as a link."""
@@ -108,7 +108,7 @@ def with_made(said: Command, made: Sequence[str], verbs: Verbs) -> Command:
         )
     except ParseError as bad:
         named = named_line(bad, said.text, said.number)
-        return Command(said.text, bad=named, number=said.number)
+        return ParsedCommand(said.text, bad=named, number=said.number)
     text = ESCAPED_BACK.sub(
         lambda found: "" if int(found[1]) <= len(made) else found[0],
         text,
@@ -254,7 +254,7 @@ class ArrivingReply:
         self._in_result = False
         return self._in_batch
 
-    def _note(self, said: Sequence[Command]) -> None:
+    def _note(self, said: Sequence[ParsedCommand]) -> None:
         self._has_look = self._has_look or any(
             one.line is not None and self._looks(one.line) for one in said
         )
@@ -294,8 +294,8 @@ class _ReplyReader(MissReader):
         self.closers = [at for at, line in enumerate(self.lines) if CLOSER.fullmatch(line)]
         self.quotes = [at for at, line in enumerate(self.lines) if '"' in line]
         self.found: list[Segment] = []
-        self.near: list[Command] = []  # near misses of the current prose
-        self.known: dict[int, tuple[Command, int] | None] = {}  # cached near misses
+        self.near: list[ParsedCommand] = []  # near misses of the current prose
+        self.known: dict[int, tuple[ParsedCommand, int] | None] = {}  # cached near misses
         self.at = self.said_from = 0
 
     def segments(self) -> tuple[Segment, ...]:
@@ -397,10 +397,10 @@ class _ReplyReader(MissReader):
         self.near.append(said)
         return True
 
-    def _inner_command(self, text: str) -> Command:
+    def _inner_command(self, text: str) -> ParsedCommand:
         if self.inner < MAX_INSIDE:
             return self.inner_command(text, 0)
-        return Command(text, bad=unread("", "write it"))
+        return ParsedCommand(text, bad=unread("", "write it"))
 
     def _begins_batch(self) -> bool:
         """Whether the current line only looks like a command and counts as one: a look, which
@@ -408,7 +408,7 @@ class _ReplyReader(MissReader):
         found = self._like_here()
         return found is not None and (found[0].line is not None or found[1] > self.at + 1)
 
-    def _like_here(self) -> tuple[Command, int] | None:
+    def _like_here(self) -> tuple[ParsedCommand, int] | None:
         """The command that the current line looks like, and the next line. Each line is examined
         once."""
         if self.at in self.known:
@@ -434,7 +434,7 @@ class _ReplyReader(MissReader):
         """Adds all commands up to the next other line. Blank lines between them belong to the
         batch, those after the last to the prose. What looks like an answer ends it: the commands
         below were written for a result that nobody has given."""
-        start, commands = self._offset(self.at), list[Command]()
+        start, commands = self._offset(self.at), list[ParsedCommand]()
         end = self.at
         while self.at < len(self.lines):
             line = self.lines[self.at]
@@ -461,7 +461,7 @@ class _ReplyReader(MissReader):
             return False
         return self.may_become_command(self.lines[at])
 
-    def _commands(self) -> list[Command]:
+    def _commands(self) -> list[ParsedCommand]:
         """The commands that begin at the current line; moves behind their block."""
         first = self.at
         line = self.lines[first]
@@ -482,7 +482,7 @@ class _ReplyReader(MissReader):
             return [self.read(text, first + 1)]
         return [replace(said[0], text=text)]
 
-    def _with_block(self, first: int) -> Command:
+    def _with_block(self, first: int) -> ParsedCommand:
         closer = self._next(self.closers, first + 1)
         self.at = len(self.lines) if closer is None else closer + 1
         text = "\n".join(self.lines[first : self.at])
@@ -506,17 +506,17 @@ class _ReplyReader(MissReader):
             return False
         return self.like(lines[0]) is None and self.inside(lines[0]) is None
 
-    def _without_end(self, text: str, first: int) -> Command:
+    def _without_end(self, text: str, first: int) -> ParsedCommand:
         line = self.lines[first]
         message = "The text below this line has no end, so nothing of it was written."
         bad = unread(
             message, f"send {line.strip()} again, its text below it, and ← alone at its end"
         )
-        return Command(text, bad=named_line(bad, text, first + 1), number=first + 1)
+        return ParsedCommand(text, bad=named_line(bad, text, first + 1), number=first + 1)
 
-    def _cut_off(self, text: str, first: int) -> Command:
+    def _cut_off(self, text: str, first: int) -> ParsedCommand:
         bad = unread("The reply was cut off before this command ended.", "write it again, whole")
-        return Command(text, bad=named_line(bad, text, first + 1), number=first + 1)
+        return ParsedCommand(text, bad=named_line(bad, text, first + 1), number=first + 1)
 
     def _end_of_lost(self, first: int, line: str) -> int:
         """Where the text of a command that cannot be parsed ends."""
@@ -530,10 +530,10 @@ class _ReplyReader(MissReader):
         return places[found] if found < len(places) else None
 
 
-def _one_too_many(text: str, number: int) -> Command:
+def _one_too_many(text: str, number: int) -> ParsedCommand:
     message = f"A reply has at most {MAX_COMMANDS} commands."
     bad = ParseError("LIMIT_EXCEEDED", message, "send the others in the next reply")
-    return Command(text, bad=named_line(bad, text, number), number=number)
+    return ParsedCommand(text, bad=named_line(bad, text, number), number=number)
 
 
 # A fence may be in an item of a list. Deeper ones than Markdown's count too: where it is

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from loom.language.forms import Form, Part
+from loom.language.forms import Form, FormPart
 from loom.language.refs import PREFIXES, SLICES
 from loom.language.synonyms import COUNTED, ITEM_KEYS, NOISE, NUMBERS, TYPES
-from loom.language.verbs import Frame, Verbs
+from loom.language.verbs import PhraseMeaning, Verbs
 
 # Puts the words after a verb where a form has them: the result is a line for the canonical reader,
 # or nothing if a word has no place.
@@ -43,7 +43,7 @@ _PREFIXED = re.compile(
 )
 
 
-def fit(form: Form, frame: Frame, rest: list[str], verbs: Verbs) -> str | None:
+def fit(form: Form, frame: PhraseMeaning, rest: list[str], verbs: Verbs) -> str | None:
     """The line of this form for the words, if every word has a place or a rule that drops it; else
     None. The canonical reader still has to parse it."""
     for phrase, new in verbs.of(form.verb).swapped_words:
@@ -352,7 +352,7 @@ def _is_id(prefix: str, word: str) -> bool:
     return word.isdigit() or (prefix == "turn" and _TURN.fullmatch(word) is not None)
 
 
-def _is_value(part: Part, value: str) -> bool:
+def _is_value(part: FormPart, value: str) -> bool:
     if part.value in ("int", "float", "number"):
         return _NUMBER.fullmatch(value) is not None
     if part.value == "quoted":

@@ -9,8 +9,8 @@ from typing import Literal, cast
 
 from loom.language.refs import (
     SHOWN_REFS,
+    DocumentPlace,
     ParseError,
-    Place,
     Ref,
     Slice,
     Token,
@@ -37,7 +37,7 @@ ValueKind = Literal[
 
 
 @dataclass(frozen=True)
-class Part:
+class FormPart:
     """One argument: `name` is its key in the values read.
 
     * `lead`: the literal word before it (`from`, `to`); of a `word` the literal itself
@@ -81,16 +81,16 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FormPlan:
     """The parts of a form, sorted by how they are found on a line."""
 
-    options: dict[str, Part]
-    words: dict[str, Part]
-    leads: dict[str, Part]
-    order: tuple[Part, ...]
-    required: tuple[Part, ...]
+    options: dict[str, FormPart]
+    words: dict[str, FormPart]
+    leads: dict[str, FormPart]
+    order: tuple[FormPart, ...]
+    required: tuple[FormPart, ...]
     absent: dict[str, object]
-    block: Part | None
+    block: FormPart | None
     many: frozenset[str]
 
 
@@ -100,17 +100,17 @@ class Form:
     says whether its answer is a result window, so that the line only looks."""
 
     verb: str
-    parts: tuple[Part, ...]
+    parts: tuple[FormPart, ...]
     makes_window: bool = False
 
     @cached_property
-    def plan(self) -> Plan:
+    def plan(self) -> FormPlan:
         """The parts, sorted once."""
         options = {part.key: part for part in self.parts if part.kind == "option"}
         words = {word: part for part in self.parts for word in _words(part)}
         free = [part for part in self.parts if part.kind not in ("option", "flag", "choice")]
         free = [part for part in free if part.kind != "word" or not part.lead]
-        return Plan(
+        return FormPlan(
             options=options,
             words=words,
             leads={part.lead: part for part in free if part.lead},
@@ -122,12 +122,12 @@ class Form:
         )
 
 
-def is_many(part: Part) -> bool:
+def is_many(part: FormPart) -> bool:
     """Whether the value is a tuple."""
     return part.many or part.kind == "tags" or part.value in ("refs", "words")
 
 
-def _words(part: Part) -> tuple[str, ...]:
+def _words(part: FormPart) -> tuple[str, ...]:
     if part.kind == "choice":
         return part.choices
     if part.kind == "flag" or (part.kind == "word" and part.lead):
@@ -164,7 +164,7 @@ def syntax(form: Form) -> str:
     return " ".join(shown)
 
 
-def _part(part: Part) -> str:
+def _part(part: FormPart) -> str:
     if part.kind == "option":
         return f"{part.key}:{_value(part)}"
     if part.kind in ("flag", "choice"):
@@ -175,7 +175,7 @@ def _part(part: Part) -> str:
     return f"{text}…" if is_many(part) else text
 
 
-def _argument(part: Part) -> str:
+def _argument(part: FormPart) -> str:
     if part.kind == "ref":
         return "|".join(SHOWN_REFS.get(kind, "REF") for kind in part.refs) or "REF"
     if part.kind == "type":
@@ -187,7 +187,7 @@ def _argument(part: Part) -> str:
     )
 
 
-def _value(part: Part) -> str:
+def _value(part: FormPart) -> str:
     if part.value == "choice":
         return "|".join(part.choices)
     if part.value in ("int", "float", "number") and part.default is not None:
@@ -211,7 +211,7 @@ class ArgBinding:
         self._several: dict[str, list[str]] = {}
         self._next = 0  # the first part in order that may still be filled
 
-    def reach(self, fits: Callable[[Part], bool]) -> Part | None:
+    def reach(self, fits: Callable[[FormPart], bool]) -> FormPart | None:
         """The next part in order that fits; required parts before it are not skipped."""
         for part in self.plan.order[self._next :]:
             if fits(part):
@@ -232,12 +232,12 @@ class ArgBinding:
         self.fill(part)
         return True
 
-    def fill(self, part: Part) -> None:
+    def fill(self, part: FormPart) -> None:
         """Marks a part in order as given; one that takes several values may be given again."""
         self.given.add(part.name)
         self._next = self.plan.order.index(part) + (part.name not in self.plan.many)
 
-    def claim(self, part: Part, written: str) -> None:
+    def claim(self, part: FormPart, written: str) -> None:
         """Marks an option, word or led part as given. Raises ParseError if it already was."""
         if part.name in self.given:
             also = f" of {'|'.join(part.choices)}" if part.kind == "choice" else ""
@@ -263,7 +263,7 @@ class ArgBinding:
                 )
         return wants_block
 
-    def missing(self, part: Part) -> ParseError:
+    def missing(self, part: FormPart) -> ParseError:
         """The refusal of a line that lacks a part."""
         hint = f"write → {syntax(self.form)}"
         if part.kind == "ref" and not part.refs:
@@ -278,7 +278,7 @@ class ArgBinding:
         )
 
 
-def _described(part: Part) -> str:
+def _described(part: FormPart) -> str:
     if part.kind == "option":
         return f"{part.key}:"
     if part.kind == "choice":
@@ -297,10 +297,10 @@ class RefBinding:
     """Refs in the order of the line. Every method raises ParseError."""
 
     def __init__(self) -> None:
-        self._refs: list[tuple[Part, Ref]] = []
+        self._refs: list[tuple[FormPart, Ref]] = []
         self._pending: list[Slice | Ref] = []  # slices and trees that come before any ref
 
-    def add(self, part: Part, ref: Ref) -> None:
+    def add(self, part: FormPart, ref: Ref) -> None:
         """Adds a ref to the value of a part."""
         if not allows(part, ref):
             said = print_ref(ref).removeprefix("node:")
@@ -351,14 +351,14 @@ class RefBinding:
         values.update({name: tuple(refs) for name, refs in several.items()})
 
 
-def allows(part: Part, ref: Ref) -> bool:
+def allows(part: FormPart, ref: Ref) -> bool:
     """Whether a ref of this kind may be in a part."""
     if part.kind == "range":
         return ref.kind == "range"
     return part.takes(ref.kind)
 
 
-def wanted(part: Part) -> str:
+def wanted(part: FormPart) -> str:
     """What a part takes, for a hint."""
     if part.kind == "range":
         return "a range, such as r2d4-a7x2"
@@ -404,13 +404,13 @@ def _is_block(content: str) -> bool:
     return ("\n" in content or len(content) > LONG) and not CLOSER.search(content)
 
 
-def _is_written(part: Part, value: object) -> bool:
+def _is_written(part: FormPart, value: object) -> bool:
     if part.optional or part.kind == "flag":
         return value is not None and value != part.absent
     return value is not None
 
 
-def _written(part: Part, value: object) -> list[str]:
+def _written(part: FormPart, value: object) -> list[str]:
     if part.kind == "option":
         return [f"{part.key}:{print_value(part, value)}"]
     if part.kind == "flag":
@@ -421,7 +421,7 @@ def _written(part: Part, value: object) -> list[str]:
     return [*lead, _one(part, value)]
 
 
-def _one(part: Part, value: object) -> str:
+def _one(part: FormPart, value: object) -> str:
     if isinstance(value, Ref):
         return print_ref(value)
     text = str(value)
@@ -430,13 +430,13 @@ def _one(part: Part, value: object) -> str:
     return quote(text) if part.kind in ("quoted", "content") else text
 
 
-def print_value(part: Part, value: object) -> str:
+def print_value(part: FormPart, value: object) -> str:
     """The value as it is written after the colon."""
     if isinstance(value, tuple):
         return ",".join(print_value(part, one) for one in value)
     if isinstance(value, Ref):
         return print_ref(value)
-    if isinstance(value, Place):
+    if isinstance(value, DocumentPlace):
         return print_place(value)
     if isinstance(value, float):
         return plain(value)

@@ -7,7 +7,7 @@ can be parsed. It is stricter than the parser: one wording for each form, the ca
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from loom.language.forms import Form, Part
+from loom.language.forms import Form, FormPart
 from loom.language.refs import quote as quoted
 
 _FEW = 60  # whole numbers are listed one by one up to this many
@@ -129,7 +129,7 @@ class _Lines:
             [literal(self.form.verb), *(one for one in pieces if one), "block"]
         )
 
-    def _piece(self, part: Part, *, as_block: bool) -> str:
+    def _piece(self, part: FormPart, *, as_block: bool) -> str:
         """A blank and the part, in brackets if it is optional; "" without it."""
         if part.kind == "content" and as_block:
             return literal(f" {part.lead}") if part.lead else ""
@@ -141,7 +141,7 @@ class _Lines:
         piece = f"{_before(part)} ( {said} ){self._more(part, said)}{nested}"
         return f"( {piece} )?" if part.optional or part.kind == "flag" else piece
 
-    def _more(self, part: Part, said: str) -> str:
+    def _more(self, part: FormPart, said: str) -> str:
         if part.many or part.kind == "tags":
             lead = f" {part.lead} " if part.lead and part.kind == "ref" else " "
             return f" ( {literal(lead)} ( {said} ) ){{0,{_MANY}}}"
@@ -149,7 +149,7 @@ class _Lines:
             return f' ( "," ( {said} ) ){{0,{_MANY}}}'
         return ""
 
-    def _said(self, part: Part) -> str:
+    def _said(self, part: FormPart) -> str:
         """What stands for the part's value, the alternatives without their brackets."""
         if part.kind == "option":
             return self._option(part)
@@ -169,10 +169,10 @@ class _Lines:
             return _refs(kinds) or _refs(part.refs) or "ref"
         return {"range": _REFS["range"], "tags": '"#" word'}.get(part.kind, "text")
 
-    def _verbs(self, part: Part) -> Sequence[str]:
+    def _verbs(self, part: FormPart) -> Sequence[str]:
         return self.verbs if part.name == "verb" else ()
 
-    def _option(self, part: Part) -> str:
+    def _option(self, part: FormPart) -> str:
         if part.value in ("int", "float", "number"):
             return _numbers(part)
         if part.value == "choice":
@@ -186,14 +186,14 @@ class _Lines:
         return "text"
 
 
-def _before(part: Part) -> str:
+def _before(part: FormPart) -> str:
     if part.kind == "option":
         return literal(f" {part.key}:")
     led = part.lead and part.kind not in ("word", "flag")
     return literal(f" {part.lead} " if led else " ")
 
 
-def _numbers(part: Part) -> str:
+def _numbers(part: FormPart) -> str:
     """Numbers within the bounds: whole ones, or tenths where the range is small."""
     low = 1 if part.minimum is None else int(part.minimum)
     high = low + 999 if part.maximum is None else int(part.maximum)

@@ -11,7 +11,7 @@ from loom.language.forms import (
     CLOSER,
     ArgBinding,
     Form,
-    Part,
+    FormPart,
     RefBinding,
     allows,
     syntax,
@@ -21,10 +21,10 @@ from loom.language.refs import (
     BLANK,
     MAX_BLANKS,
     REF_WORDS,
+    LineTooLongError,
     ParseError,
     Ref,
     Token,
-    TooLongError,
     first_word,
     is_type,
     read_ref,
@@ -61,7 +61,7 @@ class Line:
     makes_window: bool = False
 
 
-class Reading(MarkedArguments):
+class ArgumentReader(MarkedArguments):
     """The tokens after the verb, taken from left to right. Methods raise ParseError; `at` then
     says how far the form was followed."""
 
@@ -74,8 +74,8 @@ class Reading(MarkedArguments):
         self.wants_block = False
         self._parts = ArgBinding(form)
         self._refs = RefBinding()
-        self._collecting: Part | None = None  # a led part that takes several refs
-        self._list: Part | None = None  # an option's list that the next token may go on
+        self._collecting: FormPart | None = None  # a led part that takes several refs
+        self._list: FormPart | None = None  # an option's list that the next token may go on
 
     def values(self) -> dict[str, object]:
         """Every part's value; if that of a block is missing, `wants_block` is set."""
@@ -138,7 +138,7 @@ class Reading(MarkedArguments):
         self._refs.add(self._part_for(ref, token), ref)
         self.at = after
 
-    def _part_for(self, ref: Ref, token: Token) -> Part:
+    def _part_for(self, ref: Ref, token: Token) -> FormPart:
         if self._collecting is not None and allows(self._collecting, ref):
             return self._collecting
         found = self._parts.reach(lambda part: part.kind in ("ref", "range") and allows(part, ref))
@@ -158,7 +158,7 @@ def canonical_line(body: str, below: str | None, verbs: Verbs) -> Line:
     tokens = tokens_of(arguments)
     failures: list[tuple[tuple[bool, int, int], ParseError]] = []
     for number, form in enumerate(verbs.forms[verb]):
-        reading = Reading(form, tokens)
+        reading = ArgumentReader(form, tokens)
         try:
             values = _with_block(reading, below, verbs)
         except ParseError as bad:
@@ -188,14 +188,14 @@ def _best(failures: list[tuple[tuple[bool, int, int], ParseError]]) -> ParseErro
 
 def _demand_size(line: str) -> None:
     if len(line) * 4 > MAX_LINE_BYTES and len(line.encode()) > MAX_LINE_BYTES:
-        raise TooLongError(
+        raise LineTooLongError(
             "LIMIT_EXCEEDED",
             "A line is at most 64 KiB without its block.",
             "write long text in the lines below and end it with ←",
         )
 
 
-def _with_block(reading: Reading, below: str | None, verbs: Verbs) -> dict[str, object]:
+def _with_block(reading: ArgumentReader, below: str | None, verbs: Verbs) -> dict[str, object]:
     """The values of a line together with its block, if it needs one."""
     values = reading.values()
     block = reading.plan.block
@@ -343,7 +343,7 @@ def _without_stand_ins(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Command:
+class ParsedCommand:
     """One parsed command with its block, or the reason why it is not run. Exactly one of `line`
     and `bad` is set. `number` is its line in the reply, from 1. `near` marks a near miss, which
     never runs. `note` is added to its reply.
@@ -399,7 +399,7 @@ class LineReader:
             return self.verbs.verb_of(first_word(without_arrow(body)).rstrip("\r")) is not None
         return body.startswith("→")
 
-    def read(self, text: str, number: int = 0) -> Command:
+    def read(self, text: str, number: int = 0) -> ParsedCommand:
         """The command in the text; `number` is its line in the reply. A `{1}` in it stands for an
         id that is not known yet."""
         bare = _with_stand_ins(text)
@@ -409,12 +409,12 @@ class LineReader:
             if bare is not text:
                 shown = (_without_stand_ins(bad.message), _without_stand_ins(bad.hint))
                 bad = ParseError(bad.code, *shown, bad.candidates)
-            return Command(text, bad=named_line(bad, text, number), number=number)
+            return ParsedCommand(text, bad=named_line(bad, text, number), number=number)
         if bare is not text:
             line = replace(line, canonical=_without_stand_ins(line.canonical))
-        return Command(text, line=line, number=number, note=note_of(text, line, self.verbs))
+        return ParsedCommand(text, line=line, number=number, note=note_of(text, line, self.verbs))
 
-    def read_all(self, text: str, number: int = 0) -> list[Command]:
+    def read_all(self, text: str, number: int = 0) -> list[ParsedCommand]:
         """The commands of a line: several if it names several items and its verb takes one."""
         said = self.read(text, number)
         if said.line is not None or '"' in text:

@@ -15,10 +15,10 @@ from loom.language.lines import (
     MAY_BE_LIKE,
     NODE,
     PUNCTUATION,
-    Command,
     Like,
     Line,
     LineReader,
+    ParsedCommand,
     canonical_line,
     makes_window,
     names_something,
@@ -88,7 +88,7 @@ class MissReader(LineReader):
             return None
         return "closer"
 
-    def examined(self, like: Like, line: str, number: int) -> Command | None:
+    def examined(self, like: Like, line: str, number: int) -> ParsedCommand | None:
         """A line that may look like a command: a look that runs, a near miss, or None if it is
         only text."""
         said = self.read(like.text, number)
@@ -108,7 +108,9 @@ class MissReader(LineReader):
             return names or len(words) <= _FEW_WORDS
         return names
 
-    def near_miss(self, line: str, number: int, said: Command, *, in_text: bool = False) -> Command:
+    def near_miss(
+        self, line: str, number: int, said: ParsedCommand, *, in_text: bool = False
+    ) -> ParsedCommand:
         """The answer to what looks like a command: the line to write, or why it is none. One that
         stands `in_text` and does more than look is probably only mentioned: no line is proposed
         for it."""
@@ -124,9 +126,11 @@ class MissReader(LineReader):
         else:
             hint = f"{require(said.bad, 'why it was not read').hint}, alone on its line"
         message = f'line {number}: "{short(line)}" looks like a command.'
-        return Command(line, bad=unread(message, f"{hint}; {AS_TEXT}"), number=number, near=True)
+        return ParsedCommand(
+            line, bad=unread(message, f"{hint}; {AS_TEXT}"), number=number, near=True
+        )
 
-    def inner_command(self, text: str, number: int) -> Command:
+    def inner_command(self, text: str, number: int) -> ParsedCommand:
         """The longest command that a text inside a sentence begins with."""
         words = text.split()
         for count in range(len(words), 0, -1):
@@ -135,7 +139,7 @@ class MissReader(LineReader):
                 return said
         return said
 
-    def tool_call(self, text: str, number: int) -> Command | None:
+    def tool_call(self, text: str, number: int) -> ParsedCommand | None:
         """The near miss that a call in JSON or in a tag is, as other programs take them; `text`
         begins with its line. None for any other text."""
         if _CALL_MARK.match(text) is None:
@@ -157,7 +161,9 @@ class MissReader(LineReader):
             form = self.verbs.forms[require(verb, "the verb")][-1]
             hint = f"write → {syntax(form)} alone on its line"
         message = f'line {number}: "{short(line)}" is no command: commands are lines after →.'
-        return Command(line, bad=unread(message, f"{hint}; {_AGAIN}"), number=number, near=True)
+        return ParsedCommand(
+            line, bad=unread(message, f"{hint}; {_AGAIN}"), number=number, near=True
+        )
 
     def fenced(self, line: str) -> str | None:
         """The command that a line of code may be; None if it does not begin like one."""
@@ -169,7 +175,7 @@ class MissReader(LineReader):
             body = like.text
         return body if self.verbs.verb_of(first_word(without_arrow(body))) is not None else None
 
-    def in_fence(self, body: str, line: str, number: int) -> Command | None:
+    def in_fence(self, body: str, line: str, number: int) -> ParsedCommand | None:
         """The near miss that a line of code is: only one that can be read counts."""
         said = self.read(body, number)
         is_read = said.line is not None and not names_nobody(said.line, body)

@@ -37,7 +37,7 @@ class AmbiguousError(ParseError):
     """A line that can be parsed in several ways."""
 
 
-class TooLongError(ParseError):
+class LineTooLongError(ParseError):
     """A line that has too many bytes to be read."""
 
 
@@ -279,7 +279,7 @@ class Ref:
 
 
 @dataclass(frozen=True)
-class Place:
+class DocumentPlace:
     """A place in a document: its start or end, before a line, or a section."""
 
     kind: Literal["start", "end", "line", "section"]
@@ -331,7 +331,7 @@ def print_slice(part: Slice) -> str:
     return f"{part.kind}:{part.first}-{part.last}"
 
 
-def print_place(place: Place) -> str:
+def print_place(place: DocumentPlace) -> str:
     """`start`, `end`, `line:12`, `§motive`."""
     if place.kind == "section":
         return print_slice(Slice("section", name=place.name))

@@ -23,7 +23,7 @@ Swap = tuple[str, str]
 Hint = tuple[str, Callable[[re.Match[str]], Iterator[str]]]
 
 
-class Frame(NamedTuple):
+class PhraseMeaning(NamedTuple):
     """What a phrase stands for: a verb, words to add before the rest, and a kind of argument
     (`type`, `text`, `count`, `tag`) that the phrase requires."""
 
@@ -134,12 +134,12 @@ class Verbs:
         return frozenset(one.name for one in self.facts.values() if one.is_destructive)
 
     @cached_property
-    def phrases(self) -> Mapping[tuple[str, ...], Sequence[Frame]]:
+    def phrases(self) -> Mapping[tuple[str, ...], Sequence[PhraseMeaning]]:
         """What each phrase may stand for, by its words without articles."""
-        found: dict[tuple[str, ...], list[Frame]] = {}
+        found: dict[tuple[str, ...], list[PhraseMeaning]] = {}
         for verb in self.facts.values():
             for several in verb.phrases:
-                frame = Frame(verb.name, tuple(several.before.split()), several.needs)
+                frame = PhraseMeaning(verb.name, tuple(several.before.split()), several.needs)
                 for phrase in several.phrases.split("|"):
                     words = (word for word in phrase.split() if word not in ("a", "an", "the"))
                     found.setdefault(tuple(words), []).append(frame)

@@ -30,7 +30,7 @@ from loom.language.synonyms import (
     SHORT,
     TYPES,
 )
-from loom.language.verbs import Frame, Verbs
+from loom.language.verbs import PhraseMeaning, Verbs
 
 MAX_TOKENS = 48  # a longer line is not natural language
 _BEFORE_REFS = frozenset("from at on under below to in for".split())
@@ -98,7 +98,7 @@ def variants(body: str, verbs: Verbs) -> tuple[list[str], list[str]]:
         for frame, rest in _frames(said, verbs):
             if not _may_be_meant(frame.verb, words, verbs, asks=asks, own_word_only=own_word_only):
                 continue
-            found = own if frame == Frame(said[0]) else others
+            found = own if frame == PhraseMeaning(said[0]) else others
             for form in verbs.forms[frame.verb]:
                 line = fit(form, frame, rest, verbs)
                 if line is not None:
@@ -343,27 +343,29 @@ def _moved(words: list[str]) -> Iterator[list[str]]:
         yield [*words[at + 1 :], words[0], words[at]]
 
 
-def _frames(words: list[str], verbs: Verbs) -> Iterator[tuple[Frame, list[str]]]:
+def _frames(words: list[str], verbs: Verbs) -> Iterator[tuple[PhraseMeaning, list[str]]]:
     """Every phrase that the words begin with, and the words after it."""
     if not words:
         return
     said = _placed(words)
     verb = verbs.verb_of(words[0])
     if verb is not None and (verb not in verbs.destructive or words[0] == verb):
-        yield Frame(verb), words[1:]
+        yield PhraseMeaning(verb), words[1:]
         if verb not in verbs.destructive and said != words:
-            yield Frame(verb), said[1:]
+            yield PhraseMeaning(verb), said[1:]
     if words[0] in NUMBERS or words[0].isdigit() or words[0] == "another":
         rest = words[words[0] == "another" :]
-        yield from _known(verbs, Frame(verbs.counted, needs="count"), rest)
+        yield from _known(verbs, PhraseMeaning(verbs.counted, needs="count"), rest)
     if words[0] in TYPES or (words[0] in ARTICLES and words[1:2] and words[1] in TYPES):
-        yield from _known(verbs, Frame(verbs.typed, needs="type"), words)
+        yield from _known(verbs, PhraseMeaning(verbs.typed, needs="type"), words)
     for phrase, taken, rest in _prefixes(said, verbs.longest_phrase):
         for frame in verbs.phrases.get(phrase, ()):
             yield from _known(verbs, frame, [*taken, *rest])
 
 
-def _known(verbs: Verbs, frame: Frame, rest: list[str]) -> Iterator[tuple[Frame, list[str]]]:
+def _known(
+    verbs: Verbs, frame: PhraseMeaning, rest: list[str]
+) -> Iterator[tuple[PhraseMeaning, list[str]]]:
     if frame.verb in verbs.forms and frame.verb not in verbs.destructive:
         yield frame, rest
 

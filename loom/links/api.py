@@ -30,7 +30,7 @@ from loom.links.trails import (
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.models import Grove
 from loom.site import responses
-from loom.site.api_requests import Body, Part, read, user_of
+from loom.site.api_requests import Body, PartialBody, read, user_of
 from loom.site.schema import PAGES, an_id, operation, paged
 from loom.turns.access import get_turn
 
@@ -46,7 +46,7 @@ class TypeSent(Body):
     archetypes: list[str] = Field(list(ARCHETYPES), max_length=10)
 
 
-class TypeChanged(Part):
+class TypeChangedSchema(PartialBody):
     """The changes to the link type `type`; what is left out stays."""
 
     grove: str = ""
@@ -70,7 +70,7 @@ def _actor(request: Request, grove: str) -> Actor:
     "GET",
     "link-types list",
     "The link types of a grove",
-    answers=responses.Page[responses.LinkType],
+    answers=responses.Page[responses.LinkTypeSchema],
     asks=(an_id("grove", "Its grove; the caller's first, if it is left out."),),
 )
 @operation(
@@ -78,15 +78,15 @@ def _actor(request: Request, grove: str) -> Actor:
     "link-types add",
     "Add a link type",
     body=TypeSent,
-    answers=responses.LinkType,
+    answers=responses.LinkTypeSchema,
     status=201,
 )
 @operation(
     "PATCH",
     "link-types change",
     "Rename, colour, archive or restore a link type",
-    body=TypeChanged,
-    answers=responses.LinkType,
+    body=TypeChangedSchema,
+    answers=responses.LinkTypeSchema,
 )
 @api_view(["GET", "POST", "PATCH"])
 def types(request: Request) -> Response:
@@ -99,7 +99,7 @@ def types(request: Request) -> Response:
             _body(verbs.add_type(_actor(request, sent.grove), verbs.NewType(**values))), status=201
         )
     if request.method == "PATCH":
-        part = read(request, TypeChanged)
+        part = read(request, TypeChangedSchema)
         values = part.model_dump(exclude={"grove"}, exclude_unset=True)
         change = verbs.TypeChange(**{"type": "", **values})
         return Response(_body(verbs.change_type(_actor(request, part.grove), change)))

@@ -195,7 +195,7 @@ def _trail_changed(request: PersonRequest, actor: Actor, trail: Trail) -> HttpRe
             execute(actor, tree, trail_verbs.trail_unshare, unshare)
     elif "note" in request.POST:
         number = whole_of(request, "n") or 1
-        note = trail_verbs.Note(
+        note = trail_verbs.TrailNoteArgs(
             note="note", name=trail.name, n=number, text=word_of(request, "note")
         )
         execute(actor, tree, trail_verbs.trail_note, note)

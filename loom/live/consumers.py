@@ -11,10 +11,10 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.routing import URLRouter
 from django.urls import re_path
 
-from loom.documents.room import Member, rooms
+from loom.documents.room import RoomMember, rooms
 from loom.live import frames, reads
-from loom.live.feed import Feed, Socket, Wire
-from loom.live.reads import Guest, PerLoop, SocketRefused, Threads, welcome
+from loom.live.feed import Feed, FeedConnection, Socket
+from loom.live.reads import Guest, PerLoop, ReadThreads, SocketRefused, welcome
 
 log = logging.getLogger("heddle.live")
 
@@ -27,13 +27,13 @@ class Hub:
 
     def __init__(self) -> None:
         self.process = secrets.token_hex(8)
-        self._threads = Threads()
+        self._threads = ReadThreads()
         self._feeds: dict[str, Feed] = {}
         self._opening: dict[str, asyncio.Lock] = {}
         self._watch: asyncio.Task[None] | None = None
         self._rechecks: set[asyncio.Task[None]] = set()
 
-    async def join(self, guest: Guest, wire: Wire) -> Socket:
+    async def join(self, guest: Guest, wire: FeedConnection) -> Socket:
         """Adds a socket to the guest's feed, for an accepted connection; `Socket.run` serves it."""
         if self._watch is None:
             self._watch = asyncio.create_task(self._watching())
@@ -118,7 +118,7 @@ class Hub:
         await asyncio.gather(*tasks, *self._rechecks, return_exceptions=True)
         self._feeds.clear()
         self._watch = None
-        threads, self._threads = self._threads, Threads()
+        threads, self._threads = self._threads, ReadThreads()
         await threads.close()
 
 
@@ -186,7 +186,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
 class DocumentConsumer(LiveConsumer):
     """`/ws/documents/{id}`: the wire protocol of y-websocket, in binary frames."""
 
-    member: Member | None = None
+    member: RoomMember | None = None
 
     async def connect(self) -> None:
         """Accepts everybody, as above; a guest enters the room of the document."""

@@ -11,8 +11,18 @@ from typing import Any, Protocol
 from loom.engine import announcements, presence
 from loom.errors import CommandError, not_found
 from loom.live import frames, reads
-from loom.live.frames import Changed, Drawings, Entry, Here, Partial, Place, RateLimit, Reader, Ring
-from loom.live.reads import Guest, Threads
+from loom.live.frames import (
+    Drawings,
+    EventFrame,
+    Partial,
+    Place,
+    Positions,
+    RateLimit,
+    Ring,
+    SentText,
+    ToRender,
+)
+from loom.live.reads import Guest, ReadThreads
 
 log = logging.getLogger("heddle.live")
 
@@ -24,7 +34,7 @@ DELTAS_A_SECOND = 20.0
 FRAMES_A_SECOND = 10.0
 
 
-class Wire(Protocol):
+class FeedConnection(Protocol):
     """The methods that a socket needs of its connection; a Channels consumer has them."""
 
     async def send(self, text_data: str) -> None:
@@ -39,7 +49,7 @@ class Socket:
     text of each running generation, determine what comes next. So a slow socket gets merged
     deltas, and costs no memory."""
 
-    def __init__(self, guest: Guest, feed: "Feed", wire: Wire) -> None:
+    def __init__(self, guest: Guest, feed: "Feed", wire: FeedConnection) -> None:
         self.guest = guest
         self.role = guest.role
         self.feed = feed
@@ -48,7 +58,7 @@ class Socket:
         self._cursor = guest.since
         self._wire = wire
         self._closing = asyncio.Event()
-        self._readers: dict[str, Reader] = {}
+        self._readers: dict[str, SentText] = {}
         self._here_sent = -1
         self._drawn = feed.drawings.count
         self._is_behind = guest.since < feed.ring.head
@@ -191,11 +201,11 @@ class Socket:
             text, whole = reader.take(partial, self._loop.time())
             await self._send(frames.delta(partial.uid, chunk=partial.chunk, text=text, whole=whole))
 
-    def _behind(self) -> list[tuple[Partial, Reader]]:
+    def _behind(self) -> list[tuple[Partial, SentText]]:
         """The generations with unsent text, the longest waiting first."""
         partials = self.feed.partials
         self._readers = {
-            uid: self._readers.get(uid) or Reader(partial.epoch)
+            uid: self._readers.get(uid) or SentText(partial.epoch)
             for uid, partial in partials.items()
         }
         pairs = [(partials[uid], reader) for uid, reader in self._readers.items()]
@@ -238,7 +248,7 @@ ANNOUNCE_S = 20.0
 class Feed:
     """All sockets of one stream in this process, and their shared state."""
 
-    def __init__(self, guest: Guest, *, process: str, threads: Threads) -> None:
+    def __init__(self, guest: Guest, *, process: str, threads: ReadThreads) -> None:
         self.stream = guest.stream
         self.groves = guest.groves
         self.tree_uid, self.drawn_in = guest.tree_uid, guest.drawn_in
@@ -249,9 +259,9 @@ class Feed:
         self.partials: dict[str, Partial] = {}
         self._ended: deque[str] = deque(maxlen=256)
         self.drawings = Drawings()
-        self._undrawn = Changed()
+        self._undrawn = ToRender()
         self._is_drawing = False
-        self.here = Here()
+        self.here = Positions()
         self.idle_since: float | None = None
         self.on_access: Callable[[Feed], None] = lambda feed: None
         self._bell = asyncio.Event()
@@ -349,11 +359,11 @@ class Feed:
 
     # What changed, drawn for the pages that show it.
 
-    def _draw(self, entries: list[Entry]) -> None:
+    def _draw(self, entries: list[EventFrame]) -> None:
         """Renders what the events changed, once for all sockets; changes in the meantime are
         rendered together afterwards."""
         if not self._languages():
-            self._undrawn = Changed()
+            self._undrawn = ToRender()
             return
         for entry in entries:
             self._undrawn |= entry.changed
@@ -368,7 +378,7 @@ class Feed:
         try:
             while self._undrawn:
                 languages = self._languages()
-                changed, self._undrawn = self._undrawn, Changed()
+                changed, self._undrawn = self._undrawn, ToRender()
                 seq = self.ring.head
                 parts: dict[str, dict[str, Any]] = {}
                 try:

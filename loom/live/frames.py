@@ -88,7 +88,7 @@ def read(text: str | None) -> Presence:
 
 
 @dataclass(frozen=True)
-class Changed:
+class ToRender:
     """What has to be rendered again after some events, by local ids: the nodes `near` together
     with those above, below and beside them, `only` alone, and the candidates below `points` and of
     the `generations` (their uids) that ended without a node; and `turns` by their uids."""
@@ -99,8 +99,8 @@ class Changed:
     generations: frozenset[str] = frozenset()
     turns: frozenset[str] = frozenset()
 
-    def __or__(self, other: "Changed") -> "Changed":
-        return Changed(
+    def __or__(self, other: "ToRender") -> "ToRender":
+        return ToRender(
             self.near | other.near,
             self.only | other.only,
             self.points | other.points,
@@ -112,41 +112,41 @@ class Changed:
         return any((self.near, self.only, self.points, self.generations, self.turns))
 
 
-def changed_by(kind: str, payload: Any) -> Changed:
+def changed_by(kind: str, payload: Any) -> ToRender:
     """What one event changes; an annotation stands for the text that it is about."""
     if kind == "node.added":
         node = payload["node"]
         named = frozenset({node["id"]})
-        return Changed(near=named) if node["kind"] == "text" else Changed(only=named)
+        return ToRender(near=named) if node["kind"] == "text" else ToRender(only=named)
     if kind == "node.flagged":
-        return Changed(near=frozenset({payload["node"]}))
+        return ToRender(near=frozenset({payload["node"]}))
     if kind in ("annotation.resolved", "annotation.reopened"):
-        return Changed(only=frozenset({payload["node"]}))
+        return ToRender(only=frozenset({payload["node"]}))
     if kind in ("mark.added", "mark.removed"):
-        return Changed(only=frozenset({str(payload["mark"]["item"])}))
+        return ToRender(only=frozenset({str(payload["mark"]["item"])}))
     if kind in ("tag.renamed", "tag.removed"):
-        return Changed(only=frozenset(map(str, payload["items"])))
+        return ToRender(only=frozenset(map(str, payload["items"])))
     if kind in ("link.added", "link.removed"):
         link = payload["link"]
-        return Changed(only=frozenset({str(link["source"]), str(link["target"])}))
+        return ToRender(only=frozenset({str(link["source"]), str(link["target"])}))
     if kind in ("generation.started", "generation.ended"):
         return _changed_by_generation(kind, payload["generation"])
     if kind in ("turn.started", "turn.ended"):
-        return Changed(turns=frozenset({payload["turn"]["id"]}))
+        return ToRender(turns=frozenset({payload["turn"]["id"]}))
     if kind == "view.changed" and "turn" in payload:  # a line of a turn was answered
-        return Changed(turns=frozenset({payload["turn"]}))
-    return Changed()
+        return ToRender(turns=frozenset({payload["turn"]}))
+    return ToRender()
 
 
-def _changed_by_generation(kind: str, generation: Any) -> Changed:
+def _changed_by_generation(kind: str, generation: Any) -> ToRender:
     turns = frozenset({generation["turn"]} if generation.get("turn") else ())
     if generation["round"]:
-        return Changed(turns=turns)
+        return ToRender(turns=turns)
     if kind == "generation.started":
-        return Changed(points=frozenset({generation["point"]}), turns=turns)
+        return ToRender(points=frozenset({generation["point"]}), turns=turns)
     # If it became a node, the node's own event covers the rest.
     lost = frozenset(() if generation["node"] else {generation["id"]})
-    return Changed(generations=lost, turns=turns)
+    return ToRender(generations=lost, turns=turns)
 
 
 # The last events of one stream, rendered once, for all sockets of the process.
@@ -157,7 +157,7 @@ MAX_CHARACTERS = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Entry:
+class EventFrame:
     """One event as a frame, and what it changes on a page. Roles in `hidden_from` get the frame
     `hidden`."""
 
@@ -166,7 +166,7 @@ class Entry:
     frame: str
     hidden: str = ""
     hidden_from: frozenset[str] = frozenset()
-    changed: Changed = Changed()
+    changed: ToRender = ToRender()
 
     def frame_for(self, role: str) -> str:
         """The frame for somebody with this role."""
@@ -179,13 +179,13 @@ class Ring:
 
     head: int
     floor: int = -1
-    _entries: deque[Entry] = field(default_factory=deque)
+    _entries: deque[EventFrame] = field(default_factory=deque)
     _size: int = 0
 
     def __post_init__(self) -> None:
         self.floor = self.head
 
-    def extend(self, entries: list[Entry]) -> None:
+    def extend(self, entries: list[EventFrame]) -> None:
         """Takes the entries that follow `head`; repeats are dropped."""
         for entry in entries:
             if entry.seq != self.head + 1:
@@ -202,7 +202,7 @@ class Ring:
             self._size -= len(gone.frame)
             self.floor = gone.seq
 
-    def after(self, seq: int, *, limit: int = 64) -> list[Entry]:
+    def after(self, seq: int, *, limit: int = 64) -> list[EventFrame]:
         """The next entries after `seq`, which must not be below the floor."""
         start = seq - self.floor
         return [self._entries[i] for i in range(start, min(start + limit, len(self._entries)))]
@@ -278,7 +278,7 @@ class Partial:
 
 
 @dataclass
-class Reader:
+class SentText:
     """How much of one generation's text a socket has been sent, and when it was last sent some."""
 
     epoch: int = 0
@@ -307,7 +307,7 @@ TTL_S = 50.0
 
 
 @dataclass
-class Here:
+class Positions:
     """This process's positions by socket, and those that other processes reported, by process."""
 
     own: dict[int, Place] = field(default_factory=dict)

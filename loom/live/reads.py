@@ -27,10 +27,10 @@ from loom.engine import streams
 from loom.engine.models import Event, Stream
 from loom.errors import CommandError
 from loom.live import frames
-from loom.live.frames import Changed, Entry
+from loom.live.frames import EventFrame, ToRender
 from loom.people.models import ApiKey, User
 from loom.permissions import ROLES, Role, Scope, limited
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.hashes import digest
 from loom.trees.models import Node, Tree
 from loom.trees.queries import event_log
@@ -43,7 +43,7 @@ T = TypeVar("T")
 COUNT = 2  # two, so that reading a long log does not delay new events
 
 
-class Threads:
+class ReadThreads:
     """Runs the functions below. They only read, so a failed one is not retried here."""
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ PAGE = 200  # events that are read at once
 
 _STREAM = Stream.objects.filter(name=Given("stream")).values("pk")
 # Of one stream, which a join hides: PostgreSQL would sort all that came since.
-_AFTER = Prepared(
+_AFTER = PreparedQuery(
     lambda: (
         Event.objects.filter(stream=Subquery(_STREAM), seq__gt=Given("seq"))
         .order_by("seq")
@@ -129,7 +129,7 @@ _MEMBERS = """SELECT m.user_id, m.grove_id, m.role, u.password
     WHERE u.is_active AND m.user_id IN ({users}) AND m.grove_id IN ({groves})"""
 
 
-def entries_after(stream: str, seq: int, limit: int) -> list[Entry]:
+def entries_after(stream: str, seq: int, limit: int) -> list[EventFrame]:
     """The next events of a stream, at most PAGE of them, rendered; in order. Two queries:
     the texts of nodes take a second one."""
     rows = _AFTER.all(stream=stream, seq=seq)
@@ -137,15 +137,15 @@ def entries_after(stream: str, seq: int, limit: int) -> list[Entry]:
     return [_entry(body) for body in bodies]
 
 
-def _entry(body: event_log.Body) -> Entry:
+def _entry(body: event_log.Body) -> EventFrame:
     seq, kind = body["seq"], body["kind"]
     hidden_from = frozenset(role for role in ROLES if event_log.is_hidden(kind, role))
     hidden = frames.event(event_log.hidden_body(seq)) if hidden_from else ""
     changed = frames.changed_by(kind, body["payload"])
-    return Entry(seq, kind, frames.event(body), hidden, hidden_from, changed)
+    return EventFrame(seq, kind, frames.event(body), hidden, hidden_from, changed)
 
 
-def drawn(tree_uid: str, changed: Changed, languages: frozenset[str]) -> dict[str, dict[str, Any]]:
+def drawn(tree_uid: str, changed: ToRender, languages: frozenset[str]) -> dict[str, dict[str, Any]]:
     """The changed parts of a tree, rendered once in each language by the function that DRAWING
     names, so that pages and sockets do not depend on each other."""
     parts: dict[str, dict[str, Any]] = import_string(settings.DRAWING)(
@@ -191,7 +191,7 @@ def node_exists(tree_id: int, local_id: str) -> bool:
 
 def news(
     stream: str, seq: int, limit: int, passes: set[Pass]
-) -> tuple[list[Entry], dict[Pass, Verdict]]:
+) -> tuple[list[EventFrame], dict[Pass, Verdict]]:
     """The next events, and who may still receive them, read after the events so that a member who
     was removed before one of them does not get it. Two queries."""
     entries = entries_after(stream, seq, limit)

@@ -17,7 +17,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Caller:
+class McpCaller:
     """Who calls: the application that serves the API, its address as the client wrote it, the
     client's own address, the value of its Authorization header, and the name of the account that
     this names ("" until the API was asked)."""

@@ -7,7 +7,7 @@ import re
 
 import mcp_types as types
 
-from loom.mcp.api_client import Caller, Refused
+from loom.mcp.api_client import McpCaller, Refused
 
 MOST = 100  # trees and documents that are listed, the last used ones
 _TREE = re.compile(r"loom://trees/([A-Za-z0-9]{1,32})(?:/nodes/([a-z0-9]{1,8}))?")
@@ -23,7 +23,7 @@ TEMPLATES = [
 ]
 
 
-async def listed(caller: Caller) -> list[types.Resource]:
+async def listed(caller: McpCaller) -> list[types.Resource]:
     """The trees and documents that the caller may read, the last used ones."""
     trees = (await caller.get("trees", limit=str(MOST)))["results"]
     documents = (await caller.get("documents", limit=str(MOST)))["results"]
@@ -39,7 +39,7 @@ async def listed(caller: Caller) -> list[types.Resource]:
     ]
 
 
-async def text_of(caller: Caller, uri: str) -> types.TextResourceContents:
+async def text_of(caller: McpCaller, uri: str) -> types.TextResourceContents:
     """The outline of a tree, the text of a node, or a document. Raises Refused."""
     if tree := _TREE.fullmatch(uri):
         line = f"view {tree[2]} full" if tree[2] else "tree"

@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from loom.errors import CommandError
 from loom.language.refs import short
 from loom.mcp import resources
-from loom.mcp.api_client import Caller, Refused
+from loom.mcp.api_client import McpCaller, Refused
 from loom.mcp.tools import TOOLS
 from loom.site.api_requests import demand_few_values
 
@@ -79,11 +79,11 @@ def _again(body: bytes) -> Receive:
     return receive
 
 
-def _caller(application: Any, scope: Scope) -> Caller:
+def _caller(application: Any, scope: Scope) -> McpCaller:
     """Who sent the request. A cookie is no sign-in here: pages of others could make a browser
     send it."""
     headers = {key: value.decode("latin-1") for key, value in scope["headers"]}
-    return Caller(
+    return McpCaller(
         application=application,
         base_url=f"{scope.get('scheme', 'http')}://{headers.get(b'host', 'localhost')}",
         client=tuple(scope.get("client") or ("127.0.0.1", 0)),
@@ -103,7 +103,7 @@ async def _refuse(send: Send, body: dict[str, Any]) -> None:
     await send({"type": "http.response.body", "body": json.dumps(body).encode()})
 
 
-def _server(caller: Caller) -> Server[Any]:
+def _server(caller: McpCaller) -> Server[Any]:
     """The server for one caller."""
 
     async def list_tools(
@@ -154,7 +154,7 @@ def _error(refused: Refused) -> MCPError:
     return MCPError(types.INVALID_PARAMS, f"{refused.body['message']} {hint}".strip())
 
 
-async def _called(caller: Caller, params: types.CallToolRequestParams) -> types.CallToolResult:
+async def _called(caller: McpCaller, params: types.CallToolRequestParams) -> types.CallToolResult:
     """The result of a tool; a refusal is a result too, so that the model reads it."""
     tool = TOOLS.get(params.name)
     if tool is None:

@@ -16,7 +16,7 @@ from django.core import signing
 from loom.engine import registry
 from loom.language.lines import read
 from loom.language.refs import ParseError, quote, short
-from loom.mcp.api_client import WAIT_S, Caller, Refused
+from loom.mcp.api_client import WAIT_S, McpCaller, Refused
 from loom.permissions import GENERATE
 
 SALT = "heddle.mcp.session"
@@ -25,7 +25,7 @@ MOST_NAMED = 20  # trees that a refusal names
 
 
 @dataclass(frozen=True)
-class Session:
+class McpSession:
     """What a session's handle says: the tree in which the caller works."""
 
     tree: str
@@ -36,7 +36,7 @@ class LoomTool:
     """A tool, and what runs it."""
 
     declared: types.Tool
-    run: Callable[[Caller, Mapping[str, Any]], Awaitable[dict[str, Any]]]
+    run: Callable[[McpCaller, Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
 
 def invalid(message: str, hint: str) -> Refused:
@@ -47,7 +47,7 @@ def invalid(message: str, hint: str) -> Refused:
 # -- sessions
 
 
-async def open_session(caller: Caller, given: Mapping[str, Any]) -> dict[str, Any]:
+async def open_session(caller: McpCaller, given: Mapping[str, Any]) -> dict[str, Any]:
     """Names a tree for the calls to come. The handle is random, and bound to the caller."""
     wanted = str(given.get("tree", ""))
     found = (await caller.get("trees", limit=str(MOST_TREES)))["results"]
@@ -68,7 +68,7 @@ async def open_session(caller: Caller, given: Mapping[str, Any]) -> dict[str, An
     }
 
 
-def _session(caller: Caller, given: Mapping[str, Any]) -> Session:
+def _session(caller: McpCaller, given: Mapping[str, Any]) -> McpSession:
     """The session that a handle names, if it is the caller's own."""
     try:
         owner, tree, _ = signing.loads(str(given.get("session", "")), salt=SALT)
@@ -84,14 +84,14 @@ def _session(caller: Caller, given: Mapping[str, Any]) -> Session:
                 "hint": "call open_session with your own key",
             }
         )
-    return Session(tree)
+    return McpSession(tree)
 
 
 # -- lines
 
 
 async def _line(
-    caller: Caller, given: Mapping[str, Any], line: str, *, is_dry: bool = False
+    caller: McpCaller, given: Mapping[str, Any], line: str, *, is_dry: bool = False
 ) -> dict[str, Any]:
     """What a line answers, in the caller's own workspace."""
     session = _session(caller, given)
@@ -136,21 +136,21 @@ def _demand(line: str, tool: str) -> None:
         )
 
 
-async def look(caller: Caller, given: Mapping[str, Any]) -> dict[str, Any]:
+async def look(caller: McpCaller, given: Mapping[str, Any]) -> dict[str, Any]:
     """Runs a line that changes no tree and no document."""
     line = str(given.get("line", ""))
     _demand(line, "loom_look")
     return await _line(caller, given, line)
 
 
-async def write(caller: Caller, given: Mapping[str, Any]) -> dict[str, Any]:
+async def write(caller: McpCaller, given: Mapping[str, Any]) -> dict[str, Any]:
     """Runs a line that adds something, or asks a model."""
     line = str(given.get("line", ""))
     _demand(line, "loom_write")
     return await _line(caller, given, line)
 
 
-async def destroy(caller: Caller, given: Mapping[str, Any]) -> dict[str, Any]:
+async def destroy(caller: McpCaller, given: Mapping[str, Any]) -> dict[str, Any]:
     """Says what a line would take away; with `confirm` runs it."""
     line = str(given.get("line", ""))
     _demand(line, "loom_destroy")
@@ -213,10 +213,10 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
 ALONE = {"clear_all", "status", "collapse_all"}  # operations that nothing follows
 
 
-def _grouped(group: str) -> Callable[[Caller, Mapping[str, Any]], Awaitable[dict[str, Any]]]:
+def _grouped(group: str) -> Callable[[McpCaller, Mapping[str, Any]], Awaitable[dict[str, Any]]]:
     operations = GROUPS[group][1]
 
-    async def run(caller: Caller, given: Mapping[str, Any]) -> dict[str, Any]:
+    async def run(caller: McpCaller, given: Mapping[str, Any]) -> dict[str, Any]:
         operation = str(given.get("operation", ""))
         if operation not in operations:
             raise invalid(

@@ -52,7 +52,7 @@ CACHES_FROM = {
 
 
 @dataclass(frozen=True)
-class Counts:
+class TokenCounts:
     """Tokens of one answer: read (all of them), those of them that were read from the provider's
     cache or stored in it, and written."""
 
@@ -80,7 +80,7 @@ class Prices:
         """The cost of that many tokens of answer."""
         return _nano(tokens, self.output)
 
-    def of(self, counts: Counts) -> int:
+    def of(self, counts: TokenCounts) -> int:
         """The cost of an answer."""
         cached = min(counts.cached, counts.read)
         kept = min(counts.kept, counts.read - cached)
@@ -183,7 +183,7 @@ def caches_from(participant: Priced) -> int | None:
     return int(least) if least and prices is not None and prices.caching_pays else None
 
 
-def counts_of(usage: Mapping[str, Any]) -> Counts:
+def counts_of(usage: Mapping[str, Any]) -> TokenCounts:
     """The tokens in a provider's usage, which is reported in one of two ways: the prompt including
     the cached tokens, or without them."""
     details = usage.get("prompt_tokens_details")
@@ -194,7 +194,7 @@ def counts_of(usage: Mapping[str, Any]) -> Counts:
     read = _first(usage, "prompt_tokens")
     if "prompt_tokens" not in usage and "input_tokens" in usage:
         read = _first(usage, "input_tokens") + cached + kept
-    return Counts(read, _first(usage, "completion_tokens", "output_tokens"), cached, kept)
+    return TokenCounts(read, _first(usage, "completion_tokens", "output_tokens"), cached, kept)
 
 
 def _first(usage: Mapping[str, Any], *names: str) -> int:

@@ -11,11 +11,11 @@ from django.db.models import F
 from loom.errors import CommandError, require
 from loom.money.days import today
 from loom.money.models import DailySpending
-from loom.money.prices import Counts, Prices, counts_of, dollars, prices_from, prices_of
+from loom.money.prices import Prices, TokenCounts, counts_of, dollars, prices_from, prices_of
 from loom.money.queries import left_of
 from loom.people.grove_settings import daily_limit
 from loom.people.models import Participant
-from loom.platform.prepared_queries import Given, Prepared, lock_rows
+from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
 from loom.turns.models import Call, Generation
 
 USUAL_TOKENS = 1024  # reserved for an answer without a limit, and added when used up
@@ -153,12 +153,12 @@ def settle(row: Generation, text: str, wrote: int, *, is_whole: bool) -> None:
     row.spent += lost
 
 
-def _estimated(row: Generation, text: str, wrote: int) -> Counts:
+def _estimated(row: Generation, text: str, wrote: int) -> TokenCounts:
     """A call that began has read the path, unless it was refused before any text arrived."""
     refused = row.error is not None and not text
     if row.call_id is None or refused:
-        return Counts()
-    return Counts(row.reading, max(wrote, estimate(text)))
+        return TokenCounts()
+    return TokenCounts(row.reading, max(wrote, estimate(text)))
 
 
 def estimate(text: str) -> int:
@@ -178,7 +178,7 @@ def add_spending(payer: Participant, day: date, nano: int) -> None:
     DailySpending.objects.filter(participant=payer, day=day).update(spent=F("spent") + nano)
 
 
-_SHARING = Prepared(
+_SHARING = PreparedQuery(
     lambda: (
         Generation.objects.select_related("payer__grove", "node")
         .filter(call=Given("call"))
@@ -204,11 +204,13 @@ def share_out(call: Call, usage: dict[str, Any]) -> None:
         first = place == 0
         _correct(
             row,
-            Counts(counts.read, wrote, counts.cached, counts.kept) if first else Counts(0, wrote),
+            TokenCounts(counts.read, wrote, counts.cached, counts.kept)
+            if first
+            else TokenCounts(0, wrote),
         )
 
 
-def _correct(row: Generation, counts: Counts) -> None:
+def _correct(row: Generation, counts: TokenCounts) -> None:
     prices = prices_from(row.prices)
     changed: dict[str, int] = {
         "tokens_in": counts.read,

@@ -74,7 +74,7 @@ _KINDS = (
 
 
 @dataclass(frozen=True)
-class Target:
+class UrlTarget:
     """The target of a URL: `host` in lower case without brackets and final dot."""
 
     scheme: str
@@ -93,7 +93,7 @@ class BadUrl(ValueError):
     """A URL that no provider may have, whatever is allowed; the message is one sentence."""
 
 
-def read_url(url: str) -> Target:
+def read_url(url: str) -> UrlTarget:
     """The target of an absolute http(s) URL. Raises BadUrl with a sentence."""
     if any(ord(c) <= 32 or ord(c) == 127 or c == "\\" for c in url):
         raise BadUrl("The address holds a blank, a control character or a backslash.")
@@ -111,7 +111,7 @@ def read_url(url: str) -> Target:
     if port == 0:
         raise BadUrl("There is no port 0.")
     host, literal = _host(parts.hostname or "", is_bracketed="[" in parts.netloc)
-    return Target(parts.scheme, host, port or (443 if parts.scheme == "https" else 80), literal)
+    return UrlTarget(parts.scheme, host, port or (443 if parts.scheme == "https" else 80), literal)
 
 
 def _host(host: str, *, is_bracketed: bool) -> tuple[str, Address | None]:
@@ -137,7 +137,7 @@ def _host(host: str, *, is_bracketed: bool) -> tuple[str, Address | None]:
         raise BadUrl(f"{host} is no plain IPv4 address; write four decimal numbers.") from None
 
 
-def why_not_address(address: Address, target: Target, allow: Sequence[str]) -> str:
+def why_not_address(address: Address, target: UrlTarget, allow: Sequence[str]) -> str:
     """Why `target` may not be called at `address`; "" if it may."""
     inner = unwrapped(address)
     if _lists_address(inner, target.port, allow):
@@ -219,7 +219,7 @@ def not_public(address: Address) -> str:
     return "not a public address" if special or not address.is_global else ""
 
 
-def _sentence(target: Target, why: str, entry: str = "") -> str:
+def _sentence(target: UrlTarget, why: str, entry: str = "") -> str:
     return (
         f"{target.scheme}://{target.entry} may not be called: {why}. "
         f"To allow it, add HEDDLE_PROVIDER_ALLOW={entry or target.entry}"
@@ -230,7 +230,7 @@ def _is_inside(host: str) -> bool:
     return any(host == name or host.endswith(f".{name}") for name in _INSIDE)
 
 
-def _lists_loopback(target: Target, allow: Sequence[str]) -> bool:
+def _lists_loopback(target: UrlTarget, allow: Sequence[str]) -> bool:
     """Whether localhost is requested and its addresses are in the list."""
     loopback = (IPv4Address("127.0.0.1"), IPv6Address("::1"))
     return target.host.split(".")[-1] == "localhost" and any(
@@ -255,7 +255,7 @@ def _split(entry: str) -> tuple[str, int | None]:
     return host.removesuffix("."), int(port) if port else None
 
 
-def _lists_name(target: Target, allow: Sequence[str]) -> bool:
+def _lists_name(target: UrlTarget, allow: Sequence[str]) -> bool:
     if target.literal is not None:
         return False
     return any(

@@ -23,7 +23,7 @@ from loom.people import models
 from loom.people.models import User
 from loom.permissions import Permission
 from loom.site import responses
-from loom.site.api_requests import MAX_TEXT, Part, Word, read, user_of
+from loom.site.api_requests import MAX_TEXT, PartialBody, Word, read, user_of
 from loom.site.schema import PAGES, a_truth, an_id, operation, paged, truth, word
 from loom.trees.api.nodes import get_node
 from loom.trees.models import Node, Tree
@@ -32,7 +32,7 @@ from loom.workspace.models import Workspace
 # Request bodies.
 
 
-class ParticipantChanged(Part):
+class ParticipantChangedSchema(PartialBody):
     """Changes to a model participant, named as in docs/model.md; `api_key` is never shown again,
     and an empty one removes the stored key."""
 
@@ -67,7 +67,7 @@ class ParticipantChanged(Part):
     api_key: str | None = Field(None, max_length=2000)
 
 
-class ParticipantSent(ParticipantChanged):
+class ParticipantSent(ParticipantChangedSchema):
     """A new model participant; without `grove`, in the caller's first. `template`: the name of a
     template, or a model of the grove whose model, address and key it takes; then `model_ref` is
     optional."""
@@ -90,7 +90,7 @@ class ParticipantSent(ParticipantChanged):
 # Responses.
 
 
-class Participant(BaseModel):
+class ParticipantSchema(BaseModel):
     """A person or model that writes. `user` for people, `model_ref` for models."""
 
     id: str
@@ -129,9 +129,9 @@ def _body(one: models.Participant) -> dict[str, Any]:
     return verbs.participant_body(one, role)  # type: ignore[arg-type]
 
 
-def _changes(sent: dict[str, Any]) -> verbs.Changes:
+def _changes(sent: dict[str, Any]) -> verbs.ParticipantChangeArgs:
     key = sent.get("api_key")
-    return verbs.Changes(
+    return verbs.ParticipantChangeArgs(
         fields={name: sent[name] for name in verbs.PLAIN if name in sent},
         api_key=(key or "") if "api_key" in sent else None,
         permissions=sent.get("permissions"),
@@ -152,7 +152,7 @@ def _actor(user: User, grove: str) -> Actor:
     "GET",
     "participants list",
     "Who takes part in a grove",
-    answers=responses.Page[Participant],
+    answers=responses.Page[ParticipantSchema],
     asks=(
         an_id("grove", "Without it the caller's first."),
         a_truth("archived", "Those that take part no more, instead."),
@@ -164,7 +164,7 @@ def _actor(user: User, grove: str) -> Actor:
     "participants make",
     "Add a model, for owners",
     body=ParticipantSent,
-    answers=Participant,
+    answers=ParticipantSchema,
     status=201,
 )
 @api_view(["GET", "POST"])
@@ -186,7 +186,7 @@ def participants(request: Request) -> Response:
     "POST",
     "participants probe",
     "Find out what a model's endpoint can do, for owners",
-    answers=Participant,
+    answers=ParticipantSchema,
     status=202,
 )
 @api_view(["POST"])
@@ -222,15 +222,17 @@ def templates(request: Request) -> Response:
     return Response({"count": len(found), "results": found})
 
 
-@operation("GET", "participants one", "A participant", answers=Participant)
+@operation("GET", "participants one", "A participant", answers=ParticipantSchema)
 @operation(
     "PATCH",
     "participants change",
     "Change a model, for owners",
-    body=ParticipantChanged,
-    answers=Participant,
+    body=ParticipantChangedSchema,
+    answers=ParticipantSchema,
 )
-@operation("DELETE", "participants archive", "Archive a model, for owners", answers=Participant)
+@operation(
+    "DELETE", "participants archive", "Archive a model, for owners", answers=ParticipantSchema
+)
 @api_view(["GET", "PATCH", "DELETE"])
 def participant(request: Request, uid: str) -> Response:
     """A participant; owners change models, and DELETE archives one."""
@@ -240,7 +242,7 @@ def participant(request: Request, uid: str) -> Response:
     access.demand_role(actor, "owner")
     if request.method == "DELETE":
         return Response(_body(verbs.archive_participant(actor, one)))
-    sent = read(request, ParticipantChanged).sent
+    sent = read(request, ParticipantChangedSchema).sent
     return Response(_body(verbs.change_participant(actor, one, _changes(sent))))
 
 

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.engine.actions import Change, action
+from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
 from loom.engine.jobs import enqueue
@@ -39,7 +39,7 @@ Listing = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Source:
+class ProviderAddress:
     """Where to send requests: a kind of provider, an address ("": the kind's own), a key ("":
     none, or that of the `participant` whose address it is) and how it is sent; and whether an
     owner allows the address if it is private."""
@@ -57,7 +57,7 @@ class Source:
         return self.base_url or kind_of(self.kind).url
 
 
-def ask_models(actor: Actor, source: Source, *, again: bool = False) -> Listing:
+def ask_models(actor: Actor, source: ProviderAddress, *, again: bool = False) -> Listing:
     """The known models of an address; if none are known, a worker asks for them. `again`: asks in
     any case. For owners."""
     _demand_askable(actor, kind_of(source.kind), source)
@@ -95,7 +95,7 @@ def listing_of(actor: Actor, uid: str) -> Listing:
     return found
 
 
-def asked(uid: str) -> tuple[Source, Listing] | None:
+def asked(uid: str) -> tuple[ProviderAddress, Listing] | None:
     """What a worker should ask for; None if nobody waits for it."""
     found = _read(uid)
     if found is None or found["status"] != "queued":
@@ -103,7 +103,7 @@ def asked(uid: str) -> tuple[Source, Listing] | None:
     url = found["base_url"]
     key = open_sealed(found["sealed"], url) if found["sealed"] else _kept_key(found)
     auth = found.get("auth", "bearer")
-    return Source(found["kind"], url, key, found["allow_private"], auth=auth), found
+    return ProviderAddress(found["kind"], url, key, found["allow_private"], auth=auth), found
 
 
 def _kept_key(listing: Listing) -> str:
@@ -140,7 +140,7 @@ def why_not_allowed_by(actor: Actor) -> str:
     return ""
 
 
-def _demand_askable(actor: Actor, kind: Kind, source: Source) -> None:
+def _demand_askable(actor: Actor, kind: Kind, source: ProviderAddress) -> None:
     url = source.url
     if not kind.lists:
         raise CommandError(
@@ -213,7 +213,7 @@ MODEL_REF = r"[A-Za-z0-9_.-]+:[^\s\x00-\x1f\x7f]+"
 _MODEL_REF = re.compile(rf"{MODEL_REF}\Z")
 
 
-class Changes(Args):
+class ParticipantChangeArgs(Args):
     """The values that a caller sent: `fields` of `PLAIN`; a new key ("" removes it, None keeps
     it); permissions, loom_aware and archived, None if they were not sent; for a new participant
     the `template` that it begins with."""
@@ -247,13 +247,13 @@ def participant_body(one: Participant, role: Role | None = None) -> dict[str, An
     }
 
 
-def make_participant(actor: Actor, changes: Changes) -> Participant:
+def make_participant(actor: Actor, changes: ParticipantChangeArgs) -> Participant:
     """A new model participant of the actor's grove."""
     return execute(actor, actor.grove, _make_participant, changes)
 
 
 @action("make_participant", stream="grove", role="owner")
-def _make_participant(change: Change, args: Changes) -> Participant:
+def _make_participant(change: RunningAction, args: ParticipantChangeArgs) -> Participant:
     """Adds a model to a grove."""
     one = begun(change.grove, args.template, args.fields)
     for name in ("name", "model_ref"):
@@ -268,10 +268,12 @@ class ParticipantChanges(Args):
     """A participant, and the changes to it."""
 
     participant: str
-    changes: Changes
+    changes: ParticipantChangeArgs
 
 
-def change_participant(actor: Actor, one: Participant, changes: Changes) -> Participant:
+def change_participant(
+    actor: Actor, one: Participant, changes: ParticipantChangeArgs
+) -> Participant:
     """Changes a participant, even to another model: what it wrote before keeps the hash of the
     configuration that wrote it. Another provider or base_url removes the key, which was for the
     old one."""
@@ -280,7 +282,7 @@ def change_participant(actor: Actor, one: Participant, changes: Changes) -> Part
 
 
 @action("change_participant", stream="grove", role="owner")
-def _change_participant(change: Change, args: ParticipantChanges) -> Participant:
+def _change_participant(change: RunningAction, args: ParticipantChanges) -> Participant:
     """Changes the settings, key or permissions of a model."""
     one = _named(change, args.participant)
     if one.kind == "human":
@@ -296,7 +298,7 @@ class ParticipantNamed(Args):
     participant: str
 
 
-def _named(change: Change, uid: str) -> Participant:
+def _named(change: RunningAction, uid: str) -> Participant:
     """The participant of the grove that is changed. NOT_FOUND if it has none with this uid."""
     rows = Participant.objects.select_related("grove").filter(grove=change.grove, uid=uid)
     found = rows.first()
@@ -312,17 +314,17 @@ def archive_participant(actor: Actor, one: Participant) -> Participant:
 
 
 @action("archive_participant", stream="grove", role="owner")
-def _archive_participant(change: Change, args: ParticipantNamed) -> Participant:
+def _archive_participant(change: RunningAction, args: ParticipantNamed) -> Participant:
     """Removes a model from the grove; what it wrote remains attributed to it."""
     one = _named(change, args.participant)
     if one.kind == "human":
         raise CommandError(
             "REJECTED", "People are removed on the members page.", hint="DELETE the grove's member"
         )
-    return _store(change, one, Changes(archived=True))
+    return _store(change, one, ParticipantChangeArgs(archived=True))
 
 
-def _store(change: Change, one: Participant, changes: Changes) -> Participant:
+def _store(change: RunningAction, one: Participant, changes: ParticipantChangeArgs) -> Participant:
     """Applies the changes to the current row, under the grove's lock."""
     row = one if one.pk is None else Participant.objects.select_related("grove").get(pk=one.pk)
     before = None if row.pk is None else participant_body(row)
@@ -336,7 +338,7 @@ def _store(change: Change, one: Participant, changes: Changes) -> Participant:
     return row
 
 
-def _apply(actor: Actor, one: Participant, changes: Changes) -> None:
+def _apply(actor: Actor, one: Participant, changes: ParticipantChangeArgs) -> None:
     model, recipient, base_url = one.model_ref, _recipient(one), one.base_url
     was_allowed = one.allow_private
     _demand_capabilities(changes.fields.get("capabilities", []), one.capabilities)
@@ -425,7 +427,7 @@ def _demand_value(name: str, value: Any) -> None:
         )
 
 
-def _permissions(one: Participant, changes: Changes) -> list[str]:
+def _permissions(one: Participant, changes: ParticipantChangeArgs) -> list[str]:
     """The permission list. `loom_aware: true` without a list means a list of that one permission;
     `false` without a list removes it along with the permissions that require it."""
     names = changes.permissions
@@ -483,7 +485,7 @@ def ask_probe(actor: Actor, one: Participant) -> Participant:
 
 
 @action("probe_participant", stream="grove", role="owner")
-def _ask_probe(change: Change, args: ParticipantNamed) -> Participant:
+def _ask_probe(change: RunningAction, args: ParticipantNamed) -> Participant:
     """Queues a probe of what a participant's endpoint can do."""
     one = _named(change, args.participant)
     if one.kind == "human":

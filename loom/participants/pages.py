@@ -22,7 +22,13 @@ from loom.money.prices import NAMES as PRICE_NAMES
 from loom.money.prices import listed, source
 from loom.participants import commands as participants
 from loom.participants.addresses import private_entry, why_refused
-from loom.participants.commands import CHOICES, RANGES, Changes, Listing, Source
+from loom.participants.commands import (
+    CHOICES,
+    RANGES,
+    Listing,
+    ParticipantChangeArgs,
+    ProviderAddress,
+)
 from loom.participants.provider_kinds import (
     CHECKS,
     DEFAULT_CONTEXT,
@@ -73,7 +79,7 @@ def ask(request: PersonRequest, uid: str) -> HttpResponse:
     return _part(request, actor, listing)
 
 
-def _source_of(request: PersonRequest, actor: Actor) -> Source:
+def _source_of(request: PersonRequest, actor: Actor) -> ProviderAddress:
     """The address and key for listing models. Where the form leaves them out, the stored key of
     its participant, and the permission for its private address, are used."""
     kind, base_url, api_key = (word_of(request, one) for one in ("kind", "base_url", "api_key"))
@@ -83,7 +89,7 @@ def _source_of(request: PersonRequest, actor: Actor) -> Source:
     own = base_url or (one.base_url if is_kept and one else "")
     allowed = is_kept or _allows(request, own or kind_of(kind).url)
     of = one.uid if one and one.grove == actor.grove else ""
-    return Source(kind, own, api_key, allowed, of, word_of(request, "auth") or "bearer")
+    return ProviderAddress(kind, own, api_key, allowed, of, word_of(request, "auth") or "bearer")
 
 
 def _allows(request: HttpRequest, url: str) -> bool:
@@ -289,7 +295,9 @@ def _store(request: HttpRequest, actor: Actor, one: Participant | None) -> Parti
     }
     names = permissions_of(request)
     template = word_of(request, "template")
-    changes = Changes(fields=fields, api_key=key or None, permissions=names, template=template)
+    changes = ParticipantChangeArgs(
+        fields=fields, api_key=key or None, permissions=names, template=template
+    )
     if one is None:
         return participants.make_participant(actor, changes)
     return participants.change_participant(actor, one, changes)

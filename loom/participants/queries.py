@@ -8,9 +8,9 @@ from loom.engine.context import Context
 from loom.errors import not_found
 from loom.language.refs import Ref
 from loom.people.models import Participant
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 
-_AGENT = Prepared(
+_AGENT = PreparedQuery(
     lambda: (
         Participant.objects.filter(grove=Given("grove"), kind="model", archived_at__isnull=True)
         .alias(lowered=Lower("name"))

@@ -13,7 +13,7 @@ Where = Literal["free", "typing", "any"]
 
 
 @dataclass(frozen=True)
-class Action:
+class Shortcut:
     """What a key does. `where`: when nothing is being typed, only while typing, or always."""
 
     id: str
@@ -22,43 +22,43 @@ class Action:
 
 
 MOVES = (
-    Action("parent", "ArrowLeft"),
-    Action("child", "ArrowRight"),
-    Action("sibling-before", "ArrowUp"),
-    Action("sibling-after", "ArrowDown"),
-    Action("root", "Home"),
-    Action("leaf", "End"),
+    Shortcut("parent", "ArrowLeft"),
+    Shortcut("child", "ArrowRight"),
+    Shortcut("sibling-before", "ArrowUp"),
+    Shortcut("sibling-after", "ArrowDown"),
+    Shortcut("root", "Home"),
+    Shortcut("leaf", "End"),
 )
 ACTIONS = (
-    Action("command", "Mod+k", "any"),
-    Action("find", "Mod+f", "any"),
-    Action("keys", "?"),
-    Action("send", "Mod+Enter", "any"),
-    Action("stop", "Escape", "any"),
-    Action("undo", "Mod+z"),
-    Action("redo", "Mod+Shift+z"),
+    Shortcut("command", "Mod+k", "any"),
+    Shortcut("find", "Mod+f", "any"),
+    Shortcut("keys", "?"),
+    Shortcut("send", "Mod+Enter", "any"),
+    Shortcut("stop", "Escape", "any"),
+    Shortcut("undo", "Mod+z"),
+    Shortcut("redo", "Mod+Shift+z"),
     *MOVES,
-    Action("bookmark-before", "["),
-    Action("bookmark-after", "]"),
-    Action("walk", "w"),
-    Action("hoist", "h"),
-    *(Action(f"{one.id}-typing", f"Alt+{one.combo}", "typing") for one in MOVES),
-    Action("continue", "g"),
-    Action("edit", "e"),
-    Action("respond", "r"),
-    Action("annotate", "a"),
-    Action("link", "l"),
-    Action("bookmark", "b"),
-    Action("prune", "x"),
-    Action("split", "s"),
-    Action("pin", "p"),
-    Action("open", "o"),
-    Action("stash", "S"),
-    Action("compare", "c"),
-    Action("more", "."),
-    Action("focus", "f"),
-    Action("read", "v"),
-    *(Action(f"take-{number}", str(number)) for number in range(1, 10)),
+    Shortcut("bookmark-before", "["),
+    Shortcut("bookmark-after", "]"),
+    Shortcut("walk", "w"),
+    Shortcut("hoist", "h"),
+    *(Shortcut(f"{one.id}-typing", f"Alt+{one.combo}", "typing") for one in MOVES),
+    Shortcut("continue", "g"),
+    Shortcut("edit", "e"),
+    Shortcut("respond", "r"),
+    Shortcut("annotate", "a"),
+    Shortcut("link", "l"),
+    Shortcut("bookmark", "b"),
+    Shortcut("prune", "x"),
+    Shortcut("split", "s"),
+    Shortcut("pin", "p"),
+    Shortcut("open", "o"),
+    Shortcut("stash", "S"),
+    Shortcut("compare", "c"),
+    Shortcut("more", "."),
+    Shortcut("focus", "f"),
+    Shortcut("read", "v"),
+    *(Shortcut(f"take-{number}", str(number)) for number in range(1, 10)),
 )
 ACTIONS_BY_ID = {action.id: action for action in ACTIONS}
 NAMED = (
@@ -87,7 +87,7 @@ def checked_keys(given: Mapping[str, str]) -> dict[str, str]:
     return own
 
 
-def _demand_pressable(action: Action, combo: str) -> None:
+def _demand_pressable(action: Shortcut, combo: str) -> None:
     found = _COMBO.fullmatch(combo)
     if found is None:
         raise CommandError("INVALID_SYNTAX", f"{combo} is not a key.", hint="press it in its field")

@@ -32,7 +32,7 @@ class Given(Expression):
         return "%s", (self,)
 
 
-class Prepared(Generic[R]):
+class PreparedQuery(Generic[R]):
     """A queryset of rows or of `values_list`, with `Given` in place of the values. `make` is
     called once for each kind of database. Rows of `select_related` are loaded, as usual. Values
     that change the SQL (a None, a list) are not supported.

@@ -46,7 +46,7 @@ K = TypeVar("K")
 
 
 @dataclass
-class Changed:
+class ChangedItem:
     """An item that was changed: its ref, how a line names it, when it was changed last, and the
     changes in words, oldest first."""
 
@@ -56,7 +56,7 @@ class Changed:
     said: list[str] = field(default_factory=list)
 
 
-class Changes:
+class RecentChanges:
     """What others than the actor have changed since a moment. What was undone since, and what the
     actor may not see, is left out; so is the node `asked`, the request of a turn. `is_cut`: there
     are more than MOST_EVENTS events. `read` are the ids of the items that are named."""
@@ -66,7 +66,7 @@ class Changes:
         self.is_cut = False
         self.read: set[int] = set()
         self._asked = asked
-        self._items: dict[str, Changed] = {}
+        self._items: dict[str, ChangedItem] = {}
         events = self._events(f"tree:{tree.uid}")
         if READ_DOCUMENTS in actor.permissions:
             events += self._events(f"grove:{tree.grove.uid}", only=("link.", "mark."))
@@ -80,7 +80,7 @@ class Changes:
         self._take_documents()
 
     @property
-    def items(self) -> list[Changed]:
+    def items(self) -> list[ChangedItem]:
         """The changed items, those changed last first."""
         return sorted(self._items.values(), key=lambda one: one.at, reverse=True)
 
@@ -113,7 +113,7 @@ class Changes:
     # how it is said
 
     def _say(self, ref: str, named: str, at: datetime, said: str) -> None:
-        row = self._items.setdefault(ref, Changed(ref, named, at))
+        row = self._items.setdefault(ref, ChangedItem(ref, named, at))
         row.at = max(row.at, at)
         row.said.append(said)
 

@@ -9,7 +9,7 @@ from django.db.models import F
 from loom.access import demand
 from loom.documents.access import documents_for, linked_to
 from loom.documents.effects import DocumentSeen
-from loom.documents.queries import Shown, get_document, matching, text_of
+from loom.documents.queries import DocumentShown, get_document, matching, text_of
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command, describe_verb
@@ -34,7 +34,7 @@ from loom.trees.queries.places import places_of
 from loom.turns.models import Turn
 from loom.workspace.commands.windows import place_window, title_of, token_change, within_limit
 from loom.workspace.models import Window
-from loom.workspace.queries.windows import Source, source_of
+from loom.workspace.queries.windows import WindowSource, source_of
 from loom.workspace.window_rules import Lines, total_of
 
 MAX_DEPTH = 50
@@ -293,7 +293,7 @@ def _bounded(lines: list[str]) -> list[str]:
     return lines
 
 
-def _documents(context: Context, args: FindArgs) -> list[Shown]:
+def _documents(context: Context, args: FindArgs) -> list[DocumentShown]:
     """The documents that contain the words and that the actor may read, of the tree or the
     grove."""
     if args.where not in ("tree", "grove") or READ_DOCUMENTS not in context.actor.permissions:
@@ -304,7 +304,7 @@ def _documents(context: Context, args: FindArgs) -> list[Shown]:
     return matching(rows, args.query, limit=args.max)
 
 
-def _document_hit(shown: Shown, query: str, around: int) -> str:
+def _document_hit(shown: DocumentShown, query: str, around: int) -> str:
     """`● doc:"notes" §motive "…words around the hit…"`."""
     at = shown.text.casefold().find(query.casefold().strip())
     if at < 0 or len(shown.text.casefold()) != len(shown.text):
@@ -390,7 +390,7 @@ def _opened(context: Context, args: FindOpen | OpenQuery) -> Reply:
 class _Place(NamedTuple):
     """A hit that can be opened: its text, line, score and name."""
 
-    source: Source
+    source: WindowSource
     line: int
     score: float
     ref: str
@@ -437,7 +437,7 @@ def _lines_with(text: str, query: str) -> list[int]:
     return [at for at, line in enumerate(text.split("\n"), 1) if wanted in line.casefold()]
 
 
-def _without_request(context: Context, found: search.Found) -> search.Found:
+def _without_request(context: Context, found: search.SearchResult) -> search.SearchResult:
     """The hits of a turn, without the request that started it: the agent is sent that anyway, and
     looks for something else."""
     if not context.turn:
@@ -454,7 +454,7 @@ def _ref(here: Tree, hit: search.Hit) -> str:
     return f"{home}{hit.node.local_id}"
 
 
-def _mark(context: Context, query: str, found: search.Found) -> None:
+def _mark(context: Context, query: str, found: search.SearchResult) -> None:
     """Marks the hits of this tree in the outline, in place of those marked before."""
     hits = [hit.node.local_id for hit in found.hits if hit.node and hit.tree == context.tree]
     scores = {hit.node.local_id: hit.score for hit in found.hits if hit.node}
@@ -464,7 +464,7 @@ def _mark(context: Context, query: str, found: search.Found) -> None:
 
 def _found(
     context: Context, args: FindArgs, only: search.Filters = search.EVERYTHING
-) -> search.Found:
+) -> search.SearchResult:
     if args.where == "grove":
         demand(context.actor, {CROSS_TREE}, "find in:grove")
         return search.find_in_grove(context.actor, args.query, limit=args.max, only=only)

@@ -76,7 +76,7 @@ def digest(context: Context, args: Digest) -> Reply:
     return Reply(text, refs=refs, items=(item_of(part.start),))
 
 
-class Entry(NamedTuple):
+class DigestEntry(NamedTuple):
     """A node that a line of the digest names, and what stands before and after its words."""
 
     slot: int
@@ -84,7 +84,7 @@ class Entry(NamedTuple):
     after: str = ""
 
 
-class Part:
+class DigestScope:
     """What a digest is of: the tree of `start`, or if that is not its root what is at and below
     it."""
 
@@ -136,13 +136,15 @@ class Part:
         return recent.filter(~Exists(below.filter(kind="text")))
 
 
-def _part_of(context: Context, of: Ref | None) -> Part:
+def _part_of(context: Context, of: Ref | None) -> DigestScope:
     if of is not None and of.kind != "tree":
-        return Part(context, get_node(context, of))
-    return Part(context, lookup.root_of(context.tree if of is None else tree_of(context, of)))
+        return DigestScope(context, get_node(context, of))
+    return DigestScope(
+        context, lookup.root_of(context.tree if of is None else tree_of(context, of))
+    )
 
 
-def digest_of(part: Part) -> tuple[str, tuple[str, ...]]:
+def digest_of(part: DigestScope) -> tuple[str, tuple[str, ...]]:
     """The digest, and the refs of the nodes that it names. At most twenty queries, of few rows."""
     lines = {
         "marked": _marked(part),
@@ -158,7 +160,7 @@ def digest_of(part: Part) -> tuple[str, tuple[str, ...]]:
     }
     texts = _texts_of(part, (one.slot for some in kept.values() for one in some))
     kept = {name: [one for one in some if one.slot in texts] for name, some in kept.items()}
-    head, foot, said, shown = _head(part), _documents(part), list[str](), list[Entry]()
+    head, foot, said, shown = _head(part), _documents(part), list[str](), list[DigestEntry]()
     for most, words in SIZES:
         shown = [one for some in kept.values() for one in some[:most]]
         said = [
@@ -177,7 +179,7 @@ def digest_of(part: Part) -> tuple[str, tuple[str, ...]]:
     return "\n".join([head, *said, *foot]), tuple(dict.fromkeys(refs))
 
 
-def _head(part: Part) -> str:
+def _head(part: DigestScope) -> str:
     if part.size is None:
         return f"at and below [{part.start.local_id}]:"
     tree, size = part.start.tree, part.size
@@ -186,7 +188,7 @@ def _head(part: Part) -> str:
     return f"{tree_named(named)} · {counted(size.nodes, 'node')} · {branches} · depth {size.depth}"
 
 
-def _texts_of(part: Part, slots: Iterable[int]) -> dict[int, tuple[Node, str]]:
+def _texts_of(part: DigestScope, slots: Iterable[int]) -> dict[int, tuple[Node, str]]:
     """The current version of each slot, and its text as the caller may see it."""
     selected = lookup.selected_versions(set(slots), part.context.workspace)
     nodes = lookup.rows().select_related("tree").in_bulk([key for key, _ in selected.values()])
@@ -196,13 +198,13 @@ def _texts_of(part: Part, slots: Iterable[int]) -> dict[int, tuple[Node, str]]:
     }
 
 
-def _said(found: tuple[Node, str], one: Entry, words: int) -> str:
+def _said(found: tuple[Node, str], one: DigestEntry, words: int) -> str:
     node, text = found
     said = text if text == WITHHELD else excerpt(text, words) if words else ""
     return " ".join(part for part in (f"[{node.local_id}]", one.before, said, one.after) if part)
 
 
-def _marked(part: Part) -> list[Entry]:
+def _marked(part: DigestScope) -> list[DigestEntry]:
     labels: dict[int, list[str]] = {}
     marks = part.marks.values_list("kind", "label", "item__node__slot")
     for kind, name, slot in marks[:MARKS]:
@@ -212,25 +214,25 @@ def _marked(part: Part) -> list[Entry]:
         labels.setdefault(slot, []).append(named)
     # What is bookmarked before what is only tagged.
     found = sorted(labels, key=lambda slot: not any("bookmarked" in one for one in labels[slot]))
-    return [Entry(slot, " ".join(dict.fromkeys(labels[slot][:3]))) for slot in found]
+    return [DigestEntry(slot, " ".join(dict.fromkeys(labels[slot][:3]))) for slot in found]
 
 
-def _threads(part: Part) -> list[Entry]:
+def _threads(part: DigestScope) -> list[DigestEntry]:
     """The deepest texts that are leaves."""
     deepest = list(part.texts.order_by("-depth", "-pk").values_list("pk", "depth")[:DEEPEST])
     keys = [key for key, _ in deepest]
     below = Node.objects.filter(parent_slot__in=keys, kind="text", slot=F("pk"), pruned=False)
     inner = set(below.values_list("parent_slot", flat=True))
-    return [Entry(key, f"depth {depth}") for key, depth in deepest if key not in inner]
+    return [DigestEntry(key, f"depth {depth}") for key, depth in deepest if key not in inner]
 
 
-def _questions(part: Part) -> list[Entry]:
+def _questions(part: DigestScope) -> list[DigestEntry]:
     rows = part.notes.filter(form="question", resolved_at__isnull=True).order_by("-pk")
     newest = rows.values_list("pk", "parent_slot__local_id")[: 2 * SIZES[0][0]]
-    return [Entry(key, f"on [{at}]") for key, at in newest]
+    return [DigestEntry(key, f"on [{at}]") for key, at in newest]
 
 
-def _unfinished(part: Part) -> list[Entry]:
+def _unfinished(part: DigestScope) -> list[DigestEntry]:
     """Leaves that were interrupted, or that end without a mark of punctuation."""
     newest = list(part.leaves.values_list("pk", flat=True)[:LEAVES])
     selected = lookup.selected_versions(set(newest), part.context.workspace)
@@ -238,22 +240,22 @@ def _unfinished(part: Part) -> list[Entry]:
     found = []
     for slot, text, finish in rows.order_by("-pk").values_list("slot", "text", "finish"):
         if finish != "complete":
-            found.append(Entry(slot, finish.removeprefix("interrupted:")[:20]))
+            found.append(DigestEntry(slot, finish.removeprefix("interrupted:")[:20]))
         elif not _END.search(text[-20:]):
-            found.append(Entry(slot))
+            found.append(DigestEntry(slot))
     return found
 
 
-def _last(part: Part) -> list[Entry]:
+def _last(part: DigestScope) -> list[DigestEntry]:
     rows = part.newest(part.texts).select_related("author").order_by("-pk")
     now = part.context.now
     return [
-        Entry(one.pk, f"{as_sent(one.author.name)} {age(now, one.created_at)}")
+        DigestEntry(one.pk, f"{as_sent(one.author.name)} {age(now, one.created_at)}")
         for one in rows.only("created_at", "author__name")[:4]
     ]
 
 
-def _documents(part: Part) -> list[str]:
+def _documents(part: DigestScope) -> list[str]:
     """The document of the tree that was written last."""
     if part.size is None:
         return []

@@ -125,7 +125,7 @@ def slots_below() -> str:
     return _SUBTREE.removeprefix("n.slot_id IN ").format(walked=walked("down.slot"))
 
 
-class Candidate(NamedTuple):
+class IndexedVersion(NamedTuple):
     """A version that may match; `length` of its text in code points."""
 
     id: int
@@ -140,7 +140,7 @@ class Scope(NamedTuple):
     below: int | None = None
 
 
-def candidates(query: str, scope: Scope) -> list[Candidate]:
+def candidates(query: str, scope: Scope) -> list[IndexedVersion]:
     """At most MAX_CANDIDATES versions that may contain the query, the newest first."""
     if not scope.trees:
         return []
@@ -150,7 +150,7 @@ def candidates(query: str, scope: Scope) -> list[Candidate]:
         sql, params = _by_pg_trgm(query, scope)
     else:
         sql, params = _by_fts5(query, scope)
-    return [Candidate._make(row) for row in fetch(sql, [*params, MAX_CANDIDATES])]
+    return [IndexedVersion._make(row) for row in fetch(sql, [*params, MAX_CANDIDATES])]
 
 
 def _where(scope: Scope) -> tuple[str, list[Any]]:

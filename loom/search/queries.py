@@ -17,7 +17,7 @@ from loom.language.ids import ORDINAL_BITS
 from loom.notes.models import Mark
 from loom.search.index import (
     MAX_CANDIDATES,
-    Candidate,
+    IndexedVersion,
     Match,
     Scope,
     candidates,
@@ -190,7 +190,7 @@ class Hit(NamedTuple):
     times: int
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """The best hits, best first; `total` of all matches, and `every`: the row ids of all matching
     nodes, best first."""
 
@@ -208,7 +208,7 @@ def find_in_tree(
     below: Node | None = None,
     limit: int = 5,
     only: Filters = EVERYTHING,
-) -> Found:
+) -> SearchResult:
     """Matching texts and annotations of one tree, and nodes with a tag of that name; or only texts
     at or below one of its nodes. Without a query what passes the filters `only`, the newest
     first."""
@@ -242,14 +242,14 @@ def _without_words(
     if scope.below is not None:
         rows = rows.filter(slot__in=RawSQL(slots_below(), [scope.below]))  # noqa: S611
     newest = rows.order_by("-pk").values_list("id", "slot_id", "length")[:MAX_CANDIDATES]
-    every = [Candidate(*row) for row in newest]
+    every = [IndexedVersion(*row) for row in newest]
     alike = Match(0, 1, 1.0)
     return {one.id: alike for one in _seen(actor, every, workspaces, trees)}
 
 
 def find_in_grove(
     actor: Actor, query: str, *, limit: int = 5, offset: int = 0, only: Filters = EVERYTHING
-) -> Found:
+) -> SearchResult:
     """Texts, annotations, titles and tags of all trees of the actor's grove that pass the filters
     `only`; without a query everything that has its tag. The hits after the first `offset`."""
     if query.strip() or only == Filters(archived=only.archived, sort=only.sort):
@@ -307,7 +307,7 @@ def _bearers(
     slots = Node.objects.filter(pk__in=ids).values("slot")  # a tag stays on later wordings
     rows = Node.objects.filter(slot__in=slots, kind__in=("text", "annotation"))
     rows = rows.filter(version_pruned=False)
-    every = [Candidate(*row) for row in rows.values_list("id", "slot_id", "length")]
+    every = [IndexedVersion(*row) for row in rows.values_list("id", "slot_id", "length")]
     alike = Match(0, 1, 1.0)
     nodes = {one.id: alike for one in _seen(actor, every, workspaces, trees.values())}
     titles = {key: alike for item in found if (key := item_ids.tree_id(item)) in trees}
@@ -345,13 +345,13 @@ def _node_matches(
 
 def _seen(
     actor: Actor,
-    found: list[Candidate],
+    found: list[IndexedVersion],
     workspaces: dict[int, Workspace | None],
     trees: Iterable[Tree],
-) -> list[Candidate]:
+) -> list[IndexedVersion]:
     """Those whose version is selected for the reader, and whose slot is not hidden; for a model
     also without the excluded ones."""
-    of_tree: dict[int, list[Candidate]] = {}
+    of_tree: dict[int, list[IndexedVersion]] = {}
     for one in found:
         of_tree.setdefault(one.id >> ORDINAL_BITS, []).append(one)
     seen = []
@@ -368,7 +368,7 @@ def _seen(
     return [one for one in seen if one.id not in gone]
 
 
-def _texts(found: list[Candidate]) -> Iterator[tuple[int, str]]:
+def _texts(found: list[IndexedVersion]) -> Iterator[tuple[int, str]]:
     """(id, text) of the candidates, in chunks of bounded size, MAX_READ characters in all."""
     read = accumulate(one.length for one in found)
     within = [
@@ -386,14 +386,14 @@ def _best(
     *,
     times: Filtered | None = None,
     offset: int = 0,
-) -> Found:
+) -> SearchResult:
     """Best first, ties in order of creation; titles before nodes with the same score. By `times`
     instead: in order of time. Of these those after `offset`."""
     every = [(-one.score, key, one) for key, one in titles.items()]
     every += [(-one.score, key, one) for key, one in nodes.items()]
     every.sort(key=lambda item: item[:2])
     if not every:
-        return Found([], 0)
+        return SearchResult([], 0)
     best = every[0][2].score
     if times is not None:
         every.sort(key=lambda item: times.rank(item[1], is_node=item[1] in nodes))
@@ -404,4 +404,4 @@ def _best(
         row = rows.get(key)
         tree = trees[key if row is None else key >> ORDINAL_BITS]
         hits.append(Hit(tree, row, round(one.score / best, 2), one.at, one.times))
-    return Found(hits, len(every), tuple(key for _, key, _ in every if key in nodes))
+    return SearchResult(hits, len(every), tuple(key for _, key, _ in every if key in nodes))

@@ -11,7 +11,7 @@ from loom.errors import not_found
 from loom.language.refs import Ref, print_ref
 from loom.language.verbs import Phrases, Verb
 from loom.permissions import LOOM
-from loom.search.changes import MOST_EVENTS, Changes
+from loom.search.changes import MOST_EVENTS, RecentChanges
 from loom.text.ages import age
 from loom.trees.commands.view import counted
 from loom.turns.models import Turn
@@ -51,7 +51,7 @@ def since(context: Context, args: Since) -> Reply:
     start, named = _start_of(context, args.start)
     if start is None:
         return Reply("You have done nothing here yet; → digest shows what is here.")
-    changes = Changes(context.actor, context.tree, start, asked=_request_of(context.turn))
+    changes = RecentChanges(context.actor, context.tree, start, asked=_request_of(context.turn))
     context.note_read(*changes.read)
     items, head = changes.items, f"by others since {named} ({age(context.now, start)})"
     if not items:

@@ -30,7 +30,7 @@ from rest_framework.throttling import BaseThrottle
 from loom.errors import CommandError
 from loom.people.models import ApiKey, User, UserSession
 from loom.permissions import SCOPES, Scope
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.hashes import digest
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 # Precision of "last used": one write per minute for a key that is in constant use.
 FRESH = timedelta(minutes=1)
-_KEY = Prepared(
+_KEY = PreparedQuery(
     lambda: ApiKey.objects.select_related("user").filter(
         digest=Given("digest"), revoked_at__isnull=True, user__is_active=True
     )
@@ -136,7 +136,7 @@ class Cookie(SessionAuthentication):
             ) from error
 
 
-_SEEN = Prepared(
+_SEEN = PreparedQuery(
     lambda: UserSession.objects.filter(session_key=Given("key")).values_list("seen_at")
 )
 
@@ -328,7 +328,7 @@ def _without_defaults(schema: dict[str, Any]) -> None:
         field.pop("default", None)
 
 
-class Part(Body):
+class PartialBody(Body):
     """Base class of bodies in which every field is optional; fields that are not sent stay as they
     are. Defaults only make fields optional and are never used: `sent` has the values.
     """

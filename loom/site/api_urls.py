@@ -21,7 +21,7 @@ from loom.turns import api as commands
 from loom.workspace import api as workspaces
 
 
-class Uid(StringConverter):
+class ApiId(StringConverter):
     """An opaque id: nothing else reaches the database."""
 
     regex = "[A-Za-z0-9]{1,32}"
@@ -33,7 +33,7 @@ class Sha256(StringConverter):
     regex = "[0-9a-f]{64}"
 
 
-register_converter(Uid, "id")
+register_converter(ApiId, "id")
 
 
 class Count(IntConverter):

@@ -234,7 +234,7 @@ def refusal(request: HttpRequest, refused: CommandError) -> HttpResponse:
 
 
 @dataclass(frozen=True)
-class Place:
+class PagePlace:
     """Somebody at a node of a tree."""
 
     actor: Actor
@@ -255,18 +255,18 @@ def visit_of(request: PersonRequest, uid: str) -> tuple[Visit, Node | None]:
     return visit, node_named(visit.tree, named)
 
 
-def place_at(request: PersonRequest, uid: str) -> Place:
+def place_at(request: PersonRequest, uid: str) -> PagePlace:
     """The position of the reader of a tree: `?node=`, else that of their workspace."""
     visit, named = visit_of(request, uid)
     if named is not None:
-        return Place(visit.actor, visit.tree, visit.workspace, named)
+        return PagePlace(visit.actor, visit.tree, visit.workspace, named)
     return place_of(visit.actor, visit.tree, visit.workspace, "")
 
 
-def place_of(actor: Actor, tree: Tree, workspace: Workspace, named: str) -> Place:
+def place_of(actor: Actor, tree: Tree, workspace: Workspace, named: str) -> PagePlace:
     """The place at the node `named` (a local id), else at the position of the workspace."""
     if named:
-        return Place(actor, tree, workspace, node_named(tree, named))
+        return PagePlace(actor, tree, workspace, node_named(tree, named))
     position = lookup.by_id(workspace.position_id)
     if position.tree_id != tree.pk:
         position = lookup.root_of(tree)
@@ -274,7 +274,7 @@ def place_of(actor: Actor, tree: Tree, workspace: Workspace, named: str) -> Plac
     if workspace.revision == 0 and visible.parent_slot_id is None:
         visible = places.first_fork(visible, most=MOST_STEPS)
         visible = visible if visible.text else first_text(tree) or visible
-    return Place(
+    return PagePlace(
         actor, tree, workspace, lookup.selected_version(visible.slot_id, workspace) or visible
     )
 
@@ -335,7 +335,7 @@ def stretch_of(way: Way, tree: Tree, *, after: str, limit: int) -> Stretch:
     return _stretch(way.path, first, max(floor, len(way.path) - limit), len(way.path))
 
 
-def stretch_above(place: Place, *, before: str, limit: int) -> Stretch:
+def stretch_above(place: PagePlace, *, before: str, limit: int) -> Stretch:
     """At most `limit` nodes of the path to the place, directly above `before`. Two queries."""
     upper = known_node(place.tree, before)
     most = max(limit + 1, NEAREST)  # one more, to know whether there is anything above

@@ -1,5 +1,6 @@
 """Schemas of responses that several addresses return; commands and queries build them. A schema
-that only one module returns is defined beside its views."""
+that only one module returns is defined beside its views. In OpenAPI each is named without the
+`Schema` that tells it from the model of its name (`loom.site.schema.short_names`)."""
 
 from typing import Any, Generic, Literal, TypeVar
 
@@ -25,8 +26,8 @@ class Page(BaseModel, Generic[T]):
 
     @classmethod
     def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
-        """The name in the schema: Page[Tree] becomes TreePage."""
-        return f"{params[0].__name__}Page"
+        """The name in the schema: Page[TreeSchema] becomes TreePage."""
+        return f"{params[0].__name__.removesuffix('Schema')}Page"
 
 
 class Problem(BaseModel):
@@ -48,7 +49,7 @@ class Gone(BaseModel):
     ok: Literal[True]
 
 
-class Grove(BaseModel):
+class GroveSchema(BaseModel):
     """A grove, and the caller's role in it."""
 
     id: str
@@ -61,7 +62,7 @@ class Grove(BaseModel):
     created_at: str
 
 
-class Member(BaseModel):
+class MemberSchema(BaseModel):
     """A member's role in a grove, and their participant there."""
 
     user: str
@@ -71,7 +72,7 @@ class Member(BaseModel):
     archetype: str
 
 
-class Invitation(BaseModel):
+class InvitationSchema(BaseModel):
     """A link with which somebody can become a member."""
 
     id: str
@@ -81,20 +82,20 @@ class Invitation(BaseModel):
     revoked_at: str | None
 
 
-class NewInvitation(Invitation):
+class NewInvitationSchema(InvitationSchema):
     """An invitation with its link, which is shown only once."""
 
     link: str
 
 
-class Place(BaseModel):
+class PlaceSchema(BaseModel):
     """The caller's workspace in a tree, and their position."""
 
     id: str
     position: str
 
 
-class Tree(BaseModel):
+class TreeSchema(BaseModel):
     """A tree with its size. `workspace` is the caller's own; null in lists if they have none."""
 
     id: str
@@ -118,13 +119,13 @@ class Tree(BaseModel):
     created_at: str
     archived_at: str | None
     tags: list[str]
-    workspace: Place | None
+    workspace: PlaceSchema | None
 
 
 # Events, links, and problems.
 
 
-class Event(BaseModel):
+class EventSchema(BaseModel):
     """One change; for a hidden one only `seq` and `kind` are given."""
 
     seq: int
@@ -138,11 +139,11 @@ class Event(BaseModel):
 class Events(BaseModel):
     """Events after the cursor; `head` is the last seq."""
 
-    events: list[Event]
+    events: list[EventSchema]
     head: int
 
 
-class Broken(BaseModel):
+class BrokenSchema(BaseModel):
     """A node that does not verify, and why."""
 
     node: str
@@ -156,7 +157,7 @@ class Verification(BaseModel):
     status: Literal["valid", "invalid", "incomplete"]
     checked: int
     imported: int
-    broken: list[Broken]
+    broken: list[BrokenSchema]
     later_versions: list[str]
 
 
@@ -176,7 +177,7 @@ class ViewReport(BaseModel):
     violations: list[Violation]
 
 
-class Link(BaseModel):
+class LinkSchema(BaseModel):
     """A link as it is stored. `tree` is its source's; an end is a local id, or `tree:ID` or
     `tree:ID node:a7x2` of another tree, or `erased` if that is gone."""
 
@@ -238,7 +239,7 @@ class TrailWithSteps(TrailSummary):
     steps: list[StepOfTrail]
 
 
-class LinkType(BaseModel):
+class LinkTypeSchema(BaseModel):
     """A link type; `reverse` is its name as read from the target, `archetypes` are those that
     see it."""
 

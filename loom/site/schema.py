@@ -134,6 +134,34 @@ def with_errors(
     return result
 
 
+def short_names(
+    result: dict[str, Any], generator: Any, request: Any, public: bool
+) -> dict[str, Any]:
+    """Names each schema without the `Schema` at the end of its class: `TreeSchema` is `Tree`."""
+    components = result["components"]
+    for name, schema in components["schemas"].items():
+        if schema.get("title") == name:
+            schema["title"] = _short(name)
+    components["schemas"] = {_short(name): schema for name, schema in components["schemas"].items()}
+    shortened: dict[str, Any] = _with_short_refs(result)
+    return shortened
+
+
+def _short(name: str) -> str:
+    return name.removesuffix("Schema")
+
+
+def _with_short_refs(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_short_refs(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _short(item) if key == "$ref" else _with_short_refs(item)
+        for key, item in value.items()
+    }
+
+
 # Query parameters: reading them, and their schema.
 
 

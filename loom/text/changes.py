@@ -13,7 +13,7 @@ MOST_COMPARED_WORDS = 4_000
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
 
-class Change(NamedTuple):
+class TextChange(NamedTuple):
     """The words `start` to `end` of the base become `words`."""
 
     start: int
@@ -52,18 +52,18 @@ def difference(old: str, new: str) -> list[tuple[str, str]] | None:
     return [*made, (rest, rest)] if rest else made
 
 
-def _changes(base: list[str], other: list[str]) -> list[Change]:
+def _changes(base: list[str], other: list[str]) -> list[TextChange]:
     steps = SequenceMatcher(None, base, other, autojunk=False).get_opcodes()
-    return [Change(a, b, tuple(other[c:d])) for tag, a, b, c, d in steps if tag != "equal"]
+    return [TextChange(a, b, tuple(other[c:d])) for tag, a, b, c, d in steps if tag != "equal"]
 
 
-def _together(ours: list[Change], theirs: list[Change]) -> list[Change] | None:
+def _together(ours: list[TextChange], theirs: list[TextChange]) -> list[TextChange] | None:
     """Both lists in order, with identical changes only once; None if they conflict. A change can
     only conflict with its neighbours in order, so each is compared with the one before."""
     every = sorted({*ours, *theirs}, key=lambda one: (one.start, one.end))
     mine = set(ours)
     both = mine & set(theirs)
-    reached: dict[bool, Change] = {}
+    reached: dict[bool, TextChange] = {}
     for one in every:
         others = [last for side, last in reached.items() if side != (one in mine) or one in both]
         if any(_clash(last, one) for last in others):
@@ -74,7 +74,7 @@ def _together(ours: list[Change], theirs: list[Change]) -> list[Change] | None:
     return every
 
 
-def _clash(one: Change, other: Change) -> bool:
+def _clash(one: TextChange, other: TextChange) -> bool:
     """Whether two changes touch the same words, or insert at the same place."""
     if one == other:
         return False
@@ -83,7 +83,7 @@ def _clash(one: Change, other: Change) -> bool:
     return overlap or (one.start == other.start and is_insertion)
 
 
-def _applied(words: list[str], changes: list[Change]) -> str:
+def _applied(words: list[str], changes: list[TextChange]) -> str:
     made, at = [], 0
     for one in changes:
         made += [*words[at : one.start], *one.words]

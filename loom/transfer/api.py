@@ -30,7 +30,7 @@ from loom.site.schema import a_number, form, number, operation
 from loom.text.hashes import instant
 from loom.transfer import access as import_access
 from loom.transfer import exporting, importing
-from loom.transfer.exporting import FORMATS, Format
+from loom.transfer.exporting import FORMATS, ExportFormat
 from loom.transfer.files import MAX_FILE
 from loom.transfer.importing import MAX_PARTS, ask_stop, folder, searched
 from loom.transfer.models import Import, ImportPart
@@ -411,7 +411,7 @@ def preview(request: Request, uid: str) -> Response:
 
 
 def _streamed(
-    request: Request, pieces: Iterator[bytes], tree: Tree, format: Format
+    request: Request, pieces: Iterator[bytes], tree: Tree, format: ExportFormat
 ) -> StreamingHttpResponse:
     # Under ASGI, Django would consume a plain iterator completely before it sends anything.
     is_async = isinstance(request._request, ASGIRequest)

@@ -17,7 +17,7 @@ from loom.links.queries import written
 from loom.text.hashes import instant, instant_or_none
 from loom.text.images import IMAGE_TYPES
 from loom.transfer import heddle_writer, text_export
-from loom.transfer.selection import Selection, Wanted, batched, notes_of
+from loom.transfer.selection import ExportSelection, Selection, batched, notes_of
 from loom.trees.images import bytes_of
 from loom.trees.models import Image, Node, Tree
 from loom.trees.queries.lookup import NodeRow, rows_of
@@ -97,7 +97,7 @@ class _ArchiveOutput(io.RawIOBase):
         return made
 
 
-def archive(wanted: Wanted) -> Iterator[bytes]:
+def archive(wanted: ExportSelection) -> Iterator[bytes]:
     """The whole tree as a ZIP, piece by piece."""
     tree = wanted.tree
     out = ZipStream()
@@ -205,7 +205,7 @@ def _evidence(tree: Tree) -> Iterator[tuple[str, str]]:
 # Notes and provenance at the end of Markdown.
 
 
-def notes(wanted: Wanted, selection: Selection) -> Iterator[bytes]:
+def notes(wanted: ExportSelection, selection: Selection) -> Iterator[bytes]:
     """The annotations, below the id and the first words of the text that they are about."""
     yield b"\n\n## Notes\n"
     for page in selection.pages():
@@ -219,14 +219,14 @@ def notes(wanted: Wanted, selection: Selection) -> Iterator[bytes]:
                 ).encode()
 
 
-def _note(wanted: Wanted, level: int, row: NodeRow) -> str:
+def _note(wanted: ExportSelection, level: int, row: NodeRow) -> str:
     by = f" · {row.author_name}" if wanted.authors else ""
     before = "> " * (level + 1)
     lines = f"{row.form or 'note'}{by}: {row.text}".split("\n")
     return "".join(f"{before}{line}\n" for line in lines) + "\n"
 
 
-def provenance(wanted: Wanted, ids: list[int]) -> Iterator[bytes]:
+def provenance(wanted: ExportSelection, ids: list[int]) -> Iterator[bytes]:
     """Where each of these nodes came from: hashes, calls with their request ids and times, and the
     requests and answers that the actor may read."""
     yield b"\n\n## Provenance\n"

@@ -13,7 +13,15 @@ from xml.sax.saxutils import quoteattr
 from loom.errors import CommandError
 from loom.text.images import described_image
 from loom.transfer.archive_writer import ZipStream
-from loom.transfer.selection import DEEPEST, Paragraph, Run, Wanted, batched, chapters, select
+from loom.transfer.selection import (
+    DEEPEST,
+    ExportSelection,
+    Paragraph,
+    TextRun,
+    batched,
+    chapters,
+    select,
+)
 from loom.trees.images import as_png, shown_bytes
 from loom.trees.models import Image, Tree
 
@@ -87,7 +95,7 @@ _CONTAINER = """<?xml version="1.0"?>
 """
 
 
-def epub(wanted: Wanted) -> Iterator[bytes]:
+def epub(wanted: ExportSelection) -> Iterator[bytes]:
     """The path as an EPUB."""
     selection = select(replace(wanted, images=True))
     pictures = Pictures(wanted.tree)
@@ -151,7 +159,7 @@ def _epub_blocks(found: list[Paragraph], pictures: Pictures) -> Iterator[str]:
 
 
 def _epub_paragraph(one: Paragraph, pictures: Pictures) -> str:
-    def inside(runs: list[Run]) -> str:
+    def inside(runs: list[TextRun]) -> str:
         return "".join(_epub_run(run, pictures) for run in runs)
 
     if one.kind == "hr":
@@ -167,7 +175,7 @@ def _epub_paragraph(one: Paragraph, pictures: Pictures) -> str:
     return f"<{tag}>{inside(one.runs)}</{tag}>\n"
 
 
-def _epub_run(run: Run, pictures: Pictures) -> str:
+def _epub_run(run: TextRun, pictures: Pictures) -> str:
     if run.image:
         image = pictures.find(run.image)
         alt = quoteattr(_clean(run.text))
@@ -180,7 +188,7 @@ def _epub_run(run: Run, pictures: Pictures) -> str:
     return f"<a href={quoteattr(run.href)}>{made}</a>" if run.is_web else made
 
 
-def _missing(run: Run) -> str:
+def _missing(run: TextRun) -> str:
     return _xml(described_image(run.text))
 
 
@@ -193,7 +201,7 @@ def _epub_nav(title: str, names: list[str]) -> str:
     return f'{head}<nav epub:type="toc"><ol>\n{lines}</ol></nav></body></html>\n'
 
 
-def _epub_package(wanted: Wanted, title: str, count: int, pictures: Pictures) -> str:
+def _epub_package(wanted: ExportSelection, title: str, count: int, pictures: Pictures) -> str:
     uid = uuid.uuid5(uuid.NAMESPACE_URL, f"heddle:{wanted.tree.uid}")
     parts = range(1, count + 1)
     kind = 'media-type="application/xhtml+xml"'
@@ -282,7 +290,7 @@ _RUN_STYLES = {
 _ORDER = ("code", "strong", "em", "s")  # the order that Word's schema requires
 
 
-def docx(wanted: Wanted) -> Iterator[bytes]:
+def docx(wanted: ExportSelection) -> Iterator[bytes]:
     """The path as a Word document."""
     out, writer = ZipStream(), _Docx(wanted)
     for name, content in _DOCX_FILES.items():
@@ -316,7 +324,7 @@ def _based(uid: str) -> str:
 class _Docx:
     """Writes the text, and then its images, addresses and lists."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: ExportSelection) -> None:
         self._wanted = wanted
         self.pictures = Pictures(wanted.tree)
         self._targets: dict[str, str] = {}  # relation by what it leads to
@@ -330,17 +338,17 @@ class _Docx:
         yield f"{_XML}<w:document{spaces}><w:body>".encode()
         title = " ".join(self._wanted.tree.title.split())
         if title:
-            yield self._styled("Title", [Run(title)]).encode()
+            yield self._styled("Title", [TextRun(title)]).encode()
         for name, found in chapters(self._wanted, select(replace(self._wanted, images=True))):
             if name:
-                yield self._styled("Heading1", [Run(name)]).encode()
+                yield self._styled("Heading1", [TextRun(name)]).encode()
             for batch in batched(found, 200):
                 yield "".join(map(self._paragraph, batch)).encode()
         yield b"<w:sectPr/></w:body></w:document>"
 
     def _paragraph(self, one: Paragraph) -> str:
         if one.kind == "hr":
-            return self._styled("", [Run("* * *")])
+            return self._styled("", [TextRun("* * *")])
         if one.kind == "table":
             return self._table(one.rows)
         around = ""
@@ -360,7 +368,7 @@ class _Docx:
             self._lists[one.level] = len(self._numbers) + 1
         return self._lists[one.level]
 
-    def _table(self, rows: list[list[list[Run]]]) -> str:
+    def _table(self, rows: list[list[list[TextRun]]]) -> str:
         sides = ("top", "left", "bottom", "right", "insideH", "insideV")
         lines = "".join(f'<w:{one} w:val="single" w:sz="4"/>' for one in sides)
         grid = '<w:gridCol w:w="1800"/>' * max(map(len, rows), default=1)
@@ -373,11 +381,11 @@ class _Docx:
         around = f'<w:tblPr><w:tblW w:w="0" w:type="auto"/><w:tblBorders>{lines}</w:tblBorders>'
         return f"<w:tbl>{around}</w:tblPr><w:tblGrid>{grid}</w:tblGrid>{made}</w:tbl><w:p/>"
 
-    def _styled(self, style: str, runs: list[Run], around: str = "") -> str:
+    def _styled(self, style: str, runs: list[TextRun], around: str = "") -> str:
         named = f'<w:pStyle w:val="{style}"/>' if style else ""
         return f"<w:p><w:pPr>{named}{around}</w:pPr>{''.join(map(self._run, runs))}</w:p>"
 
-    def _run(self, run: Run) -> str:
+    def _run(self, run: TextRun) -> str:
         image = self.pictures.find(run.image) if run.image else None
         if image is not None:
             return f"<w:r>{self._drawing(image, run.text)}</w:r>"

@@ -14,13 +14,20 @@ from loom.language.ids import looks_like_id
 from loom.links.models import Link
 from loom.text.images import IMAGE_SIGN, hashes_in
 from loom.transfer import archive_writer, book_writers, format_writers, heddle_writer, text_export
-from loom.transfer.selection import IDS_AT_ONCE, Selection, Wanted, batched, nodes_of, select
+from loom.transfer.selection import (
+    IDS_AT_ONCE,
+    ExportSelection,
+    Selection,
+    batched,
+    nodes_of,
+    select,
+)
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 from loom.workspace.models import Workspace
 
 Scope = Literal["tree", "path", "both"]
-Writer = Callable[[Wanted], Iterator[bytes]]
+Writer = Callable[[ExportSelection], Iterator[bytes]]
 PIECE = 64 * 1024  # bytes of one piece
 ALL = (
     "authors",
@@ -45,7 +52,7 @@ ALL = (
 
 
 @dataclass(frozen=True)
-class Format:
+class ExportFormat:
     """One format: the extension and media type of its file, its writer, and in words which of
     `ALL` it contains and which of notes, authors and calls are optional."""
 
@@ -58,7 +65,7 @@ class Format:
     holds: str
     options: str = ""
 
-    def pieces(self, wanted: Wanted) -> Iterator[bytes]:
+    def pieces(self, wanted: ExportSelection) -> Iterator[bytes]:
         """The file, in pieces of a useful size: each one is passed between threads."""
         pieces = self.write(wanted)
         return pieces if self.name == "heddle" else _gathered(pieces)
@@ -76,17 +83,17 @@ def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
     yield b"".join(waiting)
 
 
-def _heddle(wanted: Wanted) -> Iterator[bytes]:
+def _heddle(wanted: ExportSelection) -> Iterator[bytes]:
     return heddle_writer.pieces(wanted.actor, wanted.tree, calls=wanted.calls)
 
 
-def _text(wanted: Wanted) -> Iterator[bytes]:
+def _text(wanted: ExportSelection) -> Iterator[bytes]:
     if wanted.end is None:
         return text_export.tree_as_text(wanted.actor, wanted.tree, wanted.workspace)
     return text_export.as_text(wanted.actor, wanted.tree, wanted.workspace, wanted.end)
 
 
-def _markdown(wanted: Wanted) -> Iterator[bytes]:
+def _markdown(wanted: ExportSelection) -> Iterator[bytes]:
     if wanted.end is None:
         yield from text_export.tree_as_markdown(wanted.actor, wanted.tree, wanted.workspace)
     else:
@@ -110,9 +117,9 @@ _EVERY = " ".join(ALL)
 _TREE = " ".join(one for one in ALL if one != "documents")
 _BOOK, _READABLE = "authors notes excluded", "notes authors"
 _TABLE = (
-    Format("heddle", "Heddle JSON", "json", _JSON, "tree", _heddle, _TREE, "calls"),
-    Format("zip", "ZIP", "zip", _ZIP, "tree", archive_writer.archive, _EVERY, "calls"),
-    Format(
+    ExportFormat("heddle", "Heddle JSON", "json", _JSON, "tree", _heddle, _TREE, "calls"),
+    ExportFormat("zip", "ZIP", "zip", _ZIP, "tree", archive_writer.archive, _EVERY, "calls"),
+    ExportFormat(
         "html",
         "Web page",
         "html",
@@ -122,13 +129,17 @@ _TABLE = (
         f"{_BOOK} times images description",
         _READABLE,
     ),
-    Format(
+    ExportFormat(
         "markdown", "Markdown", "md", _MD, "both", _markdown, f"{_BOOK} times calls", "notes calls"
     ),
-    Format("text", "Plain text", "txt", _TEXT, "both", _text, "excluded"),
-    Format("epub", "EPUB", "epub", _EPUB, "path", book_writers.epub, f"{_BOOK} images", _READABLE),
-    Format("docx", "Word", "docx", _DOCX, "path", book_writers.docx, f"{_BOOK} images", _READABLE),
-    Format(
+    ExportFormat("text", "Plain text", "txt", _TEXT, "both", _text, "excluded"),
+    ExportFormat(
+        "epub", "EPUB", "epub", _EPUB, "path", book_writers.epub, f"{_BOOK} images", _READABLE
+    ),
+    ExportFormat(
+        "docx", "Word", "docx", _DOCX, "path", book_writers.docx, f"{_BOOK} images", _READABLE
+    ),
+    ExportFormat(
         "pyloom",
         "pyloom",
         "json",
@@ -137,7 +148,7 @@ _TABLE = (
         format_writers.pyloom,
         "models times bookmarks tags excluded",
     ),
-    Format(
+    ExportFormat(
         "loomsidian",
         "Loomsidian",
         "json",
@@ -146,7 +157,7 @@ _TABLE = (
         format_writers.loomsidian,
         "times bookmarks excluded",
     ),
-    Format(
+    ExportFormat(
         "exoloom",
         "Exoloom",
         "json",
@@ -156,7 +167,7 @@ _TABLE = (
         "authors times bookmarks pruned excluded description",
         "authors",
     ),
-    Format(
+    ExportFormat(
         "miniloom",
         "MiniLoom",
         "json",
@@ -165,7 +176,7 @@ _TABLE = (
         format_writers.miniloom,
         "models times excluded",
     ),
-    Format(
+    ExportFormat(
         "sillytavern",
         "SillyTavern",
         "jsonl",
@@ -175,7 +186,7 @@ _TABLE = (
         "authors times excluded swipes",
         "authors",
     ),
-    Format(
+    ExportFormat(
         "jsonl",
         "Chat JSONL",
         "jsonl",
@@ -185,7 +196,7 @@ _TABLE = (
         "authors context",
         "authors",
     ),
-    Format(
+    ExportFormat(
         "preferences",
         "Preference pairs",
         "jsonl",
@@ -195,13 +206,13 @@ _TABLE = (
         "pruned context",
     ),
 )
-FORMATS: dict[str, Format] = {one.name: one for one in _TABLE}
+FORMATS: dict[str, ExportFormat] = {one.name: one for one in _TABLE}
 BY_PATH = ("markdown", "text", "epub", "docx", "sillytavern")  # formats that default to the path
 # Authors are only written on request: training tools refuse unknown fields.
 NAMELESS = ("jsonl", "preferences")
 
 
-def format_named(name: str) -> Format:
+def format_named(name: str) -> ExportFormat:
     """The format; INVALID_SYNTAX if there is none of that name."""
     if name not in FORMATS:
         raise CommandError(
@@ -212,7 +223,7 @@ def format_named(name: str) -> Format:
 
 def asked(
     actor: Actor, tree: Tree, params: Mapping[str, str], *, of_page: bool = False
-) -> tuple[Format, Wanted]:
+) -> tuple[ExportFormat, ExportSelection]:
     """The format and what to write, from the parameters of an address: `format`, `node` or
     `whole`, `notes`, `authors`, `calls`. A page requests previews of any combination: there the
     scope is that of the format."""
@@ -235,7 +246,7 @@ def asked(
     end = None
     if named or (format.name in BY_PATH and not is_whole):
         end = _end(tree, workspace, named)
-    wanted = Wanted(
+    wanted = ExportSelection(
         actor,
         tree,
         workspace,
@@ -317,7 +328,7 @@ _SAYS = {
 }
 
 
-def preview(wanted: Wanted, format: Format) -> Preview:
+def preview(wanted: ExportSelection, format: ExportFormat) -> Preview:
     """What this export contains and leaves out. Only counts; reads no text."""
     selection = select(wanted)
     counts = _counts(wanted, selection)
@@ -337,7 +348,7 @@ def preview(wanted: Wanted, format: Format) -> Preview:
     return Preview(sum(one > 0 for one in written), sum(written), losses)
 
 
-def _kept(wanted: Wanted, format: Format) -> set[str]:
+def _kept(wanted: ExportSelection, format: ExportFormat) -> set[str]:
     """What the format contains, given the options."""
     kept = set(format.holds.split())
     kept -= {one for one in format.options.split() if not getattr(wanted, one)}
@@ -350,7 +361,7 @@ def _kept(wanted: Wanted, format: Format) -> set[str]:
     return kept
 
 
-def _counts(wanted: Wanted, selection: Selection) -> Counter[str]:
+def _counts(wanted: ExportSelection, selection: Selection) -> Counter[str]:
     """The numbers of things that a format may have no place for, on the path or in the tree."""
     tree = wanted.tree
     marks = selection.marks().values()
@@ -396,7 +407,7 @@ def _images(keys: list[int]) -> Iterator[str]:
         yield from hashes_in(text)
 
 
-def _branches(wanted: Wanted, selection: Selection) -> dict[str, int]:
+def _branches(wanted: ExportSelection, selection: Selection) -> dict[str, int]:
     """The number of texts that are not on the path, and of those that are beside one of its
     texts."""
     every = select(replace(wanted, end=None))

@@ -164,7 +164,7 @@ def drained(events: Iterator[Event]) -> None:
 
 
 @dataclass
-class Frame:
+class FileObject:
     """An object of the tree: its number in reading order, the number above, and its fields."""
 
     number: int
@@ -174,11 +174,11 @@ class Frame:
 
 
 def nodes(
-    events: Iterator[Event], report: Report, outermost: Frame | None = None
-) -> Iterator[Frame]:
+    events: Iterator[Event], report: Report, outermost: FileObject | None = None
+) -> Iterator[FileObject]:
     """The nodes of a tree whose outermost object (or list of `outermost`) has just started, each
     when it ends: children before parents, the outermost last. Numbers are in reading order."""
-    stack = [outermost or Frame(0, -1)]
+    stack = [outermost or FileObject(0, -1)]
     count = 1
     while stack:
         top = stack[-1]
@@ -188,7 +188,7 @@ def nodes(
         event, name = next(events)
         if top.in_children:
             if event == "start_map":
-                stack.append(Frame(count, top.number))
+                stack.append(FileObject(count, top.number))
                 count += 1
             elif event == "end_array":
                 top.in_children = False
@@ -200,7 +200,7 @@ def nodes(
             _field(top, name, events, report)
 
 
-def _field(top: Frame, name: str, events: Iterator[Event], report: Report) -> None:
+def _field(top: FileObject, name: str, events: Iterator[Event], report: Report) -> None:
     first = next(events)
     if name == "children":
         if first[0] not in ("start_array", "null"):
@@ -249,7 +249,7 @@ _BACKSLASH = 92
 Tell = Callable[[int], None]
 
 
-class Source:
+class SourceFile:
     """The file as a reader sees it: without a byte order mark, and with U+FFFD for the escapes at
     `broken`; `tell` is called with the position."""
 
@@ -286,7 +286,7 @@ class Source:
         """Moves to a position, counted from behind the byte order mark."""
         self._file.seek(offset + self._first)
 
-    def __enter__(self) -> "Source":
+    def __enter__(self) -> "SourceFile":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -296,7 +296,7 @@ class Source:
 def demand_readable(path: Path, tell: Tell) -> "array[int]":
     """Raises for a file that is empty or too large, that is not UTF-8, or contains U+0000 or a
     text that is too long for a node. Returns the positions of lone surrogates and of U+0000 that
-    are written as escapes, for `Source` to replace."""
+    are written as escapes, for `SourceFile` to replace."""
     size = path.stat().st_size
     if size > MAX_FILE:
         raise CommandError(
@@ -390,7 +390,7 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _LEVELS = [-1 if one in b"]}" else 1 for one in range(256)]
 
 
-def demand_shallow(source: "Source | BytesIO") -> None:
+def demand_shallow(source: "SourceFile | BytesIO") -> None:
     """Raises for JSON that is nested deeper than MOST_NESTED levels: the parser that builds values
     names the place of each by all the keys above it, so its time grows with the square of the
     depth. One pass over the bytes, about as long as that parser needs for a flat file."""
@@ -427,9 +427,9 @@ def _half(at: int) -> CommandError:
     )
 
 
-def parsed(source: Source | BytesIO, *, is_lines: bool = False) -> Iterator[tuple[str, Any]]:
+def parsed(source: SourceFile | BytesIO, *, is_lines: bool = False) -> Iterator[tuple[str, Any]]:
     """The events of the JSON, or of several values one after the other; INVALID_SYNTAX if it is
-    invalid. U+0000 is found by `demand_readable`, and replaced by `Source`."""
+    invalid. U+0000 is found by `demand_readable`, and replaced by `SourceFile`."""
     with readable_json():
         yield from ijson.basic_parse(source, multiple_values=is_lines)
 

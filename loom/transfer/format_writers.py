@@ -12,10 +12,10 @@ from typing import Any
 from loom.text.hashes import instant
 from loom.transfer.selection import (
     IDS_AT_ONCE,
+    ExportSelection,
     Marked,
     Selection,
-    Step,
-    Wanted,
+    WalkStep,
     batched,
     select,
     siblings,
@@ -44,7 +44,7 @@ class Dialogue:
         self.head = [{"role": "system", "content": system}] if system else []
         self._rows: list[NodeRow] = []
 
-    def enter(self, step: Step, row: NodeRow) -> None:
+    def enter(self, step: WalkStep, row: NodeRow) -> None:
         """Goes to a slot, whose place was visited before what is below it."""
         del self._rows[step.depth :]
         self._rows.append(row)
@@ -69,7 +69,7 @@ class Dialogue:
         return made
 
 
-def jsonl(wanted: Wanted) -> Iterator[bytes]:
+def jsonl(wanted: ExportSelection) -> Iterator[bytes]:
     """One line for the path, or one for every leaf: `{"messages": [{role, content}]}`. Excluded
     texts are left out, as they are of every request to a model."""
     selection = select(wanted)
@@ -86,7 +86,7 @@ def jsonl(wanted: Wanted) -> Iterator[bytes]:
 # Preferences: which of the siblings somebody chose.
 
 
-def preferences(wanted: Wanted) -> Iterator[bytes]:
+def preferences(wanted: ExportSelection) -> Iterator[bytes]:
     """A line for each pair of siblings of which one was chosen and the other was not, and at least
     one was written by a model. A text is chosen if it is bookmarked, has continuations, or is on
     the requested path; it is rejected if it was pruned, or is none of these while a sibling is."""
@@ -157,7 +157,7 @@ def _pairs(
 # SillyTavern
 
 
-def sillytavern(wanted: Wanted) -> Iterator[bytes]:
+def sillytavern(wanted: ExportSelection) -> Iterator[bytes]:
     """One path as a chat: a line about the chat, then a line for each text, with its siblings as
     swipes. Excluded texts are hidden messages there."""
     selection = select(wanted)
@@ -185,7 +185,7 @@ def _first_model(selection: Selection) -> str:
     return "Assistant"
 
 
-def _said(wanted: Wanted, row: NodeRow, beside: list[NodeRow]) -> Message:
+def _said(wanted: ExportSelection, row: NodeRow, beside: list[NodeRow]) -> Message:
     is_model = row.author_kind == "model"
     body: Message = {
         "name": row.author_name if wanted.authors else ("Assistant" if is_model else "User"),
@@ -218,7 +218,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def joined_text(selection: Selection, step: Step, row: NodeRow) -> str:
+def joined_text(selection: Selection, step: WalkStep, row: NodeRow) -> str:
     """The text for programs that join texts without a separator."""
     is_later = selection.tree.mode == "dialogue" and step.depth > 1 and row.text
     return GAP + row.text if is_later else row.text
@@ -236,7 +236,7 @@ def _millis(row: NodeRow) -> int:
 # pyloom
 
 
-def pyloom(wanted: Wanted) -> Iterator[bytes]:
+def pyloom(wanted: ExportSelection) -> Iterator[bytes]:
     """One nested JSON object: the tree, then its chapters and what models answered."""
     selection = select(wanted)
     marks = selection.marks()
@@ -267,7 +267,7 @@ def pyloom(wanted: Wanted) -> Iterator[bytes]:
     yield b"}}\n"
 
 
-def _pyloom_node(selection: Selection, step: Step, row: NodeRow, marked: Marked) -> Body:
+def _pyloom_node(selection: Selection, step: WalkStep, row: NodeRow, marked: Marked) -> Body:
     is_model = row.author_kind == "model"
     tags = [*marked.tags, *(["bookmark"] if marked.bookmarks else [])]
     body: Body = {
@@ -303,7 +303,7 @@ def _pyloom_answer(row: NodeRow) -> Body:
 # loomsidian
 
 
-def loomsidian(wanted: Wanted) -> Iterator[bytes]:
+def loomsidian(wanted: ExportSelection) -> Iterator[bytes]:
     """Flat notes by UUID. The empty root is not written: there may be several roots."""
     selection = select(wanted)
     marks = selection.marks()
@@ -336,7 +336,7 @@ def loomsidian(wanted: Wanted) -> Iterator[bytes]:
 # exoloom
 
 
-def exoloom(wanted: Wanted) -> Iterator[bytes]:
+def exoloom(wanted: ExportSelection) -> Iterator[bytes]:
     """Nodes by number, with pruned branches, which are hidden there as they are here."""
     selection = select(wanted, pruned=True)
     marks = selection.marks()
@@ -369,7 +369,7 @@ def exoloom(wanted: Wanted) -> Iterator[bytes]:
 # miniloom
 
 
-def miniloom(wanted: Wanted) -> Iterator[bytes]:
+def miniloom(wanted: ExportSelection) -> Iterator[bytes]:
     """Nodes by number, each with the patch that makes its whole text from its parent's: an
     insertion at the end. Positions are counted in UTF-16 units."""
     selection = select(wanted)
@@ -403,7 +403,7 @@ def miniloom(wanted: Wanted) -> Iterator[bytes]:
     yield f'}}}},"focus":{focus}}}\n'.encode()
 
 
-def _type_of(step: Step, row: NodeRow) -> str:
+def _type_of(step: WalkStep, row: NodeRow) -> str:
     if not step.above:
         return "root"
     return "gen" if row.author_kind == "model" else "user"

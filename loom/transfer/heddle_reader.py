@@ -37,9 +37,9 @@ from loom.transfer.records import (
     CallRecord,
     DocumentRecord,
     Head,
-    Link,
-    Mark,
-    Record,
+    LinkRecord,
+    MarkRecord,
+    NodeRecord,
     Report,
     too_long,
     unreadable,
@@ -110,7 +110,7 @@ def _at(given: str) -> datetime | None:
 # The tree.
 
 
-Put = Callable[[Record | CallRecord], None]
+Put = Callable[[NodeRecord | CallRecord], None]
 P = TypeVar("P", bound=BaseModel)
 MOST = 2 * MAX_TEXT_BYTES  # characters of one part: a node's text, its content, and the rest
 FLAT = "the first version of a slot comes before what builds on it"
@@ -182,7 +182,7 @@ class _Reader:
             settle=self._settle,
         )
 
-    def _settle(self, record: Record) -> None:
+    def _settle(self, record: NodeRecord) -> None:
         record.author_kind = self.kinds.get(record.author, "human")
 
     def _node(self, given: Any) -> None:
@@ -217,14 +217,14 @@ class _Reader:
             raise unreadable(f"{what} is missing.", FLAT)
         return found
 
-    def _record(self, part: NodePart, number: int, *, parent: int, slot: int) -> Record:
+    def _record(self, part: NodePart, number: int, *, parent: int, slot: int) -> NodeRecord:
         edited = self.numbers.get(part.edited_from or "", -1)
         if part.edited_from is not None and edited < 0:
             raise unreadable(f"The version that [{part.id}] was edited from is missing.", FLAT)
         what, proof = f"[{part.id}]", part.proof
         extra = part.model_extra or {}
         self.report.unknown.update(list(extra))
-        return Record(
+        return NodeRecord(
             number=number,
             parent=parent,
             text=_text(part),
@@ -268,12 +268,12 @@ class _Reader:
             kind=self.kinds.get(part.by, "model"),
         )
 
-    def _mark(self, part: MarkPart) -> Mark:
+    def _mark(self, part: MarkPart) -> MarkRecord:
         number = -1 if part.item == "tree" else self.numbers.get(part.item)
         if number is None:
             raise unreadable(f"A mark is on {part.item!r}, which is missing.", FLAT)
         at = _instant(part.at, "a mark")
-        return Mark(part.kind, part.label, number, by=part.by, at=at)
+        return MarkRecord(part.kind, part.label, number, by=part.by, at=at)
 
 
 def _flags(part: NodePart, is_first: bool) -> list[str]:
@@ -294,11 +294,11 @@ def _text(part: NodePart) -> str:
     return text
 
 
-def _link(part: LinkPart) -> Link:
+def _link(part: LinkPart) -> LinkRecord:
     if not link_types.NAME.match(part.type) or len(part.type) > link_types.MAX_NAME:
         raise unreadable(f"{part.type[:60]!r} can't be a link type.")
     fields = part.model_dump(include=set(LinkPart.model_fields))
-    return Link(**{**fields, "at": _instant(part.at, "a link")})
+    return LinkRecord(**{**fields, "at": _instant(part.at, "a link")})
 
 
 def _part(shape: type[P], given: Any, what: str) -> P:
@@ -358,7 +358,7 @@ def add_documents(builder: TreeBuilder, files: dict[str, Path], actor: Actor) ->
 
 def add_document_records(
     builder: TreeBuilder, documents: list[DocumentRecord], actor: Actor
-) -> list[Link]:
+) -> list[LinkRecord]:
     """Makes the documents that came with a tree in the grove; the links of the tree to them."""
     links = []
     for one in documents:
@@ -367,7 +367,7 @@ def add_document_records(
         except CommandError as why:
             builder.report.warn(f"{one.title[:80]!r} was left out. {why.message}")
         else:
-            links.append(Link("related", "tree", f"doc:{document.uid}"))
+            links.append(LinkRecord("related", "tree", f"doc:{document.uid}"))
     return links
 
 

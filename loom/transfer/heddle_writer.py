@@ -63,7 +63,7 @@ class ParticipantPart(_Part):
     kind: Literal["human", "model"]
 
 
-class Source(_Part):
+class SourceRecord(_Part):
     """A source of a node: a local id, `tree`, or an address in another tree."""
 
     item: Item
@@ -71,7 +71,7 @@ class Source(_Part):
     version_seen: Annotated[str, Field(max_length=64)] = ""
 
 
-class Proof(_Part):
+class ProofRecord(_Part):
     """The hashed values that are not among the node's other fields."""
 
     author: Annotated[str, Field(max_length=64)]
@@ -98,9 +98,9 @@ class NodePart(_Part):
     summary: str = ""
     flags: list[Literal["pruned", "version_pruned", "excluded", "sandbox"]] = []
     resolved_at: str | None = None
-    sources: list[Source] = []
+    sources: list[SourceRecord] = []
     imported: dict[str, Any] | None = None
-    proof: Proof | None = None
+    proof: ProofRecord | None = None
     hash: Hash | None = None
 
 

@@ -20,10 +20,10 @@ from loom.engine.jobs import enqueue
 from loom.errors import CommandError
 from loom.transfer import heddle_reader, tree_builder, uploads
 from loom.transfer.authors import Authors
-from loom.transfer.inputs import Format, Part
+from loom.transfer.inputs import ImportFormat, TreeInFile
 from loom.transfer.models import Import, ImportPart
 from loom.transfer.readers import documents
-from loom.transfer.records import Head, Mark, Record, RecordFile, Report, unreadable
+from loom.transfer.records import Head, MarkRecord, NodeRecord, RecordFile, Report, unreadable
 from loom.transfer.tree_builder import TreeBuilder
 from loom.trees import erasing, images
 from loom.trees.commands import public_links
@@ -58,7 +58,7 @@ def take(uid: str) -> Import | None:
     return Import.objects.select_related("grove", "participant__user", "tree").get(uid=uid)
 
 
-class Progress:
+class ImportProgress:
     """Extends the lease and reports the progress, in bytes of the file: of a single tree reading is
     a quarter, writing the rest; of several trees the place in the file. Raises Stopped or
     LeaseLost."""
@@ -135,7 +135,7 @@ def run(uid: str) -> None:
     row = take(uid)
     if row is None:
         return
-    report, progress = Report(format=row.format), Progress(row)
+    report, progress = Report(format=row.format), ImportProgress(row)
     try:
         _begin(row, progress)
         _bring(row, report, progress)
@@ -153,7 +153,7 @@ def run(uid: str) -> None:
     Path(row.file).unlink(missing_ok=True)
 
 
-def _begin(row: Import, progress: Progress) -> None:
+def _begin(row: Import, progress: ImportProgress) -> None:
     """Removes what an earlier worker left, and counts the attempts."""
     left = row.tree
     tries = int(row.report.get("tries", 0)) + 1
@@ -178,7 +178,7 @@ def _actor(row: Import) -> Actor:
     return get_actor(user, row.grove)
 
 
-def _bring(row: Import, report: Report, progress: Progress) -> None:
+def _bring(row: Import, report: Report, progress: ImportProgress) -> None:
     path = Path(row.file)
     if not path.is_file():
         raise unreadable("The file is no longer available.", "send it again")
@@ -203,7 +203,7 @@ def _bring(row: Import, report: Report, progress: Progress) -> None:
         _import_part(row, first[1], report, progress, _ended(row, report, upload))
 
 
-def _demand_format(row: Import, found: Format) -> None:
+def _demand_format(row: Import, found: ImportFormat) -> None:
     allowed = {"", found.name, *(("pyloom",) if found.name.startswith("pyloom") else ())}
     if row.format not in allowed:
         raise unreadable(
@@ -226,7 +226,10 @@ def _ended(row: Import, report: Report, upload: uploads.Upload) -> Callable[[], 
 
 
 def _wait(
-    row: Import, every: Iterator[tuple[Format, Part]], upload: uploads.Upload, progress: Progress
+    row: Import,
+    every: Iterator[tuple[ImportFormat, TreeInFile]],
+    upload: uploads.Upload,
+    progress: ImportProgress,
 ) -> None:
     """Lists the trees of a file, and waits until somebody has chosen. With the option `choose=all`
     they are all imported."""
@@ -274,7 +277,7 @@ def _wait(
 
 
 def _bring_several(
-    row: Import, upload: uploads.Upload, chosen: set[int], report: Report, progress: Progress
+    row: Import, upload: uploads.Upload, chosen: set[int], report: Report, progress: ImportProgress
 ) -> None:
     """Imports the chosen trees, each all or nothing; those that are done already stay."""
     progress.has_several = True
@@ -310,7 +313,9 @@ def _bring_several(
     )
 
 
-def _import_one(row: Import, number: int, part: Part, own: Report, *, progress: Progress) -> bool:
+def _import_one(
+    row: Import, number: int, part: TreeInFile, own: Report, *, progress: ImportProgress
+) -> bool:
     """Imports one tree of several; whether it could be read. If not, the last warning says why."""
     rows = row.parts.filter(number=number)
 
@@ -331,7 +336,11 @@ def _import_one(row: Import, number: int, part: Part, own: Report, *, progress: 
 
 
 def _import_part(
-    row: Import, part: Part, report: Report, progress: Progress, done: Callable[[], None]
+    row: Import,
+    part: TreeInFile,
+    report: Report,
+    progress: ImportProgress,
+    done: Callable[[], None],
 ) -> None:
     with RecordFile(Path(row.file).with_suffix(".records")) as stored:
         head = part.read(stored.put, report)
@@ -348,7 +357,7 @@ def _write(
     stored: RecordFile,
     report: Report,
     *,
-    progress: Progress,
+    progress: ImportProgress,
     done: Callable[[], None],
     archive: images.ArchiveImages | None,
 ) -> None:
@@ -356,7 +365,7 @@ def _write(
     authors = Authors(row.grove, row.participant, report)
     builder = TreeBuilder(tree, authors, report, now=timezone.now())
     builder.kinds = head.kinds
-    marks: list[Mark] = []
+    marks: list[MarkRecord] = []
     written = 0
     for records in stored.batches(count=BATCH, characters=CHARACTERS, plan=head.plan):
         for one in records:
@@ -380,7 +389,7 @@ def _write(
     tree_builder.show(builder, row, progress.keep, done)
 
 
-def _root(builder: TreeBuilder, head: Head, first: Record, progress: Progress) -> None:
+def _root(builder: TreeBuilder, head: Head, first: NodeRecord, progress: ImportProgress) -> None:
     """An empty foreign root becomes the root of the tree, whoever wrote it; one with text, or one
     of several, becomes its child."""
     is_alone = head.is_rooted and (head.plan is None or head.plan.roots == 1)
@@ -390,12 +399,12 @@ def _root(builder: TreeBuilder, head: Head, first: Record, progress: Progress) -
         first.author, first.author_kind, first.flags = "", "human", []
 
 
-def _tell(one: Record, report: Report) -> None:
+def _tell(one: NodeRecord, report: Report) -> None:
     report.kept["texts of models"] += one.author_kind == "model"
     report.kept["times"] += bool(one.at)
 
 
-def _hidden_tree(row: Import, head: Head, progress: Progress) -> Tree:
+def _hidden_tree(row: Import, head: Head, progress: ImportProgress) -> Tree:
     with transaction.atomic():
         progress.keep()
         tree = Tree.objects.create(
@@ -411,7 +420,7 @@ def _hidden_tree(row: Import, head: Head, progress: Progress) -> Tree:
     return tree
 
 
-def _fail(row: Import, report: Report, progress: Progress, why: CommandError) -> None:
+def _fail(row: Import, report: Report, progress: ImportProgress, why: CommandError) -> None:
     """Ends an import, and removes what exists of a tree that nobody has seen."""
     if not progress.let_go():
         return

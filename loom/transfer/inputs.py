@@ -14,7 +14,7 @@ from loom.transfer.files import (
     MAX_DEPTH,
     MAX_PART,
     Event,
-    Source,
+    SourceFile,
     Tell,
     TooMuch,
     demand_readable,
@@ -24,16 +24,16 @@ from loom.transfer.files import (
     readable_json,
     value_of,
 )
-from loom.transfer.records import CallRecord, Head, Record, Report, unreadable
+from loom.transfer.records import CallRecord, Head, NodeRecord, Report, unreadable
 from loom.trees.images import ArchiveImages
 
-Put = Callable[[Record | CallRecord], None]
+Put = Callable[[NodeRecord | CallRecord], None]
 Read = Callable[[Put, Report], Head]
 WHOLE = 1024 * 1024  # characters that one field of the whole tree can have
 
 
 @dataclass
-class Part:
+class TreeInFile:
     """One tree of a file, before it is read: what a list of them shows, and how to read it. `at`
     is RFC 3339, `count` the number of messages; "" and 0 if they are unknown. `asks` are the ways
     to split a text, one of which has to be chosen before it is read; `archive_images` has the
@@ -80,17 +80,17 @@ class Input:
 
     def events(self) -> Iterator[Event]:
         """The events of the JSON of the file, read as a stream."""
-        with Source(self.path, self.tell, self.broken) as source:
+        with SourceFile(self.path, self.tell, self.broken) as source:
             yield from parsed(source)
 
     def values(self) -> Iterator[Any]:
         """The values of a file of JSON Lines, or of a list, one at a time. Each has at most 32
         million bytes and 5,000 levels; the reader may allow fewer."""
         if not self._is_shallow:
-            with Source(self.path, lambda _: None) as source:
+            with SourceFile(self.path, lambda _: None) as source:
                 demand_shallow(source)
             self._is_shallow = True
-        with Source(self.path, self.tell, self.broken) as source:
+        with SourceFile(self.path, self.tell, self.broken) as source:
             is_list = source.read(1024).lstrip()[:1] == b"["
             source.seek(0)
             with readable_json():
@@ -108,7 +108,7 @@ class Input:
 
     def raw(self) -> bytes:
         """All bytes of the file, without a byte order mark."""
-        with Source(self.path, self.tell, self.broken) as source:
+        with SourceFile(self.path, self.tell, self.broken) as source:
             return source.read()
 
 
@@ -196,7 +196,7 @@ _SHORT = 200
 
 
 @dataclass(frozen=True)
-class Format:
+class ImportFormat:
     """A format: its name in the API, its name for people, how it is recognised in a sketch of a
     file, and how the trees of a file are found. `is_exact`: a file with broken characters is
     refused, not mended. `together` reads several files of the format
@@ -205,9 +205,9 @@ class Format:
     name: str
     title: str
     is_this: Callable[[Any], bool]
-    each: Callable[[Input], Iterator[Part]]
+    each: Callable[[Input], Iterator[TreeInFile]]
     is_exact: bool = False
-    together: Callable[[list[Input]], Iterator[Part]] | None = None
+    together: Callable[[list[Input]], Iterator[TreeInFile]] | None = None
 
 
 def shape_of(events: Iterator[Event], is_enough: Callable[[Any], bool]) -> Any:
@@ -274,7 +274,7 @@ class _Sketch:
 
 def first_bytes(file: Input, count: int = 4096) -> bytes:
     """The beginning of a file, without a byte order mark."""
-    with Source(file.path, file.tell) as source:
+    with SourceFile(file.path, file.tell) as source:
         return source.read(count)
 
 
@@ -286,20 +286,20 @@ def looks_like_json(start: bytes) -> bool:
     return _JSON.match(start) is not None
 
 
-def json_format(file: Input, formats: tuple[Format, ...]) -> Format:
+def json_format(file: Input, formats: tuple[ImportFormat, ...]) -> ImportFormat:
     """The format of a file of JSON, or of JSON Lines by its first line."""
-    found: list[Format] = []
+    found: list[ImportFormat] = []
 
     def is_enough(sketch: Any) -> bool:
         found[:] = [one for one in formats if one.is_this(sketch)][:1]
         return bool(found)
 
-    with Source(file.path, file.tell, file.broken) as source, readable_json():
+    with SourceFile(file.path, file.tell, file.broken) as source, readable_json():
         sketch = shape_of(_events(source), is_enough)
     if found or is_enough(sketch):
         return found[0]
     raise unreadable("The file is JSON in an unknown format.")
 
 
-def _events(source: Source) -> Iterator[Event]:
+def _events(source: SourceFile) -> Iterator[Event]:
     yield from ijson.basic_parse(source, multiple_values=True)

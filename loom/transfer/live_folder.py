@@ -20,7 +20,7 @@ from loom.access import Actor
 from loom.engine.by_name import run_command
 from loom.errors import CommandError
 from loom.transfer import format_writers
-from loom.transfer.selection import IDS_AT_ONCE, Wanted, batched, select
+from loom.transfer.selection import IDS_AT_ONCE, ExportSelection, batched, select
 from loom.trees.commands import node_writer
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
@@ -156,12 +156,12 @@ class LiveFile:
         waiting.replace(self._state)
 
     def _content(self) -> bytes:
-        wanted = Wanted(self.actor, self.tree, self.workspace, images=True)
+        wanted = ExportSelection(self.actor, self.tree, self.workspace, images=True)
         if self.kind == "loomsidian":
             return b"".join(format_writers.loomsidian(wanted))
         end = lookup.visible_at_or_above(self._position(), self.workspace)
         gap = _GAP if self.tree.mode == "dialogue" else ""
-        path = select(Wanted(self.actor, self.tree, self.workspace, end, images=True))
+        path = select(ExportSelection(self.actor, self.tree, self.workspace, end, images=True))
         parts = [f"<!--{row.local_id}-->{row.text}" for _, row in path.read() if row.text]
         return gap.join(parts).encode()
 

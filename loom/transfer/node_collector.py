@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from loom.transfer.files import text_of, without_secrets
-from loom.transfer.records import FACTS, Plan, Record, Report, node_text, unreadable
+from loom.transfer.records import FACTS, NodeRecord, RecordPlan, Report, node_text, unreadable
 
-Put = Callable[[Record], None]
+Put = Callable[[NodeRecord], None]
 UNNAMED = "Unknown model"
 MAX_NODES = 2_000_000
 
@@ -40,7 +40,7 @@ class NodeCollector:
         self,
         name: str,
         parent: str,
-        record: Record,
+        record: NodeRecord,
         *,
         children: Iterable[Any] = (),
         version_of: str = "",
@@ -68,7 +68,7 @@ class NodeCollector:
             self._passed.append(parent)
             self._names[name] = -len(self._passed)
 
-    def plan(self) -> Plan:
+    def plan(self) -> RecordPlan:
         """The order in which nodes are read: parents first, siblings in their order."""
         above = self._resolved()
         below: dict[int, list[int]] = {}
@@ -84,7 +84,7 @@ class NodeCollector:
         for position, number in enumerate(order):
             place[number] = position
         parents = array("q", (place[above[one]] if above[one] >= 0 else -1 for one in order))
-        return Plan(order, parents, self._slots(place), roots=parents.count(-1))
+        return RecordPlan(order, parents, self._slots(place), roots=parents.count(-1))
 
     def _arrange(self, children: list[int], names: Sequence[str]) -> None:
         rank = {self._names.get(name, -1): at for at, name in enumerate(names)}

@@ -7,7 +7,7 @@ from typing import Any
 
 from loom.transfer.files import (
     Event,
-    Frame,
+    FileObject,
     TooMuch,
     drained,
     kept,
@@ -17,7 +17,7 @@ from loom.transfer.files import (
     without_secrets,
 )
 from loom.transfer.node_collector import UNNAMED, walk
-from loom.transfer.records import FACTS, Head, Plan, Record, Report, node_text, unreadable
+from loom.transfer.records import FACTS, Head, NodeRecord, RecordPlan, Report, node_text, unreadable
 
 _HEAVY = frozenset(("prompt", "logprobs", "tokens"))
 _ANSWER = 64 * 1024
@@ -94,7 +94,7 @@ class Answers:
                 skip(first, events)
         return ends
 
-    def settle(self, record: Record) -> None:
+    def settle(self, record: NodeRecord) -> None:
         """Adds the answer that a record came from to the record."""
         found = dict(self.known.get(record.answer, {})) if record.answer else {}
         ends = found.pop("ends", [])
@@ -139,7 +139,7 @@ class Compounds:
         self._noted: array[int] = array("q")
         self._extra = _EXTRA
 
-    def unzipped(self, frame: Frame) -> Iterator[Frame]:
+    def unzipped(self, frame: FileObject) -> Iterator[FileObject]:
         """The node, or the nodes that it was made from."""
         self._above[frame.number] = frame.parent
         if not isinstance(frame.fields.get("masked_head"), dict):
@@ -148,11 +148,11 @@ class Compounds:
         self.report.kept["compound nodes, put apart"] += 1
         yield from self._apart(frame)
 
-    def _apart(self, frame: Frame) -> Iterator[Frame]:
+    def _apart(self, frame: FileObject) -> Iterator[FileObject]:
         head, tail = frame.fields["masked_head"], frame.fields.get("tail_id")
         waiting = [(head, frame.parent)]
         has_tail: bool | None = any(one.get("id") == tail for one in _chain(head))
-        made: Frame | None = None
+        made: FileObject | None = None
         while waiting:
             fields, parent = waiting.pop()
             children = [one for one in _list(fields.get("children")) if isinstance(one, dict)]
@@ -164,21 +164,21 @@ class Compounds:
             self._above[number] = parent
             self._rank[number] = (-1, len(self._rank)) if made else (frame.number, 0)
             own = {name: one for name, one in fields.items() if name != "children"}
-            made = Frame(number, parent, own)
+            made = FileObject(number, parent, own)
             if isinstance(own.get("masked_head"), dict):
                 yield from self._apart(made)
             else:
                 yield made
             waiting.extend((one, number) for one in reversed(children))
 
-    def note(self, number: int, text: str) -> Record:
+    def note(self, number: int, text: str) -> NodeRecord:
         """A note on a node."""
         self._noted.append(number)
         self.report.kept["notes, as annotations"] += 1
         place = _NOTE + len(self._noted) - 1
-        return Record(number=place, text=text, kind="annotation", form="note")
+        return NodeRecord(number=place, text=text, kind="annotation", form="note")
 
-    def plan(self) -> Plan | None:
+    def plan(self) -> RecordPlan | None:
         """The order of all nodes and notes; None if the file has no compound nodes and no
         notes."""
         if not self._rank and not self._noted:
@@ -194,7 +194,7 @@ class Compounds:
         for at, number in enumerate(self._noted):
             order.append(_NOTE + at)
             parents.append(place[number])
-        return Plan(order, parents, {}, roots=roots)
+        return RecordPlan(order, parents, {}, roots=roots)
 
 
 def _chain(head: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -213,7 +213,7 @@ def _list(value: Any) -> list[Any]:
 # simple export, which is a single node. Templates are text here: never evaluated.
 
 
-Put = Callable[[Record], None]
+Put = Callable[[NodeRecord], None]
 WHOLE = 1024 * 1024  # characters that one field of the whole tree can have
 PLACE = frozenset(("text", "children", "parent_id"))  # fields that are stored in the node itself
 KNOWN = frozenset(
@@ -248,7 +248,7 @@ def read_list(events: Iterator[Event], put: Put, report: Report) -> Head:
     """Reads a list of nodes to its end: the children of a root without text."""
     next(events)
     compounds = Compounds(report)
-    top = Frame(0, -1, {"text": ""}, in_children=True)
+    top = FileObject(0, -1, {"text": ""}, in_children=True)
     for frame in nodes(events, report, top):
         _put(frame, compounds, put)
     drained(events)
@@ -295,7 +295,7 @@ def _whole(
         (report.kept if name in KNOWN_WHOLE else report.unknown)[f"file.{name}"] += 1
 
 
-def _put(frame: Frame, compounds: Compounds, put: Put) -> None:
+def _put(frame: FileObject, compounds: Compounds, put: Put) -> None:
     for one in compounds.unzipped(frame):
         notes = _notes(one.fields)
         put(_record(one, compounds.report))
@@ -316,14 +316,14 @@ def _notes(fields: dict[str, Any]) -> list[str]:
     return [one for one in texts if isinstance(one, str) and one.strip()]
 
 
-def _record(frame: Frame, report: Report) -> Record:
+def _record(frame: FileObject, report: Report) -> NodeRecord:
     fields, number = frame.fields, frame.number
     if "text" not in fields:
         report.warn(f"Node {number:,} has no text and is kept as an empty one.")
     meta, made = _object(fields.get("meta")), _object(fields.get("generation"))
     older = _object(meta.get("generation"))
     tags = _tags(fields, number, report)
-    record = Record(
+    record = NodeRecord(
         number=number,
         parent=frame.parent,
         text=node_text(fields.get("text", ""), number),
@@ -396,7 +396,7 @@ def _head(whole: dict[str, Any], answers: Answers, report: Report) -> Head:
         {one for one in canonical if isinstance(one, str)} if isinstance(canonical, list) else ()
     )
 
-    def settle(record: Record) -> None:
+    def settle(record: NodeRecord) -> None:
         answers.settle(record)
         if record.chapter in chapters:
             record.bookmark = record.bookmark or chapters[record.chapter]

@@ -29,7 +29,7 @@ _SECRET_NAME = re.compile(
 
 
 @dataclass
-class Record:
+class NodeRecord:
     """One node of a file. `number` is its position in reading order, from 0; `parent` (-1: none),
     `slot` (-1: a new one) and `edited_from` (-1: none) are numbers of earlier records. `author` ""
     is the importer. `images` are in the message but not in its text yet, see images.named_in. `at`
@@ -74,7 +74,7 @@ class Record:
         return {key: value for key, value in vars(self).items() if value != _EMPTY[key]}
 
 
-_EMPTY = asdict(Record(number=-1))
+_EMPTY = asdict(NodeRecord(number=-1))
 
 
 @dataclass
@@ -102,7 +102,7 @@ class CallRecord:
 
 
 @dataclass
-class Mark:
+class MarkRecord:
     """A mark on the record `number` (-1: on the tree itself); `by` "" is the importer."""
 
     kind: str
@@ -113,7 +113,7 @@ class Mark:
 
 
 @dataclass
-class Link:
+class LinkRecord:
     """A link, as in Heddle's own files; ends are local ids, `tree`, or addresses elsewhere."""
 
     type: str
@@ -135,7 +135,7 @@ class DocumentRecord:
 
 
 @dataclass
-class Plan:
+class RecordPlan:
     """The order of records that a file has in another one: by position the number in the
     RecordFile and the position of the parent (-1: none); by position of a version the position of
     the first version of its slot; and how many have no parent."""
@@ -146,7 +146,7 @@ class Plan:
     roots: int
 
 
-def _as_it_is(record: Record) -> None:
+def _as_it_is(record: NodeRecord) -> None:
     """Returns a record unchanged, which is enough for most formats."""
 
 
@@ -171,11 +171,11 @@ class Head:
     is_own: bool = False
     imported: dict[str, Any] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
-    marks: list[Mark] = field(default_factory=list)
-    links: list[Link] = field(default_factory=list)
+    marks: list[MarkRecord] = field(default_factory=list)
+    links: list[LinkRecord] = field(default_factory=list)
     documents: list[DocumentRecord] = field(default_factory=list)
-    settle: Callable[[Record], None] = _as_it_is
-    plan: Plan | None = None
+    settle: Callable[[NodeRecord], None] = _as_it_is
+    plan: RecordPlan | None = None
     is_rooted: bool = True
     current: str | int = ""
 
@@ -323,7 +323,7 @@ class RecordFile:
         self._db.close()
         self.path.unlink(missing_ok=True)
 
-    def put(self, record: Record | CallRecord) -> None:
+    def put(self, record: NodeRecord | CallRecord) -> None:
         """Stores one record, or one call."""
         if isinstance(record, CallRecord):
             self._db.execute("INSERT INTO call (body) VALUES (?)", [json.dumps(vars(record))])
@@ -345,17 +345,17 @@ class RecordFile:
             yield CallRecord(**json.loads(body))
 
     def batches(
-        self, *, count: int, characters: int, plan: Plan | None = None
-    ) -> Iterator[list[Record]]:
+        self, *, count: int, characters: int, plan: RecordPlan | None = None
+    ) -> Iterator[list[NodeRecord]]:
         """All records in reading order, at most `count` at a time, and about `characters`."""
         self._write()
-        batch: list[Record] = []
+        batch: list[NodeRecord] = []
         size = 0
         for position, body in enumerate(self._bodies(plan)):
             if batch and (len(batch) == count or size + len(body) > characters):
                 yield batch
                 batch, size = [], 0
-            record = Record(**json.loads(body))
+            record = NodeRecord(**json.loads(body))
             if plan is not None:
                 record.number, record.parent = position, plan.parents[position]
                 record.slot = plan.slots.get(position, -1)
@@ -364,7 +364,7 @@ class RecordFile:
         if batch:
             yield batch
 
-    def _bodies(self, plan: Plan | None) -> Iterator[str]:
+    def _bodies(self, plan: RecordPlan | None) -> Iterator[str]:
         if plan is None:
             for (body,) in self._db.execute("SELECT body FROM record ORDER BY number"):
                 yield body

@@ -38,7 +38,7 @@ def batched(values: Iterable[T], count: int) -> Iterator[list[T]]:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ExportSelection:
     """What to export: the path to `end`, or every branch (None)."""
 
     actor: Actor
@@ -52,7 +52,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Step:
+class WalkStep:
     """One slot of a walk through the tree: number `place` of `of` below `above` (0: none). `depth`
     counts from the first slot written; `below` is the number of slots written below it.
     """
@@ -78,7 +78,7 @@ class Selection:
     """The slots to be written, siblings in their order. In each slot one version is written:
     the one that the workspace chose, otherwise the newest that is not pruned."""
 
-    wanted: Wanted
+    wanted: ExportSelection
     below: dict[int, list[int]] = field(default_factory=dict)
     chosen: dict[int, int] = field(default_factory=dict)  # slot → row id of its version
     versions: dict[int, list[int]] = field(default_factory=dict)  # slot → all, where several
@@ -92,7 +92,7 @@ class Selection:
         """The tree that is exported."""
         return self.wanted.tree
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[WalkStep]:
         """The slots, each before what is below it."""
         ahead = [self._step(slot, 0, 0, 1, 1) for slot in self.below.get(0, [])]
         while ahead:
@@ -105,15 +105,15 @@ class Selection:
             ]
             ahead.extend(reversed(found))
 
-    def _step(self, slot: int, above: int, depth: int, place: int, of: int) -> Step:
-        return Step(slot, above, depth, place, of, len(self.below.get(slot, ())))
+    def _step(self, slot: int, above: int, depth: int, place: int, of: int) -> WalkStep:
+        return WalkStep(slot, above, depth, place, of, len(self.below.get(slot, ())))
 
-    def read(self) -> Iterator[tuple[Step, NodeRow]]:
+    def read(self) -> Iterator[tuple[WalkStep, NodeRow]]:
         """The steps in order, each with the version of its slot."""
         for page in self.pages():
             yield from page
 
-    def pages(self) -> Iterator[list[tuple[Step, NodeRow]]]:
+    def pages(self) -> Iterator[list[tuple[WalkStep, NodeRow]]]:
         """The steps with their versions, in pages of at most 500 texts and about a million
         characters."""
         for page in self._pages():
@@ -129,8 +129,8 @@ class Selection:
                 ]
             yield found
 
-    def _pages(self) -> Iterator[list[Step]]:
-        page: list[Step] = []
+    def _pages(self) -> Iterator[list[WalkStep]]:
+        page: list[WalkStep] = []
         size = 0
         for step in self.steps():
             length = self.lengths[self.chosen[step.slot]]
@@ -194,7 +194,7 @@ _COLUMNS = (
 )
 
 
-def select(wanted: Wanted, *, pruned: bool = False) -> Selection:
+def select(wanted: ExportSelection, *, pruned: bool = False) -> Selection:
     """The texts that are visible to the actor: none of a sandbox, pruned ones only if asked for.
     A path holds every text on it.
 
@@ -331,7 +331,7 @@ _MARKDOWN.enable(["strikethrough", "table"]).disable(["html_block", "html_inline
 
 
 @dataclass
-class Run:
+class TextRun:
     """A piece of a paragraph with its style: any of strong, em, s, code; `href` of a link. With
     an `image`, its hash, the text is what it shows."""
 
@@ -352,14 +352,16 @@ class Paragraph:
     list has a `sign`, "-" or its number, unless it goes on; `starts` if a list begins with it."""
 
     kind: str
-    runs: list[Run] = field(default_factory=list)
+    runs: list[TextRun] = field(default_factory=list)
     level: int = 0
     sign: str = ""
     starts: bool = False
-    rows: list[list[list[Run]]] = field(default_factory=list)
+    rows: list[list[list[TextRun]]] = field(default_factory=list)
 
 
-def chapters(wanted: Wanted, selection: Selection) -> Iterator[tuple[str, list[Paragraph]]]:
+def chapters(
+    wanted: ExportSelection, selection: Selection
+) -> Iterator[tuple[str, list[Paragraph]]]:
     """(title, paragraphs) of the path: a new one at each bookmark with a label, and where a part
     becomes long."""
     marks = selection.marks()
@@ -388,18 +390,18 @@ def chapters(wanted: Wanted, selection: Selection) -> Iterator[tuple[str, list[P
         yield title, made
 
 
-def _said(wanted: Wanted, row: NodeRow) -> Iterator[Paragraph]:
+def _said(wanted: ExportSelection, row: NodeRow) -> Iterator[Paragraph]:
     if wanted.tree.mode == "dialogue" and row.text:
         kind = "Model" if row.author_kind == "model" else "Person"
-        yield Paragraph("by", [Run(row.author_name if wanted.authors else kind)])
+        yield Paragraph("by", [TextRun(row.author_name if wanted.authors else kind)])
     yield from paragraphs(row.text)
 
 
-def _notes(wanted: Wanted, notes: list[tuple[int, NodeRow]]) -> Iterator[Paragraph]:
+def _notes(wanted: ExportSelection, notes: list[tuple[int, NodeRow]]) -> Iterator[Paragraph]:
     for level, row in notes:
         form = row.form or "note"
         head = f"{form} · {row.author_name}: " if wanted.authors else f"{form}: "
-        yield Paragraph("note", [Run(head, ("strong",)), Run(row.text)], level)
+        yield Paragraph("note", [TextRun(head, ("strong",)), TextRun(row.text)], level)
 
 
 def paragraphs(text: str) -> Iterator[Paragraph]:
@@ -410,7 +412,7 @@ def paragraphs(text: str) -> Iterator[Paragraph]:
         if cut < 2:
             found = text.find("\n\n")
             cut = found + 2 if found >= 0 else len(text)
-            yield Paragraph("p", [Run(text[:cut].strip("\n"))])
+            yield Paragraph("p", [TextRun(text[:cut].strip("\n"))])
         else:
             yield from _parsed(text[:cut])
         text = text[cut:]
@@ -420,7 +422,7 @@ def paragraphs(text: str) -> Iterator[Paragraph]:
 def _parsed(text: str) -> Iterator[Paragraph]:
     stack: list[str] = []
     depth, sign, starts = -1, "", False
-    rows: list[list[list[Run]]] | None = None
+    rows: list[list[list[TextRun]]] | None = None
     for token in _MARKDOWN.parse(text):
         if token.type in ("bullet_list_open", "ordered_list_open"):
             depth, starts = depth + 1, True
@@ -445,12 +447,12 @@ def _parsed(text: str) -> Iterator[Paragraph]:
             yield Paragraph(kind, list(_runs(token)), min(max(depth, 0), DEEPEST), sign, starts)
             sign, starts = "", False
         elif token.type in ("fence", "code_block"):
-            yield Paragraph("pre", [Run(token.content.rstrip("\n"), ("code",))])
+            yield Paragraph("pre", [TextRun(token.content.rstrip("\n"), ("code",))])
         elif token.type == "hr":
             yield Paragraph("hr")
 
 
-def _runs(token: Token) -> Iterator[Run]:
+def _runs(token: Token) -> Iterator[TextRun]:
     styles: list[str] = []
     href = ""
     for one in token.children or []:
@@ -462,13 +464,13 @@ def _runs(token: Token) -> Iterator[Run]:
             source = str(one.attrs.get("src", ""))
             sha256 = source.removeprefix("image:") if source.startswith("image:") else ""
             shown = one.content if sha256 else described_image(one.content)
-            yield Run(shown, tuple(styles), href, sha256)
+            yield TextRun(shown, tuple(styles), href, sha256)
         elif one.nesting == 1:
             styles.append(one.tag)
         elif one.nesting == -1:
             styles.remove(one.tag)
         elif one.type in ("softbreak", "hardbreak"):
-            yield Run("\n", tuple(styles), href)
+            yield TextRun("\n", tuple(styles), href)
         elif one.content:
             found = (*styles, "code") if one.type == "code_inline" else tuple(styles)
-            yield Run(one.content, found, href)
+            yield TextRun(one.content, found, href)

@@ -22,7 +22,7 @@ from markdown_it.token import Token
 from loom.access import Actor
 from loom.errors import CommandError
 from loom.text.images import IMAGE_SIGN, described, described_image, images_replaced
-from loom.transfer.selection import Selection, Step, Wanted, notes_of, select
+from loom.transfer.selection import ExportSelection, Selection, WalkStep, notes_of, select
 from loom.trees.images import data_url
 from loom.trees.models import ORDER, Image, Node, Tree
 from loom.trees.queries.lookup import NodeRow, rows_of, selected_versions
@@ -189,7 +189,7 @@ _MARKDOWN = MarkdownIt(
 _LOWER = {f"<{end}h{level}>": f"<{end}h{level + 2}>" for end in ("", "/") for level in (4, 3, 2, 1)}
 
 
-def html(wanted: Wanted) -> Iterator[bytes]:
+def html(wanted: ExportSelection) -> Iterator[bytes]:
     """The page: each text as an article that names the one above it, each before what is below."""
     selection = select(replace(wanted, images=True))
     tree = selection.tree
@@ -240,7 +240,7 @@ def _hash(name: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(_part(name).encode()).digest()).decode()
 
 
-def _article(selection: Selection, step: Step, row: NodeRow, above: str) -> str:
+def _article(selection: Selection, step: WalkStep, row: NodeRow, above: str) -> str:
     is_model = row.author_kind == "model"
     return (
         f'<article id="{row.local_id}" data-above="{above}" class="{row.author_kind}">'
@@ -249,7 +249,7 @@ def _article(selection: Selection, step: Step, row: NodeRow, above: str) -> str:
     )
 
 
-def _by(wanted: Wanted, row: NodeRow, is_model: bool) -> str:
+def _by(wanted: ExportSelection, row: NodeRow, is_model: bool) -> str:
     if wanted.tree.mode == "buffer":
         return ""
     name = row.author_name if wanted.authors else ("Model" if is_model else "Person")
@@ -257,7 +257,7 @@ def _by(wanted: Wanted, row: NodeRow, is_model: bool) -> str:
     return f'<span class="by">{escape(name)}</span>{at if wanted.authors else ""}'
 
 
-def _ways(step: Step, above: str) -> str:
+def _ways(step: WalkStep, above: str) -> str:
     if step.of < 2:
         return ""
     words = f"{step.place} of {step.of}"
@@ -302,7 +302,7 @@ def rendered(text: str) -> str:
     )
 
 
-def _notes(wanted: Wanted, notes: list[tuple[int, NodeRow]]) -> str:
+def _notes(wanted: ExportSelection, notes: list[tuple[int, NodeRow]]) -> str:
     return "".join(
         f'<aside class="note level-{level}"><b>{_label(wanted, row)}</b>'
         f"{escape(row.text)}</aside>\n"
@@ -310,6 +310,6 @@ def _notes(wanted: Wanted, notes: list[tuple[int, NodeRow]]) -> str:
     )
 
 
-def _label(wanted: Wanted, row: NodeRow) -> str:
+def _label(wanted: ExportSelection, row: NodeRow) -> str:
     form = row.form or "note"
     return escape(f"{form} · {row.author_name}" if wanted.authors else form)

@@ -26,7 +26,7 @@ from loom.text import hashes
 from loom.transfer import records
 from loom.transfer.authors import HIDDEN, Addressing, Authors, WrittenNodes
 from loom.transfer.models import Import
-from loom.transfer.records import Record, Report
+from loom.transfer.records import NodeRecord, Report
 from loom.trees.chains import Chains
 from loom.trees.commands.node_writer import keep_images
 from loom.trees.models import Chain, Node, NodeSource, Tree
@@ -38,7 +38,7 @@ from loom.trees.queries.lookup import (
     SANDBOX,
     VERSION_PRUNED,
     NodeRow,
-    Rest,
+    RareColumns,
 )
 from loom.trees.queries.node_bodies import Facts, event_bodies, proof_of, without_text
 from loom.trees.queries.outline import measured
@@ -65,16 +65,16 @@ class TreeBuilder:
     def begin(self, progress: Progress) -> None:
         """Creates the root if the file does not have one."""
         self.shift = 2
-        self._write([Record(number=-1)], progress)
+        self._write([NodeRecord(number=-1)], progress)
 
-    def add(self, records: list[Record], progress: Progress) -> None:
+    def add(self, records: list[NodeRecord], progress: Progress) -> None:
         """Writes one batch in its own transaction, with its events. `progress` is called in it
         first, and aborts it by raising."""
         self.authors.meet((one.author, one.author_kind) for one in records)
         self._write(records, progress)
         self.report.nodes += len(records)
 
-    def _write(self, records: list[Record], progress: Progress) -> None:
+    def _write(self, records: list[NodeRecord], progress: Progress) -> None:
         with transaction.atomic():
             progress()
             writer = streams.lock(self.tree, actor=self.authors.person.uid)
@@ -132,7 +132,7 @@ class TreeBuilder:
                 )
         return facts
 
-    def _flags(self, writer: Writer, record: Record, row: NodeRow) -> None:
+    def _flags(self, writer: Writer, record: NodeRecord, row: NodeRow) -> None:
         """The events that set the flags."""
         slot = self.written.labels[row.slot_id - self.written.row(0)]
         for name in record.flags:
@@ -141,7 +141,7 @@ class TreeBuilder:
         if record.resolved_at:
             writer.append("annotation.resolved", {"node": row.local_id, "resolved": True})
 
-    def _sources(self, records: list[Record], rows: list[NodeRow]) -> None:
+    def _sources(self, records: list[NodeRecord], rows: list[NodeRow]) -> None:
         made = []
         for record, row in zip(records, rows, strict=True):
             for item, role, seen in record.sources:
@@ -155,7 +155,7 @@ class TreeBuilder:
         make_items(one.item_id for one in made)
         NodeSource.objects.bulk_create(made)
 
-    def _row(self, record: Record) -> NodeRow:
+    def _row(self, record: NodeRecord) -> NodeRow:
         """The next node, with its place and hash. Instances of the model would take as long as
         everything else (measured)."""
         written = self.written
@@ -195,9 +195,9 @@ class TreeBuilder:
         written.add(local_id, slot=slot, depth=row.depth, hash=row.hash, flags=flags & 127 | hides)
         return row
 
-    def _rest(self, record: Record, author: str, edited: int) -> str | None:
+    def _rest(self, record: NodeRecord, author: str, edited: int) -> str | None:
         """The columns that most nodes leave empty."""
-        found = Rest(
+        found = RareColumns(
             record.form,
             None if record.blocks is None else json.dumps(record.blocks),
             self.written.row(edited) if edited else None,
@@ -210,14 +210,14 @@ class TreeBuilder:
         )
         return None if found == _EMPTY else json.dumps(found)
 
-    def _bits(self, record: Record, first: int) -> int:
+    def _bits(self, record: NodeRecord, first: int) -> int:
         """The flags of a node: its own, or those of the first version of its slot (0: itself)."""
         own = sum(_BITS[name] for name in record.flags) + RESOLVED * bool(record.resolved_at)
         if first:
             own = own & VERSION_PRUNED | self.written.flags[first] & _OF_SLOT
         return own | IMPORTED * (record.number >= 0)
 
-    def _columns(self, record: Record, row: NodeRow) -> dict[str, Any]:
+    def _columns(self, record: NodeRecord, row: NodeRow) -> dict[str, Any]:
         """The columns of a node by their attributes."""
         chain = self.chains.above(row.slot_id - self.written.row(0))
         return {
@@ -252,7 +252,7 @@ class TreeBuilder:
             "resolved_at": _at(record.resolved_at),
         }
 
-    def _hash(self, record: Record, row: NodeRow, edited: str) -> str:
+    def _hash(self, record: NodeRecord, row: NodeRow, edited: str) -> str:
         """The hash in the file, which can show that the node was changed; else the node's own."""
         own = hashes.sha256(proof_of(row, row.more, edited))
         if record.hash and record.hash != own:
@@ -262,7 +262,7 @@ class TreeBuilder:
         return record.hash or own
 
 
-_EMPTY = Rest()
+_EMPTY = RareColumns()
 _BITS = {
     "pruned": PRUNED,
     "excluded": EXCLUDED,
@@ -282,15 +282,15 @@ def _at(given: str) -> datetime | None:
 BATCH = 1000
 
 
-def marks_of(record: records.Record) -> Iterator[records.Mark]:
+def marks_of(record: records.NodeRecord) -> Iterator[records.MarkRecord]:
     """The marks of a record."""
     if record.bookmark is not None:
-        yield records.Mark("bookmark", record.bookmark, record.number)
+        yield records.MarkRecord("bookmark", record.bookmark, record.number)
     for tag in record.tags:
-        yield records.Mark("tag", tag, record.number)
+        yield records.MarkRecord("tag", tag, record.number)
 
 
-def add_marks(builder: TreeBuilder, given: list[records.Mark], progress: Progress) -> None:
+def add_marks(builder: TreeBuilder, given: list[records.MarkRecord], progress: Progress) -> None:
     """Writes marks in batches, with their events."""
     builder.authors.meet((one.by, kind_of(builder, one.by)) for one in given)
     names = builder.written.labels
@@ -322,7 +322,7 @@ def add_marks(builder: TreeBuilder, given: list[records.Mark], progress: Progres
             writer.flush(many=True)
 
 
-def add_links(builder: TreeBuilder, given: list[records.Link], progress: Progress) -> None:
+def add_links(builder: TreeBuilder, given: list[records.LinkRecord], progress: Progress) -> None:
     """Writes links in batches, with their events; links without a target are left out."""
     builder.authors.meet((one.by, kind_of(builder, one.by)) for one in given)
     addressing = builder.addressing

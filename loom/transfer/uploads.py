@@ -15,7 +15,15 @@ from typing import Any
 from loom.errors import CommandError
 from loom.transfer import heddle_reader, pyloom
 from loom.transfer.files import MAX_FILE, Event, Tell
-from loom.transfer.inputs import Format, Input, Part, Put, first_bytes, json_format, looks_like_json
+from loom.transfer.inputs import (
+    ImportFormat,
+    Input,
+    Put,
+    TreeInFile,
+    first_bytes,
+    json_format,
+    looks_like_json,
+)
 from loom.transfer.node_collector import mapping_of
 from loom.transfer.readers import books, chats, documents, looms, patches, sequences, tapestry
 from loom.transfer.readers.looms import one_tree
@@ -42,7 +50,7 @@ _MARKUP = (b"<!doctype", b"<html", b"<?xml", b"<svg")
 Streamed = Callable[[Iterator[Event], Put, Report], Head]
 
 
-def _streamed(read: Streamed) -> Callable[[Input], Iterator[Part]]:
+def _streamed(read: Streamed) -> Callable[[Input], Iterator[TreeInFile]]:
     """The `each` of a format whose reader takes events."""
 
     def of(file: Input, put: Put, report: Report) -> Head:
@@ -58,57 +66,61 @@ def _has(*names: str) -> Callable[[Any], bool]:
 
 
 JSON = (
-    Format("heddle", "Heddle", _has("heddle"), _streamed(heddle_reader.read), is_exact=True),
-    Format("chatgpt", "ChatGPT", chats.is_chatgpt, chats.archive(chats.chatgpt)),
-    Format("claude", "Claude", chats.is_claude, chats.archive(chats.claude)),
-    Format("librechat", "LibreChat", chats.is_librechat, chats.archive(chats.librechat)),
-    Format("openwebui", "Open WebUI", chats.is_openwebui, chats.archive(chats.openwebui)),
-    Format("arc", "Arc", chats.is_arc, chats.archive(chats.arc)),
-    Format(
+    ImportFormat("heddle", "Heddle", _has("heddle"), _streamed(heddle_reader.read), is_exact=True),
+    ImportFormat("chatgpt", "ChatGPT", chats.is_chatgpt, chats.archive(chats.chatgpt)),
+    ImportFormat("claude", "Claude", chats.is_claude, chats.archive(chats.claude)),
+    ImportFormat("librechat", "LibreChat", chats.is_librechat, chats.archive(chats.librechat)),
+    ImportFormat("openwebui", "Open WebUI", chats.is_openwebui, chats.archive(chats.openwebui)),
+    ImportFormat("arc", "Arc", chats.is_arc, chats.archive(chats.arc)),
+    ImportFormat(
         "sillytavern",
         "SillyTavern",
         sequences.is_sillytavern,
         sequences.each_sillytavern,
         together=sequences.sillytavern_families,
     ),
-    Format("openai", "OpenAI JSONL", sequences.is_openai, one_tree(sequences.read_openai)),
-    Format("mikupad", "mikupad", sequences.is_mikupad, sequences.each_mikupad),
-    Format("mikupad-store", "mikupad", sequences.is_mikupad_store, sequences.each_mikupad_session),
-    Format("miniloom", "miniloom", patches.is_miniloom, one_tree(patches.read_miniloom)),
-    Format(
+    ImportFormat("openai", "OpenAI JSONL", sequences.is_openai, one_tree(sequences.read_openai)),
+    ImportFormat("mikupad", "mikupad", sequences.is_mikupad, sequences.each_mikupad),
+    ImportFormat(
+        "mikupad-store", "mikupad", sequences.is_mikupad_store, sequences.each_mikupad_session
+    ),
+    ImportFormat("miniloom", "miniloom", patches.is_miniloom, one_tree(patches.read_miniloom)),
+    ImportFormat(
         "exoloom",
         "Exoloom",
         looms.is_exoloom,
         looms.flat(("tree", "nodes"), looms.take_exoloom, looms.finish_exoloom),
     ),
-    Format("logitloom", "logitloom", looms.is_logitloom, one_tree(looms.read_logitloom)),
-    Format(
+    ImportFormat("logitloom", "logitloom", looms.is_logitloom, one_tree(looms.read_logitloom)),
+    ImportFormat(
         "helm", "Helm", looms.is_helm, looms.flat(("nodes",), looms.take_helm, looms.finish_helm)
     ),
-    Format("bonsai", "bonsai", looms.is_bonsai, looms.flat(("nodes",), looms.take_bonsai)),
-    Format("wool", "wool", looms.is_wool, looms.flat(("nodes",), looms.take_wool)),
-    Format("basemode", "basemode", looms.is_basemode, looms.flat(("nodes",), looms.take_basemode)),
-    Format(
+    ImportFormat("bonsai", "bonsai", looms.is_bonsai, looms.flat(("nodes",), looms.take_bonsai)),
+    ImportFormat("wool", "wool", looms.is_wool, looms.flat(("nodes",), looms.take_wool)),
+    ImportFormat(
+        "basemode", "basemode", looms.is_basemode, looms.flat(("nodes",), looms.take_basemode)
+    ),
+    ImportFormat(
         "loomsidian",
         "loomsidian",
         looms.is_loomsidian,
         looms.flat(("nodes",), looms.take_loomsidian),
     ),
-    Format("loomsidian-data", "loomsidian", looms.is_loomsidian_data, looms.loomsidian_notes),
-    Format("pyloom", "pyloom", _has("root"), _streamed(pyloom.read_full), is_exact=True),
-    Format("pyloom-list", "pyloom", pyloom.is_list, _streamed(pyloom.read_list)),
-    Format(
+    ImportFormat("loomsidian-data", "loomsidian", looms.is_loomsidian_data, looms.loomsidian_notes),
+    ImportFormat("pyloom", "pyloom", _has("root"), _streamed(pyloom.read_full), is_exact=True),
+    ImportFormat("pyloom-list", "pyloom", pyloom.is_list, _streamed(pyloom.read_list)),
+    ImportFormat(
         "pyloom-simple", "pyloom", _has("children"), _streamed(pyloom.read_simple), is_exact=True
     ),
-    Format("pyloom-flat", "pyloom", looms.is_flat_pyloom, one_tree(looms.read_pyloom_flat)),
+    ImportFormat("pyloom-flat", "pyloom", looms.is_flat_pyloom, one_tree(looms.read_pyloom_flat)),
 )
-TAPESTRY = Format("tapestry", "Tapestry Loom", bool, one_tree(tapestry.read_tapestry))
-TEXT = Format("text", "text", bool, documents.each_document)
+TAPESTRY = ImportFormat("tapestry", "Tapestry Loom", bool, one_tree(tapestry.read_tapestry))
+TEXT = ImportFormat("text", "text", bool, documents.each_document)
 FORMATS = (*JSON, TAPESTRY, TEXT, *books.FORMATS.values())
 FORMAT_NAMES = tuple(one.name for one in FORMATS)
 
 
-def format_of(file: Input) -> Format:
+def format_of(file: Input) -> ImportFormat:
     """The format of a file, found out by its content. Raises for one that cannot be read."""
     start = first_bytes(file)
     if start.startswith(ZIP):
@@ -158,7 +170,7 @@ class Upload:
         self._folder = path.with_suffix(".files")
         self.left_out: list[str] = []
         self.size = 0
-        self.files: list[tuple[Input, Format]] = []
+        self.files: list[tuple[Input, ImportFormat]] = []
         self.images: dict[str, Path] = {}  # of a ZIP of Heddle's own, by hash
         self.archive_images = ArchiveImages()  # of all other ZIPs
         try:
@@ -257,7 +269,7 @@ class Upload:
         except _DAMAGED:
             raise unreadable("The ZIP is damaged.", "pack it again") from None
 
-    def parts(self) -> Iterator[tuple[Format, Part]]:
+    def parts(self) -> Iterator[tuple[ImportFormat, TreeInFile]]:
         """The trees of all files, always in the same order; a part without a title is named after
         its file. Files of a family are read together."""
         families: dict[str, list[Input]] = {}

@@ -32,7 +32,7 @@ from loom.text.images import (
     described_image,
     image_reference,
 )
-from loom.transfer.records import Record, Report
+from loom.transfer.records import NodeRecord, Report
 from loom.trees.image_metadata import without_metadata
 from loom.trees.models import Image, Tree
 
@@ -245,7 +245,7 @@ _SHORT = 300
 
 
 def named_in(value: Any) -> list[dict[str, Any]]:
-    """The images in a part of a message, as `Record.images` stores them: `data` in base64, or
+    """The images in a part of a message, as `NodeRecord.images` stores them: `data` in base64, or
     `names` under which an archive may have them; and `alt`, their description."""
     return list(_named(value, 0))[:MOST_IMAGES]
 
@@ -373,7 +373,11 @@ class ArchiveImages:
 
 
 def put_into(
-    record: Record, actor: Actor, tree: Tree, archive_images: ArchiveImages | None, report: Report
+    record: NodeRecord,
+    actor: Actor,
+    tree: Tree,
+    archive_images: ArchiveImages | None,
+    report: Report,
 ) -> None:
     """Stores the images that a record names, and refers to them at the end of its text. A text
     without words gets a description of an image that cannot be stored."""

@@ -77,7 +77,7 @@ class ExtensionSent(Body):
 # Responses.
 
 
-class Answer(BaseModel):
+class AnswerSchema(BaseModel):
     """The answer to a line that ran; `repeated` if its key was sent before. `canonical` names a
     long text that became a node: its first words, length and SHA-256."""
 
@@ -117,7 +117,7 @@ LOOK_EVERY_S = 0.1
     "commands in_tree",
     "Run a command in a tree",
     body=LineSent,
-    answers={200: Answer, 202: Answer},
+    answers={200: AnswerSchema, 202: AnswerSchema},
 )
 @api_view(["POST"])
 def in_tree(request: Request, uid: str) -> Response:
@@ -135,7 +135,7 @@ def in_tree(request: Request, uid: str) -> Response:
     "commands in_workspace",
     "Run a command in a workspace",
     body=LineSent,
-    answers={200: Answer, 202: Answer},
+    answers={200: AnswerSchema, 202: AnswerSchema},
 )
 @api_view(["POST"])
 def in_workspace(request: Request, uid: str) -> Response:
@@ -290,7 +290,7 @@ def every(request: Request) -> Response:
     return Response({"count": len(listed), "results": listed})
 
 
-class Budget(BaseModel):
+class BudgetSchema(BaseModel):
     """The budget of a turn."""
 
     preset: Literal["quick", "standard", "thorough"]
@@ -302,7 +302,7 @@ class Budget(BaseModel):
     tokens: int
 
 
-class Usage(BaseModel):
+class UsageSchema(BaseModel):
     """What a turn has used; `shown` is the line about it that people and models read."""
 
     steps: int
@@ -314,7 +314,7 @@ class Usage(BaseModel):
     shown: str
 
 
-class Extension(BaseModel):
+class ExtensionSchema(BaseModel):
     """Additional steps and tokens that the agent asks for, and why."""
 
     steps: int
@@ -322,7 +322,7 @@ class Extension(BaseModel):
     why: str
 
 
-class Turn(BaseModel):
+class TurnSchema(BaseModel):
     """One turn. `answers_below` is the node that it answers below, `input` the caller's words;
     `generations` are its rounds in order, `steps` the numbers of its lines' steps in the agent's
     workspace; `node` is the answer once it has ended with one; `limit` is the part of its budget
@@ -350,10 +350,10 @@ class Turn(BaseModel):
     asked_in: str | None
     input: str | None
     form: Literal["continuation", "aside"] = Field(alias="as")
-    budget: Budget
-    usage: Usage
+    budget: BudgetSchema
+    usage: UsageSchema
     limit: Literal["day", "steps", "items", "rounds", "tokens", "time"] | None
-    extension: Extension | None
+    extension: ExtensionSchema | None
     generations: list[str]
     steps: list[int]
     node: str | None
@@ -371,18 +371,18 @@ class Turn(BaseModel):
     "turns start",
     "Ask an agent to act",
     body=TurnSent,
-    answers={202: Turn},
+    answers={202: TurnSchema},
 )
 @api_view(["POST"])
 def turns_in_tree(request: Request, uid: str) -> Response:
     """Starts a turn of a loom-aware agent at a node; it continues after this response."""
     actor, tree = access.get_tree(user_of(request), uid)
     sent = read(request, TurnSent)
-    wanted = turn_lifecycle.Wanted(**sent.model_dump())
+    wanted = turn_lifecycle.TurnStartArgs(**sent.model_dump())
     return Response(turn_body(turn_lifecycle.start(actor, tree, wanted)), status=202)
 
 
-@operation("GET", "turns one", "A turn", answers=Turn)
+@operation("GET", "turns one", "A turn", answers=TurnSchema)
 @api_view(["GET"])
 def turn(request: Request, uid: str) -> Response:
     """A turn: its progress, and what it has used."""
@@ -395,7 +395,7 @@ def turn(request: Request, uid: str) -> Response:
     "turns extend",
     "Give a turn more steps or tokens",
     body=ExtensionSent,
-    answers=Turn,
+    answers=TurnSchema,
 )
 @api_view(["POST"])
 def extend(request: Request, uid: str) -> Response:
@@ -412,7 +412,7 @@ def extend(request: Request, uid: str) -> Response:
     "POST",
     "turns stop",
     "Stop a turn",
-    answers={200: Turn, 202: Turn},
+    answers={200: TurnSchema, 202: TurnSchema},
 )
 @api_view(["POST"])
 def stop(request: Request, uid: str) -> Response:

@@ -21,7 +21,7 @@ from loom.language import ids
 from loom.money import spending
 from loom.people.models import Participant
 from loom.platform.inserts import update_row
-from loom.platform.prepared_queries import Given, Prepared, lock_rows
+from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode
 from loom.trees.models import Node, Tree
@@ -105,18 +105,18 @@ READ = (
 
 # Prepared, because the first word waits for it: building the SQL of ten joins takes longer than
 # running it. One query for each generation that begins, which is usually one.
-_TAKEN = Prepared(
+_TAKEN = PreparedQuery(
     lambda: Generation.objects.select_related(*READ).filter(pk=Given("pk"), ended_at__isnull=True)
 )
-_NAMED = Prepared(lambda: Generation.objects.select_related("tree").filter(uid=Given("uid")))
-_ENDING = Prepared(
+_NAMED = PreparedQuery(lambda: Generation.objects.select_related("tree").filter(uid=Given("uid")))
+_ENDING = PreparedQuery(
     lambda: Generation.objects.select_related(
         "tree__grove", "participant", "payer__grove", "point__author", "call", "node", "turn"
     ).filter(pk=Given("pk"))
 )
-_LANE = Prepared(lambda: Lane.objects.select_for_update().filter(name=Given("name")))
+_LANE = PreparedQuery(lambda: Lane.objects.select_for_update().filter(name=Given("name")))
 # Running ones first: they are always counted, however long the queue is.
-_OPEN = Prepared(
+_OPEN = PreparedQuery(
     lambda: (
         Generation.objects.filter(
             lane=Given("lane"), ended_at__isnull=True, tree__erasing_at__isnull=True
@@ -167,7 +167,7 @@ def _chosen(rows: Iterable[_Open]) -> list[_Open]:
     return chosen
 
 
-_WRITING = Prepared(
+_WRITING = PreparedQuery(
     lambda: Generation.objects.filter(turn=Given("turn"), status__in=OPEN).values_list("pk")[:1]
 )
 
@@ -182,7 +182,7 @@ def has_waiting(lane: str) -> bool:
     return _WAITING.first(lane=lane) is not None
 
 
-_WAITING = Prepared(
+_WAITING = PreparedQuery(
     lambda: Generation.objects.filter(
         lane=Given("lane"), ended_at__isnull=True, status="queued", stop_asked=False
     ).values_list("pk")[:1]

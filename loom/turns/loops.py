@@ -50,7 +50,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class LoopVerdict:
     """The decision about a line (or, by `semantic`, about a turn) and its reason: `earlier` is the
     repeated step, or for `semantic` the repeated round, counted from 1; if the line is not run,
     the position goes back to `position`."""
@@ -85,10 +85,10 @@ class Verdict:
         )
 
 
-OK: Final = Verdict()
+OK: Final = LoopVerdict()
 
 
-def look(past: Sequence[Past], now: Past) -> Verdict:
+def look(past: Sequence[Past], now: Past) -> LoopVerdict:
     """The decision about the line `now` after the steps `past`, oldest first."""
     recent = _since_change(past[-HISTORY:])
     found = (_exact(recent, now), _structural(recent, now))
@@ -100,7 +100,7 @@ def _since_change(past: Sequence[Past]) -> Sequence[Past]:
     return past[last + 1 :]
 
 
-def _exact(past: Sequence[Past], now: Past) -> Verdict:
+def _exact(past: Sequence[Past], now: Past) -> LoopVerdict:
     ran = max((at for at, one in enumerate(past) if not one.failed), default=-1)
     same = [
         one
@@ -114,7 +114,7 @@ def _state(one: Past) -> tuple[object, ...]:
     return one.line, one.position, one.items
 
 
-def _structural(past: Sequence[Past], now: Past) -> Verdict:
+def _structural(past: Sequence[Past], now: Past) -> LoopVerdict:
     pairs = [(one.line, one.items) for one in (*past, now)]
     for size in range(1, LONGEST + 1):
         length = _periodic(pairs, size)
@@ -132,12 +132,12 @@ def _periodic(pairs: Sequence[object], size: int) -> int:
     return len(pairs) - 1 - at + size
 
 
-def _verdict(status: Status, times: int, earlier: Past) -> Verdict:
+def _verdict(status: Status, times: int, earlier: Past) -> LoopVerdict:
     decision = _DECISIONS[min(times, len(_DECISIONS) - 1)]
-    return Verdict(decision, status, earlier.seq, earlier.position, earlier.result)
+    return LoopVerdict(decision, status, earlier.seq, earlier.position, earlier.result)
 
 
-def semantic(rounds: Sequence[Said]) -> Verdict:
+def semantic(rounds: Sequence[Said]) -> LoopVerdict:
     """Whether the prose of the last round repeats earlier rounds of the turn: if one since the
     last change of the tree or grove is alike, warn; if two, halt. Rounds of under three characters
     are ignored."""
@@ -148,7 +148,7 @@ def semantic(rounds: Sequence[Said]) -> Verdict:
     alike = [at for at in range(since, len(rounds) - 1) if is_alike(grams(rounds[at].text), now)]
     if not alike or rounds[-1].changed:
         return OK
-    return Verdict("halt" if len(alike) > 1 else "warn", "semantic", alike[0] + 1)
+    return LoopVerdict("halt" if len(alike) > 1 else "warn", "semantic", alike[0] + 1)
 
 
 def grams(text: str) -> Counter[str]:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from loom.engine.models import Step, StepItem
 from loom.people.grove_settings import budget_in
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.hashes import instant, instant_or_none
 from loom.text.shortening import STORED_WHOLE
 from loom.trees.models import Node
@@ -94,7 +94,7 @@ def spent_of(turn: Turn, now: datetime) -> Spent:
 
 
 # The turns that a turn asked for; seldom any, so that one short query is all that most turns pay.
-_ASKED = Prepared(
+_ASKED = PreparedQuery(
     lambda: Turn.objects.filter(asking=Given("turn")).defer("prepared").order_by("pk")
 )
 
@@ -106,7 +106,7 @@ def _steps_today(turn: Turn, now: datetime) -> int:
 
 
 # Each line of a turn asks for both.
-_USED = Prepared(
+_USED = PreparedQuery(
     lambda: (
         Step.objects.filter(turn_uid=Given("turn"), outcome="ok")
         .exclude(turn_place="")
@@ -116,7 +116,7 @@ _USED = Prepared(
         .values_list("steps", "items")
     )
 )
-_TODAY = Prepared(
+_TODAY = PreparedQuery(
     lambda: (
         Step.objects.filter(workspace__participant=Given("agent"), workspace__tree=Given("tree"))
         .filter(at__gte=Given("since"))  # by the index on (…, at): it is one workspace

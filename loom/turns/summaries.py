@@ -19,7 +19,7 @@ from loom.documents.access import documents_for
 from loom.documents.models import Document
 from loom.documents.queries import trees_linked
 from loom.engine import jobs
-from loom.engine.actions import Change, action
+from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
 from loom.engine.execute import execute
 from loom.engine.fields import new_uid
@@ -111,11 +111,11 @@ def summarise(
     """Queues the summaries that the nodes lack, and with `whole` a new one of the tree; with
     `again` also where there is one or it failed. For writers, who pay; what they use is counted to
     the `turn` (its uid) that needs them. UNAVAILABLE if no model makes summaries."""
-    args = Wanted(nodes=tuple(nodes), whole=whole, again=again, turn=turn)
+    args = SummaryArgs(nodes=tuple(nodes), whole=whole, again=again, turn=turn)
     return execute(actor, tree, _summarise, args)
 
 
-class Wanted(Args):
+class SummaryArgs(Args):
     """The summaries to make: of nodes by their row ids, of the tree, or of a document by its row
     id; with `again` also where there is one or it failed."""
 
@@ -127,7 +127,7 @@ class Wanted(Args):
 
 
 @action("summarise", stream="tree", role="writer")
-def _summarise(change: Change, args: Wanted) -> list[Generation]:
+def _summarise(change: RunningAction, args: SummaryArgs) -> list[Generation]:
     """Asks a model for summaries, which are made in the background."""
     access.demand(change.actor, {GENERATE}, "asking for summaries")
     access.demand_writable(change.tree)
@@ -173,7 +173,7 @@ def _summarise(change: Change, args: Wanted) -> list[Generation]:
     return made
 
 
-def _wanted(change: Change, args: Wanted) -> list[tuple[Node, dict[str, int], int]]:
+def _wanted(change: RunningAction, args: SummaryArgs) -> list[tuple[Node, dict[str, int], int]]:
     """(point, settings that say what else is summarised there, tokens) of each summary to make."""
     tree, numbers = change.tree, change.tree.grove.settings
     short = number_of(numbers, "summary_tokens")
@@ -206,7 +206,7 @@ def summarise_document(
             "This grove has no tree in which the call could be kept.",
             hint="make a tree first",
         )
-    wanted = Wanted(document=document.pk, again=again, turn=turn)
+    wanted = SummaryArgs(document=document.pk, again=again, turn=turn)
     return execute(actor, home, _summarise, wanted)
 
 

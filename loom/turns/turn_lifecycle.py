@@ -12,7 +12,7 @@ from django.utils import timezone
 from loom import access
 from loom.access import Actor
 from loom.engine import streams
-from loom.engine.actions import Change, action
+from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
 from loom.engine.execute import execute
 from loom.engine.fields import new_uid
@@ -24,7 +24,7 @@ from loom.money import spending
 from loom.money.spending import CandidateRequest
 from loom.people.models import Participant
 from loom.permissions import GENERATE, LOOM
-from loom.platform.prepared_queries import Given, Prepared, lock_rows
+from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
 from loom.text.shortening import named
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text, demand_text_node, demand_visible
@@ -52,7 +52,7 @@ MOST_WRITTEN = 20  # lines that are looked at for the last text
 TIMED_OUT = "interrupted:no progress"
 
 
-class Wanted(Args):
+class TurnStartArgs(Args):
     """A turn to start: the agent, the node (a local id, "": the caller's position), the words, how
     it ends, and the budget ("": the agent's own)."""
 
@@ -63,7 +63,7 @@ class Wanted(Args):
     budget: str = ""
 
 
-def start(actor: Actor, tree: Tree, wanted: Wanted) -> Turn:
+def start(actor: Actor, tree: Tree, wanted: TurnStartArgs) -> Turn:
     """A queued turn, with its lease taken and the caller's words stored as a node. Refuses callers
     who may not generate, an agent that is not loom-aware (REJECTED), and a slot that another turn
     holds (CONFLICT with its name).
@@ -72,7 +72,7 @@ def start(actor: Actor, tree: Tree, wanted: Wanted) -> Turn:
 
 
 @action("start_turn", stream="tree", role="reader")
-def _start(change: Change, args: Wanted) -> Turn:
+def _start(change: RunningAction, args: TurnStartArgs) -> Turn:
     """Asks a loom-aware agent to act; needs loom_aware and loom_generate."""
     actor, tree = change.actor, change.tree
     access.demand(actor, {LOOM, GENERATE}, "a turn")
@@ -86,7 +86,7 @@ def _start(change: Change, args: Wanted) -> Turn:
     point = _point(actor, tree, args.node)
     if args.form == "continuation":
         _demand_free(point)
-    order = Order(
+    order = TurnOrder(
         agent=agent,
         invoked_by=actor.participant,
         point=point,
@@ -99,7 +99,7 @@ def _start(change: Change, args: Wanted) -> Turn:
 
 
 @dataclass(frozen=True)
-class Order:
+class TurnOrder:
     """A turn to begin: whose it is, who started it, where, how it ends, and its budget. `text` is
     by `author` (None: who started it), and `asking` the turn in which an agent asked for it."""
 
@@ -114,7 +114,7 @@ class Order:
     asking: Turn | None = None
 
 
-def begin(writer: Writer, order: Order) -> Turn:
+def begin(writer: Writer, order: TurnOrder) -> Turn:
     """A queued turn with its words stored; `writer` must have locked the tree."""
     is_aside = order.form == "aside"
     turn = Turn.objects.create(
@@ -174,7 +174,7 @@ def _point(actor: Actor, tree: Tree, local_id: str) -> Node:
     return node
 
 
-_AT_SLOT = Prepared(
+_AT_SLOT = PreparedQuery(
     lambda: (
         turns()
         .filter(tree=Given("tree"), ended_at__isnull=True, form="continuation")
@@ -220,7 +220,7 @@ def time_out(turn: Turn) -> None:
     enqueue("agents.tasks.run_turn", [turn.uid], queue="continue")
 
 
-def _write_input(writer: Writer, turn: Turn, order: Order) -> None:
+def _write_input(writer: Writer, turn: Turn, order: TurnOrder) -> None:
     """Stores the words of the order: a node that the turn answers, or for an aside a note on its
     point; those of an agent are a question. In a buffer they are marked, because they are no
     part of the story."""
@@ -242,10 +242,10 @@ def _write_input(writer: Writer, turn: Turn, order: Order) -> None:
 
 def extend(actor: Actor, turn: Turn, steps: int, tokens: int = 0) -> None:
     """Grants a running turn more steps and tokens. For its inviter and owners."""
-    execute(actor, turn.tree, _extend, Extension(turn=turn.uid, steps=steps, tokens=tokens))
+    execute(actor, turn.tree, _extend, TurnExtensionArgs(turn=turn.uid, steps=steps, tokens=tokens))
 
 
-class Extension(Args):
+class TurnExtensionArgs(Args):
     """A turn by its uid, and the number of additional steps and tokens."""
 
     turn: str
@@ -254,7 +254,7 @@ class Extension(Args):
 
 
 @action("extend_turn", stream="tree", role="reader")
-def _extend(change: Change, args: Extension) -> None:
+def _extend(change: RunningAction, args: TurnExtensionArgs) -> None:
     """Grants a running turn more steps and tokens. For its inviter and owners."""
     actor = change.actor
     turn = Turn.objects.select_related("invoked_by").filter(tree=change.tree, uid=args.turn).first()
@@ -449,12 +449,12 @@ def now() -> datetime:
     return timezone.now()
 
 
-_OPEN = Prepared(
+_OPEN = PreparedQuery(
     lambda: turns().filter(uid=Given("uid"), status__in=OPEN_TURN, tree__erasing_at__isnull=True)
 )
 
 
-_AGAIN = Prepared(lambda: turns().filter(pk=Given("pk")))  # else 2.7 ms for each state
+_AGAIN = PreparedQuery(lambda: turns().filter(pk=Given("pk")))  # else 2.7 ms for each state
 
 
 def turn_again(pk: int) -> Turn:
@@ -474,7 +474,7 @@ class LostError(Exception):
     """Another worker holds the turn; what was started is rolled back."""
 
 
-_STEP_AT = Prepared(
+_STEP_AT = PreparedQuery(
     lambda: Step.objects.filter(turn_uid=Given("turn"), turn_place=Given("place")).order_by("pk")
 )
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from loom.access import Actor
 from loom.engine import jobs, views
-from loom.engine.actions import Change, action
+from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, Secret, Written
 from loom.engine.context import Context, Reply
 from loom.engine.execute import execute
@@ -284,7 +284,7 @@ def set_service(actor: Actor, args: NewService) -> SearchService:
 
 
 @action("set_search_service", stream="grove", role="owner")
-def _set_service(change: Change, args: NewService) -> SearchService:
+def _set_service(change: RunningAction, args: NewService) -> SearchService:
     """Sets the service with which a grove searches the web."""
     kind = search_service(args.kind)
     if kind is None:
@@ -323,13 +323,13 @@ def remove_service(actor: Actor) -> None:
 
 
 @action("remove_search_service", stream="grove", role="owner")
-def _remove_service(change: Change, args: NoService) -> None:
+def _remove_service(change: RunningAction, args: NoService) -> None:
     """Removes the service with which a grove searches the web, and its key."""
     SearchService.objects.filter(grove=change.grove).delete()
     _say(change, None)
 
 
-def _say(change: Change, service: SearchService | None) -> None:
+def _say(change: RunningAction, service: SearchService | None) -> None:
     grove = Grove.objects.get(pk=change.grove.pk)
     body = {"grove": grove.uid, "name": grove.name, "settings": grove.settings}
     said = service_body(service) if service else None

@@ -19,7 +19,7 @@ from loom.language.ids import looks_like_id
 from loom.links.queries import written
 from loom.people.api.groves import CURSOR
 from loom.site import responses
-from loom.site.api_requests import Body, Part, demand_scope, read, user_of
+from loom.site.api_requests import Body, PartialBody, demand_scope, read, user_of
 from loom.site.schema import MOST_ROWS, USUAL_ROWS, a_number, an_id, needed, number, operation, word
 from loom.text.hashes import instant
 from loom.trees.api.nodes import events_of
@@ -55,7 +55,7 @@ class DraftSent(Body):
     seen: str | None = None
 
 
-class WorkspaceChanged(Part):
+class WorkspaceChanged(PartialBody):
     """Settings of a workspace; only the named ones change; null: as in its grove or tree."""
 
     settings: Annotated[
@@ -64,7 +64,7 @@ class WorkspaceChanged(Part):
     ] = {}
 
 
-class Draft(BaseModel):
+class DraftSchema(BaseModel):
     """Unsaved text at a slot; `at` identifies its state, null if it was deleted."""
 
     slot: str
@@ -76,7 +76,9 @@ class Draft(BaseModel):
 # Drafts.
 
 
-@operation("GET", "workspaces drafts", "Somebody's drafts in a tree", answers=responses.Page[Draft])
+@operation(
+    "GET", "workspaces drafts", "Somebody's drafts in a tree", answers=responses.Page[DraftSchema]
+)
 @api_view(["GET"])
 def drafts(request: Request, uid: str) -> Response:
     """The drafts of the caller's workspace; an agent's has none."""
@@ -90,7 +92,7 @@ def drafts(request: Request, uid: str) -> Response:
     "workspaces keep_draft",
     "Save a draft, or delete it with an empty text",
     body=DraftSent,
-    answers=Draft,
+    answers=DraftSchema,
 )
 @api_view(["PUT"])
 def draft(request: Request, uid: str, slot: str) -> Response:
@@ -103,7 +105,7 @@ def draft(request: Request, uid: str, slot: str) -> Response:
         raise not_found(f"[{slot}]")
     first: Node = node.slot
     kept = draft_commands.save(
-        actor, workspace, first, draft_commands.Kept(given.kind, given.text, given.seen)
+        actor, workspace, first, draft_commands.SentDraft(given.kind, given.text, given.seen)
     )
     gone = {"slot": first.local_id, "kind": given.kind, "text": "", "at": None}
     return Response(draft_body(kept) if kept else gone)
@@ -112,7 +114,7 @@ def draft(request: Request, uid: str, slot: str) -> Response:
 # Responses about workspaces and their steps.
 
 
-class Outline(BaseModel):
+class OutlineSchema(BaseModel):
     """How an outline is folded: to a depth, except for what was expanded or collapsed; `hits` of
     the last `query` and those `found` earlier are local ids, too."""
 
@@ -144,7 +146,7 @@ class Notification(BaseModel):
     text: str
 
 
-class Workspace(BaseModel):
+class WorkspaceSchema(BaseModel):
     """A participant's own view of a tree; `seq` is the last event of its stream."""
 
     id: str
@@ -158,7 +160,7 @@ class Workspace(BaseModel):
     tasks: list[dict[str, Any]]
     scratchpad: str
     augments: list[dict[str, Any]]
-    outline: Outline
+    outline: OutlineSchema
     notifications: list[Notification]
     drafts: list[dict[str, Any]]
     settings: dict[str, Any]
@@ -206,7 +208,7 @@ class StepPage(responses.Page[StepBody]):
     "GET",
     "workspaces in_tree",
     "Somebody's workspace in a tree",
-    answers=Workspace,
+    answers=WorkspaceSchema,
     asks=(
         an_id("tree", "The tree.", required=True),
         an_id("participant", "A model of the grove; default: the caller."),
@@ -226,13 +228,13 @@ def _body(actor: Actor, found: Stored) -> dict[str, Any]:
     return {**workspace_body(actor, found), "seq": seq}
 
 
-@operation("GET", "workspaces one", "A workspace", answers=Workspace)
+@operation("GET", "workspaces one", "A workspace", answers=WorkspaceSchema)
 @operation(
     "PATCH",
     "workspaces change",
     "Change the settings of a workspace's windows",
     body=WorkspaceChanged,
-    answers=Workspace,
+    answers=WorkspaceSchema,
 )
 @api_view(["GET", "PATCH"])
 def workspace(request: Request, uid: str) -> Response:
@@ -246,7 +248,7 @@ def workspace(request: Request, uid: str) -> Response:
     return Response(_body(actor, found))
 
 
-@operation("GET", "workspaces outline", "How the outline is folded", answers=Outline)
+@operation("GET", "workspaces outline", "How the outline is folded", answers=OutlineSchema)
 @api_view(["GET"])
 def outline(request: Request, uid: str) -> Response:
     """The depth the outline is folded to, what was expanded, and what the last find marked."""
@@ -254,7 +256,7 @@ def outline(request: Request, uid: str) -> Response:
     return Response(outline_of(found))
 
 
-class Window(BaseModel):
+class WindowSchema(BaseModel):
     """A window that is not closed. `lines` are the first and last of a text of `of` lines, `count`
     of them; `before` and `after` are padding (`pad`). `as`: a difference or prose; `live`: it
     follows the current version; `read_only`: nothing can be written through it. `query` and
@@ -299,7 +301,7 @@ class Window(BaseModel):
     "GET",
     "workspaces windows",
     "What a workspace keeps in view",
-    answers=responses.Page[Window],
+    answers=responses.Page[WindowSchema],
 )
 @api_view(["GET"])
 def windows(request: Request, uid: str) -> Response:
@@ -309,7 +311,7 @@ def windows(request: Request, uid: str) -> Response:
     return Response({"count": len(results), "results": results})
 
 
-class Task(BaseModel):
+class TaskSchema(BaseModel):
     """A task; `ref` is its name in lines; `place` is its order among those not archived."""
 
     number: int
@@ -322,7 +324,9 @@ class Task(BaseModel):
     made_at: str
 
 
-@operation("GET", "workspaces tasks", "The tasks of a workspace", answers=responses.Page[Task])
+@operation(
+    "GET", "workspaces tasks", "The tasks of a workspace", answers=responses.Page[TaskSchema]
+)
 @api_view(["GET"])
 def tasks(request: Request, uid: str) -> Response:
     """The tasks in their order, and the newest archived ones."""
@@ -345,7 +349,7 @@ def verification(request: Request, uid: str) -> Response:
     return Response(verify_view(actor, found))
 
 
-class Augment(BaseModel):
+class AugmentSchema(BaseModel):
     """A document that can be loaded into the prompt. `loaded` also if another one requires it;
     `missing` names requirements that do not exist."""
 
@@ -365,7 +369,7 @@ class Augment(BaseModel):
     "GET",
     "workspaces augments",
     "The augments of a grove, and what a workspace has loaded",
-    answers=responses.Page[Augment],
+    answers=responses.Page[AugmentSchema],
 )
 @api_view(["GET"])
 def augments(request: Request, uid: str) -> Response:

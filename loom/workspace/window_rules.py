@@ -144,7 +144,7 @@ def total_of(text: str) -> int:
     return text.count("\n") + 1
 
 
-class Row(NamedTuple):
+class WindowLine(NamedTuple):
     """A line of a window: its number in the whole text (0: none), and whether it is only padding,
     which does not belong to the range."""
 
@@ -153,22 +153,22 @@ class Row(NamedTuple):
     is_around: bool = False
 
 
-def rows_of(text: str, lines: Lines, pad: int = 0) -> tuple[Row, ...]:
+def rows_of(text: str, lines: Lines, pad: int = 0) -> tuple[WindowLine, ...]:
     """The lines of a text with up to `pad` more on either side."""
     every = text.split("\n")
     first, last = max(1, lines.first - pad), min(len(every), lines.last + pad)
     return tuple(
-        Row(number, every[number - 1], not lines.first <= number <= lines.last)
+        WindowLine(number, every[number - 1], not lines.first <= number <= lines.last)
         for number in range(first, last + 1)
     )
 
 
-def owned(rows: Sequence[Row]) -> list[str]:
+def owned(rows: Sequence[WindowLine]) -> list[str]:
     """The texts of the lines that belong to a window, without padding."""
     return [one.text for one in rows if not one.is_around]
 
 
-def numbered(row: Row) -> str:
+def numbered(row: WindowLine) -> str:
     """`12  text`; `(12)  text` for padding; only the text if it has no number."""
     if not row.number:
         return row.text

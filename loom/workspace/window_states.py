@@ -13,7 +13,7 @@ _NUMBER = re.compile(r"(?<![\w#&])#([1-9][0-9]{0,8})(?![\w-])")
 
 
 @dataclass(frozen=True)
-class State:
+class WindowState:
     """The state of one window. `is_extended`: it stays for one more turn."""
 
     is_visible: bool = True
@@ -21,32 +21,32 @@ class State:
     is_extended: bool = False
     is_closed: bool = False
 
-    def _open(self) -> "State":
+    def _open(self) -> "WindowState":
         if self.is_closed:
             raise CommandError("REJECTED", "This window is closed.", hint="open it again")
         return self
 
-    def shown(self, *, in_turn: bool, keep: bool = False) -> "State":
+    def shown(self, *, in_turn: bool, keep: bool = False) -> "WindowState":
         """Visible; during a turn for one turn more. With `keep` it stays until it is hidden."""
         kept = self._open().is_kept or keep
-        return State(is_visible=True, is_kept=kept, is_extended=in_turn and not kept)
+        return WindowState(is_visible=True, is_kept=kept, is_extended=in_turn and not kept)
 
-    def hidden(self) -> "State":
+    def hidden(self) -> "WindowState":
         """Hidden; a kept window stays kept when it is shown again."""
         return replace(self._open(), is_visible=False, is_extended=False)
 
-    def closed(self) -> "State":
+    def closed(self) -> "WindowState":
         """Closed permanently."""
         self._open()
-        return State(is_visible=False, is_closed=True)
+        return WindowState(is_visible=False, is_closed=True)
 
-    def after_turn(self, *, is_mentioned: bool) -> "State":
+    def after_turn(self, *, is_mentioned: bool) -> "WindowState":
         """The state after the end of a turn, whose answer may have mentioned the window."""
         if self.is_closed or self.is_kept:
             return self
         if self.is_visible and (self.is_extended or is_mentioned):
             return replace(self, is_extended=False)
-        return State(is_visible=is_mentioned)
+        return WindowState(is_visible=is_mentioned)
 
 
 def mentioned(text: str) -> set[int]:

@@ -16,7 +16,9 @@ MOST = 400  # states of a turn: more mean that it does not end
 
 def asked(actor: Actor, tree: Tree, agent: Participant, **wanted: str) -> Turn:
     """A turn that was asked for."""
-    return turn_lifecycle.start(actor, tree, turn_lifecycle.Wanted(participant=agent.uid, **wanted))
+    return turn_lifecycle.start(
+        actor, tree, turn_lifecycle.TurnStartArgs(participant=agent.uid, **wanted)
+    )
 
 
 def run_lane(lane: str) -> None:

@@ -51,7 +51,7 @@ def model(grove: Grove, provider: ScriptedProvider) -> Participant:
 @pytest.fixture(autouse=True)
 def _a_fresh_watch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Resets what an earlier test's sweeper observed about a busy database."""
-    monkeypatch.setattr(leases, "watch", leases.Watch())
+    monkeypatch.setattr(leases, "watch", leases.LeaseWatch())
 
 
 AGENT = ["loom_aware", "loom_write", "loom_generate", "doc_read", "doc_write", "cross_tree"]

@@ -5,7 +5,7 @@ import pytest
 from loom.access import Actor
 from loom.people.models import Participant
 from loom.trees.models import Node, Tree
-from loom.trees.queries.path_page import Asked, candidates_of
+from loom.trees.queries.path_page import AskedSettings, candidates_of
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider
@@ -14,7 +14,7 @@ from tests.providers.scripts import says
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def _last_asked(actor: Actor, path: list[int]) -> tuple[int | None, dict[str, Asked]]:
+def _last_asked(actor: Actor, path: list[int]) -> tuple[int | None, dict[str, AskedSettings]]:
     """Where on the path, and of whom, the actor asked for candidates last."""
     found = candidates_of((), (), by=actor.participant, path=path)
     return found.asked_at, found.asked
@@ -29,7 +29,7 @@ def test_an_agent_that_acted_is_not_offered_for_candidates(
     assert _last_asked(actor, path) == (None, {})
     for one in ask(f"continue from {opening} n:2"):
         run(one)
-    assert _last_asked(actor, path) == (path[0], {"Marie": Asked(2, None, None, "")})
+    assert _last_asked(actor, path) == (path[0], {"Marie": AskedSettings(2, None, None, "")})
 
 
 def test_who_is_asked_again_at_once_is_counted_once(
@@ -38,4 +38,4 @@ def test_who_is_asked_again_at_once_is_counted_once(
     path = [Node.objects.get(tree=tree, local_id=opening).pk]
     ask("continue n:3")
     ask("continue n:1")
-    assert _last_asked(actor, path) == (path[0], {"Marie": Asked(1, None, None, "")})
+    assert _last_asked(actor, path) == (path[0], {"Marie": AskedSettings(1, None, None, "")})

@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.context.agent_request import Sent, assemble
+from agents.context.agent_request import AgentRequest, assemble
 from agents.context.sections import Stop
 from agents.context.values import LineReply, Round
 from agents.providers.anthropic import Anthropic
-from agents.providers.values import Ask, Blocks
+from agents.providers.values import Blocks, ProviderRequest
 from tests.agents.test_aware import AWARE
 
 TEXT = st.text(max_size=40).filter(bool)
@@ -42,10 +42,10 @@ ROUNDS = st.lists(
 )
 
 
-def body_of(sent: Sent) -> dict[str, Any]:
+def body_of(sent: AgentRequest) -> dict[str, Any]:
     """The JSON that an Anthropic-shaped provider gets."""
     blocks = tuple(Blocks(one.role, one.blocks, one.kept) for one in sent.messages)
-    return Anthropic().body(Ask("http://x", "m", sent.bodies, None, blocks=blocks))
+    return Anthropic().body(ProviderRequest("http://x", "m", sent.bodies, None, blocks=blocks))
 
 
 def flat(body: dict[str, Any]) -> list[tuple[str, str, bool]]:
@@ -75,7 +75,7 @@ def test_over_rounds_what_is_kept_stays_to_the_byte_and_the_rest_is_appended_to(
     path: list[Stop], rounds: list[Round]
 ) -> None:
     aware = replace(AWARE, path=tuple(path), limit=1_000_000)
-    sent: list[Sent] = []
+    sent: list[AgentRequest] = []
     done: list[Round] = []
     for number in range(len(rounds) + 1):
         now = replace(

@@ -11,7 +11,12 @@ from agents.providers import probing
 from loom.access import Actor
 from loom.errors import CommandError
 from loom.participants import commands as participants
-from loom.participants.commands import Changes, Source, ask_models, listing_of
+from loom.participants.commands import (
+    ParticipantChangeArgs,
+    ProviderAddress,
+    ask_models,
+    listing_of,
+)
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import fails, raw
 
@@ -32,7 +37,7 @@ def lists(*names: str) -> Any:
     return raw(body, kind="application/json")
 
 
-def found(actor: Actor, source: Source, *, again: bool = False) -> dict[str, Any]:
+def found(actor: Actor, source: ProviderAddress, *, again: bool = False) -> dict[str, Any]:
     """What is told once a worker has done what was asked."""
     uid = ask_models(actor, source, again=again)["id"]
     probing.run_listing(uid)
@@ -41,7 +46,7 @@ def found(actor: Actor, source: Source, *, again: bool = False) -> dict[str, Any
 
 def test_an_address_says_which_models_it_has(actor: Actor, provider: ScriptedProvider) -> None:
     provider.script(lists("m-1", "m-2"))
-    told = found(actor, Source("custom", provider.url, KEY))
+    told = found(actor, ProviderAddress("custom", provider.url, KEY))
     assert (told["status"], told["models"], told["error"]) == ("done", ["m-1", "m-2"], None)
     (seen,) = provider.seen
     assert (seen.method, seen.path) == ("GET", "/v1/models")
@@ -65,7 +70,7 @@ def test_a_list_says_how_much_a_model_reads(
 ) -> None:
     body = json.dumps({"data": [{"id": "m-1", **said}]}).encode()
     provider.script(raw(body, kind="application/json"))
-    told = found(actor, Source("custom", provider.url))
+    told = found(actor, ProviderAddress("custom", provider.url))
     assert (told["models"], told["contexts"].get("m-1")) == (["m-1"], tokens)
 
 
@@ -74,16 +79,16 @@ def test_a_list_is_asked_for_with_the_key_of_its_participant(
 ) -> None:
     one = participants.make_participant(
         actor,
-        Changes(
+        ParticipantChangeArgs(
             fields={"name": "Muse", "model_ref": "custom:m", "base_url": provider.url}, api_key=KEY
         ),
     )
     provider.script(lists("m-1"), lists("m-2"))
-    source = Source("custom", provider.url, participant=one.uid)
+    source = ProviderAddress("custom", provider.url, participant=one.uid)
     assert KEY not in json.dumps(ask_models(actor, source))
     assert found(actor, source)["models"] == ["m-1"]
     assert provider.seen[0].header("authorization") == f"Bearer {KEY}"
-    other = Source("openrouter", provider.url, participant=one.uid)
+    other = ProviderAddress("openrouter", provider.url, participant=one.uid)
     assert found(actor, other)["models"] == ["m-2"]
     assert provider.seen[1].header("authorization") == ""
 
@@ -93,13 +98,13 @@ def test_a_private_address_is_called_once_an_operator_allows_it(
 ) -> None:
     settings.PROVIDER_ALLOW = ()
     settings.PRIVATE_ADDRESSES = "operator"
-    allowed = Source("custom", provider.url, allow_private=True)
+    allowed = ProviderAddress("custom", provider.url, allow_private=True)
     with pytest.raises(CommandError) as refused:
         ask_models(actor, allowed)
     assert refused.value.code == "PERMISSION_DENIED"
     actor.user.is_operator = True
     with pytest.raises(CommandError) as refused:
-        ask_models(actor, Source("custom", provider.url))
+        ask_models(actor, ProviderAddress("custom", provider.url))
     assert refused.value.hint == "allow it here"
     provider.script(lists("m-1"))
     assert found(actor, allowed)["models"] == ["m-1"]
@@ -112,20 +117,20 @@ def test_a_private_address_is_called_once_an_operator_allows_it(
 def test_what_was_found_is_kept_until_somebody_asks_again(
     actor: Actor, provider: ScriptedProvider
 ) -> None:
-    source = Source("custom", provider.url, KEY)
+    source = ProviderAddress("custom", provider.url, KEY)
     provider.script(lists("m-1"), lists("m-2"), lists("m-3"))
     assert found(actor, source)["models"] == ["m-1"]
     assert found(actor, source)["models"] == ["m-1"]
     assert len(provider.seen) == 1
     assert found(actor, source, again=True)["models"] == ["m-2"]
-    assert found(actor, Source("custom", provider.url, "another"))["models"] == ["m-3"]
+    assert found(actor, ProviderAddress("custom", provider.url, "another"))["models"] == ["m-3"]
 
 
 def test_a_key_is_kept_sealed_and_only_until_the_answer(
     actor: Actor, provider: ScriptedProvider
 ) -> None:
     provider.script(fails(401, f"no such key: {KEY}"))
-    source = Source("custom", provider.url, KEY)
+    source = ProviderAddress("custom", provider.url, KEY)
     waiting = ask_models(actor, source)
     assert waiting["sealed"] and KEY not in json.dumps(waiting)
     told = found(actor, source)
@@ -137,7 +142,7 @@ def test_a_key_is_kept_sealed_and_only_until_the_answer(
 
 def test_anthropics_shape_is_asked_in_its_own_way(actor: Actor, provider: ScriptedProvider) -> None:
     provider.script(lists("claude"))
-    told = found(actor, Source("anthropic", provider.url, KEY))
+    told = found(actor, ProviderAddress("anthropic", provider.url, KEY))
     assert (told["error"], told["models"]) == (None, ["claude"])
     assert provider.seen[0].path == "/v1/models"
     assert provider.seen[0].header("x-api-key") == KEY
@@ -146,14 +151,14 @@ def test_anthropics_shape_is_asked_in_its_own_way(actor: Actor, provider: Script
 @pytest.mark.parametrize(
     ("source", "code"),
     [
-        (Source("custom"), "INVALID_SYNTAX"),
-        (Source("litellm"), "REJECTED"),
-        (Source("ollama"), "REJECTED"),
-        (Source("custom", "http://169.254.169.254/v1"), "REJECTED"),
+        (ProviderAddress("custom"), "INVALID_SYNTAX"),
+        (ProviderAddress("litellm"), "REJECTED"),
+        (ProviderAddress("ollama"), "REJECTED"),
+        (ProviderAddress("custom", "http://169.254.169.254/v1"), "REJECTED"),
     ],
 )
 def test_what_cannot_or_must_not_be_asked_is_refused(
-    actor: Actor, source: Source, code: str
+    actor: Actor, source: ProviderAddress, code: str
 ) -> None:
     with pytest.raises(CommandError) as refused:
         ask_models(actor, source)
@@ -161,7 +166,7 @@ def test_what_cannot_or_must_not_be_asked_is_refused(
 
 
 def test_a_list_of_another_grove_is_not_there(actor: Actor, provider: ScriptedProvider) -> None:
-    told = ask_models(actor, Source("custom", provider.url))
+    told = ask_models(actor, ProviderAddress("custom", provider.url))
     participants.note_models({**told, "grove": "another"}, {"m": 0}, None)
     with pytest.raises(CommandError):
         listing_of(actor, told["id"])

@@ -7,17 +7,17 @@ from typing import Literal
 
 import pytest
 
-from agents.context.agent_request import Aware, Sent, assemble
+from agents.context.agent_request import AgentRequest, Aware, assemble
 from agents.context.sections import Stop
 from agents.context.values import (
-    Action,
-    Augment,
+    AgentLine,
+    AugmentLine,
     LineReply,
-    Near,
     OutlineLine,
     Pane,
-    Request,
+    PathLine,
     Round,
+    TurnRequest,
 )
 from agents.generation_requests import assembled
 from agents.next_request import next_place
@@ -29,7 +29,7 @@ from loom.people.models import Participant
 from loom.text.frames import NAMES
 from loom.trees.commands import node_writer
 from loom.trees.models import Tree
-from loom.workspace.window_rules import Row
+from loom.workspace.window_rules import WindowLine
 from tests.agents.forged import HONEST, SHAPES
 from tests.agents.test_aware import AWARE, VIEW
 from tests.agents.test_injection import plant
@@ -40,7 +40,7 @@ FORGED = "A hall.\n" + "\n".join(SHAPES.values()) + "\nObey."
 Mode = Literal["dialogue", "buffer"]
 
 
-def lines_of(sent: Sent) -> Counter[str]:
+def lines_of(sent: AgentRequest) -> Counter[str]:
     """The lines of a request, and how often each is there."""
     texts = [sent.system, *(block for one in sent.messages for block in one.blocks)]
     return Counter(line for text in texts for line in text.split("\n"))
@@ -54,8 +54,8 @@ def through(sent: Counter[str], ours: Counter[str]) -> list[str]:
 
 def everywhere(text: str, *, mode: Mode) -> Aware:
     """A request with a text in each place that somebody else can fill."""
-    rows = tuple(Row(0, line) for line in text.split("\n"))
-    numbered = tuple(Row(number, one.text) for number, one in enumerate(rows, 1))
+    rows = tuple(WindowLine(0, line) for line in text.split("\n"))
+    numbered = tuple(WindowLine(number, one.text) for number, one in enumerate(rows, 1))
     stop = Stop("a7x2", text, "Ada", "human", "2026-11-21 02:07", summary=text)
     own = Stop("b3k9", text, "Marie", "model", "2026-11-21 02:08", is_own=True)
     view = replace(
@@ -66,8 +66,8 @@ def everywhere(text: str, *, mode: Mode) -> Aware:
         request=text,
         notifications=tuple(text.split("\n")),
         outline=(OutlineLine("a7x2", f'"{" ".join(text.split())}"', 0, is_last=True),),
-        near=(Near("a7x2", text, "human", "now", tags=(text,), words='"x"'),),
-        actions=(Action("view", ("a7x2",)),),
+        near=(PathLine("a7x2", text, "human", "now", tags=(text,), words='"x"'),),
+        actions=(AgentLine("view", ("a7x2",)),),
         panes=(
             Pane(1, text, rows, kind="node"),
             Pane(2, "doc", rows, kind="document", changes=(text,), notes=(text,), label=text),
@@ -86,8 +86,8 @@ def everywhere(text: str, *, mode: Mode) -> Aware:
         path=(stop, own, replace(stop, local_id="c4m2")),
         rounds=(asked,),
         view=view,
-        request=Request("z3n7", text, text, "human"),
-        augments=(Augment("a/x", "●", text), *(Augment(one) for one in text.split("\n"))),
+        request=TurnRequest("z3n7", text, text, "human"),
+        augments=(AugmentLine("a/x", "●", text), *(AugmentLine(one) for one in text.split("\n"))),
         agents=(text,),
         models=(text,),
         limit=10_000_000,
@@ -134,7 +134,7 @@ def test_the_mark_before_ones_own_text_is_only_before_ones_own_text() -> None:
 )
 def test_a_name_that_was_stored_before_is_no_header(name: str, sent: str) -> None:
     stop = Stop("a7p3", "Hello.", name, "human", "2026-11-23 20:00")
-    view = replace(VIEW, near=(Near("a7p3", name, "human", "now"),))
+    view = replace(VIEW, near=(PathLine("a7p3", name, "human", "now"),))
     lines = lines_of(assemble(replace(AWARE, path=(stop,), view=view)))
     assert f"[a7p3] {sent} (human) · 2026-11-23 20:00Z" in lines
     assert f"[a7p3] {sent} (human) · now" in lines

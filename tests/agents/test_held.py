@@ -6,7 +6,7 @@ import pytest
 
 from agents.providers.openai import OpenAI
 from agents.providers.registry import EMBEDDED, provider_of
-from agents.providers.values import Ask, Failure
+from agents.providers.values import Failure, ProviderRequest
 from agents.reply_grammar import grammar_for
 from loom.access import Actor
 from loom.people.models import Participant
@@ -49,7 +49,7 @@ async def test_the_grammar_is_sent(provider: ScriptedProvider) -> None:
 
 def test_a_server_that_takes_no_grammar_is_asked_without() -> None:
     adapter = OpenAI()
-    body = adapter.body(Ask("http://x", "m", (), None, grammar='root ::= "yes"'))
+    body = adapter.body(ProviderRequest("http://x", "m", (), None, grammar='root ::= "yes"'))
     less = adapter.adjusted(body, Failure("invalid", "unknown field: grammar"))
     assert less is not None
     assert "grammar" not in less

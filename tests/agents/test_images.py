@@ -10,7 +10,7 @@ from PIL import Image as Pillow
 from agents import subject_prompt
 from agents.providers.probing import COLOURS, Probe, _images
 from agents.providers.registry import Provider, provider_of
-from agents.providers.values import Ask
+from agents.providers.values import ProviderRequest
 from loom.access import Actor, get_actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
@@ -218,7 +218,9 @@ async def test_a_model_sees_that_names_both_colours(
 ) -> None:
     provider.script(*(says(one) for one in said))
     asks: Provider = provider_of("openai")
-    probe = Probe(asks, Ask(provider.url, "m", None, None), asks.transport((provider.entry,)))
+    probe = Probe(
+        asks, ProviderRequest(provider.url, "m", None, None), asks.transport((provider.entry,))
+    )
     assert await _images(probe) is found
     sent = provider.seen[0].json["messages"][0]["content"]
     assert [one["type"] for one in sent] == ["text", "image_url"] and len(sent) == 2
@@ -229,6 +231,8 @@ async def test_a_model_whose_server_refuses_images_does_not_see(
 ) -> None:
     provider.script(fails(400, "no image"), says("green"), says("red"))
     asks = provider_of("openai")
-    probe = Probe(asks, Ask(provider.url, "m", None, None), asks.transport((provider.entry,)))
+    probe = Probe(
+        asks, ProviderRequest(provider.url, "m", None, None), asks.transport((provider.entry,))
+    )
     assert await _images(probe) is False
     assert len(provider.seen) == 1

@@ -26,7 +26,7 @@ from loom.trees.commands.trees import change_tree
 from loom.trees.models import Node, Tree
 from loom.trees.named_items import touched
 from loom.turns.models import Generation
-from loom.workspace.commands.drafts import Kept, save
+from loom.workspace.commands.drafts import SentDraft, save
 from tests.agents.acting import asked, went
 from tests.agents.conftest import Say, run
 from tests.providers.scripted import ScriptedProvider
@@ -115,7 +115,7 @@ def test_what_is_typed_in_a_buffer_counts_where_it_is_asked_for(
     tree.refresh_from_db()
     own = stored(node_writer.workspace_of(actor.participant, tree))
     slot = tree.nodes.get(local_id=opening)
-    save(actor, own, slot, Kept("buffer", " She put her hand", None))
+    save(actor, own, slot, SentDraft("buffer", " She put her hand", None))
     client = api(actor.user)
     query = {"participant": model.uid, "node": opening}
     assert "She put" not in json.dumps(_context(client, own.uid, **query)["messages"])

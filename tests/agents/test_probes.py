@@ -90,7 +90,7 @@ def test_another_address_forgets_what_was_found(
     actor: Actor, model: Participant, provider: ScriptedProvider
 ) -> None:
     found(model)
-    changes = participants.Changes(fields={"base_url": "https://api.example.com/v1"})
+    changes = participants.ParticipantChangeArgs(fields={"base_url": "https://api.example.com/v1"})
     participants.change_participant(actor, model, changes)
     model.refresh_from_db()
     assert model.probe == {}

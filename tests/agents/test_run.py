@@ -9,7 +9,7 @@ import pytest
 from pytest_django import Settings
 
 from agents import candidates, runs
-from agents.providers.attempt import Attempt
+from agents.providers.attempt import ProviderAttempt
 from agents.runs import create_call
 from loom.access import Actor
 from loom.engine import streams
@@ -276,7 +276,7 @@ def test_an_answer_larger_than_a_node_is_cut_there(
 def test_a_call_began_before_its_first_text_however_late_its_row_is(
     ask: Say, provider: ScriptedProvider, opening: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    heard, note = threading.Event(), Attempt._note
+    heard, note = threading.Event(), ProviderAttempt._note
 
     def noted(*given: Any) -> None:
         note(*given)
@@ -286,7 +286,7 @@ def test_a_call_began_before_its_first_text_however_late_its_row_is(
         assert heard.wait(PATIENCE_S)
         return create_call(*given)
 
-    monkeypatch.setattr(Attempt, "_note", noted)
+    monkeypatch.setattr(ProviderAttempt, "_note", noted)
     monkeypatch.setattr(runs, "create_call", late)
     provider.script(says("She was cold."))
     call = run(ask()[0]).call

@@ -12,7 +12,7 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from agents import leases, runs, tasks
-from agents.leases import EVERY_S, LEASE_S, STALL_S, Watch
+from agents.leases import EVERY_S, LEASE_S, STALL_S, LeaseWatch
 from agents.providers import transport
 from agents.runs import begin_lane
 from agents.tasks import sweep
@@ -41,7 +41,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     """The time of the watch, which has seen one write go through."""
     made = Clock()
-    monkeypatch.setattr(leases, "watch", Watch(made))
+    monkeypatch.setattr(leases, "watch", LeaseWatch(made))
     leases.watch.look(lambda: None)
     yield made
 

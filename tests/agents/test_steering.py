@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.context.sections import Part
+from agents.context.sections import PathPart
 from agents.context.subject_request import (
     JOINT,
-    Piece,
-    Reading,
-    Sent,
+    PathPiece,
+    PromptTooLong,
     Steering,
-    TooLong,
+    SubjectPath,
+    SubjectRequest,
     arrange,
     noted,
     noted_parts,
@@ -34,9 +34,9 @@ def entry(uid: str, *keys: str, text: str = "Lore.", order: int = 100) -> LoreEn
     return LoreEntry(uid, uid, keys, text, order)
 
 
-def buffer(*texts: str, **more: object) -> Sent:
-    path = tuple(Piece(key, text, is_human=True) for key, text in enumerate(texts))
-    return arrange(Reading("buffer", "completion", path, **more))  # type: ignore[arg-type]
+def buffer(*texts: str, **more: object) -> SubjectRequest:
+    path = tuple(PathPiece(key, text, is_human=True) for key, text in enumerate(texts))
+    return arrange(SubjectPath("buffer", "completion", path, **more))  # type: ignore[arg-type]
 
 
 # -- in a buffer
@@ -80,12 +80,12 @@ def test_the_end_of_a_buffer_is_never_the_note() -> None:
 # -- in a dialogue
 
 
-def dialogue(**more: object) -> Sent:
+def dialogue(**more: object) -> SubjectRequest:
     path = tuple(
-        Piece(key, text, is_human=key % 2 == 0)
+        PathPiece(key, text, is_human=key % 2 == 0)
         for key, text in enumerate(["Who?", "Marie.\n\nA clockmaker.", "Where?"])
     )
-    return arrange(Reading("dialogue", "chat", path, **more))  # type: ignore[arg-type]
+    return arrange(SubjectPath("dialogue", "chat", path, **more))  # type: ignore[arg-type]
 
 
 def test_of_a_dialogue_memory_ends_the_system_text_and_the_note_is_a_users() -> None:
@@ -101,7 +101,7 @@ def test_of_a_dialogue_memory_ends_the_system_text_and_the_note_is_a_users() -> 
 
 
 def test_a_note_deeper_than_the_path_comes_first() -> None:
-    made = noted_parts([Part("assistant", "One."), Part("gap", "[…]")], "[N]", 9)
+    made = noted_parts([PathPart("assistant", "One."), PathPart("gap", "[…]")], "[N]", 9)
     assert [one.text for one in made] == ["[N]", "One.", "[…]"]
 
 
@@ -113,7 +113,7 @@ def test_they_are_never_cut_and_the_path_is() -> None:
     sent = buffer("word " * 4_000, truncation="rollingWindow", limit=500, steering=steering)
     assert sent.prompt is not None and len(sent.prompt) // 4 <= 500
     assert "Memory. " * 50 in sent.prompt and "[Note.]" in sent.prompt
-    with pytest.raises(TooLong):
+    with pytest.raises(PromptTooLong):
         buffer("word", limit=50, steering=steering)
 
 
@@ -121,9 +121,9 @@ def test_they_are_never_cut_and_the_path_is() -> None:
 def test_the_sections_hold_what_is_sent(
     texts: list[str], memory: str, note: str, mode: str
 ) -> None:
-    path = tuple(Piece(key, text, is_human=True) for key, text in enumerate(texts) if text)
+    path = tuple(PathPiece(key, text, is_human=True) for key, text in enumerate(texts) if text)
     steering = Steering(memory, note, 1, (entry("a", "a", text="All of a."),))
-    sent = arrange(Reading(mode, "completion", path, steering=steering))  # type: ignore[arg-type]
+    sent = arrange(SubjectPath(mode, "completion", path, steering=steering))  # type: ignore[arg-type]
     assert sent.prompt is not None
     for one in sent.portions:
         assert one.tokens == -(-len(one.text) // 4)

@@ -5,10 +5,10 @@ import pytest
 from agents.context.subject_request import (
     ASKS,
     EXAMPLES,
-    Piece,
-    Reading,
-    Sent,
-    TooLong,
+    PathPiece,
+    PromptTooLong,
+    SubjectPath,
+    SubjectRequest,
     arrange,
     way_of,
 )
@@ -16,18 +16,20 @@ from agents.context.subject_request import (
 Line = tuple[str, str]
 
 
-def pieces(*lines: Line) -> tuple[Piece, ...]:
-    return tuple(Piece(key, text, is_human=who == "human") for key, (who, text) in enumerate(lines))
+def pieces(*lines: Line) -> tuple[PathPiece, ...]:
+    return tuple(
+        PathPiece(key, text, is_human=who == "human") for key, (who, text) in enumerate(lines)
+    )
 
 
-def shown(sent: Sent) -> str:
+def shown(sent: SubjectRequest) -> str:
     if sent.messages is None:
         return f"PROMPT\n{sent.prompt}"
     return "\n".join(f"{one['role'].upper()}\n{one['content']}" for one in sent.messages)
 
 
 def dialogue(*lines: Line, **settings: object) -> str:
-    return shown(arrange(Reading("dialogue", "chat", pieces(*lines), **settings)))  # type: ignore[arg-type]
+    return shown(arrange(SubjectPath("dialogue", "chat", pieces(*lines), **settings)))  # type: ignore[arg-type]
 
 
 def test_people_are_users_and_models_assistants() -> None:
@@ -68,23 +70,23 @@ def test_an_empty_path_says_that_the_text_begins() -> None:
     assert dialogue(persona="Be brief.") == "SYSTEM\nBe brief.\nUSER\n(the text begins)"
 
 
-def merged() -> tuple[Piece, ...]:
-    cold = Piece(7, "It was cold.", is_human=False)
+def merged() -> tuple[PathPiece, ...]:
+    cold = PathPiece(7, "It was cold.", is_human=False)
     return (
-        Piece(1, "Begin.", is_human=True),
-        Piece(2, "It was warm.", is_human=False),
-        Piece(
+        PathPiece(1, "Begin.", is_human=True),
+        PathPiece(2, "It was warm.", is_human=False),
+        PathPiece(
             3,
             "Merge them.",
             is_human=True,
-            context=(cold, Piece(2, "It was warm.", is_human=False)),
-            instruction=(Piece(8, "Use short words.", is_human=True),),
+            context=(cold, PathPiece(2, "It was warm.", is_human=False)),
+            instruction=(PathPiece(8, "Use short words.", is_human=True),),
         ),
     )
 
 
 def test_sources_stand_where_their_role_says() -> None:
-    sent = arrange(Reading("dialogue", "chat", merged(), persona="You write."))
+    sent = arrange(SubjectPath("dialogue", "chat", merged(), persona="You write."))
     assert shown(sent) == (
         "SYSTEM\nYou write.\n\nUse short words.\n"
         "USER\nBegin.\n"
@@ -95,10 +97,10 @@ def test_sources_stand_where_their_role_says() -> None:
 
 def test_a_buffer_is_one_string_byte_by_byte() -> None:
     path = pieces(("human", "Once upon "), ("model", " a time\r\n"), ("human", "\tthere"))
-    sent = arrange(Reading("buffer", "completion", path, persona="Never sent."))
+    sent = arrange(SubjectPath("buffer", "completion", path, persona="Never sent."))
     assert sent.prompt == "Once upon  a time\r\n\tthere"
     assert sent.messages is None
-    chat = arrange(Reading("buffer", "chat", path, persona="Never sent."))
+    chat = arrange(SubjectPath("buffer", "chat", path, persona="Never sent."))
     assert chat.messages == ({"role": "user", "content": "Once upon  a time\r\n\tthere"},)
 
 
@@ -118,15 +120,15 @@ def test_a_chat_that_goes_on_with_its_own_turn_is_sent_the_buffer_as_one(
     text: str, expected: str, way: str
 ) -> None:
     path = pieces(("human", text)) if text else ()
-    sent = arrange(Reading("buffer", "chat", path, way=way))
+    sent = arrange(SubjectPath("buffer", "chat", path, way=way))
     assert (shown(sent), sent.text) == (expected, text)
 
 
 def test_a_chat_that_must_be_asked_is_asked_and_perhaps_shown_how() -> None:
     path = pieces(("human", "Once "))
-    asked = Reading("buffer", "chat", path, way="instruction", system_context="A tale.")
+    asked = SubjectPath("buffer", "chat", path, way="instruction", system_context="A tale.")
     assert shown(arrange(asked)) == f"SYSTEM\nA tale.\n\n{ASKS}\nUSER\nOnce "
-    shot = arrange(Reading("buffer", "chat", path, way="few_shot"))
+    shot = arrange(SubjectPath("buffer", "chat", path, way="few_shot"))
     assert shot.messages is not None
     assert [one["role"] for one in shot.messages] == [
         "system",
@@ -139,7 +141,7 @@ def test_a_chat_that_must_be_asked_is_asked_and_perhaps_shown_how() -> None:
 def test_what_asks_is_counted_with_what_is_sent() -> None:
     path = pieces(("human", "word " * 400))
     for way in ("plain", "instruction", "few_shot"):
-        sent = arrange(Reading("buffer", "chat", path, way=way, limit=400))
+        sent = arrange(SubjectPath("buffer", "chat", path, way=way, limit=400))
         assert sent.messages is not None
         assert sum(len(one["content"]) for one in sent.messages) <= 1600
 
@@ -150,10 +152,10 @@ def test_every_example_repeats_the_end_of_its_text() -> None:
 
 
 def test_how_prose_is_handed_over_is_reported() -> None:
-    assert Reading("buffer", "chat", (), way="prefill").strategy == "prefill"
-    assert Reading("buffer", "chat", ()).strategy == "plain"
-    assert Reading("buffer", "completion", (), way="prefill").strategy == "plain"
-    assert Reading("dialogue", "chat", (), way="prefill").strategy is None
+    assert SubjectPath("buffer", "chat", (), way="prefill").strategy == "prefill"
+    assert SubjectPath("buffer", "chat", ()).strategy == "plain"
+    assert SubjectPath("buffer", "completion", (), way="prefill").strategy == "plain"
+    assert SubjectPath("dialogue", "chat", (), way="prefill").strategy is None
     assert way_of(["grammar", "instruction", "prefill"]) == "prefill"
     assert way_of(["instruction", "continue_final"]) == "continue_final"
     assert way_of(["grammar"]) == "plain"
@@ -161,27 +163,27 @@ def test_how_prose_is_handed_over_is_reported() -> None:
 
 def test_a_buffer_has_system_text_only_if_the_tree_has() -> None:
     path = pieces(("human", "Once"))
-    reading = Reading("buffer", "completion", path, system_context="A tale.")
+    reading = SubjectPath("buffer", "completion", path, system_context="A tale.")
     assert arrange(reading).prompt == "A tale.\n\nOnce"
-    chat = Reading("buffer", "chat", path, system_context="A tale.")
+    chat = SubjectPath("buffer", "chat", path, system_context="A tale.")
     assert shown(arrange(chat)) == "SYSTEM\nA tale.\nUSER\nOnce"
 
 
 def test_a_buffer_leaves_sources_alone() -> None:
-    assert arrange(Reading("buffer", "completion", merged())).prompt == (
+    assert arrange(SubjectPath("buffer", "completion", merged())).prompt == (
         "Begin.It was warm.Merge them."
     )
 
 
 def test_a_dialogue_at_a_completion_endpoint_is_prose() -> None:
     path = pieces(("human", "Who?"), ("model", "Marie."))
-    sent = arrange(Reading("dialogue", "completion", path, persona="Plainly."))
+    sent = arrange(SubjectPath("dialogue", "completion", path, persona="Plainly."))
     assert sent.prompt == "Plainly.\n\nWho?\n\nMarie."
 
 
 def test_the_middle_goes_first_and_the_last_four_stay() -> None:
     lines = [("human" if n % 2 else "model", f"{n:02d}" + "x" * 18) for n in range(1, 13)]
-    sent = arrange(Reading("dialogue", "chat", pieces(*lines), persona="Stay.", limit=50))
+    sent = arrange(SubjectPath("dialogue", "chat", pieces(*lines), persona="Stay.", limit=50))
     texts = [text for _, text in lines]
     assert shown(sent) == (
         f"SYSTEM\nStay.\nUSER\n{texts[0]}\n\n[…]\n\n{texts[4]}\n"
@@ -195,7 +197,7 @@ def test_the_middle_goes_first_and_the_last_four_stay() -> None:
 
 def test_a_rolling_window_keeps_the_end_and_says_so() -> None:
     path = pieces(("human", "old words " * 100), ("model", "new words " * 4))
-    sent = arrange(Reading("buffer", "completion", path, truncation="rollingWindow", limit=20))
+    sent = arrange(SubjectPath("buffer", "completion", path, truncation="rollingWindow", limit=20))
     assert sent.prompt is not None
     assert sent.prompt.endswith("new words " * 4)
     assert len(sent.prompt) <= 80
@@ -205,19 +207,19 @@ def test_a_rolling_window_keeps_the_end_and_says_so() -> None:
 
 def test_stop_at_limit_is_an_error() -> None:
     path = pieces(("human", "word " * 1000))
-    with pytest.raises(TooLong, match=r"about 1,250 tokens, and there is room for 99"):
-        arrange(Reading("dialogue", "chat", path, truncation="stopAtLimit", limit=99))
+    with pytest.raises(PromptTooLong, match=r"about 1,250 tokens, and there is room for 99"):
+        arrange(SubjectPath("dialogue", "chat", path, truncation="stopAtLimit", limit=99))
 
 
 def test_system_text_is_never_cut() -> None:
     path = pieces(("human", "word"))
-    with pytest.raises(TooLong):
-        arrange(Reading("dialogue", "chat", path, persona="p" * 400, limit=100))
+    with pytest.raises(PromptTooLong):
+        arrange(SubjectPath("dialogue", "chat", path, persona="p" * 400, limit=100))
 
 
 def test_four_last_nodes_that_do_not_fit_are_cut_in_front() -> None:
     path = pieces(*[("human", f"{n} " + "word " * 40) for n in range(5)])
-    sent = arrange(Reading("buffer", "completion", path, limit=60))
+    sent = arrange(SubjectPath("buffer", "completion", path, limit=60))
     assert sent.prompt is not None
     assert sent.prompt.endswith(path[-1].text)
     assert len(sent.prompt) <= 240

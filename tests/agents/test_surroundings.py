@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from agents.context.agent_request import Sent, assemble
+from agents.context.agent_request import AgentRequest, assemble
 from agents.context.sections import Stop, every, memory, outline, path, rendered, shrinking
-from agents.context.values import Action, Near, OutlineLine, View
+from agents.context.values import AgentLine, OutlineLine, PathLine, WorkspaceView
 from tests.agents.test_aware import ADA, AWARE, VIEW
 
 TWIGS = (
@@ -16,17 +16,17 @@ TWIGS = (
     OutlineLine("d5n7", '"Warm."', 2, True),
 )
 DEEDS = (
-    Action("view", ("a7x2",), past="viewed"),
-    Action("view", ("b3k9",), past="viewed"),
-    Action("annotate", ("b3k9",), past="annotated"),
-    Action("continue", ("b3k9",), past="continued from"),
-    Action("continue", ("b3k9",), past="continued from"),
-    Action("find", past="searched"),
-    Action("prune", ("a7x2",), "PERMISSION_DENIED"),
+    AgentLine("view", ("a7x2",), past="viewed"),
+    AgentLine("view", ("b3k9",), past="viewed"),
+    AgentLine("annotate", ("b3k9",), past="annotated"),
+    AgentLine("continue", ("b3k9",), past="continued from"),
+    AgentLine("continue", ("b3k9",), past="continued from"),
+    AgentLine("find", past="searched"),
+    AgentLine("prune", ("a7x2",), "PERMISSION_DENIED"),
 )
 NEAR = (
-    Near("a7x2", "Ada", "human", "3m ago", 2, 1, is_bookmarked=True, tags=("good",)),
-    Near("b3k9", "Marie\n---LOOM", "model", "now"),
+    PathLine("a7x2", "Ada", "human", "3m ago", 2, 1, is_bookmarked=True, tags=("good",)),
+    PathLine("b3k9", "Marie\n---LOOM", "model", "now"),
 )
 
 
@@ -75,7 +75,7 @@ def test_sections_stand_in_the_order_of_the_contract_and_empty_ones_are_left_out
 # -- what does not fit
 
 
-def _sent(*, limit: int, view: View, stops: int) -> Sent:
+def _sent(*, limit: int, view: WorkspaceView, stops: int) -> AgentRequest:
     path = tuple(
         Stop(f"a{n}", f"Sentence {n}. " + "more " * 100, "Ada", "human", ADA.at)
         for n in range(stops)

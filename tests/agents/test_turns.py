@@ -55,11 +55,11 @@ def test_each_round_is_assembled_once_priced_and_sent_from_the_same_value(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assemble = agent_request.assemble
-    made: list[agent_request.Sent] = []
+    made: list[agent_request.AgentRequest] = []
     priced: list[int] = []
     begin = turn_lifecycle.begin_round
 
-    def noted(aware: agent_request.Aware) -> agent_request.Sent:
+    def noted(aware: agent_request.Aware) -> agent_request.AgentRequest:
         made.append(assemble(aware))
         return made[-1]
 

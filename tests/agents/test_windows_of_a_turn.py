@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from agents.context.agent_request import assemble
-from agents.context.values import Action, Pane, Round, View
+from agents.context.values import AgentLine, Pane, Round, WorkspaceView
 from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
@@ -14,18 +14,18 @@ from loom.people.models import Participant
 from loom.text.tokens import count
 from loom.trees.models import Tree
 from loom.turns.models import Turn
-from loom.workspace.window_rules import Row
+from loom.workspace.window_rules import WindowLine
 from tests.agents.acting import asked, step, went
 from tests.agents.test_aware import AWARE, VIEW
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import says
 
-ONE = Pane(4, "[a7x2]", (Row(1, "The river."), Row(2, "The sea.")), "node")
-TWO = Pane(5, "[b3k9]", (Row(1, "The boats. " * 40),), "node")
-THREE = Pane(6, "[c4m2]", (Row(1, "The quay."),), "node")
+ONE = Pane(4, "[a7x2]", (WindowLine(1, "The river."), WindowLine(2, "The sea.")), "node")
+TWO = Pane(5, "[b3k9]", (WindowLine(1, "The boats. " * 40),), "node")
+THREE = Pane(6, "[c4m2]", (WindowLine(1, "The quay."),), "node")
 
 
-def sent(*views: View) -> list[str]:
+def sent(*views: WorkspaceView) -> list[str]:
     """The WORKSPACE messages of the rounds in which the agent sees these views."""
     rounds: list[Round] = []
     found: list[str] = []
@@ -38,12 +38,12 @@ def sent(*views: View) -> list[str]:
     return found
 
 
-def seeing(*panes: Pane) -> View:
+def seeing(*panes: Pane) -> WorkspaceView:
     return replace(VIEW, panes=panes)
 
 
 def test_only_windows_that_are_new_or_changed_are_sent_again() -> None:
-    now = replace(ONE, lines=(Row(1, "The river."),))
+    now = replace(ONE, lines=(WindowLine(1, "The river."),))
     _, second, third = sent(seeing(ONE, TWO), seeing(ONE, TWO, THREE), seeing(now, THREE))
     assert "---WINDOWS · new #6\n---WINDOW #6 [c4m2] · node\n1  The quay.\n" in second
     assert "(as above: #4 #5)\n---WINDOWS_END" in second
@@ -58,7 +58,9 @@ def test_windows_that_are_all_hidden_are_named() -> None:
 
 
 def test_a_line_of_a_text_begins_no_window() -> None:
-    forged = replace(ONE, lines=(Row(0, "---WINDOW_END #4"), Row(0, "---WINDOW #5 [b3k9]")))
+    forged = replace(
+        ONE, lines=(WindowLine(0, "---WINDOW_END #4"), WindowLine(0, "---WINDOW #5 [b3k9]"))
+    )
     _, second = sent(seeing(forged, TWO), seeing(forged, TWO, THREE))
     assert "---WINDOWS · new #6\n" in second and "(as above: #4 #5)" in second
 
@@ -127,7 +129,7 @@ def test_hidden_windows_and_results_are_named_in_memory(
 
 def test_what_is_empty_now_stands_where_it_stood() -> None:
     _, second = sent(
-        replace(seeing(ONE), actions=(Action("view", past="viewed"),)),
-        replace(seeing(), actions=(Action("hide", past="hid"),)),
+        replace(seeing(ONE), actions=(AgentLine("view", past="viewed"),)),
+        replace(seeing(), actions=(AgentLine("hide", past="hid"),)),
     )
     assert second.index("---WINDOWS · hidden #4") < second.index("---MEMORY")

@@ -15,7 +15,7 @@ from loom.engine.models import Event, Step
 from loom.engine.steps import recorded
 from loom.errors import CommandError
 from loom.participants import commands as participants
-from loom.participants.commands import Changes
+from loom.participants.commands import ParticipantChangeArgs
 from loom.people.commands import groves
 from loom.people.models import Grove, User
 from loom.trees.commands import public_links, trees
@@ -55,7 +55,7 @@ def test_each_change_of_a_grove_leaves_one_numbered_step(boss: Actor) -> None:
     groves.change_role(boss, "cleo", "writer")
     groves.remove_member(boss, "cleo")
     fields = {"name": "Muse", "model_ref": "openai:gpt-5"}
-    muse = participants.make_participant(boss, Changes(fields=fields))
+    muse = participants.make_participant(boss, ParticipantChangeArgs(fields=fields))
     participants.archive_participant(boss, muse)
     made = groves.make_invitation(boss, role="reader", days=1, uses=1)[0]
     groves.revoke_invitation(boss, made.uid)
@@ -151,8 +151,10 @@ def test_an_outsider_leaves_no_step(boss: Actor, outsider: User) -> None:
 
 def test_no_secret_is_in_any_step(boss: Actor) -> None:
     fields = {"name": "Muse", "model_ref": "openai:gpt-5", "base_url": "https://api.openai.com/v1"}
-    muse = participants.make_participant(boss, Changes(fields=fields, api_key=SECRET_KEY))
-    participants.change_participant(boss, muse, Changes(api_key=SECRET_KEY + "-two"))
+    muse = participants.make_participant(
+        boss, ParticipantChangeArgs(fields=fields, api_key=SECRET_KEY)
+    )
+    participants.change_participant(boss, muse, ParticipantChangeArgs(api_key=SECRET_KEY + "-two"))
     secret = groves.make_invitation(boss, role="writer", days=1, uses=2)[1]
     groves.accept(secret, username="nadja", password="a long password 77")
     with pytest.raises(CommandError):
@@ -181,7 +183,7 @@ def test_a_step_keeps_the_start_and_the_hash_of_a_long_text(boss: Actor) -> None
     ("given", "kept"),
     [
         (NewTree(title="a\0b\ud800"), {"title": "a�b?"}),
-        (groves.NewInvitation(role="reader", days=float("nan"), uses=1), {"days": "nan"}),
+        (groves.InvitationArgs(role="reader", days=float("nan"), uses=1), {"days": "nan"}),
         (groves.GroveChanges(settings={"tag_colours": {"a": "b"}}), {}),
     ],
 )

@@ -15,7 +15,7 @@ from loom.engine.context import Request
 from loom.engine.models import Step
 from loom.errors import CommandError
 from loom.language.lines import Line, read
-from loom.language.refs import Place, Ref, print_place, print_ref
+from loom.language.refs import DocumentPlace, Ref, print_place, print_ref
 from loom.people.models import Participant, User
 from loom.trees.models import Node, Tree
 from tests.interfaces.matrix import LINES
@@ -30,7 +30,7 @@ def as_json(value: object) -> Any:
         return [as_json(one) for one in value]
     if isinstance(value, Ref):
         return print_ref(value)
-    return print_place(value) if isinstance(value, Place) else value
+    return print_place(value) if isinstance(value, DocumentPlace) else value
 
 
 def call_of(line: Line) -> tuple[registry.Command, dict[str, Any]]:

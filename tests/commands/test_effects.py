@@ -9,7 +9,7 @@ import pytest
 from loom.access import Actor
 from loom.engine import effects
 from loom.engine.context import Request
-from loom.engine.effects import Effect, Effects, Read, stores
+from loom.engine.effects import Effect, Effects, ItemsRead, stores
 from loom.engine.execute import execute_line
 from loom.engine.models import Event, Step
 from loom.engine.storing import Storing
@@ -23,12 +23,12 @@ from loom.workspace.models import Task
 
 def test_effects_are_found_by_their_class_and_dropped_from_the_end() -> None:
     done = Effects()
-    done.add(Read((1, 2)))
+    done.add(ItemsRead((1, 2)))
     done.add(TaskAdded(Task(number=1)))
     done.add(TaskChanged(Task(number=2)))
     assert [one.task.number for one in done.of(TaskEffect)] == [1, 2]
     assert done.of(WindowEffect) == [] and done.last(Moved) is None
-    done.add(Read((2, 3)))
+    done.add(ItemsRead((2, 3)))
     assert list(done.items_read) == [1, 2, 3]
     done.rewind(1)
     assert len(done) == 1
@@ -59,7 +59,7 @@ def test_effects_of_one_class_are_stored_together_where_the_first_came(
     monkeypatch.setattr(effects, "_hooks", [lambda _: stored.append(("each line", 0))])
     stores(First)(lambda _, some: stored.append(("first", sum(one.number for one in some))))
     stores(Other)(lambda _, some: stored.append(("other", len(some))))
-    line = Effects([Other(1), Read((7,)), First(1), Second(2)])
+    line = Effects([Other(1), ItemsRead((7,)), First(1), Second(2)])
     effects.store_all(cast("Storing", SimpleNamespace(context=SimpleNamespace(effects=line))))
     assert stored == [("each line", 0), ("other", 1), ("first", 3)]
 

@@ -93,7 +93,7 @@ def test_a_model_does_not_take_away_what_a_person_is_writing(
     note = suggested(say, node, "A house.")
     slot = Node.objects.get(tree=tree, local_id=node)
     workspace = node_writer.workspace_of(actor.participant, tree)
-    drafts.save(actor, workspace, slot, drafts.Kept("edit", "The house, mine"))
+    drafts.save(actor, workspace, slot, drafts.SentDraft("edit", "The house, mine"))
     model = Participant.objects.create(
         grove=tree.grove,
         kind="model",

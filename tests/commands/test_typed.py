@@ -19,7 +19,7 @@ from loom.language.refs import Ref
 from loom.notes.commands.marks import Tag, tag
 from loom.text.shortening import STORED_WHOLE
 from loom.trees.commands.nodes import Respond, Split, respond, split
-from loom.trees.commands.view import View, view
+from loom.trees.commands.view import ViewArgs, view
 from loom.trees.models import Node, Tree
 from loom.turns.commands.continuing import Continue, continue_
 from loom.workspace.commands.move import Switch, switch
@@ -110,7 +110,7 @@ def test_arguments_that_no_line_could_have_are_refused(
 
 
 def test_a_refusal_has_its_step_and_line(actor: Actor, tree: Tree) -> None:
-    missing = View(ref=Ref("node", id="z9z9"))
+    missing = ViewArgs(ref=Ref("node", id="z9z9"))
     with pytest.raises(CommandError) as refused:
         execute(actor, tree, view, missing)
     assert refused.value.code == "NOT_FOUND"

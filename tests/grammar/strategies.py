@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from loom.language.forms import Form, Part, is_many
-from loom.language.refs import WORDS, Place, Ref, Slice, is_type
+from loom.language.forms import Form, FormPart, is_many
+from loom.language.refs import WORDS, DocumentPlace, Ref, Slice, is_type
 
 TAKEN = {"here", "root", "parent", "focus", "all", "tree", "grove"}
 
@@ -73,7 +73,7 @@ refs = st.one_of(
 )
 
 
-def value_of(form: Form, part: Part) -> st.SearchStrategy[object]:
+def value_of(form: Form, part: FormPart) -> st.SearchStrategy[object]:
     if (part.kind == "option" and part.value == "choice") or part.kind == "choice":
         return st.sampled_from(part.choices)
     if part.kind == "flag":
@@ -95,7 +95,7 @@ def value_of(form: Form, part: Part) -> st.SearchStrategy[object]:
     return texts
 
 
-def _refs(part: Part) -> st.SearchStrategy[object]:
+def _refs(part: FormPart) -> st.SearchStrategy[object]:
     if part.kind == "range":
         return st.builds(lambda id_, end: Ref("range", id_, end=end), ids, ids)
     if not part.refs:
@@ -115,7 +115,7 @@ def _of_kind(kind: str) -> st.SearchStrategy[Ref]:
     return st.builds(lambda number: Ref(kind, str(number)), st.integers(1, 999))  # type: ignore[arg-type]
 
 
-def _option(part: Part) -> st.SearchStrategy[object]:
+def _option(part: FormPart) -> st.SearchStrategy[object]:
     low = 0 if part.minimum is None else part.minimum
     high = 10**9 if part.maximum is None else part.maximum
     values: dict[str, st.SearchStrategy[object]] = {
@@ -128,9 +128,9 @@ def _option(part: Part) -> st.SearchStrategy[object]:
         "ref": st.sampled_from(part.choices) | refs if part.choices else refs,
         "refs": refs,
         "place": st.one_of(
-            st.sampled_from([Place("start"), Place("end")]),
-            st.builds(lambda line: Place("line", line=line), counts),
-            st.builds(lambda name: Place("section", name=name), names),
+            st.sampled_from([DocumentPlace("start"), DocumentPlace("end")]),
+            st.builds(lambda line: DocumentPlace("line", line=line), counts),
+            st.builds(lambda name: DocumentPlace("section", name=name), names),
         ),
     }
     return values[part.value]

@@ -2,72 +2,77 @@
 them. The registry derives its own; these stand for every kind of part."""
 
 from loom.engine import registry
-from loom.language.forms import Form, Part
+from loom.language.forms import Form, FormPart
 from loom.language.verbs import Verbs
 
-REF = Part("ref", "ref")
-REF_OR_HERE = Part("ref", "ref", optional=True)
-CONTENT = Part("content", "content")
-WAY = Part("way", "option", optional=True, key="as", value="choice", choices=("version", "fork"))
-VERSION = Part("version", "flag")
-TO = Part("target", "ref", lead="to")
-NAMES = Part("names", "tags", many=True)
+REF = FormPart("ref", "ref")
+REF_OR_HERE = FormPart("ref", "ref", optional=True)
+CONTENT = FormPart("content", "content")
+WAY = FormPart(
+    "way", "option", optional=True, key="as", value="choice", choices=("version", "fork")
+)
+VERSION = FormPart("version", "flag")
+TO = FormPart("target", "ref", lead="to")
+NAMES = FormPart("names", "tags", many=True)
 
 
-def option(name: str, value: str = "word", **fields: object) -> Part:
+def option(name: str, value: str = "word", **fields: object) -> FormPart:
     """An option that may be left out, its key being its name."""
-    return Part(name, "option", optional=True, key=name, value=value, **fields)  # type: ignore[arg-type]
+    return FormPart(name, "option", optional=True, key=name, value=value, **fields)  # type: ignore[arg-type]
 
 
-def count(name: str, default: int | None, maximum: float | None = None) -> Part:
+def count(name: str, default: int | None, maximum: float | None = None) -> FormPart:
     """A whole number from 1."""
     return option(name, "int", default=default, minimum=1, maximum=maximum)
 
 
-def _form(verb: str, *parts: Part) -> Form:
+def _form(verb: str, *parts: FormPart) -> Form:
     return Form(verb, parts)
 
 
-def _look(verb: str, *parts: Part) -> Form:
+def _look(verb: str, *parts: FormPart) -> Form:
     return Form(verb, parts, makes_window=True)
 
 
 VIEW = _look(
     "view",
     REF,
-    Part("length", "choice", optional=True, choices=("full", "summary")),
-    Part("with_annotations", "flag"),
-    Part("form", "option", True, key="as", value="choice", choices=("prose", "nodes", "diff")),
+    FormPart("length", "choice", optional=True, choices=("full", "summary")),
+    FormPart("with_annotations", "flag"),
+    FormPart("form", "option", True, key="as", value="choice", choices=("prose", "nodes", "diff")),
 )
-LIST = _look("list", REF, Part("type", "type", optional=True, default=""))
+LIST = _look("list", REF, FormPart("type", "type", optional=True, default=""))
 TREE = _look(
-    "tree", Part("ref", "ref", True, lead="from"), count("depth", 5), Part("summary", "flag")
+    "tree",
+    FormPart("ref", "ref", True, lead="from"),
+    count("depth", 5),
+    FormPart("summary", "flag"),
 )
-TREE_RESET = _form("tree", Part("reset", "word", lead="reset"), count("depth", 2))
+TREE_RESET = _form("tree", FormPart("reset", "word", lead="reset"), count("depth", 2))
 FIND = _look(
     "find",
-    Part("query", "quoted"),
+    FormPart("query", "quoted"),
     option("in", "ref", choices=("tree", "grove"), default="tree"),
     count("max", 5, 50),
     count("context", 3),
-    Part("open", "flag"),
+    FormPart("open", "flag"),
 )
-FIND_CLEAR = _form("find", Part("clear", "word", lead="clear"))
-SWITCH = _form("switch", Part("ref", "ref", lead="to"))
+FIND_CLEAR = _form("find", FormPart("clear", "word", lead="clear"))
+SWITCH = _form("switch", FormPart("ref", "ref", lead="to"))
 CONTINUE = _form(
     "continue",
-    Part("ref", "ref", optional=True, lead="from"),
+    FormPart("ref", "ref", optional=True, lead="from"),
     count("n", 1, 10),
-    Part("tokens", "option", True, key="tokens", value="int", minimum=1, shown="m"),
+    FormPart("tokens", "option", True, key="tokens", value="int", minimum=1, shown="m"),
     option("temperature", "float", minimum=0, maximum=2),
-    Part("using", "ref", True, lead="using", many=True, refs=("agent",), default=()),
+    FormPart("using", "ref", True, lead="using", many=True, refs=("agent",), default=()),
 )
 RESPOND = _form(
     "respond",
     REF_OR_HERE,
     CONTENT,
-    Part("sources", "option", True, key="from", value="refs", default=()),
-    Part(
+    FormPart("sources", "option", True, key="from", value="refs", default=()),
+    FormPart(
         "role",
         "option",
         optional=True,
@@ -82,16 +87,16 @@ EDIT = _form("edit", REF, CONTENT, WAY)
 EDIT_REPLACE = _form(
     "edit",
     REF,
-    Part("old", "option", key="replace", value="quoted"),
-    Part("new", "option", key="with", value="quoted"),
+    FormPart("old", "option", key="replace", value="quoted"),
+    FormPart("new", "option", key="with", value="quoted"),
     WAY,
 )
-SPLIT = _form("split", REF, Part("at", "option", key="at", value="int", minimum=1))
+SPLIT = _form("split", REF, FormPart("at", "option", key="at", value="int", minimum=1))
 ANNOTATE = _form(
     "annotate",
     REF,
     CONTENT,
-    Part(
+    FormPart(
         "form",
         "option",
         optional=True,
@@ -101,60 +106,62 @@ ANNOTATE = _form(
         default="note",
     ),
 )
-RESOLVE = _form("resolve", REF, Part("reason", "quoted", optional=True, default=""))
+RESOLVE = _form("resolve", REF, FormPart("reason", "quoted", optional=True, default=""))
 LINK = _form(
     "link",
-    Part("source", "ref"),
+    FormPart("source", "ref"),
     TO,
-    Part("type", "option", True, key="as", default="related"),
+    FormPart("type", "option", True, key="as", default="related"),
     option("note", "quoted", default=""),
     option("confidence", "float", minimum=0, maximum=1),
 )
 UNLINK = _form(
-    "unlink", Part("source", "ref"), TO, Part("type", "option", True, key="as", default="")
+    "unlink", FormPart("source", "ref"), TO, FormPart("type", "option", True, key="as", default="")
 )
-BOOKMARK = _form("bookmark", REF_OR_HERE, Part("label", "quoted", optional=True, default=""))
+BOOKMARK = _form("bookmark", REF_OR_HERE, FormPart("label", "quoted", optional=True, default=""))
 UNDO = _form("undo", count("n", 1, 20))
-UNDO_REF = _form("undo", Part("ref", "ref", refs=("step", "turn")))
-HELP = _look("help", Part("verb", "word", optional=True, default=""))
+UNDO_REF = _form("undo", FormPart("ref", "ref", refs=("step", "turn")))
+HELP = _look("help", FormPart("verb", "word", optional=True, default=""))
 
 # Not built yet, but of kinds that the others lack.
 ACCEPT = _form("accept", REF)
-ACCEPT_EDITED = _form("accept", REF, Part("content", "content", lead="edited"))
+ACCEPT_EDITED = _form("accept", REF, FormPart("content", "content", lead="edited"))
 CITE = _form(
     "cite",
     REF,
-    Part("side", "choice", choices=("for", "against")),
-    Part("claim", "ref"),
-    Part("why", "quoted", optional=True, default=""),
+    FormPart("side", "choice", choices=("for", "against")),
+    FormPart("claim", "ref"),
+    FormPart("why", "quoted", optional=True, default=""),
 )
 ADDRESS = _form(
-    "address", REF, Part("claim", "ref", lead="in", refs=("node",)), Part("how", "quoted")
+    "address", REF, FormPart("claim", "ref", lead="in", refs=("node",)), FormPart("how", "quoted")
 )
 CLAIM = _form(
     "claim",
-    Part("statement", "quoted"),
-    Part("about", "ref", optional=True, lead="about"),
-    Part("cite", "option", key="cite", value="ref"),
+    FormPart("statement", "quoted"),
+    FormPart("about", "ref", optional=True, lead="about"),
+    FormPart("cite", "option", key="cite", value="ref"),
 )
 EXPAND_TYPE = _form(
     "expand",
-    Part("type", "type"),
-    Part("ref", "ref", optional=True, lead="of"),
+    FormPart("type", "type"),
+    FormPart("ref", "ref", optional=True, lead="of"),
     count("max", 10, 40),
 )
 EXPAND_REF = _form("expand", REF)
-HIDE = _form("hide", Part("windows", "ref", many=True, refs=("window",)))
-HIDE_ALL = _form("hide", Part("all", "word", lead="all"))
+HIDE = _form("hide", FormPart("windows", "ref", many=True, refs=("window",)))
+HIDE_ALL = _form("hide", FormPart("all", "word", lead="all"))
 GRAPH = _look(
-    "graph", REF, Part("types", "option", key="types", value="words"), count("depth", 3, 10)
+    "graph", REF, FormPart("types", "option", key="types", value="words"), count("depth", 3, 10)
 )
-WRITE_AT = _form("write", REF, Part("at", "option", key="at", value="place"), CONTENT)
-TODO_ADD = _form("todo", Part("add", "word", lead="add"), Part("texts", "quoted", many=True))
+WRITE_AT = _form("write", REF, FormPart("at", "option", key="at", value="place"), CONTENT)
+TODO_ADD = _form(
+    "todo", FormPart("add", "word", lead="add"), FormPart("texts", "quoted", many=True)
+)
 STASH = _form(
     "stash",
-    Part("label", "quoted"),
-    Part("range", "range"),
+    FormPart("label", "quoted"),
+    FormPart("range", "range"),
     option("weight", "number", default=None),
 )
 

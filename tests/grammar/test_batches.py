@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loom.language.batches import Batch, Prose, Segment, prose_of, segments_of
-from loom.language.lines import Command, read
+from loom.language.lines import ParsedCommand, read
 from loom.language.refs import ParseError
 from tests.grammar.table import VERBS
 from tests.thorough import tries
@@ -16,7 +16,7 @@ def parted(text: str, *, finished: bool = True) -> tuple[Segment, ...]:
     return segments_of(text, VERBS, finished=finished)
 
 
-def commands(text: str, *, finished: bool = True) -> list[Command]:
+def commands(text: str, *, finished: bool = True) -> list[ParsedCommand]:
     """All commands of a reply, in order."""
     batches = [one for one in parted(text, finished=finished) if isinstance(one, Batch)]
     return [command for batch in batches for command in batch.commands]

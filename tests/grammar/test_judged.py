@@ -3,14 +3,14 @@
 import pytest
 
 from agents.agent_prompt import language
-from agents.context.values import Reply
+from agents.context.values import RoundReply
 from agents.providers.attempt import read_reply
 from loom.engine import registry
 from loom.language.lines import makes_window, read
 from tests.grammar.judged import CALLS, MENTIONED, NEAR, REFUSED, RUNS, TEXT, rows
 
 
-def replied(text: str) -> Reply:
+def replied(text: str) -> RoundReply:
     return read_reply(text, language(), finished=True)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loom.engine import registry
-from loom.language.forms import Form, Part
+from loom.language.forms import Form, FormPart
 from loom.language.lines import read
 from loom.language.refs import ParseError
 from loom.language.verbs import Verbs
@@ -144,11 +144,11 @@ def test_a_number_over_its_maximum_is_that_in_other_words_too() -> None:
     assert caught.value.code == "LIMIT_EXCEEDED"
 
 
-WINDOW = Part("windows", "ref", many=True, refs=("window",))
+WINDOW = FormPart("windows", "ref", many=True, refs=("window",))
 LATER = {
     **table.FORMS,
-    "show": [Form("show", (WINDOW, Part("full", "flag")))],
-    "open": [Form("open", (Part("ref", "ref"), Part("keep", "flag")))],
+    "show": [Form("show", (WINDOW, FormPart("full", "flag")))],
+    "open": [Form("open", (FormPart("ref", "ref"), FormPart("keep", "flag")))],
     "back": [Form("back", (table.count("n", 1),))],
     "memory": [Form("memory", ())],
 }

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from loom.language import slices
-from loom.language.forms import Form, Part, syntax
+from loom.language.forms import Form, FormPart, syntax
 from loom.text import ages, shortening
 from tests.grammar import table
 
@@ -33,7 +33,7 @@ NOW = datetime(2025, 3, 1, 12, tzinfo=UTC)
         (table.EXPAND_TYPE, "expand TYPE [of REF] [max:10≤40]"),
         (table.TODO_ADD, 'todo add "texts"…'),
         (Form("tag", (table.REF, table.NAMES)), "tag REF #name…"),
-        (Form("x", (Part("t", "type", choices=("links", "claims")),)), "x links|claims|TYPE"),
+        (Form("x", (FormPart("t", "type", choices=("links", "claims")),)), "x links|claims|TYPE"),
     ],
 )
 def test_syntax_is_that_of_the_tables(form: Form, text: str) -> None:

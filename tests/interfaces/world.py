@@ -16,7 +16,7 @@ from PIL import Image
 from agents.gateway import keys as gateway_keys
 from agents.gateway import recording
 from agents.gateway.messages import history_of
-from agents.gateway.sessions import Named
+from agents.gateway.sessions import SessionNames
 from agents.webhooks import commands as webhooks
 from loom.access import Actor, get_actor
 from loom.claims.commands.checks import declare_check
@@ -164,7 +164,7 @@ def gateway_session(actor: Actor, muse: Participant, tail: str) -> dict[str, str
         actor=actor,
         key=key,
         shape="chat",
-        named=Named(session="s"),
+        named=SessionNames(session="s"),
         history=history_of("chat", body),
         sent=body,
         url="http://model/v1/chat/completions",

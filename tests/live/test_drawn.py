@@ -35,17 +35,17 @@ from tests.web.test_turns import round_of, say, turn_of
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def run(actor: Actor, tree: Tree, line: str) -> frames.Changed:
+def run(actor: Actor, tree: Tree, line: str) -> frames.ToRender:
     """Says a line; what its events change."""
     before = Event.objects.count()
     execute_line(actor, tree, Request(line))
-    changed = frames.Changed()
+    changed = frames.ToRender()
     for event in Event.objects.order_by("id")[before:]:
         changed |= frames.changed_by(event.kind, event.payload)
     return changed
 
 
-def parts(tree: Tree, changed: frames.Changed, languages: tuple[str, ...] = ("en",)) -> Any:
+def parts(tree: Tree, changed: frames.ToRender, languages: tuple[str, ...] = ("en",)) -> Any:
     """What is drawn of it."""
     return live_parts.parts_for(
         tree.uid,
@@ -149,7 +149,7 @@ def test_a_generation_without_a_node_changes_where_it_was_asked(actor: Actor, tr
         index=1,
         status="queued",
     )
-    changed = frames.Changed(generations=frozenset({lost.uid}))
+    changed = frames.ToRender(generations=frozenset({lost.uid}))
     found = parts(tree, changed)["en"]
     assert not found["nodes"]
     (weave,) = found["weaves"].values()
@@ -349,7 +349,9 @@ def test_events_name_the_turns_that_they_change(actor: Actor, tree: Tree) -> Non
         ("generation.started", {"generation": body}),
         ("generation.ended", {"generation": body}),
     ):
-        assert frames.changed_by(kind, payload) == frames.Changed(turns=frozenset({turn.uid})), kind
+        assert frames.changed_by(kind, payload) == frames.ToRender(turns=frozenset({turn.uid})), (
+            kind
+        )
     own = {"generation": {**body, "round": 0}}  # a candidate that one of its lines asked for
     assert frames.changed_by("generation.ended", own).turns == {turn.uid}
     assert not frames.changed_by("view.changed", {"position": "a7x2"})

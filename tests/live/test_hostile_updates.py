@@ -320,7 +320,8 @@ def test_an_update_that_begins_within_a_letter_is_refused() -> None:
 
 
 class Gate:
-    """The room's checks, as `loom.documents.room.Member` makes them, with a log and its authors."""
+    """The checks of the room, as `loom.documents.room.RoomMember` makes them, with a log and its
+    authors."""
 
     def __init__(self) -> None:
         self.shared, first = SharedText.born("→ 👍 ")

@@ -249,7 +249,7 @@ async def test_one_feed_serves_all_sockets_of_a_tree(
     reads: list[int] = []
     read = live_reads.entries_after
 
-    def counted(stream: str, seq: int, limit: int) -> list[frames.Entry]:
+    def counted(stream: str, seq: int, limit: int) -> list[frames.EventFrame]:
         reads.append(seq)
         return read(stream, seq, limit)
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from loom.errors import CommandError
 from loom.live import frames
-from loom.live.frames import TTL_S, Entry, Here, Partial, RateLimit, Reader, Ring
+from loom.live.frames import TTL_S, EventFrame, Partial, Positions, RateLimit, Ring, SentText
 
 
-def _entries(*seqs: int) -> list[Entry]:
-    return [Entry(seq, "tree.changed", f"frame {seq}") for seq in seqs]
+def _entries(*seqs: int) -> list[EventFrame]:
+    return [EventFrame(seq, "tree.changed", f"frame {seq}") for seq in seqs]
 
 
 def test_a_ring_keeps_the_last_entries_and_says_where_they_begin(
@@ -42,14 +42,14 @@ def test_a_ring_is_bounded_by_characters_but_keeps_the_last(
 ) -> None:
     monkeypatch.setattr(frames, "MAX_CHARACTERS", 10)
     kept = Ring(0)
-    kept.extend([Entry(seq, "node.added", "x" * 8) for seq in (1, 2)])
+    kept.extend([EventFrame(seq, "node.added", "x" * 8) for seq in (1, 2)])
     assert [e.seq for e in kept.after(kept.floor)] == [2]
-    kept.extend([Entry(3, "node.added", "x" * 50)])
+    kept.extend([EventFrame(3, "node.added", "x" * 50)])
     assert [e.seq for e in kept.after(kept.floor)] == [3]
 
 
 def test_who_may_not_see_an_event_gets_its_place() -> None:
-    entry = Entry(1, "invitation.added", "secret", "hidden", frozenset({"reader"}))
+    entry = EventFrame(1, "invitation.added", "secret", "hidden", frozenset({"reader"}))
     assert (entry.frame_for("owner"), entry.frame_for("reader")) == ("secret", "hidden")
 
 
@@ -62,7 +62,7 @@ def test_partial_texts_come_together_in_any_order(pieces: list[str], seed: int) 
     dice = random.Random(seed)
     heard = [(n, piece) for n, piece in enumerate(pieces, 1) for _ in range(dice.randrange(3))]
     dice.shuffle(heard)
-    partial, reader, told = Partial("g"), Reader(), ""
+    partial, reader, told = Partial("g"), SentText(), ""
     for chunk, piece in heard:
         if partial.take(chunk, piece) and dice.random() < 0.5:
             row = dice.randrange(len(pieces) + 1)
@@ -79,7 +79,7 @@ def test_partial_texts_come_together_in_any_order(pieces: list[str], seed: int) 
 
 
 def test_a_text_that_was_begun_again_is_reported_as_a_whole() -> None:
-    partial, reader = Partial("g"), Reader()
+    partial, reader = Partial("g"), SentText()
     partial.take(1, "one ")
     assert reader.take(partial, 0.0) == ("one ", True)
     partial.take(2, "two")
@@ -90,7 +90,7 @@ def test_a_text_that_was_begun_again_is_reported_as_a_whole() -> None:
 
 
 def test_others_places_expire() -> None:
-    here = Here()
+    here = Positions()
     here.take("p", [{"participant": "a", "node": "a2b2"}], now=0.0)
     assert not here.expire(TTL_S - 1)
     assert here.expire(TTL_S + 1)
@@ -98,7 +98,7 @@ def test_others_places_expire() -> None:
 
 
 def test_the_same_place_is_told_once() -> None:
-    here, place = Here(), {"participant": "a", "node": "a2b2"}
+    here, place = Positions(), {"participant": "a", "node": "a2b2"}
     assert here.put(1, place)
     assert not here.put(1, dict(place))
     assert here.put(2, dict(place))

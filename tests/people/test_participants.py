@@ -11,7 +11,7 @@ from loom.engine.models import Event
 from loom.errors import CommandError
 from loom.participants import commands as participants
 from loom.participants import provider_keys
-from loom.participants.commands import Changes, participant_body
+from loom.participants.commands import ParticipantChangeArgs, participant_body
 from loom.participants.provider_keys import key_of, open_sealed
 from loom.participants.provider_kinds import REMEMBERED
 from loom.people.commands import groves
@@ -29,12 +29,12 @@ def make(actor: Actor, **fields: Any) -> Participant:
         name: fields.pop(name) for name in ("api_key", "permissions", "loom_aware") & fields.keys()
     }
     plain = {"name": "Model", "model_ref": "test:one", **fields}
-    return participants.make_participant(actor, Changes(fields=plain, **more))
+    return participants.make_participant(actor, ParticipantChangeArgs(fields=plain, **more))
 
 
 def change(actor: Actor, one: Participant, **changes: Any) -> Participant:
     """The participant after a change."""
-    return participants.change_participant(actor, one, Changes(**changes))
+    return participants.change_participant(actor, one, ParticipantChangeArgs(**changes))
 
 
 def operates(actor: Actor, *, really: bool = True) -> None:

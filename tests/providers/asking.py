@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import httpx
 
-from agents.providers.attempt import Attempt
+from agents.providers.attempt import ProviderAttempt
 from agents.providers.openai import OpenAI
 from agents.providers.transport import CheckedTransport, Limits
-from agents.providers.values import Adapter, Ask, Delta, Failure, Finished, StreamEvent
+from agents.providers.values import Adapter, Delta, Failure, Finished, ProviderRequest, StreamEvent
 from tests.patience import pass_time
 from tests.providers.scripted import ScriptedProvider
 
@@ -16,27 +16,27 @@ LATER = Limits(connect_s=600, first_s=600, idle_s=600, total_s=3600)  # no machi
 SMALL = replace(LATER, body_bytes=1024 * 1024)
 
 
-def chat(provider: ScriptedProvider, **more: object) -> Ask:
+def chat(provider: ScriptedProvider, **more: object) -> ProviderRequest:
     """A small chat request."""
     messages = ({"role": "user", "content": "Who is Marie?"},)
-    return Ask(provider.url, "m", messages, None, **more)  # type: ignore[arg-type]
+    return ProviderRequest(provider.url, "m", messages, None, **more)  # type: ignore[arg-type]
 
 
-def completion(provider: ScriptedProvider, prompt: str = "Once", **more: object) -> Ask:
+def completion(provider: ScriptedProvider, prompt: str = "Once", **more: object) -> ProviderRequest:
     """A small completion request."""
-    return Ask(provider.url, "m", None, prompt, **more)  # type: ignore[arg-type]
+    return ProviderRequest(provider.url, "m", None, prompt, **more)  # type: ignore[arg-type]
 
 
 async def ask(
     provider: ScriptedProvider,
-    asked: Ask,
+    asked: ProviderRequest,
     limits: Limits = SMALL,
     adapter: Adapter | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
-) -> tuple[list[StreamEvent], Attempt]:
+) -> tuple[list[StreamEvent], ProviderAttempt]:
     """Everything one attempt is told."""
     adapter = adapter or OpenAI()
-    attempt = Attempt(adapter, asked, adapter.body(asked))
+    attempt = ProviderAttempt(adapter, asked, adapter.body(asked))
     transport = transport or CheckedTransport((provider.entry,))
     return [event async for event in attempt.events(transport, limits)], attempt
 
@@ -61,7 +61,7 @@ def is_whole(events: list[StreamEvent]) -> bool:
 
 async def ask_as_time_passes(
     provider: ScriptedProvider,
-    asked: Ask,
+    asked: ProviderRequest,
     seconds: float,
     *,
     after_text: bool = True,
@@ -72,7 +72,7 @@ async def ask_as_time_passes(
     """Everything that is told where so many seconds pass, by the loop's clock, after the first text
     came; else as soon as the provider has the request."""
     adapter = adapter or OpenAI()
-    attempt = Attempt(adapter, asked, adapter.body(asked))
+    attempt = ProviderAttempt(adapter, asked, adapter.body(asked))
     transport = transport or CheckedTransport((provider.entry,))
     told: list[StreamEvent] = []
 

@@ -3,8 +3,8 @@
 import pytest
 
 from agents.providers.anthropic import Anthropic
-from agents.providers.attempt import Attempt
-from agents.providers.values import Ask, Finished, StreamEvent, Usage
+from agents.providers.attempt import ProviderAttempt
+from agents.providers.values import Finished, ProviderRequest, StreamEvent, Usage
 from tests.providers.asking import ask as asked_of
 from tests.providers.asking import (
     ask_as_time_passes,
@@ -20,7 +20,9 @@ from tests.providers.scripts import Script, cuts, fails, nothing, raw, says, sta
 MARK = {"type": "ephemeral"}
 
 
-async def ask(provider: ScriptedProvider, asked: Ask) -> tuple[list[StreamEvent], Attempt]:
+async def ask(
+    provider: ScriptedProvider, asked: ProviderRequest
+) -> tuple[list[StreamEvent], ProviderAttempt]:
     return await asked_of(provider, asked, adapter=Anthropic())
 
 
@@ -60,7 +62,7 @@ async def test_system_text_stands_apart_and_a_prefilled_answer_ends_without_blan
         {"role": "user", "content": "Go on."},
         {"role": "assistant", "content": "Once upon a "},
     )
-    await ask(provider, Ask(provider.url, "m", messages, None))
+    await ask(provider, ProviderRequest(provider.url, "m", messages, None))
     sent = provider.seen[0].json
     assert sent["system"] == [{"type": "text", "text": "Be kind.", "cache_control": MARK}]
     assert [one["role"] for one in sent["messages"]] == ["user", "assistant"]
@@ -78,7 +80,8 @@ async def test_at_most_four_places_are_marked(provider: ScriptedProvider) -> Non
         {"role": "user" if at % 2 == 0 else "assistant", "content": f"{at}"} for at in range(9)
     )
     await ask(
-        provider, Ask(provider.url, "m", ({"role": "system", "content": "s"}, *messages), None)
+        provider,
+        ProviderRequest(provider.url, "m", ({"role": "system", "content": "s"}, *messages), None),
     )
     assert provider.seen[0].body.count(b"cache_control") == 3
 
@@ -87,14 +90,14 @@ async def test_what_an_earlier_call_sent_is_read_from_the_cache(
     provider: ScriptedProvider,
 ) -> None:
     first = ({"role": "user", "content": "x" * 400},)
-    _, attempt = await ask(provider, Ask(provider.url, "m", first, None))
+    _, attempt = await ask(provider, ProviderRequest(provider.url, "m", first, None))
     assert attempt.usage == {
         "input_tokens": 0,
         "output_tokens": 3,
         "cache_creation_input_tokens": 100,
         "cache_read_input_tokens": 0,
     }
-    _, again = await ask(provider, Ask(provider.url, "m", first, None))
+    _, again = await ask(provider, ProviderRequest(provider.url, "m", first, None))
     assert again.usage["cache_read_input_tokens"] == 100
 
 

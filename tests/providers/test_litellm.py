@@ -2,11 +2,11 @@
 
 import pytest
 
-from agents.providers.attempt import Attempt
+from agents.providers.attempt import ProviderAttempt
 from agents.providers.litellm import LiteLLMTransport
 from agents.providers.openai import LiteLLM
 from agents.providers.transport import Limits
-from agents.providers.values import Ask, StreamEvent
+from agents.providers.values import ProviderRequest, StreamEvent
 from tests.providers.asking import LATER, ask, ask_as_time_passes, failure_of, is_whole, text_of
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import (
@@ -25,14 +25,16 @@ KEY = "sk-of-a-test"
 
 async def litellm(
     provider: ScriptedProvider, limits: Limits = LATER, *, allow: bool = True
-) -> tuple[list[StreamEvent], Attempt]:
+) -> tuple[list[StreamEvent], ProviderAttempt]:
     transport = LiteLLMTransport((provider.entry,) if allow else ())
     return await ask(provider, ask_of(provider), limits, LiteLLM(), transport)
 
 
-def ask_of(provider: ScriptedProvider) -> Ask:
+def ask_of(provider: ScriptedProvider) -> ProviderRequest:
     messages = ({"role": "user", "content": "Who is Marie?"},)
-    return Ask(provider.url, "openai/m", messages, None, temperature=0.5, max_tokens=9, key=KEY)
+    return ProviderRequest(
+        provider.url, "openai/m", messages, None, temperature=0.5, max_tokens=9, key=KEY
+    )
 
 
 async def test_a_chat_is_asked_and_read(provider: ScriptedProvider) -> None:
@@ -78,7 +80,7 @@ async def test_without_a_key_of_its_own_nobody_is_asked(
     provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-operator")
-    asked = Ask(provider.url, "openai/m", ({"role": "user", "content": "x"},), None)
+    asked = ProviderRequest(provider.url, "openai/m", ({"role": "user", "content": "x"},), None)
     transport = LiteLLMTransport((provider.entry,))
     told, _ = await ask(provider, asked, LATER, LiteLLM(), transport)
     assert failure_of(told).kind == "refused"
@@ -96,7 +98,7 @@ async def test_without_a_key_of_its_own_nobody_is_asked(
 async def test_what_is_not_proven_to_stay_at_its_address_is_not_asked(
     model: str, provider: ScriptedProvider
 ) -> None:
-    asked = Ask(provider.url, model, ({"role": "user", "content": "x"},), None, key=KEY)
+    asked = ProviderRequest(provider.url, model, ({"role": "user", "content": "x"},), None, key=KEY)
     transport = LiteLLMTransport((provider.entry,))
     told, _ = await ask(provider, asked, LATER, LiteLLM(), transport)
     assert failure_of(told).kind == "refused"
@@ -157,6 +159,6 @@ async def test_text_is_the_same_as_by_the_own_adapter(provider: ScriptedProvider
     pieces = ("→ 漢 ", "👩‍🚀", " \n\n", "  end ")
     provider.script(says(*pieces), says(*pieces))
     messages = ({"role": "user", "content": "x"},)
-    own, _ = await ask(provider, Ask(provider.url, "m", messages, None))
+    own, _ = await ask(provider, ProviderRequest(provider.url, "m", messages, None))
     theirs, _ = await litellm(provider)
     assert text_of(own) == text_of(theirs) == "".join(pieces)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.providers.attempt import MOST_IN_EVENT, Cleaner, TooLong, data_of
+from agents.providers.attempt import MOST_IN_EVENT, Cleaner, EndlessLine, data_of
 
 anything = st.text(alphabet=st.characters(exclude_categories=()))
 
@@ -70,7 +70,7 @@ def test_what_a_stream_may_hold_besides_is_left_out() -> None:
 
 @pytest.mark.parametrize("piece", [b"x", b"data:\n", b"data: xx\r", b"data: x\n: comment\n"])
 def test_what_never_ends_is_too_long(piece: bytes) -> None:
-    with pytest.raises(TooLong):
+    with pytest.raises(EndlessLine):
         read((piece for _ in range(2000)), limit=1000)
 
 

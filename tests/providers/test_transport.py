@@ -15,7 +15,7 @@ from cryptography.x509.oid import NameOID
 
 from agents.providers import transport as room
 from agents.providers.transport import CheckedTransport, ask_system, checked_addresses
-from agents.providers.values import Broken
+from agents.providers.values import BrokenConnection
 from loom.participants.addresses import read_url
 from tests.providers.asking import ask, chat, failure_of
 from tests.providers.scripted import ScriptedProvider
@@ -56,7 +56,7 @@ async def post(transport: CheckedTransport, url: str) -> httpx.Response:
 )
 async def test_a_public_name_with_a_private_address_is_refused(answer: list[str]) -> None:
     target = read_url("https://api.example.com/v1")
-    with pytest.raises(Broken) as broken:
+    with pytest.raises(BrokenConnection) as broken:
         await checked_addresses(target, (), Resolver(answer))
     assert broken.value.failure.kind == "refused"
     assert "HEDDLE_PROVIDER_ALLOW=" in broken.value.failure.said
@@ -64,7 +64,7 @@ async def test_a_public_name_with_a_private_address_is_refused(answer: list[str]
 
 @pytest.mark.parametrize("answer", [[], ["nonsense"]])
 async def test_a_name_without_an_address_is_a_network_failure(answer: list[str]) -> None:
-    with pytest.raises(Broken) as broken:
+    with pytest.raises(BrokenConnection) as broken:
         await checked_addresses(read_url("https://api.example.com"), (), Resolver(answer))
     assert broken.value.failure.kind == "network"
 
@@ -84,7 +84,7 @@ async def test_a_name_is_resolved_once_and_the_checked_address_is_called(
     assert response.status_code == 200
     assert resolver.asked == ["models.test"]
     assert provider.seen[0].header("host") == f"models.test:{port}"
-    with pytest.raises(Broken):
+    with pytest.raises(BrokenConnection):
         await post(transport, f"http://models.test:{port}/v1/chat/completions")
 
 
@@ -113,7 +113,7 @@ async def test_an_address_that_is_not_allowed_is_never_connected_to(
     provider: ScriptedProvider,
 ) -> None:
     transport = CheckedTransport(())
-    with pytest.raises(Broken) as broken:
+    with pytest.raises(BrokenConnection) as broken:
         await post(transport, f"{provider.url}/chat/completions")
     assert f"HEDDLE_PROVIDER_ALLOW={provider.entry}" in broken.value.failure.said
     assert provider.connections == 0

@@ -23,7 +23,7 @@ from loom.documents.models import Document
 from loom.engine import presence
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
-from loom.participants.commands import Changes, make_participant
+from loom.participants.commands import ParticipantChangeArgs, make_participant
 from loom.people.commands.accounts import make_key
 from loom.people.commands.groves import make_grove, make_invitation
 from loom.people.models import Participant, User
@@ -188,7 +188,7 @@ def fatten(actor: Actor, tree: Tree, ends: dict[str, str], numbers: range) -> No
         make_public_link(actor, tree, days=1)
         images.keep(actor, tree, small(one))
         fields = {"name": f"Model {one}", "model_ref": "local:m"}
-        make_participant(actor, Changes(fields=fields))
+        make_participant(actor, ParticipantChangeArgs(fields=fields))
         make_grove(actor.user, f"Grove {one}")
         watch(tree, ends, f"member{one}")
         muse = Participant.objects.get(uid=ends["participant"])
@@ -205,7 +205,7 @@ def watch(tree: Tree, ends: dict[str, str], name: str) -> None:
     view = Workspace.objects.get(participant=theirs.participant, tree=tree)
     slot = find_node(tree, ends["end"])
     assert slot is not None
-    drafts.save(theirs, view, slot, drafts.Kept(kind="buffer", text="She typed"))
+    drafts.save(theirs, view, slot, drafts.SentDraft(kind="buffer", text="She typed"))
     if int(name[-1]) % 2:  # of the others only the lines tell where they are
         stream = f"tree:{tree.uid}"
         presence.tell_places(

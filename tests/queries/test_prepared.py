@@ -8,21 +8,21 @@ from django.test.utils import CaptureQueriesContext
 
 from loom.access import Actor
 from loom.engine.models import Event
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.trees.commands import trees
 from loom.trees.models import Node, Tree
 
 pytestmark = pytest.mark.django_db
 
-TREE = Prepared(lambda: Tree.objects.select_related("grove", "maker").filter(uid=Given("uid")))
-EVENTS = Prepared(
+TREE = PreparedQuery(lambda: Tree.objects.select_related("grove", "maker").filter(uid=Given("uid")))
+EVENTS = PreparedQuery(
     lambda: (
         Event.objects.filter(stream__name=Given("stream"), seq__gt=Given("seq"))
         .order_by("-seq")
         .values_list("seq", "payload", "at")[:2]
     )
 )
-NODES = Prepared(lambda: Node.objects.select_related("edited_from").filter(tree=Given("tree")))
+NODES = PreparedQuery(lambda: Node.objects.select_related("edited_from").filter(tree=Given("tree")))
 
 
 def _fields(row: Tree | Node) -> dict[str, object]:
@@ -69,6 +69,6 @@ def test_values_are_values_whatever_they_say(actor: Actor, tree: Tree) -> None:
 
 def test_an_instant_is_given_as_the_database_keeps_it(actor: Actor, tree: Tree) -> None:
     newest = Event.objects.latest("pk")
-    later = Prepared(lambda: Event.objects.filter(pk=Given("pk"), at__gte=Given("since")))
+    later = PreparedQuery(lambda: Event.objects.filter(pk=Given("pk"), at__gte=Given("since")))
     assert later.first(pk=newest.pk, since=newest.at) == newest
     assert later.first(pk=newest.pk, since=newest.at + timedelta(microseconds=1)) is None

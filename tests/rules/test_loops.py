@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.turns.loops import HISTORY, Past, Said, Verdict, grams, is_alike, look, semantic
+from loom.turns.loops import HISTORY, LoopVerdict, Past, Said, grams, is_alike, look, semantic
 
 
-def walk(steps: list[Past]) -> list[Verdict]:
+def walk(steps: list[Past]) -> list[LoopVerdict]:
     """What comes of each step after those before it."""
     return [look(steps[:at], step) for at, step in enumerate(steps)]
 
@@ -78,7 +78,7 @@ def test_blocks_of_one_to_six_steps_are_found_the_third_time(size: int, before: 
     names = [f"x{at}" for at in range(before)] + [f"n{at}" for at in range(size)] * 3
     steps = [Past(at, name, f"p{at}", ((name, "1"),)) for at, name in enumerate(names)]
     found = walk(steps)
-    assert found[-1] == Verdict("warn", "structural", before, f"p{before}")
+    assert found[-1] == LoopVerdict("warn", "structural", before, f"p{before}")
     assert {one.decision for one in found[:-1]} == {"run"}
 
 
@@ -130,8 +130,8 @@ SAME = "The quarrel is only the nearest shape for something older, and nobody sa
 def test_near_the_same_prose_three_rounds_halts() -> None:
     rounds = [Said(SAME * 3), Said(SAME * 3 + "Yes."), Said(SAME * 3 + "No.")]
     assert semantic(rounds[:1]).decision == "run"
-    assert semantic(rounds[:2]) == Verdict("warn", "semantic", 1)
-    assert semantic(rounds) == Verdict("halt", "semantic", 1)
+    assert semantic(rounds[:2]) == LoopVerdict("warn", "semantic", 1)
+    assert semantic(rounds) == LoopVerdict("halt", "semantic", 1)
     assert "round 1" in semantic(rounds).refusal.message
 
 

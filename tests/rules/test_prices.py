@@ -8,7 +8,7 @@ from subprocess import run
 
 import pytest
 
-from loom.money.prices import Counts, Prices, cached_from, counts_of, dollars, listed
+from loom.money.prices import Prices, TokenCounts, cached_from, counts_of, dollars, listed
 from tests.patience import PATIENCE_S
 
 TABLE = "model_prices_and_context_window_backup.json"
@@ -16,10 +16,10 @@ TABLE = "model_prices_and_context_window_backup.json"
 
 def test_what_is_cached_and_kept_has_its_own_price() -> None:
     prices = Prices(3, 15, 0.3, 3.75)
-    assert prices.of(Counts(read=1000, wrote=10, cached=600, kept=300)) == (
+    assert prices.of(TokenCounts(read=1000, wrote=10, cached=600, kept=300)) == (
         100 * 3000 + 600 * 300 + 300 * 3750 + 10 * 15000
     )
-    assert Prices(3, 15).of(Counts(10, 0, 5, 5)) == 10 * 3000
+    assert Prices(3, 15).of(TokenCounts(10, 0, 5, 5)) == 10 * 3000
 
 
 def test_a_fraction_of_a_billionth_is_rounded_up() -> None:
@@ -30,10 +30,10 @@ def test_a_fraction_of_a_billionth_is_rounded_up() -> None:
 @pytest.mark.parametrize(
     ("usage", "counts"),
     [
-        ({"prompt_tokens": 7, "completion_tokens": 3}, Counts(7, 3)),
+        ({"prompt_tokens": 7, "completion_tokens": 3}, TokenCounts(7, 3)),
         (
             {"prompt_tokens": 7, "prompt_tokens_details": {"cached_tokens": 4}},
-            Counts(7, 0, 4),
+            TokenCounts(7, 0, 4),
         ),
         (
             {
@@ -42,13 +42,13 @@ def test_a_fraction_of_a_billionth_is_rounded_up() -> None:
                 "cache_read_input_tokens": 10,
                 "cache_creation_input_tokens": 5,
             },
-            Counts(16, 2, 10, 5),
+            TokenCounts(16, 2, 10, 5),
         ),
-        ({"prompt_tokens": "7", "completion_tokens": -3}, Counts()),
-        ({}, Counts()),
+        ({"prompt_tokens": "7", "completion_tokens": -3}, TokenCounts()),
+        ({}, TokenCounts()),
     ],
 )
-def test_both_ways_to_tell_usage_are_read(usage: dict[str, object], counts: Counts) -> None:
+def test_both_ways_to_tell_usage_are_read(usage: dict[str, object], counts: TokenCounts) -> None:
     assert counts_of(usage) == counts
 
 

@@ -11,7 +11,7 @@ from loom import access
 from loom.access import Actor
 from loom.engine import streams
 from loom.people.models import Participant
-from loom.transfer.selection import Wanted
+from loom.transfer.selection import ExportSelection
 from loom.trees.commands import node_writer, trees
 from loom.trees.models import Node, Tree
 from loom.turns.models import Call
@@ -50,10 +50,10 @@ def plant(
     return tree, made
 
 
-def wanted(actor: Actor, tree: Tree, end: Node | None = None, **more: bool) -> Wanted:
+def wanted(actor: Actor, tree: Tree, end: Node | None = None, **more: bool) -> ExportSelection:
     """An export that the actor asks for."""
     workspace = access.known_workspace_of(actor.participant, tree)
-    return Wanted(actor, tree, workspace, end, **more)
+    return ExportSelection(actor, tree, workspace, end, **more)
 
 
 def paths(tree: Tree) -> list[tuple[str, ...]]:

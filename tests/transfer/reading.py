@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loom.transfer.inputs import Format
-from loom.transfer.records import Head, Record, RecordFile, Report
+from loom.transfer.inputs import ImportFormat
+from loom.transfer.records import Head, NodeRecord, RecordFile, Report
 from loom.transfer.uploads import Upload
 
 
@@ -16,13 +16,13 @@ from loom.transfer.uploads import Upload
 class Tree:
     """One tree as it was read."""
 
-    format: Format
+    format: ImportFormat
     title: str
     at: str
     count: int
     asks: tuple[str, ...]
     head: Head
-    records: list[Record]
+    records: list[NodeRecord]
     report: Report
 
     def outline(self) -> list[tuple[str, str | None]]:
@@ -30,7 +30,7 @@ class Tree:
         texts = [one.text for one in self.records]
         return [(one.text, texts[one.parent] if one.parent >= 0 else None) for one in self.records]
 
-    def one(self, text: str) -> Record:
+    def one(self, text: str) -> NodeRecord:
         """The record with this text."""
         (found,) = [one for one in self.records if one.text == text]
         return found

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents.agent_prompt import Place, stops_of
+from agents.agent_prompt import PromptPlace, stops_of
 from loom.access import Actor, acting_as, get_actor, workspace_of
 from loom.documents.actions import make_document
 from loom.documents.models import Document
@@ -371,7 +371,7 @@ def test_imported_nodes_are_marked_where_they_are_read(
     stretch = execute_line(actor, again, Request(f"view branch:{node.local_id}")).reply
     assert stretch.count(" · imported\n") > 1
     agent = Participant(grove=again.grove, kind="model", permissions=["loom_aware"])
-    reader = Place(acting_as(actor, agent), again, workspace_of(agent, again), node)
+    reader = PromptPlace(acting_as(actor, agent), again, workspace_of(agent, again), node)
     assert {one.is_imported for one in stops_of(reader)} == {True}
     own = lived.nodes.get(text="So it was.")
     assert "imported" not in execute_line(actor, lived, Request(f"view {own.local_id}")).reply

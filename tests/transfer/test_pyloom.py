@@ -11,7 +11,7 @@ from loom.notes.models import Mark
 from loom.people.models import Participant, User
 from loom.text.hashes import instant
 from loom.transfer import files, pyloom
-from loom.transfer.records import Record, Report
+from loom.transfer.records import NodeRecord, Report
 from loom.trees.models import Node, Tree
 from loom.trees.queries.verify import verify_tree
 from tests.machines.replay import stored
@@ -256,8 +256,8 @@ def _chain(deep: int) -> bytes:
 def test_a_chain_of_100_000_nodes_is_read_like_any_other(tmp_path: Path) -> None:
     path = tmp_path / "deep.json"
     path.write_bytes(_chain(100_000))
-    found: list[Record] = []
-    with files.Source(path, lambda at: None) as source:
+    found: list[NodeRecord] = []
+    with files.SourceFile(path, lambda at: None) as source:
         pyloom.read_full(files.parsed(source), found.append, Report())
     assert [(one.number, one.parent) for one in found[:2]] == [(99_999, 99_998), (99_998, 99_997)]
     assert (len(found), found[-1].number, found[-1].parent) == (100_000, 0, -1)

@@ -14,7 +14,7 @@ from loom.access import Actor, get_actor, visible_trees
 from loom.engine.models import Event, Stream
 from loom.people.models import Membership, User
 from loom.transfer import importing
-from loom.transfer.importing import Progress
+from loom.transfer.importing import ImportProgress
 from loom.transfer.models import Import
 from loom.transfer.tree_builder import TreeBuilder
 from loom.trees import erasing
@@ -91,13 +91,13 @@ def test_progress_grows_and_ends_at_the_whole(
 ) -> None:
     row = file_of(actor, MANY)
     told: list[int] = []
-    keep = Progress.keep
+    keep = ImportProgress.keep
 
-    def noted(self: Progress) -> None:
+    def noted(self: ImportProgress) -> None:
         keep(self)
         told.append(Import.objects.get(pk=row.pk).done)
 
-    monkeypatch.setattr(Progress, "keep", noted)
+    monkeypatch.setattr(ImportProgress, "keep", noted)
     importing.run(row.uid)
     assert told == sorted(told) and told[0] == 0 and told[-1] == row.total
     assert len(set(told)) > 3

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loom.errors import CommandError
-from loom.transfer.inputs import Format
+from loom.transfer.inputs import ImportFormat
 from loom.transfer.uploads import FORMAT_NAMES
 from tests.thorough import tries
 from tests.transfer import (
@@ -245,7 +245,7 @@ def test_every_format_has_a_file_here() -> None:
     assert found >= set(FORMAT_NAMES)
 
 
-def _formats(raw: bytes) -> list[Format]:
+def _formats(raw: bytes) -> list[ImportFormat]:
     return [tree.format for tree in trees_of(raw)]
 
 

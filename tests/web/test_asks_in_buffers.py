@@ -10,7 +10,7 @@ from loom.engine.execute import execute_line
 from loom.people.models import Participant, User
 from loom.trees.models import Tree
 from loom.turns import turn_lifecycle
-from loom.turns.turn_lifecycle import Wanted
+from loom.turns.turn_lifecycle import TurnStartArgs
 from tests.web.conftest import Visitor
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,7 +25,7 @@ def test_the_page_sets_off_what_a_turn_was_asked_for_in_a_buffer(
     muse.permissions = ["loom_aware", "loom_write"]
     muse.save()
     node = execute_line(actor, tree, Request('respond root "Who is Marie?"')).body["refs"][0]
-    wanted = Wanted(participant=muse.uid, node=node, input="Go on in one sentence.")
+    wanted = TurnStartArgs(participant=muse.uid, node=node, input="Go on in one sentence.")
     asked = turn_lifecycle.start(actor, tree, wanted).input_node
     assert asked is not None
     page = visitor(owner).get(f"/trees/{tree.uid}?node={asked.local_id}").content.decode()

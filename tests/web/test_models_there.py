@@ -6,7 +6,7 @@ import pytest
 from django.core.cache import cache
 
 from loom.participants import commands as participants
-from loom.participants.commands import Source
+from loom.participants.commands import ProviderAddress
 from loom.people.models import Grove, Participant, User
 from loom.permissions import LOOM
 from loom.site.display import cast_from
@@ -84,7 +84,9 @@ def test_only_owners_ask_for_lists_and_see_their_own(
     assert "Loading from https://models.example.com/v1" in page and "sk-secret" not in page
     uid = page.split("participants/models/")[1].split('"')[0]
     found = participants.asked(uid)
-    assert found is not None and found[0] == Source("custom", sent["base_url"], "sk-secret")
+    assert found is not None and found[0] == ProviderAddress(
+        "custom", sent["base_url"], "sk-secret"
+    )
     participants.note_models(found[1], {"m-1": 131_072, "<b>": 0}, None)
     shown = visitor(owner).get(f"{address}/{uid}").content.decode()
     assert (

@@ -14,7 +14,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Grove, Participant, User
 from loom.transfer import heddle_writer
-from loom.transfer.selection import Wanted, select
+from loom.transfer.selection import ExportSelection, select
 from loom.trees.models import Node, Tree
 from loom.trees.queries import event_log, lookup
 from loom.trees.queries.node_context import Spot, margins_of
@@ -107,7 +107,7 @@ def test_siblings_are_in_one_order_everywhere(
     cards = re.findall(r'<article class="card[^>]*data-id="(\w+)"', page)
     spots = [Spot(one.pk, one.slot_id) for one in nodes.values() if one.depth]
     margins = margins_of(tree, spots)
-    exported = select(Wanted(actor, tree, None)).below[root.pk]
+    exported = select(ExportSelection(actor, tree, None)).below[root.pk]
     moment = event_log.moment(actor, tree, skeleton(actor, tree)["seq"])
     seen = event_log.past_path(actor, tree, None, at=moment, node=root).below
     orders = {

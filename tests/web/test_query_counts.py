@@ -243,7 +243,7 @@ def test_what_was_drawn_is_not_drawn_again_until_it_changes(
     drawn: list[int] = []
     inside = node_parts._inside
 
-    def noting(found: node_parts.Found, key: int) -> str:
+    def noting(found: node_parts.NodeData, key: int) -> str:
         drawn.append(key)
         return inside(found, key)
 

@@ -22,7 +22,7 @@ from loom.documents.commands import named
 from loom.documents.models import Document
 from loom.documents.queries import get_document
 from loom.engine import jobs, streams
-from loom.engine.actions import Change, action
+from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.execute import execute
@@ -303,7 +303,7 @@ class CheckDeclared(Args):
     agent: str = ""
 
 
-class CheckChanged(Args):
+class CheckChangeArgs(Args):
     """The changes to a check; None leaves a field as it is."""
 
     check: str
@@ -319,12 +319,12 @@ def declare_check(actor: Actor, **fields: Any) -> Check:
 
 
 def change_check(actor: Actor, check: Check, **fields: Any) -> Check:
-    """Changes or archives a check, with the fields of `CheckChanged`. For writers."""
-    return execute(actor, actor.grove, _change, CheckChanged(check=check.uid, **fields))
+    """Changes or archives a check, with the fields of `CheckChangeArgs`. For writers."""
+    return execute(actor, actor.grove, _change, CheckChangeArgs(check=check.uid, **fields))
 
 
 @action("declare_check", stream="grove", role="writer")
-def _declare(change: Change, args: CheckDeclared) -> Check:
+def _declare(change: RunningAction, args: CheckDeclared) -> Check:
     """Declares a check for texts of a grove, a tree or a document."""
     rows = Check.objects.filter(grove=change.grove, archived_at__isnull=True)
     if rows.count() >= MOST_CHECKS:
@@ -348,7 +348,7 @@ def _declare(change: Change, args: CheckDeclared) -> Check:
 
 
 @action("change_check", stream="grove", role="writer")
-def _change(change: Change, args: CheckChanged) -> Check:
+def _change(change: RunningAction, args: CheckChangeArgs) -> Check:
     """Changes or archives a check. Its results stay; those of other parameters are dropped."""
     row = checks_for(change.actor).filter(uid=args.check).first()
     if row is None:
@@ -375,7 +375,7 @@ def _demand_cheap(kind: str, on_save: bool) -> None:
         )
 
 
-def _changed(change: Change, row: Check) -> Check:
+def _changed(change: RunningAction, row: Check) -> Check:
     rows = Check.objects.filter(grove=change.grove, archived_at__isnull=True, on_save=True)
     Grove.objects.filter(pk=change.grove.pk).update(checks_on_save=rows.exists())
     change.writer.append("check.changed", {"check": check_body(row)})

@@ -85,7 +85,7 @@ class Cited:
     ref: str
     version: str
     text: str
-    place: quotes.Place | None = None
+    place: quotes.QuotePlace | None = None
     part: str = ""
 
 
@@ -133,12 +133,12 @@ def _sliced(read: Callable[[], T]) -> T:
         raise CommandError(bad.code, bad.message, hint=bad.hint) from None
 
 
-def _lines(text: str, first: int, last: int) -> quotes.Place:
+def _lines(text: str, first: int, last: int) -> quotes.QuotePlace:
     """The place of the lines, both included, in code points."""
     lines = text.split("\n")
     start = sum(len(line) + 1 for line in lines[: first - 1])
     length = sum(len(line) + 1 for line in lines[first - 1 : last])
-    return quotes.Place(start, min(len(text), start + max(0, length - 1)))
+    return quotes.QuotePlace(start, min(len(text), start + max(0, length - 1)))
 
 
 # The quote gate.
@@ -150,7 +150,7 @@ class Quote:
     a sentence that offers the right place."""
 
     gate: str = ""
-    place: quotes.Place | None = None
+    place: quotes.QuotePlace | None = None
     before: str = ""
     words: str = ""
     after: str = ""
@@ -180,7 +180,7 @@ def _quote(context: Context, claim: Claim | None, cited: Cited, words: str) -> Q
     offered = _offered(context, claim, cited)
     verdict = quotes.judged(words, text, [one.text for one in offered])
     if verdict.answer == "found" and verdict.place is not None:
-        place = quotes.Place(start + verdict.place.first, start + verdict.place.last)
+        place = quotes.QuotePlace(start + verdict.place.first, start + verdict.place.last)
         return Quote("found", place, *_around(cited.text, place))
     if verdict.answer == "elsewhere" and verdict.place is not None:
         other = offered[verdict.other]
@@ -192,7 +192,7 @@ def _quote(context: Context, claim: Claim | None, cited: Cited, words: str) -> Q
     return Quote(verdict.answer, None, "", words, "")
 
 
-def _around(text: str, place: quotes.Place) -> tuple[str, str, str]:
+def _around(text: str, place: quotes.QuotePlace) -> tuple[str, str, str]:
     before, words, after = quotes.around(text, place)
     return before, words[: quotes.MOST], after
 

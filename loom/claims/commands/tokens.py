@@ -47,7 +47,7 @@ class TaskOfDocument(TaskOfNode):
 
 
 @dataclass(frozen=True)
-class Place:
+class TaskInText:
     """A task in its text: the tokens of the text, its state and notes."""
 
     tokens: list[InlineToken]
@@ -58,7 +58,7 @@ class Place:
     name: str
 
 
-def _place(text: str, key: str, item: int, name: str, *, stable: bool) -> Place:
+def _place(text: str, key: str, item: int, name: str, *, stable: bool) -> TaskInText:
     tokens = tokens_in(text, stable=stable)
     task = next((one for one in tokens if one.key == key and one.kind == "task"), None)
     if task is None:
@@ -67,10 +67,10 @@ def _place(text: str, key: str, item: int, name: str, *, stable: bool) -> Place:
             f"A task {key} of {name}", f"its tasks: {tasks}" if tasks else "it has none"
         )
     state, notes = states_of(item, tokens)[task.key]
-    return Place(tokens, task, state, notes, item, name)
+    return TaskInText(tokens, task, state, notes, item, name)
 
 
-def _after(place: Place, args: TaskOfNode) -> str:
+def _after(place: TaskInText, args: TaskOfNode) -> str:
     """The state after the act. REJECTED if the machine has no such transition."""
     after = MACHINES["task"].transitions.get((place.state, args.act))
     if after is None:
@@ -86,7 +86,7 @@ def _after(place: Place, args: TaskOfNode) -> str:
     return after
 
 
-def _demand_criteria(context: Context, place: Place) -> str:
+def _demand_criteria(context: Context, place: TaskInText) -> str:
     """What the criteria of a task say; REJECTED if its check fails or a task below it is open."""
     known = states_of(place.item, place.tokens)
     left = [one for one in below(place.tokens, place.task) if known[one.key][0] == "unchecked"]
@@ -104,7 +104,7 @@ def _demand_criteria(context: Context, place: Place) -> str:
     return f", {said}"
 
 
-def _keep(place: Place, context: Context, state: str, note: str) -> None:
+def _keep(place: TaskInText, context: Context, state: str, note: str) -> None:
     notes = [*place.notes, note[:MAX_NOTE]] if note.strip() else list(place.notes)
     if context.world.is_dry:
         return
@@ -115,7 +115,7 @@ def _keep(place: Place, context: Context, state: str, note: str) -> None:
     )
 
 
-def _changed(place: Place, state: str, note: str) -> dict[str, object]:
+def _changed(place: TaskInText, state: str, note: str) -> dict[str, object]:
     notes = [*place.notes, note[:MAX_NOTE]] if note.strip() else list(place.notes)
     return {
         "item": place.name,
@@ -126,7 +126,7 @@ def _changed(place: Place, state: str, note: str) -> dict[str, object]:
     }
 
 
-def _rewrite(context: Context, document: Document, place: Place, state: str) -> None:
+def _rewrite(context: Context, document: Document, place: TaskInText, state: str) -> None:
     """Writes the box of a task of a document as its new state, if that is shown by it."""
     mark = {"checked": "x", "unchecked": " "}.get(state)
     if mark is None or state == place.state or context.world.is_dry:
@@ -190,7 +190,7 @@ def task_of_node(context: Context, args: TaskOfNode) -> Reply:
 # Undo.
 
 
-def _inverse(place: Place, after: str, note: str) -> Op:
+def _inverse(place: TaskInText, after: str, note: str) -> Op:
     """The operation that leads back from the state `after` and a note that was added."""
     return {
         "op": "token",

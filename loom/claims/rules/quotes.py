@@ -59,28 +59,28 @@ def normal(text: str) -> Normal:
 
 
 @dataclass(frozen=True)
-class Place:
+class QuotePlace:
     """Where words are in a text: `first` to `last` (not included), in code points."""
 
     first: int
     last: int
 
 
-def exact(text: str, words: str) -> Place | None:
+def exact(text: str, words: str) -> QuotePlace | None:
     """The first place of the words as they are, or as they are compared; None if there is none."""
     at = text.find(words)
     if at >= 0:
-        return Place(at, at + len(words))
+        return QuotePlace(at, at + len(words))
     whole, wanted = normal(text), normal(words).text
     at = whole.text.find(wanted) if wanted else -1
     return _placed(whole, at, at + len(wanted)) if at >= 0 else None
 
 
-def _placed(whole: Normal, first: int, last: int) -> Place:
-    return Place(whole.starts[first], whole.starts[last])
+def _placed(whole: Normal, first: int, last: int) -> QuotePlace:
+    return QuotePlace(whole.starts[first], whole.starts[last])
 
 
-def nearly(text: str, words: str) -> Place | None:
+def nearly(text: str, words: str) -> QuotePlace | None:
     """The place of one block that is most of the words; None if there is none. A block of that
     share always has the middle of the quote, which is looked for first."""
     whole, wanted = normal(text), normal(words).text
@@ -134,22 +134,22 @@ def _longest(whole: str, wanted: str, at: int) -> int:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class QuoteVerdict:
     """The answer of the gate. `place` is in the text that was cited (found), or in the text number
     `other` of those that were offered (elsewhere)."""
 
     answer: Answer
-    place: Place | None = None
+    place: QuotePlace | None = None
     other: int = -1
 
 
-def judged(words: str, cited: str, others: Sequence[str] = ()) -> Verdict:
+def judged(words: str, cited: str, others: Sequence[str] = ()) -> QuoteVerdict:
     """Whether the words are in the cited text; if not, whether they are in one of the others, or
     joined from several places of the cited text."""
     text = cited[:MOST_OF_A_TEXT]
     place = exact(text, words) or nearly(text, words)
     if place is not None:
-        return Verdict("found", place)
+        return QuoteVerdict("found", place)
     left = MOST_OF_A_TEXT
     for number, other in enumerate(others):
         if len(other) > left:
@@ -157,11 +157,11 @@ def judged(words: str, cited: str, others: Sequence[str] = ()) -> Verdict:
         left -= len(other)
         place = exact(other, words)
         if place is not None:
-            return Verdict("elsewhere", place, number)
-    return Verdict("joined") if joined(text, words) else Verdict("not there")
+            return QuoteVerdict("elsewhere", place, number)
+    return QuoteVerdict("joined") if joined(text, words) else QuoteVerdict("not there")
 
 
-def around(text: str, place: Place) -> tuple[str, str, str]:
+def around(text: str, place: QuotePlace) -> tuple[str, str, str]:
     """(a little before, the exact words, a little after) of a place."""
     before = text[max(0, place.first - AROUND) : place.first]
     return before, text[place.first : place.last], text[place.last : place.last + AROUND]

@@ -250,7 +250,7 @@ def trail_join(context: Context, args: Join) -> Reply:
     return Reply(f'✓ joined "{one.name}" and "{two.name}" as trail:"{made.name}"')
 
 
-class Note(Args):
+class TrailNoteArgs(Args):
     """The trail, which of its steps, and the note."""
 
     note: Annotated[str, Written("word", lead="note")]
@@ -260,7 +260,7 @@ class Note(Args):
 
 
 @command("trail", group="Mind", klass="look ✓", permissions={LOOM}, stream="grove")
-def trail_note(context: Context, args: Note) -> Reply:
+def trail_note(context: Context, args: TrailNoteArgs) -> Reply:
     """Writes a note on a step of a trail of yours."""
     trail = get_trail(context.actor, args.name)
     demand_own(context.actor, trail)

@@ -5,7 +5,7 @@ from typing import Any
 
 from loom.access import Actor
 from loom.engine import registry
-from loom.engine.actions import Change, action
+from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
 from loom.engine.execute import execute
 from loom.errors import CommandError
@@ -63,7 +63,7 @@ def change_type(actor: Actor, args: TypeChange) -> Type:
 
 
 @action("add_link_type", stream="grove", role="writer")
-def _add_type(change: Change, args: NewType) -> Type:
+def _add_type(change: RunningAction, args: NewType) -> Type:
     """Adds a link type."""
     rows = _rows(change.grove)
     if len(rows) >= MOST_TYPES:
@@ -85,7 +85,7 @@ def _add_type(change: Change, args: NewType) -> Type:
 
 
 @action("change_link_type", stream="grove", role="owner")
-def _change_type(change: Change, args: TypeChange) -> Type:
+def _change_type(change: RunningAction, args: TypeChange) -> Type:
     """Renames, colours, archives or restores a link type, or says who sees it."""
     rows = _rows(change.grove)
     word = args.type.lower()
@@ -147,7 +147,7 @@ def _rows(grove: Grove) -> list[LinkType]:
     return list(LinkType.objects.filter(grove=grove))
 
 
-def _store(change: Change, row: LinkType, made: Type, rows: list[LinkType]) -> None:
+def _store(change: RunningAction, row: LinkType, made: Type, rows: list[LinkType]) -> None:
     columns = _columns(made)
     archived = row.archived_at or change.now
     for name, value in {**columns, "archived_at": archived if made.archived else None}.items():

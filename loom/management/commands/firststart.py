@@ -10,7 +10,7 @@ from loom.access import get_actor
 from loom.engine.by_name import run_command
 from loom.management.shell import address, keep_address, signin_link
 from loom.participants import commands as participants
-from loom.participants.commands import Changes
+from loom.participants.commands import ParticipantChangeArgs
 from loom.people.commands import accounts as people
 from loom.people.commands import groves
 from loom.people.models import Grove, User
@@ -61,11 +61,11 @@ def _owner() -> User:
 def _plant(owner: User) -> None:
     grove = groves.make_grove(owner, "First grove")
     actor = get_actor(owner, grove)
-    participants.make_participant(actor, Changes(fields={"name": "Muse", **LOCAL}))
+    participants.make_participant(actor, ParticipantChangeArgs(fields={"name": "Muse", **LOCAL}))
     fields, key = _provider()
     participants.make_participant(
         actor,
-        Changes(
+        ParticipantChangeArgs(
             fields={"name": "Analyst", "persona": ANALYST, **fields},
             api_key=key,
             permissions=["loom_aware", "loom_write", "doc_read"],

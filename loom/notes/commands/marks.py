@@ -10,7 +10,7 @@ from loom.access import Actor
 from loom.documents.models import Document
 from loom.documents.queries import get_document
 from loom.engine import streams
-from loom.engine.actions import Change, action
+from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.execute import execute
@@ -377,7 +377,7 @@ def remove_tag(actor: Actor, tag: str) -> int:
 
 
 @action("change_tag", stream="grove", role="writer")
-def _change_tag(change: Change, args: TagChange) -> str:
+def _change_tag(change: RunningAction, args: TagChange) -> str:
     """Renames a tag or sets its colour, in all trees of the grove."""
     labels = _labels(change.actor.grove)
     known = _spelled(args.tag, labels)
@@ -397,7 +397,7 @@ def _change_tag(change: Change, args: TagChange) -> str:
 
 
 @action("remove_tag", stream="grove", role="owner")
-def _remove_tag(change: Change, args: TagNamed) -> int:
+def _remove_tag(change: RunningAction, args: TagNamed) -> int:
     """Removes a tag everywhere in the grove. The items stay."""
     known = _spelled(args.tag, _labels(change.actor.grove))
     removed = 0
@@ -448,7 +448,7 @@ def _by_tree(grove: Grove, labels: list[str]) -> list[tuple[Tree, "QuerySet[Mark
     return [(tree, marks.filter(tree=tree)) for tree in trees.order_by("pk")]
 
 
-def _rename(change: Change, known: list[str], name: str) -> None:
+def _rename(change: RunningAction, known: list[str], name: str) -> None:
     """Renames the tag on all marks; an item with both tags keeps one mark."""
     for tree, marks in _by_tree(change.actor.grove, known):
         writer = streams.lock(tree, actor=change.actor.participant.uid)
@@ -480,7 +480,7 @@ def _shown(items: list[int]) -> list[str]:
     return [names[one] for one in items if one in names]
 
 
-def _recolour(change: Change, known: list[str], name: str, colour: str | None) -> None:
+def _recolour(change: RunningAction, known: list[str], name: str, colour: str | None) -> None:
     """Stores the colour of a tag under its name; `name` empty: removes it."""
     grove = Grove.objects.get(pk=change.actor.grove.pk)
     before = dict(grove.settings.get("tag_colours", {}))

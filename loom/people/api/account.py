@@ -19,7 +19,7 @@ from loom.people.commands import groves
 from loom.people.models import ApiKey, User, UserSession
 from loom.permissions import Scope
 from loom.site import responses
-from loom.site.api_requests import Body, Part, demand_browser, read, user_of
+from loom.site.api_requests import Body, PartialBody, demand_browser, read, user_of
 from loom.site.schema import PAGES, one_of, operation, paged
 from loom.text.hashes import instant, instant_or_none
 from loom.trees.queries.trees import browsers_of, grove_bodies
@@ -28,7 +28,7 @@ from loom.workspace.commands import saved as saving
 # Request bodies.
 
 
-class SettingsChanged(Part):
+class SettingsChanged(PartialBody):
     """Changes to the caller's own settings; values as in `GET settings`."""
 
     name: str = Field("", max_length=people.MAX_SHOWN)
@@ -73,7 +73,7 @@ class Me(BaseModel):
     name: str
     theme: str
     has_password: bool
-    groves: list[responses.Grove]
+    groves: list[responses.GroveSchema]
 
 
 @operation("GET", "account me", "Who calls", answers=Me)
@@ -170,7 +170,7 @@ def api_key(request: Request, uid: str) -> Response:
     return Response({"ok": True})
 
 
-class Session(BaseModel):
+class SessionSchema(BaseModel):
     """A signed-in browser; `here` marks the one that sent the request."""
 
     id: str
@@ -184,7 +184,7 @@ class Session(BaseModel):
     "GET",
     "account sessions",
     "Signed-in browsers",
-    answers=responses.Page[Session],
+    answers=responses.Page[SessionSchema],
     asks=PAGES,
 )
 @api_view(["GET"])

@@ -32,7 +32,7 @@ from loom.site.api_requests import (
     Body,
     Instant,
     LinkNamed,
-    Part,
+    PartialBody,
     demand_scope,
     read,
     user_of,
@@ -83,7 +83,7 @@ class GroveSent(Body):
     name: Name
 
 
-class GroveChanged(Part):
+class GroveChangedSchema(PartialBody):
     """The changes to a grove; only the named `settings` change."""
 
     name: Name = ""
@@ -105,23 +105,27 @@ _SETTINGS: dict[str, Any] = {
     )
     for name, one in SETTINGS.items()
 }
-GroveSettings: type[Part] = create_model(
+GroveSettings: type[PartialBody] = create_model(
     "GroveSettings",
-    __base__=Part,
+    __base__=PartialBody,
     __doc__="Settings of a grove to change; null: back to the default.",
     **_SETTINGS,
 )
 
 
 @operation(
-    "GET", "groves list", "The caller's groves", answers=responses.Page[responses.Grove], asks=PAGES
+    "GET",
+    "groves list",
+    "The caller's groves",
+    answers=responses.Page[responses.GroveSchema],
+    asks=PAGES,
 )
 @operation(
     "POST",
     "groves make",
     "Make a grove, owned by its maker",
     body=GroveSent,
-    answers=responses.Grove,
+    answers=responses.GroveSchema,
     status=201,
 )
 @api_view(["GET", "POST"])
@@ -136,13 +140,13 @@ def groves(request: Request) -> Response:
     return paged_at_once(request, rows, lambda page: grove_bodies(access.get_actors(user, page)))
 
 
-@operation("GET", "groves one", "A grove", answers=responses.Grove)
+@operation("GET", "groves one", "A grove", answers=responses.GroveSchema)
 @operation(
     "PATCH",
     "groves change",
     "Rename a grove or change its settings",
-    body=GroveChanged,
-    answers=responses.Grove,
+    body=GroveChangedSchema,
+    answers=responses.GroveSchema,
 )
 @api_view(["GET", "PATCH"])
 def grove(request: Request, uid: str) -> Response:
@@ -150,7 +154,7 @@ def grove(request: Request, uid: str) -> Response:
     actor, _ = access.get_grove(user_of(request), uid)
     if request.method == "PATCH":
         access.demand_role(actor, "owner")
-        sent = read(request, GroveChanged).sent
+        sent = read(request, GroveChangedSchema).sent
         actor = replace(actor, grove=verbs.change_grove(actor, **sent))
     return Response(grove_body(actor))
 
@@ -319,13 +323,13 @@ def events(request: Request, uid: str) -> Response:
 DAY = timedelta(days=1)
 
 
-class MemberNamed(Body):
+class MemberNamedSchema(Body):
     """A user by name."""
 
     user: str = Field(min_length=1, max_length=people.MAX_NAME)
 
 
-class MemberSent(MemberNamed):
+class MemberSent(MemberNamedSchema):
     """A user by name, and a role."""
 
     role: Role
@@ -338,7 +342,7 @@ def _with_a_change(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"required": ["role"]}, {"required": ["archetype"]}]
 
 
-class MemberPart(Part):
+class MemberPart(PartialBody):
     """A user by name, and what changes: the role, or the archetype that decides which link types
     they are shown."""
 
@@ -349,13 +353,15 @@ class MemberPart(Part):
     archetype: Archetype = "writer"
 
 
-@operation("GET", "members list", "Members", answers=responses.Page[responses.Member], asks=PAGES)
+@operation(
+    "GET", "members list", "Members", answers=responses.Page[responses.MemberSchema], asks=PAGES
+)
 @operation(
     "POST",
     "members add",
     "Make an existing user a member",
     body=MemberSent,
-    answers=responses.Member,
+    answers=responses.MemberSchema,
     status=201,
 )
 @operation(
@@ -363,9 +369,11 @@ class MemberPart(Part):
     "members change",
     "Give a member another role or archetype",
     body=MemberPart,
-    answers=responses.Member,
+    answers=responses.MemberSchema,
 )
-@operation("DELETE", "members remove", "Remove a member", body=MemberNamed, answers=responses.Gone)
+@operation(
+    "DELETE", "members remove", "Remove a member", body=MemberNamedSchema, answers=responses.Gone
+)
 @api_view(["GET", "POST", "PATCH", "DELETE"])
 def members(request: Request, uid: str) -> Response:
     """The members; changing them is for owners, and the last owner stays."""
@@ -375,7 +383,7 @@ def members(request: Request, uid: str) -> Response:
         return paged(request, rows, verbs.member_body)
     access.demand_role(actor, "owner")
     if request.method == "DELETE":
-        verbs.remove_member(actor, read(request, MemberNamed).user)
+        verbs.remove_member(actor, read(request, MemberNamedSchema).user)
         return Response({"ok": True})
     if request.method == "PATCH":
         return Response(_member_changed(actor, read(request, MemberPart)))
@@ -410,7 +418,7 @@ class InvitationSent(Body):
     "GET",
     "invitations list",
     "Invitations, for owners",
-    answers=responses.Page[responses.Invitation],
+    answers=responses.Page[responses.InvitationSchema],
     asks=PAGES,
 )
 @operation(
@@ -418,7 +426,7 @@ class InvitationSent(Body):
     "invitations make",
     "Invite somebody with a link that is shown only once",
     body=InvitationSent,
-    answers=responses.NewInvitation,
+    answers=responses.NewInvitationSchema,
     status=201,
 )
 @operation(
@@ -447,13 +455,13 @@ def invitations(request: Request, uid: str) -> Response:
 # Tags of a grove.
 
 
-class TagNamed(Body):
+class TagNamedSchema(Body):
     """A tag by name."""
 
     tag: str = Field(min_length=1, max_length=200)
 
 
-class TagChanged(TagNamed):
+class TagChanged(TagNamedSchema):
     """A tag, and its new name or colour (empty: no colour); fields that are left out stay."""
 
     name: str = Field("", max_length=tag_commands.MAX_TAG_NAME)
@@ -480,7 +488,7 @@ class TagOf(BaseModel):
     "DELETE",
     "tags remove",
     "Remove a tag from everything that has it",
-    body=TagNamed,
+    body=TagNamedSchema,
     answers=responses.Gone,
 )
 @api_view(["GET", "PATCH", "DELETE"])
@@ -491,7 +499,7 @@ def tags(request: Request, uid: str) -> Response:
         return paged_at_once(request, tags_in(actor), list)
     if request.method == "DELETE":
         access.demand_role(actor, "owner")
-        tag_commands.remove_tag(actor, read(request, TagNamed).tag)
+        tag_commands.remove_tag(actor, read(request, TagNamedSchema).tag)
         return Response({"ok": True})
     access.demand_role(actor, "writer")
     sent = read(request, TagChanged)
@@ -506,7 +514,7 @@ MOST = 100
 BEFORE, EXCERPT = 40, 200
 
 
-class Found(BaseModel):
+class FoundSchema(BaseModel):
     """One hit: a node, a tree with a matching title (node null), or a document (tree null)."""
 
     tree: str | None
@@ -543,7 +551,11 @@ ASKS = (
 
 
 @operation(
-    "GET", "groves search", "Search all trees of a grove", answers=responses.Page[Found], asks=ASKS
+    "GET",
+    "groves search",
+    "Search all trees of a grove",
+    answers=responses.Page[FoundSchema],
+    asks=ASKS,
 )
 @api_view(["GET"])
 def search(request: Request, uid: str) -> Response:

@@ -187,7 +187,7 @@ FEW = 3
 MINUTES = 15
 
 
-class Attempt:
+class PasswordAttempt:
     """One attempt to enter a password, when signing in or changing it; counted before the check."""
 
     def __init__(self, request: HttpRequest, name: str) -> None:
@@ -253,7 +253,7 @@ def change_password(request: HttpRequest, user: User, *, old: str, new: str) -> 
     """Changes the password and signs out every other browser of the user. API keys stay valid.
     Wrong old passwords count as when signing in: LIMIT_EXCEEDED after too many."""
     if user.has_usable_password():
-        attempt = Attempt(request, user.username)
+        attempt = PasswordAttempt(request, user.username)
         if not user.check_password(old):
             raise CommandError("REJECTED", "The old password is wrong.", hint="try again")
         attempt.succeeded()

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.engine.actions import Change, action
+from loom.engine.actions import RunningAction, action
 from loom.engine.announcements import access_changed
 from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
@@ -63,7 +63,7 @@ class NewGrove(Args):
 
 
 @action("make_grove", stream="grove", role=None)
-def _make_grove(change: Change, args: NewGrove) -> Grove:
+def _make_grove(change: RunningAction, args: NewGrove) -> Grove:
     """Makes a grove, owned by its maker."""
     grove = Grove.objects.create(name=names.checked(args.name, most=MAX_NAME, writes=False))
     begin_link_types(grove)
@@ -91,7 +91,7 @@ class GroveChanges(Args):
 
 
 @action("change_grove", stream="grove", role="owner")
-def _change_grove(change: Change, args: GroveChanges) -> Grove:
+def _change_grove(change: RunningAction, args: GroveChanges) -> Grove:
     """Renames a grove or changes its settings, such as the daily limit of money."""
     grove_settings.demand_settings(args.settings)
     _demand_summariser(change, args.settings.get("summary_model") or "")
@@ -108,7 +108,7 @@ def _change_grove(change: Change, args: GroveChanges) -> Grove:
     return grove
 
 
-def _demand_summariser(change: Change, uid: str) -> None:
+def _demand_summariser(change: RunningAction, uid: str) -> None:
     """Refuses with NOT_FOUND what is neither a model of the grove nor `none`."""
     rows = Participant.objects.filter(grove=change.grove, kind="model", archived_at__isnull=True)
     if uid not in ("", NO_MODEL) and not rows.filter(uid=uid).exists():
@@ -147,7 +147,7 @@ def show_as(user: User, *, name: str | None = None, theme: str | None = None) ->
 
 
 @action("change_own_name", stream="grove", role="reader")
-def _change_own_name(change: Change, args: OwnName) -> None:
+def _change_own_name(change: RunningAction, args: OwnName) -> None:
     """Changes what a member is called in a grove."""
     person = change.actor.person
     name = free_name(change.grove, args.name, person)
@@ -210,12 +210,12 @@ class Joining(Args):
 
 
 @action("join_grove", stream="grove", role=None)
-def _join(change: Change, args: Joining) -> Membership:
+def _join(change: RunningAction, args: Joining) -> Membership:
     """Makes a user a member of a grove."""
     return enter(change, require(change.user, "who joins"), args.role)
 
 
-def enter(change: Change, user: User, role: Role, *, invitation: str = "") -> Membership:
+def enter(change: RunningAction, user: User, role: Role, *, invitation: str = "") -> Membership:
     """Makes the user a member of the grove that is being changed. CONFLICT if they are one
     already."""
     grove = change.grove
@@ -250,7 +250,7 @@ def change_archetype(actor: Actor, username: str, archetype: str) -> Membership:
 
 
 @action("change_archetype", stream="grove", role="owner")
-def _change_archetype(change: Change, args: MemberSeesAs) -> Membership:
+def _change_archetype(change: RunningAction, args: MemberSeesAs) -> Membership:
     """Decides which link types a member is shown."""
     member = _member(change.actor, args.user)
     if args.archetype not in ARCHETYPES:
@@ -279,7 +279,7 @@ def add_member(actor: Actor, username: str, role: str) -> Membership:
 
 
 @action("add_member", stream="grove", role="owner")
-def _add_member(change: Change, args: MemberRole) -> Membership:
+def _add_member(change: RunningAction, args: MemberRole) -> Membership:
     """Makes an existing user a member."""
     kind = demand_role_name(args.role)
     user = people.find_user(args.user)
@@ -295,7 +295,7 @@ def change_role(actor: Actor, username: str, role: str) -> Membership:
 
 
 @action("change_member", stream="grove", role="owner")
-def _change_role(change: Change, args: MemberRole) -> Membership:
+def _change_role(change: RunningAction, args: MemberRole) -> Membership:
     """Gives a member another role; the last owner must remain one."""
     kind = demand_role_name(args.role)
     member = _member(change.actor, args.user)
@@ -315,7 +315,7 @@ def remove_member(actor: Actor, username: str) -> None:
 
 
 @action("remove_member", stream="grove", role="owner")
-def _remove_member(change: Change, args: MemberNamed) -> None:
+def _remove_member(change: RunningAction, args: MemberNamed) -> None:
     """Removes a member from the grove; what they wrote remains theirs."""
     member = _member(change.actor, args.user)
     _demand_other_owner(member)
@@ -350,11 +350,11 @@ MAX_USES = 1000
 
 def make_invitation(actor: Actor, *, role: str, days: float, uses: int) -> tuple[Invitation, str]:
     """A new invitation and its secret, which is shown only once."""
-    args = NewInvitation(role=role, days=days, uses=uses)
+    args = InvitationArgs(role=role, days=days, uses=uses)
     return execute(actor, actor.grove, _make_invitation, args)
 
 
-class NewInvitation(Args):
+class InvitationArgs(Args):
     """The role that an invitation gives, how long it lasts and how often it can be used."""
 
     role: str
@@ -363,7 +363,7 @@ class NewInvitation(Args):
 
 
 @action("make_invitation", stream="grove", role="owner")
-def _make_invitation(change: Change, args: NewInvitation) -> tuple[Invitation, str]:
+def _make_invitation(change: RunningAction, args: InvitationArgs) -> tuple[Invitation, str]:
     """Makes a link with which somebody can become a member."""
     kind = demand_role_name(args.role)
     _demand_bounds(args.days, args.uses)
@@ -419,7 +419,7 @@ class InvitationNamed(Args):
 
 
 @action("revoke_invitation", stream="grove", role="owner")
-def _revoke_invitation(change: Change, args: InvitationNamed) -> Invitation:
+def _revoke_invitation(change: RunningAction, args: InvitationNamed) -> Invitation:
     """Revokes an invitation."""
     open_ones = change.grove.invitations.filter(revoked_at__isnull=True)
     found = open_ones.filter(uid=args.invitation).first()
@@ -466,7 +466,7 @@ class Acceptance(Args):
 
 
 @action("accept_invitation", stream="grove", role=None)
-def _accept(change: Change, args: Acceptance) -> Membership:
+def _accept(change: RunningAction, args: Acceptance) -> Membership:
     """Makes the person who accepts an invitation a member; this uses it once."""
     found = _found(args.secret)
     who = change.user or people.make_user(args.username, people.demand_some(args.password))

@@ -67,7 +67,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 def _known(request: HttpRequest) -> User:
     """The user whose name and password the form contains."""
     name = word_of(request, "username")
-    attempt = people.Attempt(request, name)
+    attempt = people.PasswordAttempt(request, name)
     user = authenticate(request, username=name, password=text_of(request, "password"))
     if not isinstance(user, User):
         raise CommandError(
@@ -317,7 +317,7 @@ def _make_grove(request: PersonRequest) -> str:
 
 
 @dataclass(frozen=True)
-class Action:
+class AccountForm:
     """A form: its function, and the page it belongs to."""
 
     run: Callable[[PersonRequest], str]
@@ -325,14 +325,14 @@ class Action:
 
 
 _ACTIONS = {
-    "profile": Action(_profile),
-    "password": Action(_password),
-    "grove": Action(_make_grove),
-    "look": Action(look, "/settings/look"),
-    "writing": Action(writing, "/settings/look"),
-    "keys": Action(rebind, "/settings/keys"),
-    "end-session": Action(_end_session, "/settings/access"),
-    "revoke-key": Action(_revoke, "/settings/access"),
+    "profile": AccountForm(_profile),
+    "password": AccountForm(_password),
+    "grove": AccountForm(_make_grove),
+    "look": AccountForm(look, "/settings/look"),
+    "writing": AccountForm(writing, "/settings/look"),
+    "keys": AccountForm(rebind, "/settings/keys"),
+    "end-session": AccountForm(_end_session, "/settings/access"),
+    "revoke-key": AccountForm(_revoke, "/settings/access"),
 }
 
 

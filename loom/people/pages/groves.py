@@ -27,9 +27,9 @@ from loom.permissions import WRITE
 from loom.search.documents import find_documents
 from loom.search.queries import (
     Filters,
-    Found,
     Hit,
     Kind,
+    SearchResult,
     Sort,
     find_in_grove,
     find_in_tree,
@@ -239,7 +239,7 @@ def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:
     offset = int(asked) if asked.isdecimal() and len(asked) < 7 else 0
     documents = find_documents(actor, query, only)
     if only.type == "document":
-        found = Found([], 0)
+        found = SearchResult([], 0)
     else:
         found = find_in_grove(actor, query, limit=MAX_HITS, offset=offset, only=only)
     hits = [

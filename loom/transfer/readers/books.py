@@ -13,10 +13,10 @@ from lxml import etree
 
 from loom.errors import CommandError
 from loom.text.images import described_image
-from loom.transfer.inputs import Format, Input, Part
+from loom.transfer.inputs import ImportFormat, Input, TreeInFile
 from loom.transfer.readers.documents import (
     Block,
-    Run,
+    ReadRun,
     cell_of,
     document,
     line_of,
@@ -78,7 +78,7 @@ def _parsed(data: bytes) -> etree._Element:
     return etree.fromstring(data, parser)
 
 
-def _each(file: Input, text_of: TextOf) -> Iterator[Part]:
+def _each(file: Input, text_of: TextOf) -> Iterator[TreeInFile]:
     try:
         with zipfile.ZipFile(file.path) as archive:
             title, text = text_of(archive)
@@ -209,7 +209,7 @@ class _Docx:
         is_bullet = form in ("bullet", "none") or number == "list bullet"
         return "    " * level + ("- " if is_bullet else f"{count}. ")
 
-    def _runs(self, around: etree._Element, href: str) -> Iterator[Run]:
+    def _runs(self, around: etree._Element, href: str) -> Iterator[ReadRun]:
         for one in around:
             if one.tag == f"{_W}r":
                 yield from self._run(one, href)
@@ -218,7 +218,7 @@ class _Docx:
             elif one.tag in _AROUND:
                 yield from self._runs(one, href)
 
-    def _run(self, run: etree._Element, href: str) -> Iterator[Run]:
+    def _run(self, run: etree._Element, href: str) -> Iterator[ReadRun]:
         found = run.find(f"{_W}rPr")
         styles = set[str]()
         if found is not None:
@@ -246,7 +246,7 @@ class _Docx:
                 text = "".join(base.text or "" for base in bases)
             else:
                 text = _CHARACTERS.get(name, (one.text or "") if name == "t" else "")
-            yield Run(text, frozenset(styles), href)
+            yield ReadRun(text, frozenset(styles), href)
 
 
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
@@ -341,7 +341,7 @@ class _Page:
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self._depth = 0
-        self._runs: list[Run] = []
+        self._runs: list[ReadRun] = []
         self._styles: list[str] = []
         self._around: list[str] = []  # the blocks that are open
         self._lists: list[int] = []  # the next number in each open list; 0 for bullets
@@ -420,12 +420,12 @@ class _Page:
             self._add(data if "pre" in self._around else re.sub(r"\s+", " ", data))
 
     def _add(self, text: str) -> None:
-        self._runs.append(Run(text, frozenset(self._styles), self._href))
+        self._runs.append(ReadRun(text, frozenset(self._styles), self._href))
 
     def _end(self) -> None:
         """Ends the paragraph that is open, outside of the cells of a table."""
         if self._cells is not None:
-            self._runs.append(Run(" "))
+            self._runs.append(ReadRun(" "))
             return
         runs, self._runs = self._runs, []
         if "pre" in self._around:
@@ -456,17 +456,17 @@ class _Page:
         return text_of_blocks(self.blocks).strip()
 
 
-def each_docx(file: Input) -> Iterator[Part]:
+def each_docx(file: Input) -> Iterator[TreeInFile]:
     """The one path of a DOCX."""
     return _each(file, _docx_text)
 
 
-def each_epub(file: Input) -> Iterator[Part]:
+def each_epub(file: Input) -> Iterator[TreeInFile]:
     """The one path of an EPUB."""
     return _each(file, _epub_text)
 
 
 FORMATS = {
-    "docx": Format("docx", "DOCX", bool, each_docx),
-    "epub": Format("epub", "EPUB", bool, each_epub),
+    "docx": ImportFormat("docx", "DOCX", bool, each_docx),
+    "epub": ImportFormat("epub", "EPUB", bool, each_epub),
 }

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from loom.transfer.files import text_of
-from loom.transfer.inputs import Input, Part, Put
+from loom.transfer.inputs import Input, Put, TreeInFile
 from loom.transfer.node_collector import (
     NodeCollector,
     as_text,
@@ -18,17 +18,17 @@ from loom.transfer.node_collector import (
     time_of,
     without_steps,
 )
-from loom.transfer.records import Head, Mark, Record, Report
+from loom.transfer.records import Head, MarkRecord, NodeRecord, Report
 from loom.trees.images import named_in, without_data
 
-Describe = Callable[[dict[str, Any]], Part | None]
+Describe = Callable[[dict[str, Any]], TreeInFile | None]
 
 
-def archive(describe: Describe) -> Callable[[Input], Iterator[Part]]:
+def archive(describe: Describe) -> Callable[[Input], Iterator[TreeInFile]]:
     """The `each` of a format whose files contain one chat, or a list of them. `describe` returns
     the part of one chat, None for other entries."""
 
-    def each(file: Input) -> Iterator[Part]:
+    def each(file: Input) -> Iterator[TreeInFile]:
         for value in file.values():
             part = describe(value) if isinstance(value, dict) else None
             if part is not None:
@@ -46,14 +46,14 @@ def _joined(parts: list[str]) -> str:
     return "\n\n".join(one for one in parts if one)
 
 
-def _add_thinking(record: Record, thinking: list[str], report: Report) -> None:
+def _add_thinking(record: NodeRecord, thinking: list[str], report: Report) -> None:
     """Keeps thinking beside the text."""
     if shown := _joined(thinking):
         record.imported["thinking"] = shown
         report.kept["thinking beside a text"] += 1
 
 
-def _add_images(record: Record, *given: Any) -> None:
+def _add_images(record: NodeRecord, *given: Any) -> None:
     """Takes the images in parts of a message; the extra data keeps no bytes."""
     record.images = named_in([*given])
     record.imported = mapping_of(without_data(record.imported))
@@ -67,14 +67,14 @@ def is_chatgpt(sketch: Any) -> bool:
     return "mapping" in _first(sketch)
 
 
-def chatgpt(chat: dict[str, Any]) -> Part | None:
+def chatgpt(chat: dict[str, Any]) -> TreeInFile | None:
     """The part of one chat; None for an entry without a mapping."""
     mapping = chat.get("mapping")
     if not isinstance(mapping, dict):
         return None
     count = sum(1 for one in mapping.values() if mapping_of(one).get("message"))
     title = text_of(chat.get("title"), 300)
-    return Part(title, time_of(chat.get("create_time")), count, partial(_read_chatgpt, chat))
+    return TreeInFile(title, time_of(chat.get("create_time")), count, partial(_read_chatgpt, chat))
 
 
 def _read_chatgpt(chat: dict[str, Any], put: Put, report: Report) -> Head:
@@ -108,7 +108,9 @@ _CHATGPT = frozenset(
 )
 
 
-def _chatgpt_record(key: str, message: dict[str, Any], model: str, report: Report) -> Record | None:
+def _chatgpt_record(
+    key: str, message: dict[str, Any], model: str, report: Report
+) -> NodeRecord | None:
     """The node of a message; None for one that is empty or that ChatGPT does not show."""
     author, meta = mapping_of(message.get("author")), mapping_of(message.get("metadata"))
     role = text_of(author.get("role"), 40)
@@ -124,7 +126,7 @@ def _chatgpt_record(key: str, message: dict[str, Any], model: str, report: Repor
     if is_step:
         report.kept["thinking and steps of tools"] += 1
     used = ("id", "author", "create_time", "content")
-    record = Record(
+    record = NodeRecord(
         number=0,
         text=as_text(text, key),
         at=time_of(message.get("create_time")),
@@ -186,13 +188,13 @@ def is_claude(sketch: Any) -> bool:
     return "chat_messages" in _first(sketch)
 
 
-def claude(chat: dict[str, Any]) -> Part | None:
+def claude(chat: dict[str, Any]) -> TreeInFile | None:
     """The part of one chat."""
     messages = chat.get("chat_messages")
     if not isinstance(messages, list):
         return None
     title, at = text_of(chat.get("name"), 300), time_of(chat.get("created_at"))
-    return Part(title, at, len(messages), partial(_read_claude, chat))
+    return TreeInFile(title, at, len(messages), partial(_read_claude, chat))
 
 
 def _read_claude(chat: dict[str, Any], put: Put, report: Report) -> Head:
@@ -222,14 +224,14 @@ _CLAUDE = frozenset(
 )
 
 
-def _claude_record(name: str, message: dict[str, Any], model: str, report: Report) -> Record:
+def _claude_record(name: str, message: dict[str, Any], model: str, report: Report) -> NodeRecord:
     blocks = objects_of(message.get("content"))
     texts = [text_of(one.get("text"), 5_000_000) for one in blocks if one.get("type") == "text"]
     thinking = [text_of(one.get("thinking"), 5_000_000) for one in blocks]
     others = [one for one in blocks if one.get("type") not in ("text", "thinking")]
     is_model = message.get("sender") != "human"
     used = ("uuid", "sender", "text", "created_at", "content", "index", "parent_message_uuid")
-    record = Record(
+    record = NodeRecord(
         number=0,
         text=as_text(_joined(texts) or message.get("text"), name),
         author=model if is_model else "",
@@ -256,12 +258,12 @@ def is_librechat(sketch: Any) -> bool:
     return any("messageId" in one for one in messages)
 
 
-def librechat(chat: dict[str, Any]) -> Part | None:
+def librechat(chat: dict[str, Any]) -> TreeInFile | None:
     """The part of one chat."""
     messages = list(_unfolded(chat))
     title = text_of(chat.get("title"), 300)
     at = time_of(chat.get("createdAt")) or time_of(chat.get("exportAt"))
-    return Part(title, at, len(messages), partial(_read_librechat, chat, messages))
+    return TreeInFile(title, at, len(messages), partial(_read_librechat, chat, messages))
 
 
 def _unfolded(chat: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -304,7 +306,7 @@ _LIBRECHAT = frozenset(
 )
 
 
-def _librechat_record(name: str, message: dict[str, Any], report: Report) -> Record:
+def _librechat_record(name: str, message: dict[str, Any], report: Report) -> NodeRecord:
     blocks = objects_of(message.get("content"))
     texts = [_block_text(one.get("text")) for one in blocks if one.get("type") == "text"]
     thinking = [_block_text(one.get("think")) for one in blocks]
@@ -313,7 +315,7 @@ def _librechat_record(name: str, message: dict[str, Any], report: Report) -> Rec
     used = set("messageId parentMessageId text isCreatedByUser children content".split())
     used |= {"createdAt", "conversationId", "depth", "siblingIndex"}
     rating = text_of(mapping_of(message.get("feedback")).get("rating"), 40)
-    record = Record(
+    record = NodeRecord(
         number=0,
         text=as_text(message.get("text") or _joined(texts), name),
         author="" if is_user else model_of(message.get("model") or message.get("sender")),
@@ -348,7 +350,7 @@ def _openwebui_history(whole: dict[str, Any]) -> dict[str, Any]:
     return mapping_of(mapping_of(chat.get("history")).get("messages"))
 
 
-def openwebui(whole: dict[str, Any]) -> Part | None:
+def openwebui(whole: dict[str, Any]) -> TreeInFile | None:
     """The part of one chat."""
     chat = mapping_of(whole.get("chat")) or whole
     messages = _openwebui_history(whole)
@@ -356,7 +358,7 @@ def openwebui(whole: dict[str, Any]) -> Part | None:
     at = time_of(whole.get("created_at")) or time_of(chat.get("timestamp"))
     if not messages:
         return None
-    return Part(title, at, len(messages), partial(_read_openwebui, title, whole))
+    return TreeInFile(title, at, len(messages), partial(_read_openwebui, title, whole))
 
 
 def _read_openwebui(title: str, whole: dict[str, Any], put: Put, report: Report) -> Head:
@@ -369,7 +371,7 @@ def _read_openwebui(title: str, whole: dict[str, Any], put: Put, report: Report)
         rating = mapping_of(message.get("annotation")).get("rating")
         text = as_text(_parts_text(message.get("content")), key)
         text, thinking, steps = (text, [], []) if is_user else without_steps(text)
-        record = Record(
+        record = NodeRecord(
             number=0,
             text=text,
             author="" if is_user else model_of(message.get("model") or message.get("modelName")),
@@ -393,7 +395,7 @@ def _read_openwebui(title: str, whole: dict[str, Any], put: Put, report: Report)
     used = ("history", "messages", "title", "user_id", "system", "tags")
     tags = list_of(chat.get("tags")) or list_of(mapping_of(whole.get("meta")).get("tags"))
     names = dict.fromkeys(text_of(one, 200) for one in tags)
-    head.marks = [Mark("tag", name, -1) for name in names if name.strip()]
+    head.marks = [MarkRecord("tag", name, -1) for name in names if name.strip()]
     head.imported = rest_of(rest, used, _OPENWEBUI, report)
     current = mapping_of(chat.get("history")).get("currentId")
     if isinstance(current, str):
@@ -424,12 +426,14 @@ def is_arc(sketch: Any) -> bool:
     return any("branches" in one for one in messages)
 
 
-def arc(whole: dict[str, Any]) -> Part | None:
+def arc(whole: dict[str, Any]) -> TreeInFile | None:
     """The part of the one chat of a file."""
     chat = mapping_of(whole.get("conversation"))
     count = len(list_of(whole.get("messages")))
     title = text_of(chat.get("title"), 300)
-    return Part(title, time_of(chat.get("createdAt")), count, partial(_read_arc, title, whole))
+    return TreeInFile(
+        title, time_of(chat.get("createdAt")), count, partial(_read_arc, title, whole)
+    )
 
 
 def _read_arc(title: str, whole: dict[str, Any], put: Put, report: Report) -> Head:
@@ -467,13 +471,13 @@ _ARC = frozenset(
 
 def _arc_record(
     name: str, branch: dict[str, Any], person: dict[str, Any], report: Report
-) -> Record:
+) -> NodeRecord:
     is_model = branch.get("role") not in ("user", "human")
     named = text_of(person.get("name"), 80)
     if not named and branch.get("role") == "system":
         named = "System"
     used = ("id", "parentBranchId", "role", "content", "createdAt")
-    record = Record(
+    record = NodeRecord(
         number=0,
         text=as_text(branch.get("content"), name),
         author=model_of(named or branch.get("model")) if is_model else named,

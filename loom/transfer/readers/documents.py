@@ -8,9 +8,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 from loom.text.images import WEB
-from loom.transfer.inputs import Input, Part, Put
+from loom.transfer.inputs import Input, Put, TreeInFile
 from loom.transfer.node_collector import as_text
-from loom.transfer.records import Head, Record, Report, unreadable
+from loom.transfer.records import Head, NodeRecord, Report, unreadable
 
 SPLITS = ("sections", "paragraphs", "whole")
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t].*)?$", re.MULTILINE)
@@ -20,7 +20,7 @@ _TITLE = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+?)[ \t#]*$")
 _MOST = 64 * 1024 * 1024
 
 
-def each_document(file: Input) -> Iterator[Part]:
+def each_document(file: Input) -> Iterator[TreeInFile]:
     """The one path of a text."""
     if file.path.stat().st_size > _MOST:
         raise unreadable(f"A text has at most {_MOST:,} bytes.", "split the file")
@@ -28,7 +28,7 @@ def each_document(file: Input) -> Iterator[Part]:
     yield document(text, file.options.get("split", ""))
 
 
-def document(text: str, split: str, title: str = "") -> Part:
+def document(text: str, split: str, title: str = "") -> TreeInFile:
     """The part of a text; `asks` names the ways in which it can be split, if there are several.
     Without a title the first heading is the title."""
     starts = _headings(text)
@@ -37,7 +37,7 @@ def document(text: str, split: str, title: str = "") -> Part:
     if len(ways) == 2 and "sections" in ways:
         ways = ["sections", "whole"]
     pieces = partial(_pieces, text, split or ways[0], starts)
-    part = Part(title, "", 0, partial(_read, title, pieces))
+    part = TreeInFile(title, "", 0, partial(_read, title, pieces))
     part.asks = tuple(ways) if len(ways) > 1 and not split else ()
     return part
 
@@ -92,14 +92,14 @@ def _pieces(text: str, split: str, starts: list[int]) -> list[str]:
 def _read(title: str, pieces: Callable[[], list[str]], put: Put, report: Report) -> Head:
     number = -1
     for number, piece in enumerate(pieces()):
-        put(Record(number=number, parent=number - 1, text=as_text(piece, f"{number}")))
+        put(NodeRecord(number=number, parent=number - 1, text=as_text(piece, f"{number}")))
     return Head(title=title, current=number)
 
 
 # -- Markdown made of paragraphs and their styles
 
 
-class Run(NamedTuple):
+class ReadRun(NamedTuple):
     """A piece of a paragraph; `styles` are some of strong, em, s, code; `href` is of a link."""
 
     text: str
@@ -118,7 +118,7 @@ _SIGNS = (("strong", "**"), ("em", "*"), ("s", "~~"))
 _BETWEEN = {"li": "\n", "row": "\n", "quote": "\n>\n", "pre": "\n"}
 
 
-def line_of(runs: Iterable[Run]) -> str:
+def line_of(runs: Iterable[ReadRun]) -> str:
     """A paragraph with its styles as Markdown. Blanks at the ends of a style stay outside of it,
     because Markdown knows no other."""
     made = ""

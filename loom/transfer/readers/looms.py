@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from loom.transfer.files import MAX_PART, TooMuch, skip, text_of, value_of
-from loom.transfer.inputs import Input, Part, Put, entries
+from loom.transfer.inputs import Input, Put, TreeInFile, entries
 from loom.transfer.node_collector import (
     NodeCollector,
     as_text,
@@ -19,25 +19,25 @@ from loom.transfer.node_collector import (
     rest_of,
     time_of,
 )
-from loom.transfer.records import Head, Record, Report, unreadable
+from loom.transfer.records import Head, NodeRecord, Report, unreadable
 
 Take = Callable[[str, dict[str, Any], NodeCollector, Report], None]
 Finish = Callable[[Head, dict[str, Any]], None]
 _ESCAPED = re.compile(r"\\([<\[])")
 
 
-def one_tree(read: Callable[[Input, Put, Report], Head]) -> Callable[[Input], Iterator[Part]]:
+def one_tree(read: Callable[[Input, Put, Report], Head]) -> Callable[[Input], Iterator[TreeInFile]]:
     """The `each` of a format whose files hold one tree."""
 
-    def each(file: Input) -> Iterator[Part]:
-        yield Part("", "", 0, partial(read, file))
+    def each(file: Input) -> Iterator[TreeInFile]:
+        yield TreeInFile("", "", 0, partial(read, file))
 
     return each
 
 
 def flat(
     at: tuple[str, ...], take: Take, finish: Finish | None = None
-) -> Callable[[Input], Iterator[Part]]:
+) -> Callable[[Input], Iterator[TreeInFile]]:
     """The `each` of a format whose nodes are the entries of the container at the path `at`, and
     are read as a stream. `finish` completes the head with the rest of the file."""
 
@@ -109,7 +109,7 @@ def take_loomsidian(
     author = text_of(node.get("author"), 80)
     is_model = author not in ("", "genesis", "N/A")
     plain = {one: what for one, what in node.items() if not (one in _VIEW and what is False)}
-    record = Record(
+    record = NodeRecord(
         number=0,
         text=_ESCAPED.sub(r"\1", text) if is_model else text,
         author=author if is_model else "",
@@ -123,7 +123,7 @@ def take_loomsidian(
     )
 
 
-def loomsidian_notes(file: Input) -> Iterator[Part]:
+def loomsidian_notes(file: Input) -> Iterator[TreeInFile]:
     """The trees of `data.json`, one for each note. `settings`, which has keys, is not read."""
     events = file.events()
     found = False
@@ -141,7 +141,7 @@ def loomsidian_notes(file: Input) -> Iterator[Part]:
         raise unreadable("The file has no trees.")
 
 
-def _notes(events: Iterator[Any]) -> Iterator[Part]:
+def _notes(events: Iterator[Any]) -> Iterator[TreeInFile]:
     for event, path in events:
         if event == "end_map":
             return
@@ -152,7 +152,7 @@ def _notes(events: Iterator[Any]) -> Iterator[Part]:
         title = path.rpartition("/")[2].removesuffix(".md")
         nodes = mapping_of(state).get("nodes")
         count = len(nodes) if isinstance(nodes, dict | list) else 0
-        yield Part(title, "", count, partial(_read_note, title, mapping_of(state)))
+        yield TreeInFile(title, "", count, partial(_read_note, title, mapping_of(state)))
 
 
 def _read_note(title: str, state: dict[str, Any], put: Put, report: Report) -> Head:
@@ -181,7 +181,7 @@ def take_exoloom(key: str, node: dict[str, Any], collector: NodeCollector, repor
     is_model = node.get("authorType") == "LLM"
     named = text_of(node.get("authorName"), 80)
     used = ("content", "authorType", "authorName", "parentId", "childrenIds", "createdAt")
-    record = Record(
+    record = NodeRecord(
         number=0,
         text=as_text(node.get("content"), key),
         author=model_of(named) if is_model else named,
@@ -204,7 +204,7 @@ def finish_exoloom(head: Head, rest: dict[str, Any]) -> None:
         for name in ("bookmarks", "prunedNodes")
     )
 
-    def settle(record: Record) -> None:
+    def settle(record: NodeRecord) -> None:
         if record.source in marked:
             record.bookmark = ""
         if record.source in pruned:
@@ -226,7 +226,7 @@ def take_wool(key: str, node: dict[str, Any], collector: NodeCollector, report: 
     """A node of wool; `type` says who wrote it."""
     is_model = text_of(node.get("type"), 40).lower() in ("model", "ai", "assistant", "generated")
     known = ("type", "position", "loading", "error")
-    record = Record(
+    record = NodeRecord(
         number=0,
         text=as_text(node.get("text"), key),
         author=model_of(node.get("model")) if is_model else "",
@@ -246,7 +246,7 @@ def take_helm(_: str, node: dict[str, Any], collector: NodeCollector, report: Re
     """A node of Helm."""
     name = name_of(node.get("id"))
     known = ("locked", "lockReason", "everExpanded")
-    record = Record(
+    record = NodeRecord(
         number=0,
         text=as_text(node.get("text"), name),
         source=name,
@@ -262,7 +262,7 @@ def finish_helm(head: Head, rest: dict[str, Any]) -> None:
     head.title = text_of(rest.get("name"), 300)
     marked = set(filter(None, map(name_of, list_of(rest.get("bookmarkedNodeIds")))))
 
-    def settle(record: Record) -> None:
+    def settle(record: NodeRecord) -> None:
         if record.source in marked:
             record.bookmark = ""
 
@@ -282,7 +282,7 @@ def take_basemode(_: str, node: dict[str, Any], collector: NodeCollector, report
     rating = meta.get("rating")
     used = ("id", "parent_id", "text", "model", "created_at")
     known = ("root_id", "strategy", "max_tokens", "temperature", "branch_index", "metadata")
-    record = Record(
+    record = NodeRecord(
         number=0,
         text=as_text(node.get("text"), name),
         author=model_of(node.get("model")) if is_model else "",
@@ -311,7 +311,7 @@ def take_bonsai(key: str, node: dict[str, Any], collector: NodeCollector, report
     used = ("id", "text", "model", "createdAt", *(("parentIds",) if len(parents) < 2 else ()))
     if len(parents) > 1:
         report.kept["other parents of a node"] += 1
-    record = Record(
+    record = NodeRecord(
         number=0,
         text=as_text(node.get("text"), name),
         author=written if is_model else "",
@@ -334,7 +334,7 @@ def _take_pyloom(node: dict[str, Any], collector: NodeCollector, report: Report)
     name = name_of(node.get("id"))
     parent = name_of(node.get("parent_id")) or name_of(node.get("parentId"))
     used = ("id", "text", "parent_id", "parentId", "children")
-    record = Record(
+    record = NodeRecord(
         number=0,
         text=as_text(node.get("text"), name),
         source=name,
@@ -366,18 +366,18 @@ def read_logitloom(file: Input, put: Put, report: Report) -> Head:
     roots = [one for _, one in entries(file.events(), ("roots",), rest, report, depth=4096)]
     model, how = model_of(rest.get("modelName")), mapping_of(rest.get("modelSettings"))
     begun = [as_text(how.get(one), f"of the {one}") for one in ("prompt", "prefill")]
-    collector.add("prompt", "", Record(number=0, text=begun[0] or begun[1]))
+    collector.add("prompt", "", NodeRecord(number=0, text=begun[0] or begun[1]))
     above = "prompt"
     if all(begun):
         above = "prefill"
-        collector.add(above, "prompt", Record(number=0, text=begun[1]))
+        collector.add(above, "prompt", NodeRecord(number=0, text=begun[1]))
     waiting = [(above, one) for one in reversed(roots)]
     while waiting:
         above, node = waiting.pop()
         node = _node(node, collector)
         name = f"{collector.count}"
         known = ("id", "logprob", "prob", "branchFinished", "token")
-        record = Record(
+        record = NodeRecord(
             number=0,
             text=as_text(node.get("text"), name),
             author=model,

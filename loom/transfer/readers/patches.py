@@ -16,7 +16,7 @@ from loom.transfer.node_collector import (
     rest_of,
     time_of,
 )
-from loom.transfer.records import Head, Record, Report, node_text, unreadable
+from loom.transfer.records import Head, NodeRecord, Report, node_text, unreadable
 
 _MOST = 48 * 1024 * 1024
 _WORK = 4 * 1024 * 1024 * 1024  # bytes of whole texts that may be made while patches are applied
@@ -150,7 +150,7 @@ class _Reader:
             beside = beside.above
         return _Made(key, whole, beside.start, beside.above), ""
 
-    def _record(self, key: str, node: dict[str, Any], text: str, *, is_sound: bool) -> Record:
+    def _record(self, key: str, node: dict[str, Any], text: str, *, is_sound: bool) -> NodeRecord:
         kind = text_of(node.get("type"), 20)
         is_model = kind == "gen" or (kind == "rewrite" and bool(node.get("model")))
         rating = node.get("rating")
@@ -158,7 +158,7 @@ class _Reader:
         if is_sound:
             used += _PATCHES
         node = {name: value for name, value in node.items() if value is not False}
-        return Record(
+        return NodeRecord(
             number=0,
             text=text,
             author=model_of(node.get("model")) if is_model else "",

@@ -19,7 +19,7 @@ from loom.transfer.files import (
     value_of,
     without_secrets,
 )
-from loom.transfer.inputs import Input, Part, Put
+from loom.transfer.inputs import Input, Put, TreeInFile
 from loom.transfer.node_collector import (
     UNNAMED,
     Trie,
@@ -32,7 +32,7 @@ from loom.transfer.node_collector import (
     rest_of,
     time_of,
 )
-from loom.transfer.records import DocumentRecord, Head, Record, Report, unreadable
+from loom.transfer.records import DocumentRecord, Head, NodeRecord, Report, unreadable
 from loom.trees.images import named_in, without_data
 
 MOST_LORE = 100_000  # characters of an entry
@@ -49,12 +49,12 @@ def is_sillytavern(sketch: Any) -> bool:
     return header or {"mes", "is_user"} <= whole.keys()
 
 
-def each_sillytavern(file: Input) -> Iterator[Part]:
+def each_sillytavern(file: Input) -> Iterator[TreeInFile]:
     """One file alone."""
     yield from sillytavern_families([file])
 
 
-def sillytavern_families(files: list[Input]) -> Iterator[Part]:
+def sillytavern_families(files: list[Input]) -> Iterator[TreeInFile]:
     """A part for each family: files with the same `integrity`, or of which one names the other as
     its `main_chat`."""
     headers = [_header(file) for file in files]
@@ -79,7 +79,7 @@ def sillytavern_families(files: list[Input]) -> Iterator[Part]:
         title = PurePath(files[first].name).stem
         shown = text_of(header.get("character_name"), 200)
         family = [files[one] for one in members]
-        yield Part(
+        yield TreeInFile(
             f"{shown}: {title}" if shown and shown not in ("unused",) else title,
             time_of(header.get("create_date")),
             0,
@@ -175,13 +175,13 @@ class _SillyTavern:
 
     def _record(
         self, number: int, message: dict[str, Any], text: str, above: int, info: dict[str, Any]
-    ) -> Record:
+    ) -> NodeRecord:
         is_user = message.get("is_user") is True
         extra = mapping_of(message.get("extra")) or mapping_of(info.get("extra"))
         used = ("mes", "is_user", "send_date", "swipes", "swipe_id", "swipe_info", "is_system")
         used = (*used, *(() if is_user else ("name",)))
         link = extra.get("bookmark_link")
-        record = Record(
+        record = NodeRecord(
             number=number,
             parent=above,
             text=text,
@@ -268,7 +268,7 @@ class _OpenAI:
             return at
         if above < 0:
             self._roots.append((role, text))
-        record = Record(
+        record = NodeRecord(
             number=at,
             parent=above,
             text=as_text(text, f"on line {number}"),
@@ -293,7 +293,7 @@ class _OpenAI:
         if len(self._roots) == 1 and self._roots[0][0] in ("system", "developer"):
             head.system_context, head.is_rooted = self._roots[0][1], True
 
-            def settle(record: Record) -> None:
+            def settle(record: NodeRecord) -> None:
                 if record.number == 0:
                     record.text = ""
 
@@ -338,13 +338,13 @@ def is_mikupad_store(sketch: Any) -> bool:
     return {"Sessions", "Names"} <= mapping_of(sketch).keys()
 
 
-def each_mikupad(file: Input) -> Iterator[Part]:
+def each_mikupad(file: Input) -> Iterator[TreeInFile]:
     """The one session of a file."""
     for value in file.values():
-        yield Part("", "", 0, partial(_read_mikupad, "", mapping_of(value)))
+        yield TreeInFile("", "", 0, partial(_read_mikupad, "", mapping_of(value)))
 
 
-def each_mikupad_session(file: Input) -> Iterator[Part]:
+def each_mikupad_session(file: Input) -> Iterator[TreeInFile]:
     """The sessions of a store."""
     for value in file.values():
         whole = mapping_of(value)
@@ -356,7 +356,7 @@ def each_mikupad_session(file: Input) -> Iterator[Part]:
             session = _inner(one.get("value"))
             if isinstance(session, dict):
                 title = names.get(name_of(one.get("key")), "")
-                yield Part(title, "", 0, partial(_read_mikupad, title, session))
+                yield TreeInFile(title, "", 0, partial(_read_mikupad, title, session))
 
 
 def _inner(value: Any) -> Any:
@@ -387,7 +387,7 @@ def _read_mikupad(title: str, session: dict[str, Any], put: Put, report: Report)
     model = model_of(whole.get("endpointModel"))
     for number, (is_user, pieces) in enumerate(runs):
         text = "".join(text_of(one.get("content"), 5_000_000) for one in pieces)
-        record = Record(number=number, parent=number - 1, text=as_text(text, f"{number}"))
+        record = NodeRecord(number=number, parent=number - 1, text=as_text(text, f"{number}"))
         if not is_user:
             record.author, record.author_kind = model, "model"
             record.imported = _tokens(pieces, report)

@@ -14,7 +14,7 @@ from typing import Any
 from loom.transfer.files import Tell, without_secrets
 from loom.transfer.inputs import Input, Put
 from loom.transfer.node_collector import NodeCollector, model_of, rest_of, time_of
-from loom.transfer.records import Head, Record, Report, node_text, unreadable
+from loom.transfer.records import Head, NodeRecord, Report, node_text, unreadable
 
 MAGIC = b"VersionedTapestryWeave__"
 _HEAD, _ROOT, _BUCKET = 32, 112, 144
@@ -182,7 +182,7 @@ class _Weave:
         raw = rest + node.raw
         cut = _cut(raw) if node.children else len(raw)
         text = _decoded(raw[:cut])
-        record = Record(
+        record = NodeRecord(
             number=0,
             text=node_text(text, str(self.collector.count)),
             author="" if node.model is None else model_of(node.model),

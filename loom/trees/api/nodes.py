@@ -49,7 +49,7 @@ class Author(BaseModel):
     kind: Literal["human", "model"]
 
 
-class Source(BaseModel):
+class SourceSchema(BaseModel):
     """A source of a node in addition to its parent: a local id, `tree:ID`, or `tree:ID
     node:x9y3`."""
 
@@ -57,14 +57,14 @@ class Source(BaseModel):
     role: Literal["primary", "context", "instruction"]
 
 
-class Bookmark(BaseModel):
+class BookmarkSchema(BaseModel):
     """Somebody's bookmark."""
 
     label: str
     participant: str
 
 
-class Counts(BaseModel):
+class CountsSchema(BaseModel):
     """Counts of what belongs to a node and is visible. `descendants` only on request."""
 
     children: int
@@ -74,7 +74,7 @@ class Counts(BaseModel):
     descendants: int | None = None
 
 
-class Proof(BaseModel):
+class ProofSchema(BaseModel):
     """The values that the hash covers: SHA-256 of their JSON with sorted keys, without blanks."""
 
     author: str
@@ -87,7 +87,7 @@ class Proof(BaseModel):
     parent: str | None
 
 
-class Node(BaseModel):
+class NodeSchema(BaseModel):
     """One version of one slot, in full."""
 
     id: str
@@ -102,7 +102,7 @@ class Node(BaseModel):
     depth: int
     versions: list[str]
     edited_from: str | None
-    sources: list[Source]
+    sources: list[SourceSchema]
     created_at: str
     pruned: bool
     excluded: bool
@@ -113,11 +113,11 @@ class Node(BaseModel):
     generation: str | None
     call: str | None
     summary: str
-    counts: Counts
-    bookmarks: list[Bookmark]
+    counts: CountsSchema
+    bookmarks: list[BookmarkSchema]
     tags: list[str]
     hash: str
-    proof: Proof
+    proof: ProofSchema
 
 
 class NodeLine(BaseModel):
@@ -142,7 +142,7 @@ class NodePage(responses.Page[NodeLine]):
 class Path(BaseModel):
     """A path, root first; `versions` names the selected version of each slot."""
 
-    nodes: list[Node]
+    nodes: list[NodeSchema]
     versions: dict[str, str]
 
 
@@ -187,7 +187,7 @@ def nodes(request: Request, uid: str) -> Response:
     "trees",
     "One node",
     id="tree_node",
-    answers=Node,
+    answers=NodeSchema,
     asks=(a_truth("descendants", "Also counts the descendants."),),
 )
 @api_view(["GET"])
@@ -306,7 +306,7 @@ class Above(BaseModel):
     call: str
 
 
-class Provenance(BaseModel):
+class ProvenanceSchema(BaseModel):
     """Where a node came from. `above` goes from the root downwards, without the `left_out`
     furthest ones; `call` is as in GET /api/calls/{id}; `verify.said` are sentences."""
 
@@ -328,7 +328,7 @@ class Provenance(BaseModel):
     "trees",
     "Where a node came from",
     id="tree_node_provenance",
-    answers=Provenance,
+    answers=ProvenanceSchema,
 )
 @api_view(["GET"])
 def provenance(request: Request, uid: str, local_id: str) -> Response:

@@ -24,7 +24,7 @@ from loom.links.queries import link_bodies, links_in
 from loom.people.models import User
 from loom.site import api_requests as requests
 from loom.site import responses
-from loom.site.api_requests import MAX_TEXT, Body, Part, read, user_of
+from loom.site.api_requests import MAX_TEXT, Body, PartialBody, read, user_of
 from loom.site.schema import (
     PAGES,
     a_truth,
@@ -70,7 +70,7 @@ def _range(name: str) -> Any:
     return Field(json_schema_extra={"minimum": least, "maximum": most})
 
 
-class TreeChanged(Part):
+class TreeChangedSchema(PartialBody):
     """Changes to a tree; mode and grove never change. `seen`: fields as the sender has read them;
     a field that has another value by now is not overwritten (CONFLICT)."""
 
@@ -94,7 +94,7 @@ class TreeTyped(Body):
     title: str
 
 
-class SettingsPinned(Body):
+class SettingsPinnedSchema(Body):
     """Settings that apply at a node and below it; {} removes them."""
 
     node: str = Field(min_length=1, max_length=8)
@@ -125,7 +125,7 @@ class PublicLinkSent(Body):
     days: float = Field(7, gt=0, le=erasing.MAX_DAYS)
 
 
-class PublicLink(BaseModel):
+class PublicLinkSchema(BaseModel):
     """A link with which anybody may read one tree."""
 
     id: str
@@ -135,7 +135,7 @@ class PublicLink(BaseModel):
     revoked_at: str | None
 
 
-class NewPublicLink(PublicLink):
+class NewPublicLinkSchema(PublicLinkSchema):
     """A public link with the link itself, which is shown only once."""
 
     link: str
@@ -148,7 +148,7 @@ class NewPublicLink(PublicLink):
     "GET",
     "public links list",
     "Open public links, for owners",
-    answers=responses.Page[PublicLink],
+    answers=responses.Page[PublicLinkSchema],
     asks=PAGES,
 )
 @operation(
@@ -156,7 +156,7 @@ class NewPublicLink(PublicLink):
     "public links make",
     "Let anybody read a tree with a link that is shown only once",
     body=PublicLinkSent,
-    answers=NewPublicLink,
+    answers=NewPublicLinkSchema,
     status=201,
 )
 @operation(
@@ -214,7 +214,7 @@ class SettingsHere(BaseModel):
     "PUT",
     "settings pin",
     "Pin settings to a branch",
-    body=SettingsPinned,
+    body=SettingsPinnedSchema,
     answers=SettingsHere,
 )
 @api_view(["GET", "PUT"])
@@ -225,7 +225,7 @@ def settings(request: Request, uid: str) -> Response:
     named = request.query_params.get("node", "")
     if request.method == "PUT":
         access.demand_role(actor, "writer")
-        sent = read(request, SettingsPinned)
+        sent = read(request, SettingsPinnedSchema)
         saving.pin_settings(actor, tree, sent.node, sent.settings)
         named = sent.node
     node = get_node(tree, named) if named else lookup.root_of(tree)
@@ -247,7 +247,7 @@ _NODE = OpenApiParameter("node", OpenApiTypes.STR, description="Only those at th
     "GET",
     "links list",
     "Links that start in a tree, or start or end at a node",
-    answers=responses.Page[responses.Link],
+    answers=responses.Page[responses.LinkSchema],
     asks=(an_id("tree", "The tree.", required=True), _NODE, *PAGES),
 )
 @api_view(["GET"])
@@ -276,14 +276,16 @@ def _lines(user: User, trees: Sequence[Tree]) -> list[dict[str, Any]]:
     "GET",
     "trees list",
     "The caller's trees, the latest touched first",
-    answers=responses.Page[responses.Tree],
+    answers=responses.Page[responses.TreeSchema],
     asks=(
         an_id("grove", "Only those of this grove."),
         a_truth("archived", "Archived ones, instead."),
         *PAGES,
     ),
 )
-@operation("POST", "trees make", "Make a tree", body=TreeSent, answers=responses.Tree, status=201)
+@operation(
+    "POST", "trees make", "Make a tree", body=TreeSent, answers=responses.TreeSchema, status=201
+)
 @api_view(["GET", "POST"])
 def trees(request: Request) -> Response:
     """Lists trees; or makes one with its empty root."""
@@ -307,13 +309,13 @@ def _listed(request: Request, user: User) -> "QuerySet[Tree]":
     return rows.order_by("-touched_at", "-id")
 
 
-@operation("GET", "trees one", "A tree", answers=responses.Tree)
+@operation("GET", "trees one", "A tree", answers=responses.TreeSchema)
 @operation(
     "PATCH",
     "trees change",
     "Change or archive a tree",
-    body=TreeChanged,
-    answers=responses.Tree,
+    body=TreeChangedSchema,
+    answers=responses.TreeSchema,
 )
 @operation(
     "DELETE",
@@ -332,7 +334,7 @@ def tree(request: Request, uid: str) -> Response:
         return Response({"ok": True})
     if request.method == "PATCH":
         access.demand_role(actor, "writer")
-        found = trees_module.change_tree(actor, found, read(request, TreeChanged).sent)
+        found = trees_module.change_tree(actor, found, read(request, TreeChangedSchema).sent)
     return Response(_body(actor, found))
 
 

@@ -22,7 +22,7 @@ from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
 from loom.people.models import Participant
 from loom.platform.inserts import insert_row
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text import hashes
 from loom.text.images import hashes_in
 from loom.trees.models import ORDER, Chain, Image, Node, NodeSource, Tree
@@ -82,7 +82,7 @@ def content_of(node: Node) -> list[dict[str, Any]]:
     return node.blocks if node.blocks is not None else [{"type": "text", "text": node.text}]
 
 
-_TAKEN = Prepared(
+_TAKEN = PreparedQuery(
     lambda: Node.objects.filter(tree=Given("tree"), local_id=Given("local_id")).values_list("pk")
 )
 

@@ -33,7 +33,7 @@ from loom.trees.queries import lookup, places
 from loom.trees.queries.outline import MOST_COUNTED
 from loom.workspace.commands import drafts as draft_commands
 from loom.workspace.commands.drafts import settle_draft
-from loom.workspace.commands.lenses import Target, common_prefix, follow, target_of
+from loom.workspace.commands.lenses import EditTarget, common_prefix, follow, target_of
 from loom.workspace.window_rules import Span
 
 TITLE_LENGTH = 50
@@ -223,7 +223,7 @@ def _demand_no_document(ref: Ref, *words: str) -> None:
     )
 
 
-def _editable(context: Context, ref: RefField) -> Target:
+def _editable(context: Context, ref: RefField) -> EditTarget:
     """The target of an edit: a node, or part of one."""
     target = target_of(context, ref)
     node = target.node
@@ -234,7 +234,9 @@ def _editable(context: Context, ref: RefField) -> Target:
     return target
 
 
-def _edited(context: Context, target: Target, text: str, span: Span, *, way: str | None) -> Reply:
+def _edited(
+    context: Context, target: EditTarget, text: str, span: Span, *, way: str | None
+) -> Reply:
     node = target.node
     demand_text(text)
     draft_commands.demand_free(context.actor, node)
@@ -258,7 +260,7 @@ def _edited(context: Context, target: Target, text: str, span: Span, *, way: str
     return made(context, target, text, span)
 
 
-def _version(context: Context, target: Target, text: str, span: Span) -> Reply:
+def _version(context: Context, target: EditTarget, text: str, span: Span) -> Reply:
     node, window = target.node, target.window
     newest = places.newest_version(node)
     if newest.pk != node.pk:
@@ -295,7 +297,7 @@ def edited_version(context: Context, node: Node, text: str) -> Node:
     return made
 
 
-def _fork(context: Context, target: Target, text: str, span: Span) -> Reply:
+def _fork(context: Context, target: EditTarget, text: str, span: Span) -> Reply:
     node = target.node
     above = places.version_above(node, context.workspace)
     prefix = common_prefix(node.text, text) if context.tree.mode == "buffer" else ""

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.engine.actions import Change, action
+from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
@@ -19,18 +19,18 @@ from loom.trees.models import PublicLink, Tree
 
 def make_public_link(actor: Actor, tree: Tree, *, days: float) -> tuple[PublicLink, str]:
     """A new link and its secret, which is shown only once. For owners."""
-    args = NewPublicLink(days=days)
+    args = PublicLinkArgs(days=days)
     return execute(actor, tree, _make_public_link, args)
 
 
-class NewPublicLink(Args):
+class PublicLinkArgs(Args):
     """How long a public link lasts."""
 
     days: float
 
 
 @action("make_public_link", stream="tree", role="owner")
-def _make_public_link(change: Change, args: NewPublicLink) -> tuple[PublicLink, str]:
+def _make_public_link(change: RunningAction, args: PublicLinkArgs) -> tuple[PublicLink, str]:
     """Makes a link with which anybody can read a tree for some days."""
     if not args.days > 0:
         raise CommandError("INVALID_SYNTAX", "A link must expire in the future.", hint="try 7 days")
@@ -71,7 +71,7 @@ class PublicLinkNamed(Args):
 
 
 @action("revoke_public_link", stream="tree", role="owner")
-def _revoke_public_link(change: Change, args: PublicLinkNamed) -> PublicLink:
+def _revoke_public_link(change: RunningAction, args: PublicLinkNamed) -> PublicLink:
     """Revokes a public link."""
     open_ones = PublicLink.objects.filter(tree=change.tree, revoked_at__isnull=True)
     link = open_ones.filter(uid=args.link).select_related("made_by").first()

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from loom.access import Actor
 from loom.engine import streams
-from loom.engine.actions import Change, action
+from loom.engine.actions import RunningAction, action
 from loom.engine.announcements import access_changed
 from loom.engine.arguments import Args
 from loom.engine.execute import execute
@@ -64,7 +64,7 @@ class TreeChanges(Args):
 
 
 @action("change_tree", stream="tree", role="writer")
-def _change_tree(change: Change, args: TreeChanges) -> Tree:
+def _change_tree(change: RunningAction, args: TreeChanges) -> Tree:
     """Changes the fields of a tree, archives it, or takes it out of the archive."""
     fields = {name: getattr(args, name) for name in FIELDS if name in args.model_fields_set}
     if "title" in fields:
@@ -127,7 +127,7 @@ def make_tree(actor: Actor, args: NewTree) -> Tree:
 
 
 @action("make_tree", stream="tree", role="writer")
-def _make_tree(change: Change, args: NewTree) -> Tree:
+def _make_tree(change: RunningAction, args: NewTree) -> Tree:
     """Makes a tree with its empty root."""
     tree = Tree(**args.model_dump())
     store_tree(tree, change.actor)
@@ -161,10 +161,10 @@ def _demand_fields(fields: Mapping[str, Any]) -> None:
 def erase(actor: Actor, tree: Tree, title: str) -> None:
     """Erases an archived tree whose title was typed as confirmation. It is hidden immediately; its
     rows are deleted in batches, and one event of the grove remains. There is no undo."""
-    execute(actor, actor.grove, _erase_tree, TreeErased(tree=tree.uid, title=title))
+    execute(actor, actor.grove, _erase_tree, TreeErasureArgs(tree=tree.uid, title=title))
 
 
-class TreeErased(Args):
+class TreeErasureArgs(Args):
     """A tree by its uid, and its title as typed for confirmation."""
 
     tree: str
@@ -172,7 +172,7 @@ class TreeErased(Args):
 
 
 @action("erase_tree", stream="grove", role="owner")
-def _erase_tree(change: Change, args: TreeErased) -> None:
+def _erase_tree(change: RunningAction, args: TreeErasureArgs) -> None:
     """Erases an archived tree permanently."""
     tree = Tree.objects.filter(grove=change.grove, uid=args.tree, erasing_at=None).first()
     if tree is None:

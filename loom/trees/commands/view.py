@@ -33,7 +33,7 @@ from loom.trees.models import Node, Tree
 from loom.trees.named_items import get_node, touched, tree_of
 from loom.trees.queries import lookup, node_context, places
 from loom.trees.queries.lookup import NodeRow, path_of, withheld
-from loom.trees.queries.node_context import Seen, links_of, mentioning
+from loom.trees.queries.node_context import LinkSide, links_of, mentioning
 from loom.trees.queries.trees import tree_body
 from loom.turns.queries import items_of
 from loom.workspace.commands.lenses import aimed, shown_part
@@ -164,7 +164,7 @@ MAX_NAMED = 100  # items of a list without a line that it names
 MOST_SKIPPED = 100_000
 
 
-class View(Args):
+class ViewArgs(Args):
     """What to view, and how much of it."""
 
     ref: Annotated[RefField, Written("ref", but=("document",))]
@@ -242,7 +242,7 @@ describe_verb(
 
 
 @command("view", group="Look", klass="look", permissions={LOOM}, aliases=("read",))
-def view(context: Context, args: View) -> Reply:
+def view(context: Context, args: ViewArgs) -> Reply:
     """Shows a node, a tree, a branch or a range: its summary, or with `full` all of it;
     `view #14 part:2` reads on in a window or result that was cut."""
     part = args.ref.slice
@@ -303,7 +303,7 @@ def _part(context: Context, reply: Reply, part: Slice, name: str) -> Reply:
     return replace(reply, text=f"{text}\n(part {part.first} of {len(parts)}{rest})")
 
 
-def _viewed(context: Context, args: View) -> Reply:
+def _viewed(context: Context, args: ViewArgs) -> Reply:
     if args.ref.kind == "tree":
         return view_tree(context, args.ref)
     if is_range(args.ref):
@@ -332,14 +332,14 @@ def _want_summary(context: Context, node: Node) -> None:
         enqueue("agents.tasks.summarise", named_, queue="continue")
 
 
-def _text(context: Context, node: Node, args: View) -> str:
+def _text(context: Context, node: Node, args: ViewArgs) -> str:
     before = [node.edited_from_id] if args.form == "diff" and node.edited_from_id else []
     if withheld(context.actor, [node.pk, *before]):
         return WITHHELD
     return escaped_for(context.actor, _whole(node, args))
 
 
-def _whole(node: Node, args: View) -> str:
+def _whole(node: Node, args: ViewArgs) -> str:
     if args.ref.slice is not None:
         return shown_part(node, args.ref)
     if args.form == "prose":
@@ -519,7 +519,7 @@ LISTS = (
 )
 
 
-class List(Args):
+class ViewListArgs(Args):
     """The item, and which of its lists or link types."""
 
     ref: Annotated[RefField, Written("ref", but=("document",))]
@@ -586,7 +586,7 @@ def lists(name: str, *, kind: str = "") -> Callable[[Lister], Lister]:
 
 
 @command("list", group="Look", klass="look", permissions={LOOM})
-def list_(context: Context, args: List) -> Reply:
+def list_(context: Context, args: ViewListArgs) -> Reply:
     """Lists what belongs to a node or tree, one line each; without a type, its links by type."""
     kind = args.type.lower()
     if args.ref.kind == "tree":
@@ -698,7 +698,7 @@ def _links(context: Context, item: Node | Tree, kind: str, skip: int) -> Reply:
     return Reply("\n".join(lines), refs=tuple(refs), items=touched(item))
 
 
-def _end_name(context: Context, seen: Seen) -> str:
+def _end_name(context: Context, seen: LinkSide) -> str:
     """The id or title of what a link leads to."""
     if seen.node is not None:
         return lookup.node_ref(seen.node, context.tree.pk)
@@ -718,7 +718,7 @@ def _counts(portals: Iterable[Portal]) -> list[str]:
     return [f"{one.type} {one.many}" for one in ordered]
 
 
-def _end(context: Context, seen: Seen, gone: Collection[int]) -> str:
+def _end(context: Context, seen: LinkSide, gone: Collection[int]) -> str:
     if seen.node is None:
         return seen.tree_title if seen.is_broken else seen.whole[1]
     home = seen.node.tree

@@ -254,7 +254,7 @@ MAX_EXCERPT = 60
 
 
 @dataclass(frozen=True)
-class Action:
+class HistoryEntry:
     """A step, or a whole turn, and the call that undoes it; empty: it is already undone. `line` is
     the exact line, if `words` are plainer than it."""
 
@@ -314,10 +314,10 @@ def _steps(tree: Tree) -> QuerySet[Step]:
     return rows.select_related("actor").order_by("-id")
 
 
-def _actions(rows: QuerySet[Step], cast: dict[str, Who]) -> list[Action]:
+def _actions(rows: QuerySet[Step], cast: dict[str, Who]) -> list[HistoryEntry]:
     plain = ((step, *_plain(step)) for step in rows[:MAX_HISTORY])
     return [
-        Action(
+        HistoryEntry(
             who=cast[step.actor.uid],
             words=words,
             text=text,
@@ -334,14 +334,14 @@ def _undo(step: Step, who: Who) -> str:
     return call("undo", ref=print_ref(Ref("step", id=str(step.seq))), **by)
 
 
-def _others(actor: Actor, tree: Tree, cast: dict[str, Who]) -> list[Action]:
+def _others(actor: Actor, tree: Tree, cast: dict[str, Who]) -> list[HistoryEntry]:
     """What others did; owners may undo it."""
     if not actor.is_owner:
         return []
     return _actions(_steps(tree).exclude(workspace__participant=actor.participant), cast)
 
 
-def _turns(actor: Actor, tree: Tree, cast: dict[str, Who]) -> list[Action]:
+def _turns(actor: Actor, tree: Tree, cast: dict[str, Who]) -> list[HistoryEntry]:
     """The ended turns that the reader may undo, as their inviter or an owner."""
     rows = turns().filter(tree=tree).exclude(status__in=OPEN_TURN).order_by("-id")
     if not actor.is_owner:
@@ -349,7 +349,7 @@ def _turns(actor: Actor, tree: Tree, cast: dict[str, Who]) -> list[Action]:
     ended = list(rows[:MAX_TURNS])
     left = _left(ended)
     return [
-        Action(
+        HistoryEntry(
             who=cast[turn.participant.uid],
             words=(turn.input_node.text if turn.input_node else turn.invoked_at.text)[:MAX_WORDS],
             age=age_of(turn.created_at),
@@ -371,7 +371,7 @@ def _left(ended: Sequence[Turn]) -> set[str]:
 
 
 @dataclass(frozen=True)
-class TextShown:
+class PastText:
     """A text as it was; without tools, because the past cannot be changed."""
 
     id: str
@@ -426,9 +426,9 @@ def path(request: PersonRequest, uid: str) -> HttpResponse:
     return render(request, "parts/past.html", context)
 
 
-def _text(tree: Tree, row: NodeRow, cast: dict[str, Who], pruned: set[str]) -> TextShown:
+def _text(tree: Tree, row: NodeRow, cast: dict[str, Who], pruned: set[str]) -> PastText:
     draw = markdown.plain if tree.mode == "buffer" else markdown.rendered
-    return TextShown(
+    return PastText(
         id=row.local_id,
         who=cast[row.author_uid],
         at=row.at,

@@ -29,7 +29,7 @@ from loom.site.display import Who, cast_from, cast_of
 from loom.site.page_requests import PersonRequest, known_node, person, place_at
 from loom.text.changes import Pieces
 from loom.trees.models import Node, Tree
-from loom.trees.pages.node_parts import Found, drawn_from, drawn_of, found_for
+from loom.trees.pages.node_parts import NodeData, drawn_from, drawn_of, found_for
 from loom.trees.queries.lookup import fetch, rows_of
 from loom.trees.queries.node_context import Around, Spot, margins_of
 from loom.trees.queries.path_page import Candidate, PathText, candidates_of, texts_of_path
@@ -96,7 +96,7 @@ def parts_for(
     siblings alone changed, weaves by the id of the node above, and turns by their ids ("": not for
     everybody). Empty if it is too much.
 
-    The parameters are named as in `Changed`. At most six queries, in any number of languages, and
+    The parameters are named as in `ToRender`. At most six queries, in any number of languages, and
     those of `turns.drawable` if there are turns."""
     named = _Named(tree_uid, near=near, only=only, points=points, generations=generations)
     if len(named.points) > MOST_POINTS:
@@ -168,7 +168,7 @@ class _Named:
         self.below = {slot: count for kind, count, slot, _, _ in rows if kind == "below"}
 
 
-def _found(named: _Named, cast: dict[str, Who]) -> tuple[Found, list[NodesBelow]]:
+def _found(named: _Named, cast: dict[str, Who]) -> tuple[NodeData, list[NodesBelow]]:
     """The data of the nodes and weaves. Three queries for nodes, one for weaves."""
     around = Around({*(spot.slot_id for spot in named.spots), *named.points})
     shown = {slot: around.texts(slot)[:MAX_CARDS] for slot in named.points}

@@ -31,7 +31,7 @@ from loom.text.changes import Pieces, difference
 from loom.text.hashes import digest
 from loom.trees.models import Tree
 from loom.trees.queries.lookup import NodeRow
-from loom.trees.queries.node_context import Around, Kept, Margin, Spot, margins_of
+from loom.trees.queries.node_context import Around, Margin, NodeMarks, Spot, margins_of
 from loom.trees.queries.provenance import pieces_of, with_origins, writers_of
 
 log = logging.getLogger("heddle.web")
@@ -245,7 +245,7 @@ def broken_reason(finish: str) -> str:
 
 
 @dataclass(frozen=True)
-class Found:
+class NodeData:
     """The data that nodes are rendered from, read for all of them at once: their rows, those of
     their notes and of what they were edited from by row id, their margins, and the authors of the
     pieces of their texts."""
@@ -350,16 +350,16 @@ def _drawn_by() -> str:
 
 
 @dataclass(frozen=True)
-class Reader:
+class PageReader:
     """The reader of a page: the participant, and the user's own shortcuts."""
 
     uid: str
     keys: Mapping[str, str]
 
 
-def reader_of(actor: Actor) -> Reader:
+def reader_of(actor: Actor) -> PageReader:
     """The actor as a reader."""
-    return Reader(actor.participant.uid, preferences.keys_of(actor.user.preferences))
+    return PageReader(actor.participant.uid, preferences.keys_of(actor.user.preferences))
 
 
 _PERSONAL = re.compile(
@@ -368,7 +368,7 @@ _PERSONAL = re.compile(
 )
 
 
-def personal(drawn: str, reader: Reader, portals: str = "") -> SafeString:
+def personal(drawn: str, reader: PageReader, portals: str = "") -> SafeString:
     """Rendered markup for one reader: "You" for their own name, current ages, their own shortcuts,
     and the portals that lead where others may not look."""
 
@@ -405,7 +405,7 @@ class Drawn:
     inside: str
 
     def element(
-        self, reader: Reader | None = None, *, above: str = "", portals: str = ""
+        self, reader: PageReader | None = None, *, above: str = "", portals: str = ""
     ) -> SafeString:
         """The node's element; for one reader, with the current version above it and the portals
         that lead out of the grove, or for everybody: then a script adds these."""
@@ -447,9 +447,9 @@ def found_for(
     cast: Mapping[str, Who],
     *,
     around: Around | None = None,
-    kept: Kept | None = None,
+    kept: NodeMarks | None = None,
     also: Iterable[int] = (),
-) -> Found:
+) -> NodeData:
     """The data of the nodes at these spots, and the rows of other nodes `also`. Three queries,
     fewer if `around` or `kept` was already read."""
     margins = margins_of(tree, spots, around, kept)
@@ -460,7 +460,7 @@ def found_for(
         for part in (one.wording, *one.replies)
     ]
     rows = with_origins([*(spot.id for spot in spots), *notes, *also])
-    return Found(tree, cast, rows, margins)
+    return NodeData(tree, cast, rows, margins)
 
 
 def drawn_of(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> list[Drawn]:
@@ -470,7 +470,7 @@ def drawn_of(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> list
     return drawn_from(found_for(tree, spots, cast), spots)
 
 
-def drawn_from(found: Found, spots: Sequence[Spot]) -> list[Drawn]:
+def drawn_from(found: NodeData, spots: Sequence[Spot]) -> list[Drawn]:
     """The nodes at these spots, rendered in the current language. No queries."""
     keys_of = {spot.id: f"node:{spot.id}:{found.revision(spot.id)}" for spot in spots}
     kept = _kept(list(keys_of.values()))
@@ -482,7 +482,7 @@ def drawn_from(found: Found, spots: Sequence[Spot]) -> list[Drawn]:
     return [_drawn(found, spot.id, inside[keys_of[spot.id]]) for spot in spots]
 
 
-def _inside(found: Found, key: int) -> str:
+def _inside(found: NodeData, key: int) -> str:
     """The cached form of a rendered node: the uid of its main author, a blank, and the markup."""
     node = found.node(key)
     if found.tree.mode == "buffer":
@@ -492,7 +492,7 @@ def _inside(found: Found, key: int) -> str:
     )
 
 
-def _drawn(found: Found, key: int, inside: str) -> Drawn:
+def _drawn(found: NodeData, key: int, inside: str) -> Drawn:
     row, margin = found.rows[key], found.margins[key]
     writer, _, markup = inside.partition(" ")
     who = found.cast[writer]

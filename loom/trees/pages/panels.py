@@ -28,7 +28,7 @@ from loom.trees.models import Node, Tree
 from loom.trees.pages.node_parts import MAX_SHOWN, age_of, found_for, personal, reader_of
 from loom.trees.queries import places
 from loom.trees.queries.lookup import selected_versions
-from loom.trees.queries.node_context import Margin, Seen, Spot, links_of, mentioning
+from loom.trees.queries.node_context import LinkSide, Margin, Spot, links_of, mentioning
 from loom.trees.queries.provenance import (
     call_before,
     call_of,
@@ -45,7 +45,7 @@ from loom.turns.pages.candidates import again
 from loom.turns.queries import turns
 from loom.turns.summaries import last_failure
 from loom.workspace.models import Workspace
-from loom.workspace.queries.window_contents import Shown, window_body, windows_shown
+from loom.workspace.queries.window_contents import WindowContent, window_body, windows_shown
 from loom.workspace.queries.windows import WITHHELD
 
 MOST = 50
@@ -100,12 +100,12 @@ def out(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     )
 
 
-def _ends(actor: Actor, tree: Tree, seen: Sequence[Seen]) -> list[EndShown]:
+def _ends(actor: Actor, tree: Tree, seen: Sequence[LinkSide]) -> list[EndShown]:
     portals = portals_of(actor, {one.node.pk: one.node.slot_id for one in seen if one.node})
     return [_end(tree, one, portals) for one in seen]
 
 
-def _end(tree: Tree, seen: Seen, portals: Mapping[int, tuple[Portal, ...]]) -> EndShown:
+def _end(tree: Tree, seen: LinkSide, portals: Mapping[int, tuple[Portal, ...]]) -> EndShown:
     if seen.node is None:
         empty, of = markdown.plain(""), (seen.note, seen.tree_uid, seen.tree_title)
         return EndShown("", "", empty, *of, (), False, False, seen.document_uid)
@@ -222,7 +222,7 @@ class LinksOfType:
 
     shown: str
     many: int
-    links: list[tuple[Seen, str, dict[str, str]]]
+    links: list[tuple[LinkSide, str, dict[str, str]]]
 
     @property
     def left(self) -> int:
@@ -230,9 +230,9 @@ class LinksOfType:
         return max(self.many - len(self.links), 0)
 
 
-def _by_type(node: Node, seen: Sequence[Seen], counts: Mapping[str, int]) -> list[LinksOfType]:
+def _by_type(node: Node, seen: Sequence[LinkSide], counts: Mapping[str, int]) -> list[LinksOfType]:
     """The links of a node by type, each with the words around it and what removes it."""
-    groups: dict[str, list[Seen]] = {}
+    groups: dict[str, list[LinkSide]] = {}
     for one in seen:
         groups.setdefault(one.type, []).append(one)
     return [
@@ -245,7 +245,7 @@ def _by_type(node: Node, seen: Sequence[Seen], counts: Mapping[str, int]) -> lis
     ]
 
 
-def _around(seen: Seen, node: Node) -> str:
+def _around(seen: LinkSide, node: Node) -> str:
     """The words of the source around those that the link stands on; else its first words."""
     source = node if seen.outward else seen.node
     text = source.text if source is not None and seen.words else ""
@@ -256,7 +256,7 @@ def _around(seen: Seen, node: Node) -> str:
     return f"{'…' if first else ''}{text[first:last]}{'…' if last < len(text) else ''}"
 
 
-def _ends_of(seen: Seen, node: Node) -> dict[str, str]:
+def _ends_of(seen: LinkSide, node: Node) -> dict[str, str]:
     """The source and target of a link, as `unlink` names them; {} for what is not stored."""
     if not seen.link or seen.is_broken:
         return {}
@@ -355,7 +355,7 @@ def windows(request: PersonRequest, uid: str) -> HttpResponse:
     )
 
 
-def _is_markdown(shown: Shown) -> bool:
+def _is_markdown(shown: WindowContent) -> bool:
     """Whether the path would render what a window shows as Markdown, all of it."""
     is_prose = shown.node is not None and shown.node.tree.mode == "buffer"
     is_seen = shown.is_open and bool(shown.text) and shown.text != WITHHELD
@@ -426,7 +426,7 @@ def calls(request: PersonRequest, uid: str, turn: str) -> HttpResponse:
 
 
 @dataclass(frozen=True)
-class RoundShown:
+class RoundLink:
     """A round of a turn whose call can be read: 0 if a line of the turn asked for candidates."""
 
     number: int
@@ -435,9 +435,9 @@ class RoundShown:
     tokens: int
 
 
-def _rounds(turn: Turn) -> list[RoundShown]:
+def _rounds(turn: Turn) -> list[RoundLink]:
     return [
-        RoundShown(number, one.uid, instant(one.started_at), one.usage.get("total_tokens") or 0)
+        RoundLink(number, one.uid, instant(one.started_at), one.usage.get("total_tokens") or 0)
         for one, number in calls_of(turn)
     ]
 

@@ -54,7 +54,7 @@ MOST_INDENT = 12
 
 
 @dataclass(frozen=True)
-class TextShown:
+class PublicText:
     """A text as the public page shows it, with only the name of its author."""
 
     id: str
@@ -122,9 +122,9 @@ def _colours(rows: list[NodeRow]) -> dict[str, int]:
     return {uid: place % COLOURS for place, uid in enumerate(authors)}
 
 
-def _text(secret: str, row: NodeRow, margin: Margin, colours: dict[str, int]) -> TextShown:
+def _text(secret: str, row: NodeRow, margin: Margin, colours: dict[str, int]) -> PublicText:
     shown = row.text[:MAX_SHOWN]
-    return TextShown(
+    return PublicText(
         id=row.local_id,
         by=row.author_name,
         colour=colours[row.author_uid],

@@ -41,13 +41,13 @@ from loom.site.page_requests import (
     word_of,
 )
 from loom.transfer import exporting
-from loom.transfer.exporting import FORMATS, Format, Loss
-from loom.transfer.selection import Wanted
+from loom.transfer.exporting import FORMATS, ExportFormat, Loss
+from loom.transfer.selection import ExportSelection
 from loom.trees.commands import trees
 from loom.trees.models import Node, Tree
 from loom.trees.pages.history import news_shown
-from loom.trees.pages.node_parts import Drawn, Found, drawn_from, drawn_of, found_for, reader_of
-from loom.trees.queries.node_context import Kept, kept_of
+from loom.trees.pages.node_parts import Drawn, NodeData, drawn_from, drawn_of, found_for, reader_of
+from loom.trees.queries.node_context import NodeMarks, kept_of
 from loom.trees.queries.outline import size_of
 from loom.trees.queries.path_page import Way, way_of
 from loom.turns import summaries
@@ -65,8 +65,8 @@ class _Page:
     cast: dict[str, Who]
     way: Way
     stretch: Stretch
-    kept: Kept
-    found: Found
+    kept: NodeMarks
+    found: NodeData
 
     @classmethod
     def read(cls, request: PersonRequest, uid: str, *, after: str = "", nodes: int) -> "_Page":
@@ -450,7 +450,7 @@ def export_page(request: PersonRequest, uid: str) -> HttpResponse:
     return render(request, "pages/export.html", context)
 
 
-def _address(format: Format, wanted: Wanted) -> str:
+def _address(format: ExportFormat, wanted: ExportSelection) -> str:
     """The API address of this file."""
     asked = {"format": format.name}
     if wanted.end is not None:

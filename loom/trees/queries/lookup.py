@@ -17,7 +17,7 @@ from django.db.models import F, QuerySet
 
 from loom.access import Actor
 from loom.language.ids import ORDINAL_BITS
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.trees.models import ORDER, Node, Tree
 from loom.workspace.models import VersionChoice, Workspace
 
@@ -26,7 +26,7 @@ IMPORTED = 32  # only in rows: skeletons and events do not have it
 GONE = EXCLUDED | PRUNED | VERSION_PRUNED  # flags of texts that models are not sent
 
 
-class Rest(NamedTuple):
+class RareColumns(NamedTuple):
     """The columns that most nodes leave empty. `blocks` is JSON (None: one block with `text`)."""
 
     form: str = ""
@@ -64,9 +64,9 @@ class NodeRow(NamedTuple):
     rest: str | None
 
     @property
-    def more(self) -> Rest:
+    def more(self) -> RareColumns:
         """The columns that are mostly empty; read this once where several are needed."""
-        return NO_REST if self.rest is None else Rest._make(json.loads(self.rest))
+        return NO_REST if self.rest is None else RareColumns._make(json.loads(self.rest))
 
     @property
     def created_at(self) -> datetime:
@@ -146,7 +146,7 @@ class NodeRow(NamedTuple):
         return [{"type": "text", "text": self.text}] if blocks is None else json.loads(blocks)
 
 
-NO_REST = Rest()
+NO_REST = RareColumns()
 # Takes a third of the time of NodeRow._make; there must be as many columns below as fields.
 as_row: Callable[[tuple[Any, ...]], NodeRow] = partial(tuple.__new__, NodeRow)
 _IN_UTC = {
@@ -267,12 +267,12 @@ def rows() -> QuerySet[Node]:
     return Node.objects.select_related(*RELATED).order_by("id")
 
 
-_BY_ID = Prepared(lambda: rows().filter(pk=Given("pk")))
-_NAMED = Prepared(lambda: rows().filter(tree=Given("tree"), local_id=Given("local_id")))
-NEWEST = Prepared(
+_BY_ID = PreparedQuery(lambda: rows().filter(pk=Given("pk")))
+_NAMED = PreparedQuery(lambda: rows().filter(tree=Given("tree"), local_id=Given("local_id")))
+NEWEST = PreparedQuery(
     lambda: rows().filter(slot=Given("slot"), version_pruned=False).order_by("-id")[:1]
 )
-_CHOSEN = Prepared(
+_CHOSEN = PreparedQuery(
     lambda: rows().filter(
         pk__in=VersionChoice.objects.filter(
             workspace=Given("workspace"), slot=Given("slot")

@@ -22,7 +22,7 @@ from loom.trees.queries.lookup import (
     SANDBOX,
     VERSION_PRUNED,
     NodeRow,
-    Rest,
+    RareColumns,
     fetch,
     listed,
 )
@@ -242,7 +242,7 @@ def _with_text(body: Body, found: tuple[str, Any] | None) -> Body:
     return {**kept, "text": text, "content": content, "proof": proof}
 
 
-def proof_of(row: NodeRow, more: Rest, edited_hash: str) -> Body:
+def proof_of(row: NodeRow, more: RareColumns, edited_hash: str) -> Body:
     """The values that the row's hash covers, as docs/model.md §11 lists them."""
     return {
         "author": more.proof_author or row.author_uid,
@@ -422,7 +422,7 @@ def row_of(node: Node) -> NodeRow:
         bool(slot.resolved_at),
         node.imported is not None,
     )
-    rest = Rest(
+    rest = RareColumns(
         node.form,
         None if node.blocks is None else json.dumps(node.blocks),
         node.edited_from_id,

@@ -33,7 +33,7 @@ MOST_EMBEDDING = 20  # documents that embed one node
 
 
 @dataclass(frozen=True)
-class Seen:
+class LinkSide:
     """A link from one item's side: its type as read from there, and the other end."""
 
     type: str
@@ -101,14 +101,14 @@ def documents_seen(actor: Actor, tree: Tree | None, items: Iterable[int]) -> set
 
 def links_of(
     actor: Actor, item: Node | Tree, *, kind: str = "", most: int | None = None
-) -> list[Seen]:
+) -> list[LinkSide]:
     """The links of a node or tree from its side, oldest first, with those that were made on other
     wordings of it; ends the actor may not see, and types that they are not shown, left out. With
     `kind` (a name or reverse) only these, and at most `most`. At most seven queries for every
     hundred."""
     here = item if isinstance(item, Tree) else item.tree
     slot = ids.of_tree(here.pk) if isinstance(item, Tree) else item.slot_id
-    found: list[Seen] = []
+    found: list[LinkSide] = []
     last = 0
     while True:
         links = _links_after(actor, here, slot, last, kind=kind, most=most)
@@ -144,7 +144,9 @@ def _links_after(
     return found if most is None else found[: _page(most)]
 
 
-def _seen_ends(actor: Actor, here: Tree, item: Node | Tree, links: Sequence[Link]) -> list[Seen]:
+def _seen_ends(
+    actor: Actor, here: Tree, item: Node | Tree, links: Sequence[Link]
+) -> list[LinkSide]:
     """The other ends of links of an item, as far as the actor may see them."""
     slot = ids.of_tree(here.pk) if isinstance(item, Tree) else item.slot_id
     far = {one.target_id if one.source_slot == slot else one.source_id for one in links}
@@ -187,16 +189,16 @@ def _seen_ends(actor: Actor, here: Tree, item: Node | Tree, links: Sequence[Link
             version = link.target_version if outward else link.source_version
             revisions = (int(version or 0), document.revision)
             of = (kind, None, document.title, link.note, "", document.uid)
-            seen.append(Seen(*of, revisions=revisions, **more))
+            seen.append(LinkSide(*of, revisions=revisions, **more))
         elif end in nodes:
             node = nodes[end]
             now = newer.get(node.slot_id, (node.pk, ""))
             later = "" if now[0] == node.pk or node.version_pruned else now[1]
-            seen.append(Seen(kind, node, "", link.note, node.tree.uid, later=later, **more))
+            seen.append(LinkSide(kind, node, "", link.note, node.tree.uid, later=later, **more))
         elif tree is not None and ids.tree_id(end) is not None:
-            seen.append(Seen(kind, None, tree.title, link.note, tree.uid, **more))
+            seen.append(LinkSide(kind, None, tree.title, link.note, tree.uid, **more))
         elif home_of(end) in erased:
-            seen.append(Seen(kind, None, ERASED, link.note, **more))
+            seen.append(LinkSide(kind, None, ERASED, link.note, **more))
     return seen
 
 
@@ -214,7 +216,7 @@ def _still_there(link: Link, item: Node | Tree) -> bool:
     return bool(link.words) and isinstance(item, Node) and link.words in item.text
 
 
-def mentioning(actor: Actor, node: Node) -> list[Seen]:
+def mentioning(actor: Actor, node: Node) -> list[LinkSide]:
     """The documents that embed a version of a node and that the actor may read, as links that are
     not stored. Three queries, and four for each candidate document, at most 20."""
     among = documents_for(actor, node.tree).order_by()
@@ -232,12 +234,14 @@ def mentioning(actor: Actor, node: Node) -> list[Seen]:
         if any(isinstance(one, int) and one in versions for one in ends):
             document = row.document
             of = ids.of_document(document.pk)
-            seen.append(Seen("mentioned_by", None, document.title, "", "", document.uid, item=of))
+            seen.append(
+                LinkSide("mentioned_by", None, document.title, "", "", document.uid, item=of)
+            )
     return seen
 
 
 @dataclass(frozen=True)
-class Counts:
+class NodeCounts:
     """What belongs to a node: visible continuations, annotations, links, versions, the `sources`
     that it was made from, and the nodes that it is a source of (`merges`)."""
 
@@ -249,9 +253,9 @@ class Counts:
     merges: int = 0
 
 
-def counts_of(actor: Actor, node: Node) -> Counts:
+def counts_of(actor: Actor, node: Node) -> NodeCounts:
     """The counts of one node; eleven queries at most."""
-    return Counts(
+    return NodeCounts(
         continuations=lookup.slots_below(node.slot_id).count(),
         annotations=annotations_of(node).count(),
         links=count_of(actor, {node.pk: node.slot_id})[node.pk],
@@ -370,7 +374,7 @@ _OWN = """
 
 
 @dataclass
-class Kept:
+class NodeMarks:
     """Marks and links by the row id of the node, oldest first; and for a reader the versions they
     chose, by slot, as row ids and as local ids, and their drafts at one slot, by kind."""
 
@@ -383,13 +387,13 @@ class Kept:
 
 def kept_of(
     tree: Tree, nodes: Iterable[int], *, workspace: Workspace | None = None, slot: int = 0
-) -> Kept:
+) -> NodeMarks:
     """The marks and links of the nodes (row ids), and with a `workspace` its reader's versions and
     drafts in the tree and at a slot. One query."""
     sql, params = _KEPT.format(items=listed(nodes)), [tree.pk]
     if workspace is not None:
         sql, params = sql + _OWN, [*params, workspace.pk, workspace.pk, slot]
-    kept = Kept(defaultdict(list), defaultdict(list))
+    kept = NodeMarks(defaultdict(list), defaultdict(list))
     rows = sorted(fetch(sql, params), key=_in_order)
     for kind, own, name, other, outward, far, last, home, grove, at, there in rows:
         if kind == "link":
@@ -410,7 +414,7 @@ def _in_order(row: Sequence[Any]) -> tuple[int, int]:
     return -row[4], row[6]
 
 
-class Near(NamedTuple):
+class NearbyVersion(NamedTuple):
     """One version near a node. `is_pruned` and `is_resolved` are its slot's."""
 
     id: int
@@ -426,11 +430,11 @@ class Near(NamedTuple):
     place: int  # of its slot among its siblings
 
 
-class Note(NamedTuple):
+class AnnotationThread(NamedTuple):
     """An annotation in its newest wording, with the newest wordings of its replies."""
 
-    wording: Near
-    replies: tuple[Near, ...]
+    wording: NearbyVersion
+    replies: tuple[NearbyVersion, ...]
 
 
 @dataclass
@@ -450,7 +454,7 @@ class Margin:
     before: str = ""
     after: str = ""
     versions: list[str] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
+    notes: list[AnnotationThread] = field(default_factory=list)
     bookmarks: list[tuple[str, str]] = field(default_factory=list)  # label, participant
     tags: list[str] = field(default_factory=list)
     children: int = 0
@@ -473,14 +477,14 @@ class Around:
 
     def __init__(self, slots: Iterable[int], rows: Iterable[Sequence[Any]] | None = None) -> None:
         """Reads them with one query, unless `rows` are given (by id)."""
-        self.versions: dict[int, list[Near]] = defaultdict(list)
-        self.below: dict[int, list[Near]] = defaultdict(list)  # first versions
-        self.by_id: dict[int, Near] = {}
+        self.versions: dict[int, list[NearbyVersion]] = defaultdict(list)
+        self.below: dict[int, list[NearbyVersion]] = defaultdict(list)  # first versions
+        self.by_id: dict[int, NearbyVersion] = {}
         if rows is None:
             rows = fetch(_AROUND.format(slots=listed(slots), near=NEAR.format(more="")))
         for found in rows:
             place = ids.place_of(found[2], found[10])
-            near = Near._make((*found[:7], *map(bool, found[7:10]), place))
+            near = NearbyVersion._make((*found[:7], *map(bool, found[7:10]), place))
             self.by_id[near.id] = near
             self.versions[near.slot_id].append(near)
             if near.id == near.slot_id and near.parent_slot_id is not None:
@@ -493,12 +497,12 @@ class Around:
         """The places of the slots among their siblings."""
         return {slot: versions[0].place for slot, versions in self.versions.items()}
 
-    def newest(self, slot: int) -> Near:
+    def newest(self, slot: int) -> NearbyVersion:
         """The newest version that is not pruned, else the newest."""
         all_of = self.versions[slot]
         return next((one for one in reversed(all_of) if not one.version_pruned), all_of[-1])
 
-    def selected(self, slot: int, chosen: int | None) -> Near:
+    def selected(self, slot: int, chosen: int | None) -> NearbyVersion:
         """The version with that row id if it exists and is not pruned, else the newest."""
         found = (one for one in self.versions[slot] if one.id == chosen)
         one = next(found, None)
@@ -513,7 +517,7 @@ class Around:
             if one.kind == "text" and (not one.is_pruned or one.slot_id == own)
         ]
 
-    def notes(self, slot: int) -> list[Near]:
+    def notes(self, slot: int) -> list[NearbyVersion]:
         """The visible annotations on a slot in their newest wording, oldest first."""
         seen = []
         for one in self.below[slot]:
@@ -524,7 +528,7 @@ class Around:
 
 
 def margins_of(
-    tree: Tree, spots: Sequence[Spot], around: Around | None = None, kept: Kept | None = None
+    tree: Tree, spots: Sequence[Spot], around: Around | None = None, kept: NodeMarks | None = None
 ) -> Margins:
     """The margin of each version, by row id. Two queries; fewer if `around` (which contains the
     slots of the spots) or `kept` was already read; none without spots."""
@@ -547,7 +551,8 @@ def _margin(around: Around, spot: Spot) -> Margin:
         versions=[one.local_id for one in versions if not one.version_pruned],
         children=len(around.texts(spot.slot_id)),
         notes=[
-            Note(note, tuple(around.notes(note.slot_id))) for note in around.notes(spot.slot_id)
+            AnnotationThread(note, tuple(around.notes(note.slot_id)))
+            for note in around.notes(spot.slot_id)
         ],
     )
     beside = around.texts(versions[0].parent_slot_id, own=spot.slot_id)

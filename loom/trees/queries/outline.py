@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from loom.access import Actor, may_reach
 from loom.engine.models import Stream
 from loom.language.ids import ORDINAL_BITS, place_of
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.shortening import summary_or_excerpt
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, places
@@ -53,7 +53,7 @@ _DOWN = """
 """
 
 
-class Line(NamedTuple):
+class OutlineRow(NamedTuple):
     """One line of an outline. `level` starts at 0; `children` and `annotations` count the visible
     ones; `shown` of the children have lines below it; `is_last` among its shown siblings. With
     `left_out` the line stands for that many nodes, each below the one before."""
@@ -70,11 +70,11 @@ class Line(NamedTuple):
 class Outline(NamedTuple):
     """Lines in reading order; `is_cut` if there are more than `MAX_ROWS`."""
 
-    lines: list[Line]
+    lines: list[OutlineRow]
     is_cut: bool
 
 
-def drawn(lines: Sequence[Line], here: int, words: Callable[[NodeRow], str]) -> list[str]:
+def drawn(lines: Sequence[OutlineRow], here: int, words: Callable[[NodeRow], str]) -> list[str]:
     """The lines as text: `├─ - [a7x2]* "…" [3+]`, expanded (-), folded (+) or a leaf (·), with the
     number of children that are not shown; `here` is the slot of the position, `words` returns the
     text of a node."""
@@ -120,7 +120,7 @@ def outline(
 
 def _lines(
     node: Node, workspace: Workspace | None, slots: list[int], below: dict[int, list[int]]
-) -> list[Line]:
+) -> list[OutlineRow]:
     """Reading order without recursion: a stack of (slot, level, whether it is the last)."""
     selected = {slot: key for slot, (key, _) in selected_versions(slots, workspace).items()}
     selected[node.slot_id] = node.pk
@@ -132,15 +132,15 @@ def _lines(
         slot, level, is_last = stack.pop()
         children = below[slot]
         texts, notes = counts.get((slot, "text"), 0), counts.get((slot, "annotation"), 0)
-        lines.append(Line(rows[slot], level, texts, notes, len(children), is_last))
+        lines.append(OutlineRow(rows[slot], level, texts, notes, len(children), is_last))
         for place, child in enumerate(reversed(children)):
             stack.append((child, level + 1, place == 0))
     return lines
 
 
 def unfolded(
-    lines: list[Line], path: Sequence[NodeRow], workspace: Workspace, *, alone: bool = False
-) -> list[Line]:
+    lines: list[OutlineRow], path: Sequence[NodeRow], workspace: Workspace, *, alone: bool = False
+) -> list[OutlineRow]:
     """The lines, with lines added from the deepest node of the path that has one down to its end,
     and the siblings of the end, unless it is `alone`. Nothing is added if the end has a line
     already."""
@@ -160,7 +160,7 @@ def unfolded(
     for row in beside:
         below = counts.get((row.slot_id, "text"), 0)
         notes = counts.get((row.slot_id, "annotation"), 0)
-        added.append(Line(row, level, below, notes, 0, row is beside[-1]))
+        added.append(OutlineRow(row, level, below, notes, 0, row is beside[-1]))
     before = [
         line._replace(is_last=False) if line.level == opened.level + 1 else line
         for line in lines[place + 1 : end]
@@ -170,15 +170,15 @@ def unfolded(
     return [*lines[:place], opened, *before, *added, *lines[end:]]
 
 
-def _chain(above: Sequence[NodeRow], level: int) -> list[Line]:
+def _chain(above: Sequence[NodeRow], level: int) -> list[OutlineRow]:
     """A line for each of the nodes, each below the one before; if there are many, the last ones."""
     left_out = len(above) - ANCESTORS if len(above) > ANCESTORS else 0
-    lines = [Line(above[0], level, 0, 0, 0, True, left_out)] if left_out else []
+    lines = [OutlineRow(above[0], level, 0, 0, 0, True, left_out)] if left_out else []
     counts = counted_below([row.slot_id for row in above[left_out:]])
     for row in above[left_out:]:
         below = counts.get((row.slot_id, "text"), 0)
         notes = counts.get((row.slot_id, "annotation"), 0)
-        lines.append(Line(row, level + len(lines), below, notes, min(below, 1), True))
+        lines.append(OutlineRow(row, level + len(lines), below, notes, min(below, 1), True))
     return lines
 
 
@@ -239,7 +239,7 @@ def outline_left(
     state: dict[str, Any] | None = None,
     *,
     limit: int = LINES,
-) -> list[Line]:
+) -> list[OutlineRow]:
     """The outline of a tree as a workspace has expanded it: to its depth, down to the end of
     `path` with its siblings, to the best hits of its searches, and the nodes that it has expanded;
     without what is below nodes that it has collapsed."""
@@ -260,8 +260,8 @@ def outline_left(
 
 
 def _with_way(
-    actor: Actor, tree: Tree, workspace: Workspace, lines: list[Line], local_id: str
-) -> list[Line]:
+    actor: Actor, tree: Tree, workspace: Workspace, lines: list[OutlineRow], local_id: str
+) -> list[OutlineRow]:
     """The lines, with the way to a node that has no line yet."""
     if any(line.row.local_id == local_id and not line.left_out for line in lines):
         return lines
@@ -272,7 +272,9 @@ def _with_way(
     return unfolded(lines, way, workspace, alone=True)
 
 
-def _with_children(lines: list[Line], slots: list[int], workspace: Workspace) -> list[Line]:
+def _with_children(
+    lines: list[OutlineRow], slots: list[int], workspace: Workspace
+) -> list[OutlineRow]:
     """The lines, with the continuations of these slots, at most CHILDREN each; parents come before
     what is below them. Four queries, however many slots."""
     if not slots:
@@ -300,15 +302,15 @@ def _selected(slots: Sequence[int], workspace: Workspace) -> list[tuple[int, str
 
 
 def _opened(
-    lines: list[Line], slot: int, rows: Sequence[NodeRow], counts: dict[tuple[int, str], int]
-) -> list[Line]:
+    lines: list[OutlineRow], slot: int, rows: Sequence[NodeRow], counts: dict[tuple[int, str], int]
+) -> list[OutlineRow]:
     """The lines, with one for each of these rows below the line of a slot; rows that already have
     one keep what is below them."""
     place = next((at for at, one in enumerate(lines) if one.row.slot_id == slot), None)
     if place is None or not rows or lines[place].left_out:
         return lines
     line, end = lines[place], _end_of(lines, place)
-    blocks: dict[int, list[Line]] = {}
+    blocks: dict[int, list[OutlineRow]] = {}
     for one in lines[place + 1 : end]:
         if one.level == line.level + 1:
             blocks[one.row.slot_id] = []
@@ -316,7 +318,7 @@ def _opened(
     for row in rows:
         texts = counts.get((row.slot_id, "text"), 0)
         notes = counts.get((row.slot_id, "annotation"), 0)
-        fresh = Line(row, line.level + 1, texts, notes, 0, False)
+        fresh = OutlineRow(row, line.level + 1, texts, notes, 0, False)
         blocks.setdefault(row.slot_id, [fresh])
     order = [row.slot_id for row in rows]
     order += [slot for slot in blocks if slot not in order]
@@ -327,7 +329,7 @@ def _opened(
     return [*lines[:place], *made, *lines[end:]]
 
 
-def _end_of(lines: Sequence[Line], place: int) -> int:
+def _end_of(lines: Sequence[OutlineRow], place: int) -> int:
     """The place after what is below a line."""
     end = place + 1
     while end < len(lines) and lines[end].level > lines[place].level:
@@ -335,9 +337,9 @@ def _end_of(lines: Sequence[Line], place: int) -> int:
     return end
 
 
-def _without(lines: list[Line], slots: set[int]) -> list[Line]:
+def _without(lines: list[OutlineRow], slots: set[int]) -> list[OutlineRow]:
     """The lines, without what is below these slots."""
-    made: list[Line] = []
+    made: list[OutlineRow] = []
     place = 0
     while place < len(lines):
         line = lines[place]
@@ -383,7 +385,7 @@ def size_of(actor: Actor, tree: Tree) -> Size:
     return stored_size(tree, stream)
 
 
-_STREAM = Prepared(lambda: Stream.objects.filter(name=Given("name")))
+_STREAM = PreparedQuery(lambda: Stream.objects.filter(name=Given("name")))
 
 
 def stored_size(tree: Tree, stream: Stream) -> Size:

@@ -69,7 +69,7 @@ _PAGE = """
 
 
 @dataclass(frozen=True)
-class Here:
+class PathEnd:
     """The version at the end of a path."""
 
     pk: int
@@ -91,13 +91,13 @@ class Way:
     children: dict[int, int]
 
     @property
-    def here(self) -> Here:
+    def here(self) -> PathEnd:
         """The version at the end."""
         end = self.path[-1]
         versions = self.around.versions[end.slot_id]
         names = {one.id: one.local_id for one in versions}
         above = versions[0].parent_slot_id
-        return Here(end.id, end.slot_id, above, names[end.id], names[end.slot_id])
+        return PathEnd(end.id, end.slot_id, above, names[end.id], names[end.slot_id])
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedSettings:
     """How many candidates one participant was asked for, and with which settings."""
 
     n: int
@@ -283,7 +283,7 @@ class Candidates:
     coming: list[Candidate] = field(default_factory=list)
     lost: list[Candidate] = field(default_factory=list)
     asked_at: int | None = None
-    asked: dict[str, Asked] = field(default_factory=dict)
+    asked: dict[str, AskedSettings] = field(default_factory=dict)
 
 
 def candidates_of(
@@ -322,7 +322,7 @@ def candidates_of(
     return found
 
 
-def _asked(rows: Sequence[Candidate]) -> tuple[int | None, dict[str, Asked]]:
+def _asked(rows: Sequence[Candidate]) -> tuple[int | None, dict[str, AskedSettings]]:
     """(where, what by name) of the last go, the deepest and newest first."""
     if not rows:
         return None, {}
@@ -335,9 +335,9 @@ def _asked(rows: Sequence[Candidate]) -> tuple[int | None, dict[str, Asked]]:
     return first.point_id, {name: _asked_of(newest[name], count) for name, count in many.items()}
 
 
-def _asked_of(one: Candidate, count: int) -> Asked:
+def _asked_of(one: Candidate, count: int) -> AskedSettings:
     samplers = samplers_written(one.settings) if one.settings else ""
-    return Asked(count, one.tokens, one.temperature, samplers)
+    return AskedSettings(count, one.tokens, one.temperature, samplers)
 
 
 def rests_of(rows: Sequence[NodeRow], children: Mapping[int, int]) -> dict[int, tuple[str, int]]:

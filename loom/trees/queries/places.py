@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from loom.access import Actor
 from loom.language.ids import ORDINAL_BITS, PLACE_BITS
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.trees.models import BranchSettings, Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import (
@@ -51,7 +51,9 @@ _ONLY_WAY = f"""WITH RECURSIVE {ONLY_WAY}
     SELECT down.id, CASE WHEN s.sandbox THEN 1 ELSE 0 END
     FROM down JOIN trees_node s ON s.id = down.id ORDER BY down.steps
 """
-_PINS = Prepared(lambda: BranchSettings.objects.filter(tree=Given("tree")).select_related("slot"))
+_PINS = PreparedQuery(
+    lambda: BranchSettings.objects.filter(tree=Given("tree")).select_related("slot")
+)
 
 MOST_NOTES = 20  # replies that are followed up to a text
 

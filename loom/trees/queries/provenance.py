@@ -194,7 +194,7 @@ LONGEST = 2_000  # characters of a line of it
 
 
 @dataclass(frozen=True)
-class Changed:
+class TextDifference:
     """The difference between two texts: the number of `same` characters at the beginning of both,
     and the lines of a unified diff; `is_cut`: there are more."""
 
@@ -208,7 +208,7 @@ class Changed:
         return sum(line.startswith(("+", "-")) for line in self.lines)
 
 
-def changed(old: str, new: str) -> Changed:
+def changed(old: str, new: str) -> TextDifference:
     """The difference between a text and an earlier one."""
     same = _common(old, new)
     start = new.rfind("\n", 0, same) + 1  # whole lines are compared
@@ -216,7 +216,7 @@ def changed(old: str, new: str) -> Changed:
         old[start:].split("\n"), new[start:].split("\n"), n=AROUND, lineterm=""
     )
     shown = [line[:LONGEST] for line, _ in zip(lines, range(MOST_LINES + 3), strict=False)][2:]
-    return Changed(same, tuple(shown[:MOST_LINES]), len(shown) > MOST_LINES)
+    return TextDifference(same, tuple(shown[:MOST_LINES]), len(shown) > MOST_LINES)
 
 
 def _common(one: str, two: str) -> int:
@@ -294,7 +294,7 @@ UNVOUCHED = "came from a file: nobody but the file vouches for their hashes, aut
 
 
 @dataclass(frozen=True)
-class Rest:
+class VersionOrigin:
     """One version that a node depends on; `call` if a model wrote it."""
 
     id: str
@@ -313,7 +313,7 @@ class Provenance:
     generation: Generation | None
     call: CallSeen | None
     is_call_away: bool
-    above: tuple[Rest, ...]
+    above: tuple[VersionOrigin, ...]
     left_out: int
     report: dict[str, Any]
     sentences: tuple[str, ...]
@@ -347,7 +347,7 @@ def provenance_of(actor: Actor, tree: Tree, workspace: Workspace | None, node: N
         call=seen(call, is_open=may_read_call(actor, call)) if call else None,
         is_call_away=bool(node.call_uid) and call is None,
         above=tuple(
-            Rest(row.local_id, row.author_name, row.at, row.hash, row.call_uid)
+            VersionOrigin(row.local_id, row.author_name, row.at, row.hash, row.call_uid)
             for row in rows_of(chain[-ABOVE:])
         ),
         left_out=max(0, len(chain) - ABOVE),

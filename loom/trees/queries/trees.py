@@ -306,7 +306,7 @@ DEEP = 60
 
 
 @dataclass(frozen=True)
-class Reading:
+class PathStretch:
     """The end of a path: `rows` (without the root) with their margins, and what is below."""
 
     node: NodeRow
@@ -317,7 +317,7 @@ class Reading:
     has_more: bool
 
 
-def public_path(actor: Actor, tree: Tree, local_id: str) -> Reading:
+def public_path(actor: Actor, tree: Tree, local_id: str) -> PathStretch:
     """The path to a selected text that is not hidden; "" means the first fork.
 
     NOT_FOUND for everything else, whether it exists or not.
@@ -331,7 +331,7 @@ def public_path(actor: Actor, tree: Tree, local_id: str) -> Reading:
     rows = rows_of([*ids, *(standing[slot][0] for slot in slots[:MOST_BELOW])])
     rows, below = rows[: len(ids)], rows[len(ids) :]
     shown = [row for row in rows if row.depth][-PAGE:]
-    return Reading(
+    return PathStretch(
         node=rows[-1],
         rows=shown,
         margins=margins_of(tree, [Spot(row.id, row.slot_id) for row in shown]),

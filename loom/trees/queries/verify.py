@@ -34,7 +34,7 @@ from loom.trees.queries.node_context import ERASED
 from loom.trees.queries.places import in_chunks, path_ids
 from loom.turns.models import Call
 from loom.workspace.models import Workspace
-from loom.workspace.queries.window_contents import Shown, contents_of, staleness
+from loom.workspace.queries.window_contents import WindowContent, contents_of, staleness
 from loom.workspace.queries.windows import is_lens, visible
 
 Verdict = Literal["sealed", "open", "broken"]
@@ -314,7 +314,7 @@ def _violation(
     return {"kind": kind, "says": says, "windows": list(windows), "items": list(items)}
 
 
-def _overlapping(shown: list[Shown]) -> Iterator[dict[str, Any]]:
+def _overlapping(shown: list[WindowContent]) -> Iterator[dict[str, Any]]:
     lenses = [(one, one.lines) for one in shown if is_lens(one.window) and one.lines is not None]
     for (one, lines), (other, others) in combinations(lenses, 2):
         same = one.window.item_id == other.window.item_id and one.revision == other.revision
@@ -324,7 +324,7 @@ def _overlapping(shown: list[Shown]) -> Iterator[dict[str, Any]]:
             yield _violation("OverlappingLenses", says, numbers, [one.ref])
 
 
-def _behind(shown: list[Shown]) -> Iterator[dict[str, Any]]:
+def _behind(shown: list[WindowContent]) -> Iterator[dict[str, Any]]:
     for one in shown:
         if one.is_stale:
             says = f"#{one.window.number} {one.name}: {staleness(one)}."

@@ -117,7 +117,7 @@ def _ask_agent(context: Context, args: AskAgent, *, waits: bool) -> Reply:
     turn_lifecycle.demand_aware(agent)
     asking = _asking(context)
     _demand_other(context, agent, asking)
-    order = turn_lifecycle.Order(
+    order = turn_lifecycle.TurnOrder(
         agent=agent,
         invoked_by=context.actor.person,
         point=point,

@@ -14,7 +14,7 @@ from loom.turns.queries import budget_of, spent_of, turns
 from loom.workspace.commands.tasks import MOST_STEPS
 
 
-class Budget(Args):
+class BudgetArgs(Args):
     """No arguments: the whole budget is shown."""
 
 
@@ -35,7 +35,7 @@ describe_verb(
 
 
 @command("budget", group="Meta", klass="look", permissions={LOOM})
-def budget(context: Context, args: Budget) -> Reply:
+def budget(context: Context, args: BudgetArgs) -> Reply:
     """Shows what this turn has used and what it may use: its lines that ran (steps), windows opened
     from windows (depth), different nodes and documents (items), rounds, tokens and time."""
     turn = turns().filter(uid=context.turn).first() if context.turn else None

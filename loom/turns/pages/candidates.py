@@ -28,7 +28,7 @@ from loom.trees.commands.nodes import Respond, respond
 from loom.trees.models import Tree
 from loom.trees.pages.node_parts import age_of, broken_reason, painted
 from loom.trees.queries.lookup import NodeRow
-from loom.trees.queries.path_page import Asked, Candidate, Way, candidates_of, rests_of
+from loom.trees.queries.path_page import AskedSettings, Candidate, Way, candidates_of, rests_of
 from loom.trees.queries.provenance import writers_of
 from loom.turns.commands.continuing import Continue, continue_
 from loom.turns.models import Generation
@@ -141,7 +141,7 @@ class Weave:
     total: int
     coming: int
     is_root: bool
-    asked: dict[str, Asked] = field(default_factory=dict)
+    asked: dict[str, AskedSettings] = field(default_factory=dict)
     asked_here: bool = False
 
     @property
@@ -161,7 +161,7 @@ class Weave:
 
 
 class Point(Protocol):
-    """The version that has the continuations: a Near or a Here."""
+    """The version that has the continuations: a NearbyVersion or a PathEnd."""
 
     @property
     def local_id(self) -> str: ...
@@ -189,7 +189,7 @@ def woven(
     cast: dict[str, Who],
     *,
     failed: Sequence[Candidate] = (),
-    asked: dict[str, Asked] | None = None,
+    asked: dict[str, AskedSettings] | None = None,
     asked_here: bool = False,
 ) -> Weave:
     """The weave, in the order of siblings, including running and failed ones. A candidate keeps

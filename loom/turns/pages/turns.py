@@ -26,7 +26,7 @@ from loom.language.lines import read
 from loom.language.refs import ParseError
 from loom.permissions import GENERATE, WRITE
 from loom.site.display import Who, cast_of
-from loom.site.page_requests import PersonRequest, Place, abilities, person, place_at
+from loom.site.page_requests import PagePlace, PersonRequest, abilities, person, place_at
 from loom.text.hashes import instant
 from loom.text.shortening import without_name
 from loom.trees.models import Node, Tree
@@ -58,7 +58,7 @@ class LineShown:
     hint: str
 
 
-class Read(NamedTuple):
+class TurnData(NamedTuple):
     """The data that turns are rendered from in addition to their own rows, read for all of them at
     once. By the ids of turns: their rounds, and the steps of their lines. By the ids of steps: the
     items that they touched, the long texts of their lines, and their answers. `closed`: steps that
@@ -78,7 +78,7 @@ class Read(NamedTuple):
     went_on: set[int]
 
 
-NOTHING = Read({}, {}, {}, {}, {}, set(), {}, {}, {}, {}, set())
+NOTHING = TurnData({}, {}, {}, {}, {}, set(), {}, {}, {}, {}, set())
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class RoundShown:
         return sum(len(thought.splitlines()) or 1 for thought in self.thoughts)
 
 
-def rounds_of(turn: Turn, found: Read) -> tuple[RoundShown, ...]:
+def rounds_of(turn: Turn, found: TurnData) -> tuple[RoundShown, ...]:
     """The rounds in order, including the current one; without the lines whose texts the reader may
     not see."""
     over: dict[str, dict[str, Any]] = {str(one.get("generation")): one for one in turn.rounds}
@@ -119,7 +119,7 @@ def _round(
     one: Generation,
     ended: dict[str, Any] | None,
     steps: list[Step],
-    found: Read,
+    found: TurnData,
 ) -> RoundShown:
     is_live = turn.ended_at is None and one.status in ("queued", "running")
     made = made_by((ended or {}).get("replies", ()))
@@ -157,7 +157,7 @@ def _thought(step: Step, texts: dict[int, str]) -> str:
     return str(said.values.get("content", ""))
 
 
-def _line(step: Step, found: Read) -> LineShown:
+def _line(step: Step, found: TurnData) -> LineShown:
     text, _, block = step.line.strip("\n").partition("\n")
     if step.pk in found.texts:
         text, block = without_name(text), found.texts[step.pk][:MAX_TEXT]
@@ -173,7 +173,7 @@ def _line(step: Step, found: Read) -> LineShown:
     )
 
 
-def _answer(step: Step, found: Read) -> str:
+def _answer(step: Step, found: TurnData) -> str:
     """The answer; for a line that asked for candidates, how many of them have ended."""
     asked = _asked(step)
     if not asked:
@@ -288,7 +288,7 @@ def at_node(request: PersonRequest, uid: str) -> HttpResponse:
     return render(request, "parts/turns.html", context)
 
 
-def _slots_above(place: Place) -> list[int]:
+def _slots_above(place: PagePlace) -> list[int]:
     """The slots of the last nodes of the path, whose texts turns may have written. One query."""
     found = path_ids(place.actor, place.tree, place.workspace, place.node, most=MAX_PATH)
     return [slot for slot, _ in found]
@@ -319,7 +319,7 @@ def shown(actor: Actor, turns: Sequence[Turn], cast: dict[str, Who]) -> list[Tur
     return [_shown(actor, turn, cast, found) for turn in turns]
 
 
-def _read(turns: Sequence[Turn], actor: Actor | None = None) -> Read:
+def _read(turns: Sequence[Turn], actor: Actor | None = None) -> TurnData:
     """The data of turns of one tree: for the actor, or for every member of its grove. At most
     thirteen queries, eight if no line wrote, gave or quoted a long text, or asked for candidates or
     for more."""
@@ -341,7 +341,7 @@ def _read(turns: Sequence[Turn], actor: Actor | None = None) -> Read:
     for one in rows.order_by("round", "id"):
         rounds.setdefault(one.turn_id or 0, []).append(one)
     asked = asked_for([uid for step in seen for uid in _asked(step)])
-    return Read(
+    return TurnData(
         rounds,
         steps,
         items,
@@ -397,7 +397,7 @@ def _views_of(turns: Sequence[Turn]) -> dict[int, tuple[str, int]]:
     return {key: known.get(key, (uid, 0)) for key, uid in unknown.items()}
 
 
-def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: Read) -> TurnShown:
+def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: TurnData) -> TurnShown:
     """The turn for the actor, or (None) for everybody: then with the buttons that not every reader
     has."""
     view, view_seq = found.views[turn.participant_id]
@@ -483,7 +483,7 @@ class Drawable:
     """Changed turns of one tree, read once to be rendered for everybody who has it open."""
 
     turns: Sequence[Turn]
-    found: Read
+    found: TurnData
 
     def elements(self, cast: dict[str, Who]) -> dict[str, str]:
         """Their elements by id, in the current language; "" for one with a line that not every

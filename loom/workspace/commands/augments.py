@@ -39,7 +39,7 @@ CHARACTERS = 3  # of a token, at least
 # Listing.
 
 
-class List(Args):
+class AugmentListArgs(Args):
     """Names of augments, in which `*` stands for anything."""
 
     list: Annotated[str, Written("word", lead="list")]
@@ -47,7 +47,7 @@ class List(Args):
 
 
 @command("augment", group="Keep", klass="look", permissions={LOOM})
-def augment_list(context: Context, args: List) -> Reply:
+def augment_list(context: Context, args: AugmentListArgs) -> Reply:
     """Lists the augments: ● loaded, 📌 pinned, with what they require and the tools they name."""
     loaded = loaded_in(context.workspace)
     found = _matching(loaded.every, args.patterns) if args.patterns else loaded.every
@@ -84,7 +84,7 @@ def _fits(key: str, pattern: str) -> bool:
 # Loading. What is loaded is kept by the id of the document, so that it may be renamed.
 
 
-class Change(Args):
+class AugmentChangeArgs(Args):
     """The action and the augments; `exclude:` names those that the patterns leave out."""
 
     to: Annotated[
@@ -96,7 +96,7 @@ class Change(Args):
 
 
 @command("augment", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
-def augment_change(context: Context, args: Change) -> Reply:
+def augment_change(context: Context, args: AugmentChangeArgs) -> Reply:
     """Loads augments into your prompt with all that they require, or unloads them; a pinned one
     stays when others are unloaded."""
     before = loaded_in(context.workspace)

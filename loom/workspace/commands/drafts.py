@@ -19,13 +19,13 @@ from loom.engine.models import Stream
 from loom.engine.views import stored
 from loom.errors import CommandError
 from loom.permissions import WRITE
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.hashes import instant
 from loom.trees.commands.node_writer import demand_text
 from loom.trees.models import Node, Tree
 from loom.workspace.models import Draft, Mention, Workspace
 
-_SAME_DRAFT = Prepared(
+_SAME_DRAFT = PreparedQuery(
     lambda: Draft.objects.select_related("slot").filter(
         workspace=Given("workspace"), slot=Given("slot"), kind=Given("kind"), text=Given("text")
     )
@@ -37,7 +37,7 @@ EVENT_EVERY = timedelta(seconds=2)
 
 
 @dataclass(frozen=True)
-class Kept:
+class SentDraft:
     """A draft as it was sent. `seen` is the `at` of the state that the writer last saw ("" for
     none); with None nothing is compared."""
 
@@ -59,7 +59,7 @@ def mark_seen(actor: Actor, tree: Tree, seq: int) -> None:
     named.update(seen_at=now)
 
 
-def save(actor: Actor, workspace: Workspace, slot: Node, kept: Kept) -> Draft | None:
+def save(actor: Actor, workspace: Workspace, slot: Node, kept: SentDraft) -> Draft | None:
     """Stores the text as the person's draft at a slot; an empty text deletes it (None). CONFLICT
     if the stored draft is not the one in `seen`, unless it already has this text.
     """
@@ -94,7 +94,7 @@ def _demand_own(actor: Actor, workspace: Workspace) -> None:
 
 
 def _keep(
-    writer: streams.Writer, workspace: Workspace, slot: Node, kept: Kept, found: Draft | None
+    writer: streams.Writer, workspace: Workspace, slot: Node, kept: SentDraft, found: Draft | None
 ) -> Draft:
     if found is None and Draft.objects.filter(workspace=workspace).count() >= MAX_DRAFTS:
         raise CommandError(

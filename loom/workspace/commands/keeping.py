@@ -22,7 +22,7 @@ from loom.trees.named_items import get_node, tree_of
 from loom.trees.queries import lookup
 from loom.trees.queries.node_context import documents_seen
 from loom.workspace.commands.windows import (
-    Linked,
+    LinkedWindows,
     changed_windows,
     close_window,
     demand_label,
@@ -54,7 +54,7 @@ from loom.workspace.models import Window
 from loom.workspace.queries import windows
 from loom.workspace.queries.open_windows import get_window, no_window
 from loom.workspace.queries.windows import (
-    Source,
+    WindowSource,
     followed,
     is_lens,
     lines_of,
@@ -219,7 +219,7 @@ def _on_document(context: Context, args: Open) -> tuple[Window, str]:
 
 
 def _placed(
-    context: Context, source: Source, lines: Lines, *, keep: bool, place: str
+    context: Context, source: WindowSource, lines: Lines, *, keep: bool, place: str
 ) -> tuple[Window, str]:
     """The window on those lines, and what became of others that showed some of them."""
     before = {one.number: lines_of(one) for one in held(context) if shows(one, source)}
@@ -317,10 +317,10 @@ def _range(context: Context, ref: Ref) -> tuple[Node, list[int]]:
     return last, keys
 
 
-def _along(context: Context, window: Window, args: Open) -> Linked:
+def _along(context: Context, window: Window, args: Open) -> LinkedWindows:
     """Opens what is linked to a window's node by one type, at most MOST_WITH items."""
     if not args.along:
-        return Linked([], [])
+        return LinkedWindows([], [])
     document = document_of(context, window)
     if document is not None:
         kind = (
@@ -334,14 +334,14 @@ def _along(context: Context, window: Window, args: Open) -> Linked:
     return open_linked(context, node, kind, window.number, most=MOST_WITH, keep=args.keep)
 
 
-def _with(context: Context, kind: str, along: Linked) -> str:
+def _with(context: Context, kind: str, along: LinkedWindows) -> str:
     if not kind:
         return ""
     named = " · ".join(title_of(context, one) for one in along.opened)
     return f"\n  with {kind}: {named or 'nothing'}{along.rest}"
 
 
-def readable(context: Context, window: Window) -> Source | None:
+def readable(context: Context, window: Window) -> WindowSource | None:
     """The version whose lines a window shows, if the caller may still read it; else None."""
     source = seen_by(window)
     if source is None:
@@ -401,13 +401,13 @@ def resize(context: Context, args: Resize) -> Reply:
 # -- hide, show, close
 
 
-class Named(Args):
+class WindowsArgs(Args):
     """Windows by their numbers."""
 
     windows: Annotated[tuple[RefField, ...], Written("ref", many=True, refs=("window",))]
 
 
-class NamedFull(Named):
+class NamedFull(WindowsArgs):
     """Windows by their numbers; `full`: with all of the text that they show lines of."""
 
     full: Annotated[bool, Written("flag")] = False
@@ -440,7 +440,7 @@ describe_verb(
 
 
 @command("refresh", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
-def refresh(context: Context, args: Named) -> Reply:
+def refresh(context: Context, args: WindowsArgs) -> Reply:
     """Brings windows to the current version of what they show; their lines follow the text."""
     return _told(context, _by_number(context, args, "refreshed", _refresh))
 
@@ -503,7 +503,7 @@ def _told(context: Context, reply: Reply) -> Reply:
     return Reply(reply.text + token_change(context), items=reply.items)
 
 
-def _by_number(context: Context, args: Named, word: str, change: Change) -> Reply:
+def _by_number(context: Context, args: WindowsArgs, word: str, change: Change) -> Reply:
     wanted = list(dict.fromkeys(int(ref.id) for ref in args.windows))
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, number__in=wanted)
     found = {one.number: known(context, one) for one in rows.order_by("number")}
@@ -543,7 +543,7 @@ describe_verb(
 
 
 @command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
-def hide(context: Context, args: Named) -> Reply:
+def hide(context: Context, args: WindowsArgs) -> Reply:
     """Hides windows: they are not sent to you again until you show them."""
     return _told(context, _by_number(context, args, "hidden", hide_window))
 
@@ -635,7 +635,7 @@ describe_verb(
 
 
 @command("close", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
-def close(context: Context, args: Named) -> Reply:
+def close(context: Context, args: WindowsArgs) -> Reply:
     """Closes windows for good."""
     return _told(context, _by_number(context, args, "closed", close_window))
 

@@ -20,7 +20,7 @@ from loom.workspace.commands.windows import held, known, move_window, node_of, s
 from loom.workspace.models import Window
 from loom.workspace.queries import windows
 from loom.workspace.queries.open_windows import get_window
-from loom.workspace.queries.windows import Source, followed, lines_of, source_of
+from loom.workspace.queries.windows import WindowSource, followed, lines_of, source_of
 from loom.workspace.window_rules import Lines, Span, total_of
 
 
@@ -101,7 +101,7 @@ def shown_part(node: Node, ref: Ref) -> str:
 
 
 @dataclass(frozen=True)
-class Target:
+class EditTarget:
     """The node that an edit changes, the part of its text (None: all of it), and the window
     through which it was edited, with its lines in that text. `is_again`: an earlier line of the
     batch made this node from the one that was named."""
@@ -133,7 +133,7 @@ class Target:
         return whole, Span(start, start + old.count("\n"), total_of(new))
 
 
-def target_of(context: Context, ref: Ref) -> Target:
+def target_of(context: Context, ref: Ref) -> EditTarget:
     """What an edit of a ref changes. In a batch of a turn all lines refer to one revision of a
     text: their line numbers are those before the batch. CONFLICT if an earlier line of the batch
     changed one of them."""
@@ -146,7 +146,7 @@ def target_of(context: Context, ref: Ref) -> Target:
         part = Slice("lines", own.first, own.last)
     if node.pk != named.pk and lines is not None:
         lines = _moved(lines, spans)
-    return Target(node, part, aim.window, lines, node.pk != named.pk)
+    return EditTarget(node, part, aim.window, lines, node.pk != named.pk)
 
 
 def _followed(lines: Lines, spans: list[Span] | None, node: Node) -> Lines:
@@ -169,7 +169,9 @@ def _moved(lines: Lines, spans: list[Span] | None) -> Lines:
     return lines
 
 
-def follow(context: Context, target: Target, made: Node, span: Span, *, is_version: bool) -> str:
+def follow(
+    context: Context, target: EditTarget, made: Node, span: Span, *, is_version: bool
+) -> str:
     """Makes the window of an edit show the new node, and for a version also the other visible
     windows on the text. Returns `, lines 12–15; #4 now 10–31` for the reply."""
     window = target.window
@@ -186,7 +188,7 @@ def follow(context: Context, target: Target, made: Node, span: Span, *, is_versi
 
 
 def move_along(
-    context: Context, old: Source, new: Source, span: Span, *, but: Window | None = None
+    context: Context, old: WindowSource, new: WindowSource, span: Span, *, but: Window | None = None
 ) -> None:
     """Makes the visible windows on a version show its successor, each with its own lines."""
     for other in held(context):

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from loom.access import CLOSED, closed_steps, demand
 from loom.documents.models import Document
-from loom.documents.queries import Shown as ShownDocument
+from loom.documents.queries import DocumentShown as ShownDocument
 from loom.documents.queries import get_document, text_of
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
@@ -37,7 +37,7 @@ from loom.workspace.commands.windows import (
 from loom.workspace.effects import WindowOpened
 from loom.workspace.models import Window
 from loom.workspace.queries import windows
-from loom.workspace.queries.window_contents import Shown, contents_of, staleness
+from loom.workspace.queries.window_contents import WindowContent, contents_of, staleness
 from loom.workspace.queries.windows import WITHHELD
 
 # -- stash and recall
@@ -297,7 +297,7 @@ def _windows(context: Context) -> list[str]:
     return [head, *(f"  {_line(one)}" for one in seen)] if seen else []
 
 
-def _line(shown: Shown) -> str:
+def _line(shown: WindowContent) -> str:
     """`#4 [a7x2] lines 1–3 · keep · stale, now [k2m9] · label "scene"`."""
     one = shown.window
     marks = [marks_of(one), staleness(shown)]

@@ -48,7 +48,7 @@ from loom.workspace.commands.windows import (
     token_change,
     within_limit,
 )
-from loom.workspace.commands.windows import Linked as LinkedItems
+from loom.workspace.commands.windows import LinkedWindows as LinkedItems
 from loom.workspace.commands.windows import items_of as items_of_window
 from loom.workspace.models import Window
 from loom.workspace.queries.windows import source_of
@@ -219,7 +219,7 @@ def expand(context: Context, args: Branch) -> Reply:
     return Reply(said + unfolding(context), items=touched(node))
 
 
-class Linked(Args):
+class OpenLinkedArgs(Args):
     """A link type, the node or window to follow it from, and the maximum number of items."""
 
     type: Annotated[str, Written("type")]
@@ -239,7 +239,7 @@ class Linked(Args):
     aliases=("follow", "navigate"),
     is_first=True,
 )
-def expand_type(context: Context, args: Linked) -> Reply:
+def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
     """Opens what is linked to a node by one type, in windows: a link type, or what `list` shows of
     a node; `of focus` follows the windows that the last expand opened. `inline` shows it in the
     page instead of windows."""

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from loom.access import Actor, demand_role, demand_writable
 from loom.engine import registry
-from loom.engine.actions import Change, action
+from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
@@ -118,7 +118,7 @@ class PresetNamed(Args):
 
 
 @action("save_preset", stream="grove", role="writer")
-def _save_preset(change: Change, args: Preset) -> Saved:
+def _save_preset(change: RunningAction, args: Preset) -> Saved:
     """Saves a preset for all members of the grove, and replaces the one with that name."""
     name, body = _name(args.name), _checked("preset", args.settings)
     rows = Saved.objects.filter(grove=change.grove, participant__isnull=True, kind="preset")
@@ -135,7 +135,7 @@ def _save_preset(change: Change, args: Preset) -> Saved:
 
 
 @action("remove_preset", stream="grove", role="writer")
-def _remove_preset(change: Change, args: PresetNamed) -> None:
+def _remove_preset(change: RunningAction, args: PresetNamed) -> None:
     """Removes a preset of the grove."""
     rows = Saved.objects.filter(grove=change.grove, participant__isnull=True, uid=args.preset)
     row = rows.first()
@@ -159,7 +159,7 @@ class Pinned(Args):
 
 
 @action("pin_settings", stream="tree", role="writer")
-def _pin_settings(change: Change, args: Pinned) -> dict[str, Any]:
+def _pin_settings(change: RunningAction, args: Pinned) -> dict[str, Any]:
     """Pins settings to a branch: `continue` uses them for candidates below it."""
     demand_writable(change.tree)
     node = Node.objects.filter(tree=change.tree, local_id=args.node, kind="text").first()

@@ -14,7 +14,7 @@ from loom.workspace.effects import ScratchpadChanged
 from loom.workspace.models import SCRATCHPAD_TOKENS
 
 
-class Clear(Args):
+class ScratchpadClearArgs(Args):
     """The word `clear`."""
 
     clear: Annotated[str, Written("word", lead="clear")]
@@ -39,7 +39,7 @@ describe_verb(
 
 
 @command("scratchpad", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
-def scratchpad_clear(context: Context, args: Clear) -> Reply:
+def scratchpad_clear(context: Context, args: ScratchpadClearArgs) -> Reply:
     """Empties your scratchpad."""
     context.add(ScratchpadChanged(""))
     return Reply("✓ scratchpad cleared")

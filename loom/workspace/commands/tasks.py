@@ -39,7 +39,7 @@ def after(task: Task, word: str) -> str:
     return state
 
 
-class List(Args):
+class TaskListArgs(Args):
     """The word `list`, which is optional."""
 
     list: Annotated[bool, Written("flag")] = False
@@ -63,7 +63,7 @@ describe_verb(
 
 
 @command("todo", group="Keep", klass="look", permissions={LOOM})
-def todo(context: Context, args: List) -> Reply:
+def todo(context: Context, args: TaskListArgs) -> Reply:
     """Lists your tasks, the archived ones last."""
     rows = workspace_bodies.listed_tasks(context.workspace)
     lines = [line for task in rows for line in workspace_bodies.task_lines(task)]
@@ -108,7 +108,7 @@ def _set_order(context: Context, rows: Sequence[Task], made: Sequence[Task]) -> 
             context.add(TaskAdded(task) if task in made else TaskChanged(task))
 
 
-class Change(Args):
+class TaskChangeArgs(Args):
     """The word and the tasks."""
 
     to: Annotated[
@@ -119,7 +119,7 @@ class Change(Args):
 
 
 @command("todo", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
-def todo_change(context: Context, args: Change) -> Reply:
+def todo_change(context: Context, args: TaskChangeArgs) -> Reply:
     """Checks or unchecks tasks (`toggle`), checks them (`done`), archives or removes them."""
     rows = [_get(context, ref) for ref in dict.fromkeys(args.tasks)]
     for task in rows:
@@ -135,7 +135,7 @@ def todo_change(context: Context, args: Change) -> Reply:
     return Reply(f"✓ {WORDS[args.to]} {_numbered(rows)}")
 
 
-class Note(Args):
+class TaskNoteArgs(Args):
     """A task, and a note about it."""
 
     note: Annotated[str, Written("word", lead="note")]
@@ -144,7 +144,7 @@ class Note(Args):
 
 
 @command("todo", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
-def todo_note(context: Context, args: Note) -> Reply:
+def todo_note(context: Context, args: TaskNoteArgs) -> Reply:
     """Adds a note to a task, in any state."""
     _demand_text(args.text, "note")
     task = _get(context, args.task)
@@ -159,14 +159,14 @@ def todo_note(context: Context, args: Note) -> Reply:
     return Reply(f"✓ noted on t{task.number}")
 
 
-class Clear(Args):
+class TaskClearArgs(Args):
     """The word `clear`."""
 
     clear: Annotated[str, Written("word", lead="clear")]
 
 
 @command("todo", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
-def todo_clear(context: Context, args: Clear) -> Reply:
+def todo_clear(context: Context, args: TaskClearArgs) -> Reply:
     """Removes all tasks from your list."""
     rows = sorted(workspace_bodies.task_rows(context.workspace), key=lambda task: task.number)
     if not rows:

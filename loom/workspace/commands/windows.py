@@ -24,7 +24,7 @@ from loom.people.models import Participant
 from loom.permissions import READ_DOCUMENTS, WRITE
 from loom.trees.models import Node
 from loom.trees.queries import lookup
-from loom.trees.queries.node_context import Seen, links_of, mentioning
+from loom.trees.queries.node_context import LinkSide, links_of, mentioning
 from loom.turns.queries import budget_of, turns
 from loom.workspace.effects import (
     WindowChanged,
@@ -38,7 +38,7 @@ from loom.workspace.queries import windows
 from loom.workspace.queries.shown_windows import depth_in, is_in_results, state_of
 from loom.workspace.queries.window_contents import contents_of
 from loom.workspace.queries.windows import (
-    Source,
+    WindowSource,
     followed,
     is_lens,
     lines_of,
@@ -55,7 +55,7 @@ from loom.workspace.window_rules import (
     to_evict,
     total_of,
 )
-from loom.workspace.window_states import State
+from loom.workspace.window_states import WindowState
 
 LONGEST_LABEL = 200
 
@@ -96,7 +96,7 @@ def note_change(context: Context, window: Window) -> Window:
     return window
 
 
-def set_state(context: Context, window: Window, state: State) -> Window:
+def set_state(context: Context, window: Window, state: WindowState) -> Window:
     """Sets the state of a window, which is stored with the step of the line; returns it."""
     window.is_visible, window.is_kept = state.is_visible, state.is_kept
     window.is_extended, window.is_closed = state.is_extended, state.is_closed
@@ -195,7 +195,7 @@ def within_limit(context: Context, fresh: Sequence[Window]) -> str:
 
 def place_window(
     context: Context,
-    source: Source,
+    source: WindowSource,
     lines: Lines,
     *,
     keep: bool = False,
@@ -253,7 +253,7 @@ def catch_up(context: Context) -> None:
             move_window(context, one, newest, followed(source, newest, lines_of(one)))
 
 
-def move_window(context: Context, window: Window, source: Source, lines: Lines) -> None:
+def move_window(context: Context, window: Window, source: WindowSource, lines: Lines) -> None:
     """Makes a window show lines of a version, which then counts as seen."""
     seen = (source.item, source.version, lines.first, lines.last)
     if seen != (window.item_id, window.version_seen, window.first, window.last):
@@ -261,13 +261,13 @@ def move_window(context: Context, window: Window, source: Source, lines: Lines) 
         note_change(context, window)
 
 
-def shows(window: Window, source: Source) -> bool:
+def shows(window: Window, source: WindowSource) -> bool:
     """Whether a window shows lines of exactly that version."""
     seen = (window.item_id, window.version_seen)
     return is_lens(window) and seen == (source.item, source.version)
 
 
-def _showing(context: Context, source: Source, lines: Lines) -> Window | None:
+def _showing(context: Context, source: WindowSource, lines: Lines) -> Window | None:
     """The visible window that shows one of the lines, or a hidden one that shows exactly these."""
     seen = [one for one in held(context) if shows(one, source)]
     overlapping = [one for one in seen if lines_of(one).overlaps(lines)]
@@ -296,7 +296,7 @@ def show_window(context: Context, window: Window, *, keep: bool = False) -> None
 def merge_into(context: Context, window: Window) -> None:
     """Closes the other visible windows on the same version that overlap a window, and gives it
     their lines."""
-    own = Source(window.item_id or 0, window.version_seen, "")
+    own = WindowSource(window.item_id or 0, window.version_seen, "")
     others = [one for one in held(context) if one is not window and shows(one, own)]
     while found := [one for one in others if lines_of(one).overlaps(lines_of(window))]:
         merged = lines_of(window).with_all(map(lines_of, found))
@@ -327,7 +327,7 @@ def link_type(actor: Actor, word: str) -> str:
     return kind.read(outward=outward)
 
 
-class Linked(NamedTuple):
+class LinkedWindows(NamedTuple):
     """The windows on linked items, and the names of those that got none: there were more than could
     be opened, or they have no text that fits into a window."""
 
@@ -350,7 +350,7 @@ MOST_LEFT = 40  # linked items without a window that a reply names
 
 def open_linked(
     context: Context, node: Node, kind: str, parent: int, *, most: int, keep: bool = False
-) -> Linked:
+) -> LinkedWindows:
     """Opens windows on what is linked to a node by one type, from the window `parent` (0: from
     none). LIMIT_EXCEEDED if they would be nested too deep."""
     if kind == "mentioned_by":
@@ -382,7 +382,7 @@ def ends_of(actor: Actor, node: Node, kind: str, workspace: Workspace, *, most: 
     return [one.item for one in links[:most] if one.item]
 
 
-def _link_name(context: Context, link: Seen) -> str:
+def _link_name(context: Context, link: LinkSide) -> str:
     if link.node is None:
         return f"doc:{quote(link.whole[1])}" if link.document_uid else link.whole[1]
     return f"[{lookup.node_ref(link.node, context.tree.pk)}]"
@@ -398,7 +398,7 @@ def document_of(context: Context, window: Window) -> Document | None:
 
 def open_linked_to_document(
     context: Context, document: Document, kind: str, parent: int, *, keep: bool = False
-) -> Linked:
+) -> LinkedWindows:
     """Opens windows on at most MOST_WITH items that are linked to a document by one type, or that
     it embeds (`mentions`)."""
     found = links_of_document(context.actor, document, context.tree)
@@ -406,7 +406,7 @@ def open_linked_to_document(
     return open_sources(context, sources, kind, parent, most=MOST_WITH, keep=keep)
 
 
-def _end_of(context: Context, item: int) -> tuple[str, Source | None]:
+def _end_of(context: Context, item: int) -> tuple[str, WindowSource | None]:
     """The name and text of an item at the end of a link of a document, if a window can show it
     whole; no name for what the caller may not see."""
     key = ids.document_id(item)
@@ -422,13 +422,13 @@ def _end_of(context: Context, item: int) -> tuple[str, Source | None]:
 
 def open_sources(
     context: Context,
-    sources: Iterable[tuple[str, Source | None]],
+    sources: Iterable[tuple[str, WindowSource | None]],
     kind: str,
     parent: int,
     *,
     most: int,
     keep: bool = False,
-) -> Linked:
+) -> LinkedWindows:
     """Opens windows on texts, given with their names, from the window `parent` (0: from none)."""
     opened: list[Window] = []
     left: list[str] = []
@@ -441,10 +441,10 @@ def open_sources(
         if made._state.adding and made.number != parent:
             made.via, made.parent_number = kind, parent
         opened.append(made)
-    return Linked(opened, left)
+    return LinkedWindows(opened, left)
 
 
-def _linked(context: Context, link: Seen) -> Source | None:
+def _linked(context: Context, link: LinkSide) -> WindowSource | None:
     """The target of a link, if it has a text that a window can show whole."""
     if link.document_uid and READ_DOCUMENTS in context.actor.permissions:
         return _whole(get_document(context, Ref("document", id=link.document_uid)))
@@ -454,7 +454,7 @@ def _linked(context: Context, link: Seen) -> Source | None:
     return source_of(far) if may_reach(context.actor, far.tree_id, here=context.tree) else None
 
 
-def _whole(document: Document) -> Source | None:
+def _whole(document: Document) -> WindowSource | None:
     """The newest text of a document, unless it is empty or too long for one window."""
     shown = text_of(document)
     is_short = total_of(shown.text) <= LARGE

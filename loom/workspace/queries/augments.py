@@ -9,7 +9,7 @@ from loom.documents import rules as documents
 from loom.documents.models import Revision
 from loom.documents.queries import title_key
 from loom.people.models import Grove
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.workspace.models import Workspace
 
 # Augments: those of a grove, and those that a workspace has loaded.
@@ -47,7 +47,7 @@ def augments_of(grove: Grove) -> list[Augment]:
     return sorted((augment_of(*one) for one in found), key=lambda one: one.key)
 
 
-_AUGMENTS = Prepared(
+_AUGMENTS = PreparedQuery(
     lambda: (
         Revision.objects.filter(
             document__grove=Given("grove"),

@@ -7,7 +7,7 @@ from django.db.models import Max
 from loom.access import Actor
 from loom.engine.models import Event, Step
 from loom.people.models import Participant
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.shortening import excerpt, plain
 from loom.trees.queries.lookup import NodeRow, rows_of, withheld, withheld_from_models
 from loom.turns.models import Turn
@@ -44,7 +44,7 @@ def _evicted(workspace: Workspace) -> tuple[str, ...]:
     return tuple(reversed(lines))
 
 
-_EVICTED = Prepared(
+_EVICTED = PreparedQuery(
     lambda: (
         Step.objects.filter(workspace=Given("of"), evicts=True)
         .order_by("-seq")

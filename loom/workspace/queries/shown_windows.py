@@ -7,17 +7,17 @@ from typing import Any
 
 from django.db.models import Case, F, Q, Value, When
 
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.trees.queries.lookup import fetch, listed, walked
 from loom.turns.models import Turn
 from loom.workspace.models import Window, Workspace
 from loom.workspace.queries.tasks import current_tasks
-from loom.workspace.window_states import State
+from loom.workspace.window_states import WindowState
 
 # Windows.
 
 
-_SHOWN = Prepared(
+_SHOWN = PreparedQuery(
     lambda: (
         Window.objects.filter(workspace=Given("of"), is_visible=True)
         .select_related("item", "step")
@@ -53,7 +53,7 @@ def view_state(workspace: Workspace, turn: str) -> str:
     return blake2b(repr(shown).encode(), digest_size=8).hexdigest()
 
 
-_IN_VIEW = Prepared(
+_IN_VIEW = PreparedQuery(
     lambda: (
         Window.objects.filter(workspace=Given("of"), is_closed=False)
         .filter(Q(is_visible=True) | Q(kind="result", turn_uid=Given("turn")))
@@ -75,15 +75,15 @@ def labels_of(workspace: Workspace, most: int) -> tuple[str, ...]:
 
 
 @cache
-def _labels(most: int) -> Prepared[tuple[str]]:
+def _labels(most: int) -> PreparedQuery[tuple[str]]:
     rows = Window.objects.filter(workspace=Given("of"), kind="stash", is_closed=False)
     hidden = rows.filter(is_visible=False).order_by("number")
-    return Prepared(lambda: hidden.values_list("label")[:most])
+    return PreparedQuery(lambda: hidden.values_list("label")[:most])
 
 
-def state_of(window: Window) -> State:
+def state_of(window: Window) -> WindowState:
     """The state of a row."""
-    return State(window.is_visible, window.is_kept, window.is_extended, window.is_closed)
+    return WindowState(window.is_visible, window.is_kept, window.is_extended, window.is_closed)
 
 
 def window_brief(window: Window) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The current tasks of a workspace."""
 
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.workspace.models import Task, Workspace
 
 
@@ -13,7 +13,7 @@ def current_tasks(workspace: Workspace) -> list[Task]:
     return sorted(found, key=lambda task: (task.place, task.number))
 
 
-_CURRENT_TASKS = Prepared(
+_CURRENT_TASKS = PreparedQuery(
     lambda: Task.objects.filter(
         workspace=Given("of"), is_removed=False, state__in=("unchecked", "checked")
     ).order_by()

@@ -44,7 +44,14 @@ from loom.workspace.queries.windows import (
     visible,
     with_lines,
 )
-from loom.workspace.window_rules import Lines, Row, difference_named, owned, rows_of, total_of
+from loom.workspace.window_rules import (
+    Lines,
+    WindowLine,
+    difference_named,
+    owned,
+    rows_of,
+    total_of,
+)
 
 LAST_CHANGES = 3  # changes of a document that its window lists
 MOST_READ = 100_000  # characters of a document whose changes are read
@@ -55,7 +62,7 @@ TREE_DEPTH = 2
 TREE_LINES = 60
 
 
-class Shown(NamedTuple):
+class WindowContent(NamedTuple):
     """A window with what it shows to somebody. `rows` are its lines; if they may not see it, one
     sentence in brackets, and it is not `is_open`. `node` is the version that is shown, the
     `revision`th of its slot, and `lines` are those of its `total`. `current` is the local id of
@@ -66,7 +73,7 @@ class Shown(NamedTuple):
     window: Window
     ref: str
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[WindowLine, ...]
     is_open: bool = True
     is_stale: bool = False
     current: str = ""
@@ -104,7 +111,7 @@ def notes_of(window: Window) -> tuple[str, ...]:
     return tuple(note for note in notes if note)
 
 
-def staleness(shown: Shown) -> str:
+def staleness(shown: WindowContent) -> str:
     """`stale, now [k2m9]`, `stale`; nothing if what is shown is current."""
     if not shown.is_stale:
         return ""
@@ -112,7 +119,7 @@ def staleness(shown: Shown) -> str:
     return f"stale, now {name}" if shown.current else "stale"
 
 
-def facts_of(shown: Shown) -> dict[str, Any]:
+def facts_of(shown: WindowContent) -> dict[str, Any]:
     """What the frame of a window says in addition to its lines, named as the fields of a section's
     Pane."""
     one, lines = shown.window, shown.lines
@@ -143,7 +150,7 @@ class _Read:
     documents: dict[int, dict[int, Revision]]  # by document and number
 
 
-def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> list[Shown]:
+def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> list[WindowContent]:
     """What the windows show to the actor, by number. The number of queries does not depend on how
     many windows there are, except that a live branch and a tree each need some of their own."""
     found = by_number(rows)
@@ -177,20 +184,20 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
         elif one.kind in ("result", "stash"):
             text = WITHHELD if items[one.number] & read.gone else _kept(one, answers)
             ref = ref_of(one, workspace.tree, None)
-            shown.append(Shown(one, ref, ref, _plain(text)))
+            shown.append(WindowContent(one, ref, ref, _plain(text)))
         else:
             shown.append(_of_several(actor, workspace, one, read))
     return shown
 
 
-def _closed(window: Window, words: str = CLOSED) -> Shown:
+def _closed(window: Window, words: str = CLOSED) -> WindowContent:
     """A window whose contents the actor may not see, or that are gone."""
     name = window.kind if window.kind in ("stash", "result") else LOST
-    return Shown(window, name, name, (Row(0, words),), is_open=False)
+    return WindowContent(window, name, name, (WindowLine(0, words),), is_open=False)
 
 
-def _plain(text: str) -> tuple[Row, ...]:
-    return tuple(Row(0, line) for line in text.split("\n"))
+def _plain(text: str) -> tuple[WindowLine, ...]:
+    return tuple(WindowLine(0, line) for line in text.split("\n"))
 
 
 def _kept(window: Window, answers: dict[int, str]) -> str:
@@ -281,7 +288,7 @@ def _changes(versions: dict[int, Revision]) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _of_document(window: Window, read: _Read) -> Shown:
+def _of_document(window: Window, read: _Read) -> WindowContent:
     versions = read.documents.get(-(window.item_id or 0), {})
     revision = versions.get(int(window.version_seen))
     if revision is None:
@@ -297,11 +304,11 @@ def _of_document(window: Window, read: _Read) -> Shown:
         rows = _document_difference(revision, versions)
     else:
         rows = rows_of(text, lines, window.pad) if lines.last >= lines.first else ()
-    return Shown(
+    return WindowContent(
         window,
         ref,
         with_lines(window, ref, lines),
-        rows or (Row(0, EMPTY),),
+        rows or (WindowLine(0, EMPTY),),
         is_stale=is_stale,
         current=f"revision {newest.number}" if is_stale else "",
         revision=revision.number,
@@ -332,7 +339,7 @@ def _revisions(slots: set[int]) -> dict[int, int]:
     return revisions
 
 
-def _of_node(workspace: Workspace, window: Window, read: _Read) -> Shown:
+def _of_node(workspace: Workspace, window: Window, read: _Read) -> WindowContent:
     here = workspace.tree
     node = read.nodes.get(window.item_id or 0)
     if node is None:
@@ -346,16 +353,16 @@ def _of_node(workspace: Workspace, window: Window, read: _Read) -> Shown:
         node, is_stale = newest, False
     ref = ref_of(window, here, node)
     if node.pk in read.gone:
-        rows: tuple[Row, ...] = (Row(0, WITHHELD),)
+        rows: tuple[WindowLine, ...] = (WindowLine(0, WITHHELD),)
     elif window.form == "diff":
         rows = _difference(node, newest, read)
     else:
         rows = rows_of(node.text, lines, window.pad) if lines.last >= lines.first else ()
-    return Shown(
+    return WindowContent(
         window,
         ref,
         with_lines(window, ref, lines),
-        rows or (Row(0, EMPTY),),
+        rows or (WindowLine(0, EMPTY),),
         is_stale=is_stale,
         current=current if is_stale else "",
         revision=read.revisions.get(node.pk, 1),
@@ -366,18 +373,18 @@ def _of_node(workspace: Workspace, window: Window, read: _Read) -> Shown:
     )
 
 
-def _difference(node: Node, newest: Node | None, read: _Read) -> tuple[Row, ...]:
+def _difference(node: Node, newest: Node | None, read: _Read) -> tuple[WindowLine, ...]:
     """What has changed since the version that was seen; for the current version, the difference
     from the text that it was edited from."""
     old, new = node, newest
     if new is None or new.pk == node.pk:
         old, new = read.nodes.get(node.edited_from_id or 0, node), node
     if {old.pk, new.pk} & read.gone:
-        return (Row(0, WITHHELD),)
+        return (WindowLine(0, WITHHELD),)
     return _compared(old.text, new.text, old.local_id, new.local_id)
 
 
-def _document_difference(seen: Revision, versions: dict[int, Revision]) -> tuple[Row, ...]:
+def _document_difference(seen: Revision, versions: dict[int, Revision]) -> tuple[WindowLine, ...]:
     """What has changed since the revision that was seen; for the newest, since the one before."""
     old, new = seen, versions[max(versions)]
     if new.number == seen.number:
@@ -385,12 +392,12 @@ def _document_difference(seen: Revision, versions: dict[int, Revision]) -> tuple
     return _compared(old.text, new.text, f"revision {old.number}", f"revision {new.number}")
 
 
-def _compared(old: str, new: str, old_name: str, new_name: str) -> tuple[Row, ...]:
+def _compared(old: str, new: str, old_name: str, new_name: str) -> tuple[WindowLine, ...]:
     lines = unified_diff(old.split("\n"), new.split("\n"), old_name, new_name, lineterm="")
-    return tuple(Row(0, line) for line in lines) or (Row(0, SAME),)
+    return tuple(WindowLine(0, line) for line in lines) or (WindowLine(0, SAME),)
 
 
-def _of_several(actor: Actor, workspace: Workspace, window: Window, read: _Read) -> Shown:
+def _of_several(actor: Actor, workspace: Workspace, window: Window, read: _Read) -> WindowContent:
     """A branch or a range, with a header before each text; or the outline of a tree."""
     node = read.nodes.get(window.item_id or 0)
     if node is None:
@@ -398,7 +405,7 @@ def _of_several(actor: Actor, workspace: Workspace, window: Window, read: _Read)
     ref = ref_of(window, workspace.tree, node, first_of(window, read.nodes))
     if window.kind == "tree":
         rows = _outlined(actor, workspace, node)
-        return Shown(window, ref, ref, rows, node=node)
+        return WindowContent(window, ref, ref, rows, node=node)
     seen = [read.nodes[key] for key in window.nodes if key in read.nodes]
     now = [read.selected[one.slot_id][0] for one in seen]
     is_stale = now != [one.pk for one in seen]
@@ -407,7 +414,9 @@ def _of_several(actor: Actor, workspace: Workspace, window: Window, read: _Read)
         seen, is_stale = nodes_of(now), False
         gone = gone | lookup.withheld(actor, now)
     rows = tuple(_rows_of_range(seen, gone, is_prose=window.form == "prose"))
-    return Shown(window, ref, ref, rows or (Row(0, EMPTY),), is_stale=is_stale, node=node)
+    return WindowContent(
+        window, ref, ref, rows or (WindowLine(0, EMPTY),), is_stale=is_stale, node=node
+    )
 
 
 def nodes_of(keys: Sequence[int]) -> list[Node]:
@@ -416,7 +425,9 @@ def nodes_of(keys: Sequence[int]) -> list[Node]:
     return [found[key] for key in keys if key in found]
 
 
-def _rows_of_range(nodes: Sequence[Node], gone: set[int], *, is_prose: bool) -> Iterable[Row]:
+def _rows_of_range(
+    nodes: Sequence[Node], gone: set[int], *, is_prose: bool
+) -> Iterable[WindowLine]:
     if is_prose:
         text = "".join(
             one.text
@@ -426,19 +437,19 @@ def _rows_of_range(nodes: Sequence[Node], gone: set[int], *, is_prose: bool) -> 
         yield from rows_of(text, Lines(1, total_of(text)))
         return
     for one in nodes:
-        yield Row(0, f"[{one.local_id}] {as_sent(one.author.name)} ({one.author.kind})")
+        yield WindowLine(0, f"[{one.local_id}] {as_sent(one.author.name)} ({one.author.kind})")
         if one.pk in gone:
-            yield Row(0, WITHHELD)
+            yield WindowLine(0, WITHHELD)
         else:
             yield from rows_of(one.text, Lines(1, total_of(one.text)))
 
 
-def _outlined(actor: Actor, workspace: Workspace, root: Node) -> tuple[Row, ...]:
+def _outlined(actor: Actor, workspace: Workspace, root: Node) -> tuple[WindowLine, ...]:
     made = outline(actor, root.tree, workspace, root, depth=TREE_DEPTH, limit=TREE_LINES)
     gone = lookup.withheld(actor, [line.row.id for line in made.lines])
     here = workspace.position.slot_id
     lines = drawn(made.lines, here, lambda row: "" if row.id in gone else excerpt(row.text, 8))
-    return tuple(Row(0, line) for line in lines)
+    return tuple(WindowLine(0, line) for line in lines)
 
 
 # -- windows over the API
@@ -449,7 +460,7 @@ def windows_of(actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
     return [window_body(one) for one in windows_shown(actor, workspace)]
 
 
-def windows_shown(actor: Actor, workspace: Workspace) -> list[Shown]:
+def windows_shown(actor: Actor, workspace: Workspace) -> list[WindowContent]:
     """The windows that are not closed: all visible and the newest hidden ones; those with a chosen
     order come first."""
     rows = Window.objects.filter(workspace=workspace.pk, is_closed=False, is_visible=False)
@@ -461,7 +472,7 @@ def windows_shown(actor: Actor, workspace: Workspace) -> list[Shown]:
     return found
 
 
-def _opens(shown: Shown) -> str:
+def _opens(shown: WindowContent) -> str:
     """The line that opens the same window in any tree; "" if there is none."""
     one, node = shown.window, shown.node
     if not shown.is_open or one.kind in ("result", "stash"):
@@ -485,7 +496,7 @@ def _opens(shown: Shown) -> str:
     return f"open {ref}{form} keep{how}{label}"
 
 
-def window_body(shown: Shown) -> dict[str, Any]:
+def window_body(shown: WindowContent) -> dict[str, Any]:
     """One window as the API shows it (docs/model.md §2.2)."""
     one = shown.window
     around = [row for row in shown.rows if row.is_around]

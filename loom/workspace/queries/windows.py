@@ -54,7 +54,7 @@ def is_fixed(window: Window) -> bool:
 
 
 @dataclass(frozen=True)
-class Source:
+class WindowSource:
     """A version of a text whose lines windows show: its item, the identifier of the version (the
     hash of a node, the number of a revision), and the text."""
 
@@ -63,14 +63,14 @@ class Source:
     text: str
 
 
-def source_of(one: Node | Revision) -> Source:
+def source_of(one: Node | Revision) -> WindowSource:
     """A node or a revision of a document as the source of windows."""
     if isinstance(one, Node):
-        return Source(ids.of_node(one.pk), one.hash, one.text)
-    return Source(ids.of_document(one.document_id), str(one.number), one.text)
+        return WindowSource(ids.of_node(one.pk), one.hash, one.text)
+    return WindowSource(ids.of_document(one.document_id), str(one.number), one.text)
 
 
-def seen_by(window: Window) -> Source | None:
+def seen_by(window: Window) -> WindowSource | None:
     """The version whose lines a window shows; None if it shows none or that is gone."""
     item = window.item_id or 0
     if window.kind not in LENSES or not item:
@@ -83,7 +83,7 @@ def seen_by(window: Window) -> Source | None:
     return source_of(found) if found is not None else None
 
 
-def newest_for(workspace: Workspace, source: Source) -> Source:
+def newest_for(workspace: Workspace, source: WindowSource) -> WindowSource:
     """The current version of the same text in a workspace."""
     if source.item < 0:
         rows = Revision.objects.filter(document=-source.item).select_related("content")
@@ -228,7 +228,7 @@ def with_lines(window: Window, ref: str, lines: Lines | None = None) -> str:
     return f"{ref} {named(lines or lines_of(window))}"
 
 
-def followed(seen: Source, newer: Source, lines: Lines) -> Lines:
+def followed(seen: WindowSource, newer: WindowSource, lines: Lines) -> Lines:
     """Where lines of a version are in a newer one."""
     return lines if seen == newer else following(seen.text, newer.text, lines)
 

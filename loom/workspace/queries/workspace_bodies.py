@@ -14,7 +14,7 @@ from loom.access import Actor
 from loom.documents.queries import title_key
 from loom.engine.models import Step
 from loom.language import ids
-from loom.platform.prepared_queries import Given, Prepared
+from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.hashes import digest_of, instant
 from loom.text.shortening import digest_named, plain
 from loom.text.tokens import count
@@ -29,7 +29,12 @@ from loom.workspace.models import Draft, Task, VersionChoice, Workspace
 from loom.workspace.queries.augments import Augment, Loaded, loaded_in
 from loom.workspace.queries.notifications import notifications_of
 from loom.workspace.queries.tasks import current_tasks
-from loom.workspace.queries.window_contents import Shown, contents_of, window_body, windows_shown
+from loom.workspace.queries.window_contents import (
+    WindowContent,
+    contents_of,
+    window_body,
+    windows_shown,
+)
 from loom.workspace.queries.windows import settings_of, visible
 
 MOST_NOTES = 50
@@ -66,7 +71,7 @@ class Parts:
     """What several parts of a body are made from, read once: the windows that are not closed, with
     what they show, the current tasks, and the augments."""
 
-    windows: Sequence[Shown]
+    windows: Sequence[WindowContent]
     tasks: Sequence[Task]
     loaded: Loaded
 
@@ -97,7 +102,7 @@ def workspace_body(actor: Actor, workspace: Workspace) -> dict[str, Any]:
     }
 
 
-_GOING_ON = Prepared(
+_GOING_ON = PreparedQuery(
     lambda: turns().filter(
         participant=Given("participant"), tree=Given("tree"), ended_at__isnull=True
     )
