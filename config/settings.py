@@ -204,7 +204,10 @@ REST_FRAMEWORK = {
         "loom.site.api_requests.Bearer",
         "loom.site.api_requests.Cookie",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PERMISSION_CLASSES": [
+        "rest_framework.permissions.IsAuthenticated",
+        "loom.site.api_requests.KeyMayChange",
+    ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["loom.site.api_requests.BoundedJSON"],
     "DEFAULT_SCHEMA_CLASS": "loom.site.schema.Schema",

@@ -23,7 +23,7 @@ from pydantic_core import ErrorDetails, from_json, to_json
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.parsers import BaseParser
-from rest_framework.permissions import SAFE_METHODS
+from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
@@ -63,7 +63,6 @@ class Bearer(BaseAuthentication):
             raise AuthenticationFailed("This key is unknown or was revoked.")
         if key.is_over:
             raise AuthenticationFailed("This key has expired.")
-        _demand_method(request, key)
         _note_use(key)
         key.user.scope = cast(Scope, key.scope)
         return key.user, key
@@ -73,16 +72,20 @@ class Bearer(BaseAuthentication):
         return 'Bearer realm="Heddle"'
 
 
-def _demand_method(request: Request, key: ApiKey) -> None:
+class KeyMayChange(BasePermission):
     """Refuses requests that change something if the key is read-only. Lines are let through:
     `execute` decides which of them change something."""
-    is_line = request.path.endswith("/commands")
-    if key.scope == "read" and request.method not in SAFE_METHODS and not is_line:
-        raise CommandError(
-            "PERMISSION_DENIED",
-            "This API key is read-only.",
-            hint="use a key with the scope write",
-        )
+
+    def has_permission(self, request: Request, view: "APIView") -> bool:
+        """Whether the method fits the scope of the key, if there is one; else PERMISSION_DENIED."""
+        is_look = request.method in SAFE_METHODS or request.path.endswith("/commands")
+        if isinstance(request.auth, ApiKey) and request.auth.scope == "read" and not is_look:
+            raise CommandError(
+                "PERMISSION_DENIED",
+                "This API key is read-only.",
+                hint="use a key with the scope write",
+            )
+        return True
 
 
 def demand_scope(request: Request, scope: Scope) -> None:
