@@ -47,6 +47,7 @@ INSTALLED_APPS = [
     "loom.participants",
     "loom.money",
     "loom.transfer",
+    "loom.manuscript",
     "agents",
     "agents.gateway",
     "agents.webhooks",

@@ -24,7 +24,8 @@ class SuggestionDecided(Payload):
 
 @event("mark.added", "mark.removed", stream=("tree", "grove"))
 class MarkChanged(Payload):
-    """A bookmark, tag or read mark was put on an item, or taken off."""
+    """A bookmark, tag or read mark was put on an item, or taken off; or the mark `main` of the text
+    through which the main line of the tree leads."""
 
     mark: Body
 

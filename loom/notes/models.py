@@ -1,4 +1,4 @@
-"""Marks on items: bookmarks and tags."""
+"""Marks on items: bookmarks and tags, and the text that the main line of a tree leads to."""
 
 from django.db import models
 
@@ -8,7 +8,8 @@ from loom.trees.models import Item, Tree
 
 
 class Mark(PublicIdentity):
-    """A bookmark, tag or read mark on an item. A removed mark stays as a row."""
+    """A bookmark, tag or read mark on an item; of kind `main`, the text through which the main line
+    of its tree leads. A removed mark stays as a row."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="marks")
     kind = models.CharField(max_length=8)
@@ -20,7 +21,14 @@ class Mark(PublicIdentity):
 
     class Meta:
         ordering = ["id"]
-        indexes = [models.Index(fields=["item", "kind"], name="mark_item")]
+        indexes = [
+            models.Index(fields=["item", "kind"], name="mark_item"),
+            models.Index(
+                fields=["tree"],
+                condition=models.Q(kind="main", removed_at__isnull=True),
+                name="mark_main",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.label}"

@@ -24,6 +24,7 @@ from loom.transfer.selection import (
 )
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
+from loom.trees.queries.main_line import main_line_of
 from loom.workspace.models import Workspace
 
 Scope = Literal["tree", "path", "both"]
@@ -245,7 +246,7 @@ def asked(
     workspace = Workspace.objects.filter(participant=actor.participant, tree=tree).first()
     end = None
     if named or (format.name in BY_PATH and not is_whole):
-        end = _end(tree, workspace, named)
+        end = _end(tree, named)
     wanted = ExportSelection(
         actor,
         tree,
@@ -258,15 +259,14 @@ def asked(
     return format, wanted
 
 
-def _end(tree: Tree, workspace: Workspace | None, named: str) -> Node:
-    if named:
-        found = lookup.find_node(tree, named.lower()) if looks_like_id(named.lower()) else None
-        if found is None:
-            raise not_found(f"[{named[:20]}]")
-        return found
-    if workspace is not None and workspace.position.tree_id == tree.pk:
-        return lookup.visible_at_or_above(workspace.position, workspace)
-    return lookup.root_of(tree)
+def _end(tree: Tree, named: str) -> Node:
+    """The text that the path leads to: the one that was named, else the end of the main line."""
+    if not named:
+        return main_line_of(tree).end
+    found = lookup.find_node(tree, named.lower()) if looks_like_id(named.lower()) else None
+    if found is None:
+        raise not_found(f"[{named[:20]}]")
+    return found
 
 
 # What an export of this tree leaves out.

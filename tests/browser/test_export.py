@@ -33,7 +33,7 @@ def test_a_file_is_chosen_and_its_losses_are_said(heddle: Heddle, visit: Open) -
         expect(page.get_by_role("link", name="Download SillyTavern")).to_be_visible()
         page.get_by_role("radio", name=re.compile("^Web page")).check()
         expect(page.get_by_text("3 texts on other branches")).to_be_visible()
-        page.get_by_role("checkbox", name="All branches").check()
+        page.get_by_role("radio", name="All branches").check()
         expect(page.get_by_text("texts on other branches")).to_have_count(0)
         with page.expect_download() as taken:
             page.get_by_role("link", name="Download Web page").click()

@@ -94,6 +94,7 @@ GET    trees/{tree}/events             200 200 200 404 401
 GET    trees/{tree}/verify             200 200 200 404 401
 GET    trees/{tree}/usage              200 200 200 404 401
 GET    trees/{tree}/estimate           200 200 200 404 401
+GET    trees/{tree}/main-line          200 200 200 404 401
 GET    trees/{tree}/summaries          200 200 200 404 401
 POST   trees/{tree}/summaries          503 503 403 404 401  {"tree": true}
 GET    groves/{grove}/usage            200 200 200 404 401
@@ -252,6 +253,7 @@ LINES = {
     "unbookmark": ['unbookmark doc:"Notes"', "unbookmark {marked}"],
     "tag": ['tag doc:"Notes" #good', "tag {node} #good"],
     "untag": ['untag doc:"Notes" #kept', "untag {marked} #kept"],
+    "main": ["main off", "main {marked}"],
     "prune": ["prune {node}"],
     "restore": ["restore {gone}"],
     "exclude": ["exclude {node}"],

@@ -57,7 +57,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["id"],
-                "indexes": [models.Index(fields=["item", "kind"], name="mark_item")],
+                "indexes": [
+                    models.Index(fields=["item", "kind"], name="mark_item"),
+                    models.Index(
+                        condition=models.Q(("kind", "main"), ("removed_at__isnull", True)),
+                        fields=["tree"],
+                        name="mark_main",
+                    ),
+                ],
             },
         ),
     ]

@@ -38,6 +38,7 @@ from loom.site import markdown
 from loom.site.display import COLOURS
 from loom.site.page_requests import PersonRequest, anybody, in_one_line, number_of, person, word_of
 from loom.text.hashes import digest
+from loom.text.images import images_replaced
 from loom.trees.commands import public_links
 from loom.trees.images import served
 from loom.trees.models import Tree
@@ -71,7 +72,8 @@ class PublicText:
 @require_GET
 @anybody
 def page(request: HttpRequest, secret: str) -> HttpResponse:
-    """The path to `?node=` and what is below, for anybody; 404 once the link has ended."""
+    """The main line, or the path to `?node=` and what is below, for anybody; 404 once the link has
+    ended."""
     _demand_room(request)
     actor, link = access.get_public_tree(secret)
     named = request.GET.get("node", "").lower()
@@ -84,10 +86,15 @@ def page(request: HttpRequest, secret: str) -> HttpResponse:
         "tree": link.tree,
         "link": link,
         "node": found.node.local_id,
-        "nodes": [_text(secret, row, found.margins[row.id], colours) for row in found.rows],
+        "nodes": [
+            _text(secret, row, found.margins[row.id], mode=link.tree.mode, colours=colours)
+            for row in found.rows
+            if link.tree.mode == "dialogue" or not row.is_ask  # no part of the story
+        ],
         "above": found.rows[0].local_id if found.has_above else "",
         "below": [(row, _words(row), colours[row.author_uid]) for row in found.below],
         "has_more": found.has_more,
+        "onward": found.onward,
         "lines": [
             (min(level, MOST_INDENT), row, _words(row), colours[row.author_uid])
             for level, row in lines
@@ -122,7 +129,10 @@ def _colours(rows: list[NodeRow]) -> dict[str, int]:
     return {uid: place % COLOURS for place, uid in enumerate(authors)}
 
 
-def _text(secret: str, row: NodeRow, margin: Margin, colours: dict[str, int]) -> PublicText:
+def _text(
+    secret: str, row: NodeRow, margin: Margin, *, mode: str, colours: dict[str, int]
+) -> PublicText:
+    draw = _plain if mode == "buffer" else markdown.rendered
     shown = row.text[:MAX_SHOWN]
     return PublicText(
         id=row.local_id,
@@ -130,10 +140,19 @@ def _text(secret: str, row: NodeRow, margin: Margin, colours: dict[str, int]) ->
         colour=colours[row.author_uid],
         at=row.at,
         age=age_of(row.created_at),
-        body=_with_images(markdown.rendered(shown), secret, row.local_id),
+        body=_with_images(draw(shown), secret, row.local_id),
         is_cut=row.length > MAX_SHOWN,
         margin=margin,
     )
+
+
+def _plain(text: str) -> SafeString:
+    """The text of a buffer unchanged, with its images."""
+    shown = images_replaced(
+        str(markdown.plain(text)),
+        lambda alt, sha256: f'<img src="/api/images/{sha256}" alt="{alt}" loading="lazy">',
+    )
+    return mark_safe(shown)  # noqa: S308  (escaped, as what an image shows is)
 
 
 def _with_images(body: SafeString, secret: str, local_id: str) -> SafeString:

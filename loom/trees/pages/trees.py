@@ -41,7 +41,7 @@ from loom.site.page_requests import (
     word_of,
 )
 from loom.transfer import exporting
-from loom.transfer.exporting import FORMATS, ExportFormat, Loss
+from loom.transfer.exporting import BY_PATH, FORMATS, ExportFormat, Loss
 from loom.transfer.selection import ExportSelection
 from loom.trees.commands import trees
 from loom.trees.models import Node, Tree
@@ -419,6 +419,21 @@ def _told(loss: Loss) -> str:
     return _words()[loss.what](loss.count) % loss.count
 
 
+_PARTS: dict[str, dict[str, str]] = {"main": {}, "path": {}, "whole": {"whole": "1"}}
+
+
+def _part_of(request: PersonRequest, format: ExportFormat, at: str) -> str:
+    """Which part of the tree is exported: the main line, the path to a text, or the whole tree."""
+    asked = request.GET.get("part", "")
+    if format.scope == "tree" or "whole" in request.GET:
+        return "whole" if format.scope != "path" else "main"
+    if asked in ("main", "path") and (asked == "main" or at):
+        return asked
+    if asked == "whole" and format.scope == "both":
+        return asked
+    return "path" if at else ("main" if format.name in BY_PATH else "whole")
+
+
 @require_GET
 @person
 def export_page(request: PersonRequest, uid: str) -> HttpResponse:
@@ -428,8 +443,8 @@ def export_page(request: PersonRequest, uid: str) -> HttpResponse:
     if name not in FORMATS:
         name = _USUAL
     at = request.GET.get("node", "")
-    is_whole = FORMATS[name].scope == "both" and "whole" in request.GET
-    params = {"format": name, **({"whole": "1"} if is_whole or not at else {"node": at})}
+    part = _part_of(request, FORMATS[name], at)
+    params = {"format": name, **_PARTS[part], **({"node": at} if part == "path" else {})}
     if request.GET.get("of") == name:  # a box that is not ticked is not sent
         params |= {"authors": "0", "calls": "none"}
     params |= {one: request.GET[one] for one in FORMATS[name].options.split() if one in request.GET}
@@ -443,6 +458,7 @@ def export_page(request: PersonRequest, uid: str) -> HttpResponse:
         "asks": format.options.split(),
         "wanted": wanted,
         "node": at,
+        "part": part,
         "address": _address(format, wanted),
         "found": found,
         "losses": [_told(one) for one in found.losses],

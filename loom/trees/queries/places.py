@@ -4,7 +4,6 @@ settings that are pinned to its branch."""
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from django.db import connection
 from django.db.models import QuerySet
 
 from loom.access import Actor
@@ -144,14 +143,18 @@ def version_above(node: Node, workspace: Workspace | None) -> Node | None:
 def first_fork(root: Node, *, most: int, sandboxes: bool = True) -> Node:
     """The node reached from the root by going down while there is only one way, at most `most`
     steps, and not into a sandbox unless `sandboxes`. The first version of the slot; two queries."""
-    end = root.slot_id
-    with connection.cursor() as cursor:
-        cursor.execute(_ONLY_WAY, [root.slot_id, most])
-        for key, is_sandbox in cursor.fetchall()[1:]:
-            if is_sandbox and not sandboxes:
-                break
-            end = key
+    end = only_way(root.slot_id, most=most, sandboxes=sandboxes)
     return root if end == root.pk else with_tree(root.tree, by_id(end))
+
+
+def only_way(slot_id: int, *, most: int, sandboxes: bool = True) -> int:
+    """The slot reached by going down while there is only one way; one query."""
+    end = slot_id
+    for key, is_sandbox in fetch(_ONLY_WAY, [slot_id, most])[1:]:
+        if is_sandbox and not sandboxes:
+            break
+        end = key
+    return end
 
 
 def slots_from(slot_id: int, *, most: int) -> list[int]:

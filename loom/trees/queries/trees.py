@@ -31,9 +31,10 @@ from loom.trees.queries.lookup import (
     selected_version,
     selected_versions,
 )
+from loom.trees.queries.main_line import main_line_of
 from loom.trees.queries.node_context import Margin, Spot, margins_of
 from loom.trees.queries.outline import outline, stored_size
-from loom.trees.queries.places import first_fork, hidden_among, hides, path_ids
+from loom.trees.queries.places import hidden_among, hides, path_ids
 from loom.workspace.models import Workspace
 
 
@@ -307,7 +308,8 @@ DEEP = 60
 
 @dataclass(frozen=True)
 class PathStretch:
-    """The end of a path: `rows` (without the root) with their margins, and what is below."""
+    """A part of a path: `rows` (without the root) with their margins, and what is below;
+    `onward` is the local id with which the main line is read on, "" at its end and beside it."""
 
     node: NodeRow
     rows: list[NodeRow]
@@ -315,30 +317,54 @@ class PathStretch:
     has_above: bool
     below: list[NodeRow]
     has_more: bool
+    onward: str
 
 
 def public_path(actor: Actor, tree: Tree, local_id: str) -> PathStretch:
-    """The path to a selected text that is not hidden; "" means the first fork.
+    """The path to a selected text that is not hidden; "" means the beginning of the main line.
 
     NOT_FOUND for everything else, whether it exists or not.
     """
-    node = _found(tree, local_id) if local_id else _first_fork(tree)
-    if hides(node):
+    line = _main_line(actor, tree)
+    node = _found(tree, local_id) if local_id else _beginning(tree, line)
+    if local_id and hides(node):
         raise not_found(f"[{local_id}]", "Open the link without it.")
-    ids = [key for _, key in path_ids(actor, tree, None, node, most=PAGE + 1)]
+    place = next((at for at, (slot, _) in enumerate(line) if slot == node.slot_id), None)
+    if place is None:
+        path = path_ids(actor, tree, None, node, most=PAGE + 1)
+    else:
+        path = line[max(0, place - PAGE) : place + 1]
+    ids = [key for _, key in path]
+    onward = [] if place is None else [key for _, key in line[place + 1 :][:PAGE][-1:]]
     slots = [one.pk for one in lookup.slots_below(node.slot_id)[: MOST_BELOW + 1]]
     standing = selected_versions(slots, None)
-    rows = rows_of([*ids, *(standing[slot][0] for slot in slots[:MOST_BELOW])])
-    rows, below = rows[: len(ids)], rows[len(ids) :]
-    shown = [row for row in rows if row.depth][-PAGE:]
+    below = [standing[slot][0] for slot in slots[:MOST_BELOW]]
+    rows = {row.id: row for row in rows_of([*dict.fromkeys([*ids, *onward, *below])])}
+    shown = [rows[key] for key in ids if rows[key].depth][-PAGE:]
     return PathStretch(
-        node=rows[-1],
+        node=rows[ids[-1]],
         rows=shown,
         margins=margins_of(tree, [Spot(row.id, row.slot_id) for row in shown]),
         has_above=node.depth > len(shown),
-        below=[row for row in below if not row.sandbox],
+        below=[rows[key] for key in below if not rows[key].sandbox],
         has_more=len(slots) > MOST_BELOW,
+        onward=rows[onward[0]].local_id if onward else "",
     )
+
+
+MOST_LINE = 2_000  # texts of a main line that is read from its beginning; a longer one from its end
+
+
+def _main_line(actor: Actor, tree: Tree) -> list[tuple[int, int]]:
+    """The main line as (slot id, row id), root first; only its last texts, if it is very long."""
+    return path_ids(actor, tree, None, main_line_of(tree).end, most=MOST_LINE)
+
+
+def _beginning(tree: Tree, line: list[tuple[int, int]]) -> Node:
+    """The text up to which the first page of the main line is shown; its end, if it is too long
+    to be read from the root."""
+    is_whole = line[0][0] == _span(tree)[0] + 1
+    return lookup.by_id(line[min(PAGE, len(line) - 1)][1] if is_whole else line[-1][1])
 
 
 def _found(tree: Tree, local_id: str) -> Node:
@@ -360,12 +386,6 @@ def public_image(actor: Actor, tree: Tree, local_id: str, sha256: str) -> Image:
     if row is None:
         raise refused
     return row
-
-
-def _first_fork(tree: Tree) -> Node:
-    """The node where the tree first branches, or its end."""
-    node = first_fork(lookup.root_of(tree), most=DEEP, sandboxes=False)
-    return selected_version(node.slot_id, None) or node
 
 
 def public_lines(actor: Actor, tree: Tree) -> tuple[list[tuple[int, NodeRow]], bool]:

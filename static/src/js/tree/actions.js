@@ -33,7 +33,7 @@ export function perform(name, what) {
 }
 
 /** Acts that are one command about the node. */
-for (const name of ["prune", "restore", "exclude", "include", "bookmark", "unbookmark"]) act(name, ({ page, id }) => page.say(call(name, { ref: id })));
+for (const name of ["prune", "restore", "exclude", "include", "bookmark", "unbookmark", "main"]) act(name, ({ page, id }) => page.say(call(name, { ref: id })));
 
 act("pin", ({ page, id }) => page.say(call("open", { ref: id, keep: true }), { follow: false }));
 act("open", ({ page, id }) => page.say(call("open", { ref: id }), { follow: false }));

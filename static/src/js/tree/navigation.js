@@ -1,5 +1,7 @@
 // @ts-check
-// Where the moving keys lead, by what is known of the tree's shape.
+// Where the moving keys lead, by what is known of the tree's shape; End by its main line.
+
+import { endOfMainLine } from "./main-line.js";
 
 /** @typedef {import("./page.js").TreePage} TreePage */
 /** @typedef {import("./store.js").TreeStore} TreeStore */
@@ -29,9 +31,11 @@ export function moveBy(name) {
 }
 
 /** @param {TreePage} page @param {string} name */
-function go(page, name) {
+async function go(page, name) {
   const slot = page.store?.slotOf(page.position);
   if (!page.store || slot === null || slot === undefined) return;
+  const end = name === "leaf" ? await endOfMainLine(page, slot) : "";
+  if (end) return page.go(end);
   const found = MOVES[name](page.store, slot);
   if (found !== undefined) page.go(page.store.selected(found));
 }

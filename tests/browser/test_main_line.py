@@ -1,0 +1,45 @@
+"""The main line in the browser: marked at a text, followed by End, undone by a key."""
+
+from uuid import uuid4
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Heddle, Open
+from tests.browser.test_tree_page import live
+
+
+def test_a_marked_line_is_where_end_leads_until_the_mark_is_undone(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree(f"Main {uuid4().hex[:6]}", "One.")
+    at = str(heddle.get(f"trees/{tree}")["workspace"]["position"])  # type: ignore[index]
+    first = heddle.line(tree, f"respond {at}\nThe story.\n←")["refs"][0]  # type: ignore[index]
+    heddle.line(tree, f"respond {first}\nIts end.\n←")
+    heddle.line(tree, f"respond {at}\nAnother.\n←")
+    page = live(visit(f"/trees/{tree}?node={first}"))
+    text = page.locator(f"#n-{first}")
+    text.hover()
+    text.locator("summary[aria-label^=More]").click()
+    text.get_by_role("button", name="Make this the main line").click()
+    expect(page.locator("loom-toast")).to_contain_text("This is the main line now")
+    page.goto(f"{heddle.url}/trees/{tree}?node={at}")
+    live(page)
+    page.locator("main").press("End")
+    expect(page.locator("article.node").last).to_contain_text("Its end.")
+    page.locator("main").press("ControlOrMeta+z")
+    expect(page.locator("loom-toast")).to_contain_text("Undone: main line")
+    assert heddle.get(f"trees/{tree}/main-line")["how"] == "written"
+
+
+def test_whoever_has_the_link_reads_the_story_as_one_text(heddle: Heddle, visit: Open) -> None:
+    tree = heddle.tree(f"Read {uuid4().hex[:6]}", "It began", mode="buffer")
+    at = str(heddle.get(f"trees/{tree}")["workspace"]["position"])  # type: ignore[index]
+    heddle.line(tree, f"respond {at}\n and went wrong.\n←")
+    heddle.line(tree, f"respond {at}\n and ended.\n←")
+    made = heddle.post(f"trees/{tree}/public-links", {"days": 1})
+    page = visit(str(made["url"]).removeprefix(heddle.url), anonymous=True)
+    story = page.locator(".story")
+    expect(story).to_contain_text("It began and ended.")
+    expect(story).not_to_contain_text("went wrong")
+    page.get_by_role("link", name="Previous sibling").click()
+    expect(page.locator(".story")).to_contain_text("It began and went wrong.")
