@@ -37,7 +37,7 @@ def test_whoever_has_the_link_reads_the_story_as_one_text(heddle: Heddle, visit:
     heddle.line(tree, f"respond {at}\n and went wrong.\n←")
     heddle.line(tree, f"respond {at}\n and ended.\n←")
     made = heddle.post(f"trees/{tree}/public-links", {"days": 1})
-    page = visit(str(made["url"]).removeprefix(heddle.url), anonymous=True)
+    page = visit(str(made["link"]).removeprefix(heddle.url), anonymous=True)
     story = page.locator(".story")
     expect(story).to_contain_text("It began and ended.")
     expect(story).not_to_contain_text("went wrong")
