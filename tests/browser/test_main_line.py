@@ -5,7 +5,7 @@ from uuid import uuid4
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Heddle, Open
-from tests.browser.test_tree_page import live
+from tests.browser.test_two_people import live
 
 
 def test_a_marked_line_is_where_end_leads_until_the_mark_is_undone(

@@ -10,8 +10,7 @@ from loom.language.ids import ids_in
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import fetch, is_at_or_above, selected_version
-from loom.trees.queries.places import hidden_among, hides, only_way
-from loom.workspace.models import Workspace
+from loom.trees.queries.places import hidden_among, hides, only_way, place_of_author
 
 Marked = Callable[[Tree], Node | None]
 
@@ -86,10 +85,9 @@ def _slot(tree: Tree, slot: int, depth: int, author: int) -> Node:
 def _onward(tree: Tree, node: Node) -> int:
     """The slot that the line leads to from a text by itself: where the writer of the text is, if
     that is below it; else as long as there is only one text to read."""
-    place = Workspace.objects.filter(tree=tree, participant=node.author_id)
-    found = place.select_related("position").defer("position__text").first()
-    if found is not None and _is_below(node, found.position):
-        return found.position.slot_id
+    place = place_of_author(tree, node.author_id)
+    if place is not None and _is_below(node, place):
+        return place.slot_id
     return only_way(node.slot_id, most=MOST_STEPS, sandboxes=False)
 
 

@@ -157,6 +157,13 @@ def only_way(slot_id: int, *, most: int, sandboxes: bool = True) -> int:
     return end
 
 
+def place_of_author(tree: Tree, author_id: int) -> Node | None:
+    """Where a participant is in a tree, without its text; None if they never were there."""
+    found = Workspace.objects.filter(tree=tree, participant=author_id)
+    place = found.select_related("position").defer("position__text").first()
+    return place.position if place is not None else None
+
+
 def slots_from(slot_id: int, *, most: int) -> list[int]:
     """The text slot and those below it that are not pruned, the nearest first, at most `most`."""
     down = lookup.step_down("part", slot="slot", columns="n.id")
