@@ -66,6 +66,8 @@ DEAR = {  # what collects all that hangs at a tree or at a workspace
     "/trees/{tree}/export?node={end}": 20,
     "/trees/{tree}/past/path?seq=9&node={node}": 18,
     "/documents/{document}": 20,
+    "/public/{secret}": 19,  # six of them find the main line
+    "/public/{secret}?node={end}": 21,
 }
 
 API = [f"/api/{row.address}" for row in ROWS if row.method == "GET"]

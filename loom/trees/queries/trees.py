@@ -337,7 +337,7 @@ def public_path(actor: Actor, tree: Tree, local_id: str) -> PathStretch:
     ids = [key for _, key in path]
     onward = [] if place is None else [key for _, key in line[place + 1 :][:PAGE][-1:]]
     slots = [one.pk for one in lookup.slots_below(node.slot_id)[: MOST_BELOW + 1]]
-    standing = selected_versions(slots, None)
+    standing = selected_versions([node.slot_id, *slots], None)
     below = [standing[slot][0] for slot in slots[:MOST_BELOW]]
     rows = {row.id: row for row in rows_of([*dict.fromkeys([*ids, *onward, *below])])}
     shown = [rows[key] for key in ids if rows[key].depth][-PAGE:]
