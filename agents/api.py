@@ -7,6 +7,7 @@ from typing import Any, Literal
 from django.http import HttpResponse
 from django.urls import URLPattern, URLResolver, path
 from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
 from pydantic import BaseModel
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
@@ -38,6 +39,7 @@ from loom.text.hashes import instant
 from loom.trees.queries import lookup, provenance
 from loom.turns import access as turn_access
 from loom.turns import generation_lifecycle
+from loom.turns.left_out import parts_in
 from loom.turns.models import Generation
 from loom.workspace.models import Workspace
 
@@ -98,13 +100,15 @@ class CallBody(BaseModel):
 
 class SectionBody(BaseModel):
     """A part of a request: its exact text and its approximate number of tokens. `detail` says what
-    it contains, `note` why it is there, or what was shortened or left out and why."""
+    it contains, `note` why it is there, or what was shortened or left out and why; `nodes` are the
+    ids of those whose texts it contains."""
 
     name: str
     tokens: int
     text: str
     detail: str
     note: str
+    nodes: list[str] = []
 
 
 class PriceBody(BaseModel):
@@ -151,7 +155,13 @@ class ContextBody(BaseModel):
 def context_body(one: Next, before: RequestDifference | None) -> ContextBody:
     """A request that was not sent, as the API returns it."""
     sections = [
-        SectionBody(**(asdict(part) if one.is_open else {**asdict(part), "text": "", "note": ""}))
+        SectionBody(
+            **(
+                asdict(part)
+                if one.is_open
+                else {**asdict(part), "text": "", "note": "", "nodes": ()}
+            )
+        )
         for part in one.portions
     ]
     shown = one.is_open and before is not None
@@ -252,6 +262,11 @@ def stop(request: Request, uid: str) -> Response:
         an_id("node", "Where; without it an agent's turn at its position, else yours."),
         an_id("how", "turn or continue; without it a turn of a loom-aware agent."),
         a_truth("draft", "Whether what you typed there in a buffer, and did not add, counts."),
+        OpenApiParameter(
+            "without",
+            OpenApiTypes.STR,
+            description="Parts that a continuation leaves out, as in its option without.",
+        ),
     ),
 )
 @api_view(["GET"])
@@ -282,7 +297,9 @@ def _options(request: Request, member: Actor, workspace: Workspace) -> PreviewOp
         node = point_of(member, tree, own)
     if node is None:
         node = point_of(member, tree, workspace)
-    return PreviewOptions(agent, node, how, word(request, "draft") in ("1", "true"), bool(named))
+    with_draft = word(request, "draft") in ("1", "true")
+    without = parts_in(request.query_params.get("without", ""))
+    return PreviewOptions(agent, node, how, with_draft, bool(named), without)
 
 
 def _asked(request: Request, member: Actor, workspace: Workspace) -> Participant:

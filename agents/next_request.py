@@ -51,6 +51,7 @@ class PreviewOptions:
     how: How
     with_draft: bool = False
     is_named: bool = True
+    without: tuple[str, ...] = ()  # as loom.turns.left_out names them; of a candidate
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,7 @@ def _of_candidate(member: Actor, tree: Tree, options: PreviewOptions) -> Next:
         tokens=pinned.pop("tokens", None),
         temperature=pinned.pop("temperature", None),
         settings=pinned,
+        without=list(options.without),
     )
     typed = text_at(own, options.node, "buffer") if options.with_draft and own.pk else ""
     order = order_of(one, is_shown=True, then=typed)

@@ -200,6 +200,7 @@ def _reading_of(generation: Generation, asker: Actor, provider: Provider, then: 
         way=way_of(participant.capabilities),
         counted=count_small if provider.context else count,
         steering=steering_of(asker, tree),
+        left_out=tuple(generation.without),
     )
 
 
@@ -266,6 +267,7 @@ def _piece(
         row.id,
         say(row.text),
         row.author_kind == "human",
+        local_id=row.local_id,
         context=tuple(by_role["context"]),
         instruction=tuple(by_role["instruction"]),
     )

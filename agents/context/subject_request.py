@@ -1,8 +1,10 @@
 """The request that a subject is sent: text only, without headers, sections or tools; and the
 truncations, which cut a path to what a model can read. Pure."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
 from typing import Final, Literal
 
@@ -11,6 +13,7 @@ from agents.context.values import Portion
 from loom.documents.rules import FoundLore, LoreEntry, chosen_lore
 from loom.participants.provider_kinds import RESERVE, WAYS
 from loom.text.tokens import count
+from loom.turns.left_out import is_left_out
 
 # The three truncations of a tree (docs/model.md §6.3). Counts are estimates of about four
 # characters a token.
@@ -228,6 +231,7 @@ class PathPiece:
     is_human: bool
     context: tuple["PathPiece", ...] = ()
     instruction: tuple["PathPiece", ...] = ()
+    local_id: str = ""
 
     @property
     def part(self) -> PathPart:
@@ -269,6 +273,7 @@ class SubjectPath:
     way: str = PLAIN
     counted: Counted = count
     steering: Steering = field(default_factory=Steering)
+    left_out: tuple[str, ...] = ()  # as loom.turns.left_out names them
 
     @property
     def strategy(self) -> str | None:
@@ -294,6 +299,7 @@ class SubjectRequest:
 def arrange(reading: SubjectPath) -> SubjectRequest:
     """The exact text that a subject is sent. Raises TooLong if the tree's truncation says so, or
     the system text alone leaves no room; system text, memory, lore and note are never cut."""
+    whole, reading = reading, _without(reading)
     lore = _lore(reading)
     system = _subject_system(reading, lore.taken)
     begins = _begins(reading, lore.taken)
@@ -305,7 +311,7 @@ def arrange(reading: SubjectPath) -> SubjectRequest:
     else:
         window = min(room, reading.window)
         fitted = fit(_parts(reading), "rollingWindow", window, reading.counted)
-    portions = _portions(reading, lore, fitted)
+    portions = (*_portions(reading, lore, fitted), *_not_sent(whole))
     if reading.mode == "buffer":
         text = begins + noted(_buffer(fitted.parts), note, reading.steering.depth)
     else:
@@ -320,6 +326,53 @@ def arrange(reading: SubjectPath) -> SubjectRequest:
     head = ({"role": "system", "content": system},) if system else ()
     messages = (*head, *_dialogue(parts, reading.prefill))
     return SubjectRequest(messages, None, fitted.note, portions=portions)
+
+
+# -- what is left out this once
+
+
+LEFT_OUT = "left out this time"
+
+
+def _without(reading: SubjectPath) -> SubjectPath:
+    """The reading without the parts that its asker leaves out."""
+    if not reading.left_out:
+        return reading
+    steering, lacks = reading.steering, partial(is_left_out, reading.left_out)
+    return replace(
+        reading,
+        persona="" if lacks("persona") else reading.persona,
+        system_context="" if lacks("tree") else reading.system_context,
+        path=tuple(replace(one, instruction=()) for one in reading.path)
+        if lacks("instructions")
+        else reading.path,
+        steering=replace(
+            steering,
+            memory="" if lacks("memory") else steering.memory,
+            note="" if lacks("note") else steering.note,
+            lore=tuple(one for one in steering.lore if not lacks("lore", one.title)),
+        ),
+    )
+
+
+def _not_sent(whole: SubjectPath) -> list[Portion]:
+    """A section without a text for each part that is left out and would be sent otherwise."""
+    if not whole.left_out:
+        return []
+    lacks = partial(is_left_out, whole.left_out)
+    steering = whole.steering
+    parts = [
+        ("persona", "" if whole.mode == "buffer" else whole.persona),
+        ("tree", whole.system_context),
+        ("instructions", JOINT.join(_instructions(whole))),
+        ("memory", steering.memory.strip()),
+        ("note", _note(whole)),
+    ]
+    found = [
+        Portion(name.upper(), "", 0, note=LEFT_OUT) for name, text in parts if text and lacks(name)
+    ]
+    entries = [one for one, _ in _lore(whole).entered if lacks("lore", one.title)]
+    return found + [Portion("LORE", "", 0, one.title, LEFT_OUT) for one in entries]
 
 
 # -- memory, lore and author's note
@@ -416,13 +469,38 @@ def _portions(reading: SubjectPath, lore: FoundLore, fitted: Fitted) -> tuple[Po
         Portion("ASKING", JOINT.join([*asks, *shown]), 0, reading.strategy or ""),
         Portion("MEMORY", steering.memory if steering.memory.strip() else "", 0),
         *(Portion("LORE", one.text, 0, one.title, why) for one, why in lore.entered),
-        Portion("PATH", path, 0, f"{nodes} node{'' if nodes == 1 else 's'}", fitted.note),
+        Portion(
+            "PATH",
+            path,
+            0,
+            f"{nodes} node{'' if nodes == 1 else 's'}",
+            fitted.note,
+            _sent_nodes(reading, fitted),
+        ),
         Portion("NOTE", _note(reading), 0, depth),
     ]
     sized = [replace(one, tokens=reading.counted(one.text)) for one in sections if one.text]
     left = [Portion("LORE", "", 0, one.title, why) for one, why in lore.left]
     persona = Portion("PERSONA", "", 0, note="a buffer is sent without the persona")
     return (*([persona] if is_buffer and reading.persona else []), *sized, *left)
+
+
+def _sent_nodes(reading: SubjectPath, fitted: Fitted) -> tuple[str, ...]:
+    """The ids of the nodes of the path that are sent, also those of which only the end is."""
+    if not fitted.note:
+        return tuple(piece.local_id for piece in reading.path if piece.local_id)
+    texts = Counter(part.text for part in fitted.parts)
+    cut = fitted.parts[0].text if fitted.parts else ""
+    sent = []
+    for piece in reversed(reading.path):  # of equal texts the last is sent
+        if texts[piece.text]:
+            texts[piece.text] -= 1
+        elif not (cut and texts[cut] and piece.text.endswith(cut)):
+            continue
+        else:
+            texts[cut] -= 1
+        sent.append(piece.local_id)
+    return tuple(reversed([one for one in sent if one]))
 
 
 def _asking(reading: SubjectPath) -> int:

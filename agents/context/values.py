@@ -19,13 +19,15 @@ from loom.workspace.window_rules import LARGE, WARNED, WindowLine, numbered
 @dataclass(frozen=True)
 class Portion:
     """One section of a request: its exact text and number of tokens. `detail` says what it
-    contains, `note` why it is there, or what was shortened or left out and why."""
+    contains, `note` why it is there, or what was shortened or left out and why; `nodes` are the
+    ids of those whose texts it contains."""
 
     name: str
     text: str
     tokens: int
     detail: str = ""
     note: str = ""
+    nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -162,6 +162,7 @@ class Generation(PublicIdentity):
     tokens = models.IntegerField(null=True)
     temperature = models.FloatField(null=True)
     settings = models.JSONField(default=dict)  # samplers, as loom.participants.addresses names them
+    without = models.JSONField(default=list)  # parts of the request, as loom.turns.left_out
     status = models.CharField(max_length=12, default="queued")
     stop_asked = models.BooleanField(default=False)
     discard = models.BooleanField(default=False)  # undone: its node is pruned when it is made

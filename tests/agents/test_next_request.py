@@ -108,6 +108,51 @@ def test_the_first_round_of_a_turn_is_sent_what_was_shown(
     ]
 
 
+@pytest.mark.parametrize("mode", ["dialogue", "buffer"])
+def test_what_is_left_out_this_once_is_shown_and_sent_without_it(
+    actor: Actor,
+    tree: Tree,
+    model: Participant,
+    opening: str,
+    api: Api,
+    ask: Say,
+    provider: ScriptedProvider,
+    mode: str,
+) -> None:
+    Tree.objects.filter(pk=tree.pk).update(mode=mode, **STEERED)
+    tree.refresh_from_db()
+    client = api(actor.user)
+    query = {"participant": model.uid, "node": opening, "how": "continue"}
+    whole = _context(client, _own(actor, tree), **query)
+    assert "A novel." in json.dumps(whole["messages"])
+    (path,) = (one for one in whole["sections"] if one["name"] == "PATH")
+    assert path["nodes"] == [opening]
+    shown = _context(client, _own(actor, tree), **query, without="memory")
+    assert "A novel." not in json.dumps(shown["messages"])
+    assert "[Slow.]" in json.dumps(shown["messages"])
+    (memory,) = (one for one in shown["sections"] if one["name"] == "MEMORY")
+    assert (memory["tokens"], memory["text"]) == (0, "")
+    assert memory["note"] == "left out this time"
+    provider.script(says("Cold."))
+    (made,) = ask(f'continue from {opening} without:"memory" using agent:"{model.name}"')
+    run(made)
+    assert provider.seen[-1].json["messages"] == shown["messages"]
+    provider.script(says("Warm."))
+    (made,) = ask(f'continue from {opening} using agent:"{model.name}"')
+    run(made)
+    assert provider.seen[-1].json["messages"] == whole["messages"]
+
+
+def test_only_parts_that_there_are_can_be_left_out(
+    actor: Actor, tree: Tree, model: Participant, opening: str, api: Api
+) -> None:
+    where = f"/api/workspaces/{_own(actor, tree)}/context"
+    query = {"participant": model.uid, "node": opening, "without": "path"}
+    answer = api(actor.user).get(where, query)
+    assert answer.status_code == 400
+    assert "lore:TITLE" in answer.json()["hint"]
+
+
 def test_what_is_typed_in_a_buffer_counts_where_it_is_asked_for(
     actor: Actor, tree: Tree, model: Participant, opening: str, api: Api
 ) -> None:

@@ -97,3 +97,35 @@ def test_what_failed_says_once_that_it_can_be_tried_again(heddle: Heddle, visit:
     card = page.locator(".card.failed")
     expect(card).to_contain_text("The provider failed")
     expect(card.get_by_text("Try again")).to_have_count(1)
+
+
+def test_what_is_sent_is_one_bar_whose_parts_light_the_text_and_are_left_out_once(
+    heddle: Heddle, visit: Open
+) -> None:
+    tree = heddle.tree("One bar", "Who is Marie?", "A miller.")
+    with heddle.client() as client:
+        assert client.patch(f"/api/trees/{tree}", json={"memory": "A novel."}).is_success
+    page = live(visit(f"/trees/{tree}"))
+    shown = page.locator("loom-context")
+    expect(shown.locator(".sent-bar .sent-piece")).to_have_count(2)
+    lit = "() => [...(CSS.highlights.get('sent') ?? [])].map(one => String(one)).join('|')"
+    shown.locator(".sent-piece[data-part=path]").hover()
+    page.wait_for_function(f"() => ({lit})().includes('Who is Marie?')")
+    page.wait_for_function(f"() => ({lit})().includes('A miller.')")
+    page.locator("main").hover()
+    page.wait_for_function(f"() => ({lit})() === ''")
+    shown.get_by_role("button", name="Leave out this time: Memory").click()
+    again = shown.get_by_role("button", name="Leave out this time: Memory")
+    expect(again).to_have_attribute("aria-pressed", "true")
+    expect(again).to_be_focused()
+    expect(shown.locator(".left-out")).to_contain_text("left out this time")
+    expect(page.locator("[data-cost]")).to_contain_text("without memory, this time")
+    seen = len(heddle.provider.seen)
+    for number, is_there in ((1, False), (2, True)):
+        heddle.provider.script(says(f"Answer {number}."))
+        page.get_by_role("spinbutton", name="answers", exact=True).fill("1")
+        page.get_by_role("button", name="Continue", exact=True).last.click()
+        expect(page.locator(".card:not(.coming)")).to_have_count(number)
+        sent = heddle.provider.seen[seen + number - 1].body.decode()
+        assert ("A novel." in sent) is is_there
+        expect(again).to_have_attribute("aria-pressed", "false")

@@ -29,7 +29,7 @@ from loom.trees.commands.view import counted
 from loom.trees.models import Node
 from loom.trees.named_items import get_own_node, touched
 from loom.trees.queries import places
-from loom.turns import generation_lifecycle
+from loom.turns import generation_lifecycle, left_out
 from loom.turns.generation_lifecycle import started_body
 from loom.turns.lanes import hand_over
 from loom.turns.models import Generation, Turn
@@ -40,7 +40,8 @@ ENDED = ("done", "stopped", "interrupted", "failed")
 
 
 class Continue(Args):
-    """Where to continue from, how many, how long, at what temperature, and which agents to ask."""
+    """Where to continue from, how many, how long, at what temperature, which parts of the request
+    to leave out this once, and which agents to ask."""
 
     ref: Annotated[RefField | None, Written("ref", lead="from")] = None
     n: Annotated[int, Written("option", key="n", value="int", minimum=1, maximum=10)] = 1
@@ -52,6 +53,7 @@ class Continue(Args):
         float | None, Written("option", key="temperature", value="float", minimum=0, maximum=2)
     ] = None
     settings: Annotated[str, Written("option", key="settings", value="quoted")] = ""
+    without: Annotated[str, Written("option", key="without", value="quoted")] = ""
     using: Annotated[
         tuple[RefField, ...], Written("ref", lead="using", many=True, refs=("agent",))
     ] = ()
@@ -117,13 +119,14 @@ def continue_(context: Context, args: Continue) -> Reply:
             "An agent cannot ask itself for continuations.",
             hint="name another with using agent:…",
         )
+    without = left_out.parts_in(args.without)
     args, settings = resolved(context, point, args)
     day, shares = _reserved(context, point, agents, args)
     batch = new_uid()
     made = [
         one
         for agent, share in zip(agents, shares, strict=True)
-        for one in _queue(context, point, _Order(agent, args, settings, share, day, batch))
+        for one in _queue(context, point, _Order(agent, args, settings, without, share, day, batch))
     ]
     if context.workspace.last_used_id != agents[-1].pk:
         Workspace.objects.filter(pk=context.workspace.pk).update(last_used=agents[-1])
@@ -189,6 +192,7 @@ class _Order:
     agent: Participant
     args: Continue
     settings: dict[str, Any]
+    without: tuple[str, ...]
     share: Share
     day: date
     batch: str
@@ -213,6 +217,7 @@ def _queue(context: Context, point: Node, order: _Order) -> list[Generation]:
             tokens=order.args.tokens,
             temperature=order.args.temperature,
             settings=order.settings,
+            without=list(order.without),
             lane=lane,
             rank=next(ranks),
             day=order.day,

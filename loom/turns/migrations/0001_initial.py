@@ -97,6 +97,7 @@ class Migration(migrations.Migration):
                 ("tokens", models.IntegerField(null=True)),
                 ("temperature", models.FloatField(null=True)),
                 ("settings", models.JSONField(default=dict)),
+                ("without", models.JSONField(default=list)),
                 ("status", models.CharField(default="queued", max_length=12)),
                 ("stop_asked", models.BooleanField(default=False)),
                 ("discard", models.BooleanField(default=False)),

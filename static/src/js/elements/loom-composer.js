@@ -44,6 +44,7 @@ export class LoomComposer extends HTMLElement {
     this.page.drafts.addEventListener("draft", (event) => this.isAt(event) && this.loadDraft(), { signal });
     askWhich(this.page.drafts, this.form, (place) => nameOf(place) === this.name, signal);
     this.asks = new Asking(this.form, this.page.settings.tree);
+    this.asks.leavesOut = () => this.page?.contexts.leavesOut() ?? "";
     this.page.addEventListener("weave", (event) => this.woven(/** @type {CustomEvent} */ (event).detail), { signal });
     this.off = this.page.events.on("generation.ended", () => this.weigh());
     const weave = document.querySelector("loom-weave");
@@ -276,7 +277,8 @@ export class LoomComposer extends HTMLElement {
     const cost = costOf(this.estimate, { ...asking, using, n: asking.actor ? "1" : asking.n }, this.text?.value ?? "");
     // Its line is there from the start, so that nothing is covered when it comes.
     const isAsking = using.length && !this.form?.classList.contains("is-command");
-    shown.textContent = isAsking ? inWords(cost) : "";
+    const without = asking.without && !asking.actor ? ` · ${t("without {parts}, this time", { parts: asking.without })}` : "";
+    shown.textContent = isAsking ? `${inWords(cost)}${without}` : "";
     shown.classList.toggle("bad", cost.over);
   }
 }

@@ -5,6 +5,7 @@ import { json, Newest, Refused } from "../live/api.js";
 import { composer } from "../tree/actions.js";
 import { contextParts } from "../tree/context-view.js";
 import { make } from "../tree/forms.js";
+import { lightNodes, lightNothing, lightWords } from "../tree/lighting.js";
 import { pageOf } from "../tree/page.js";
 import { t } from "../t.js";
 
@@ -16,6 +17,10 @@ const TYPED_MS = 1500;
 const EVENTS = /^(node|tree|generation\.ended|turn|settings|call|participant)/;
 
 export class LoomContext extends HTMLElement {
+  /** @type {import("../tree/context-view.js").Section[]} */
+  shown = [];
+  /** the place of the part that is pointed at */
+  pointed = "";
   /** sections that are open, by name and detail */
   opened = new Set();
   draws = new Newest();
@@ -36,6 +41,10 @@ export class LoomContext extends HTMLElement {
     this.page.addEventListener("said", () => this.soon(), { signal });
     this.page.drafts.addEventListener("saved", () => this.page?.settings.mode === "buffer" && this.soon(TYPED_MS), { signal });
     composer()?.addEventListener("change", () => this.soon(), { signal });
+    this.addEventListener("click", (event) => this.pressed(/** @type {Element} */ (event.target)), { signal });
+    for (const name of ["pointerover", "focusin"]) this.addEventListener(name, (event) => this.point(/** @type {Element} */ (event.target)), { signal });
+    for (const name of ["pointerleave", "focusout"]) this.addEventListener(name, () => this.point(null), { signal });
+    signal.addEventListener("abort", lightNothing);
     document.addEventListener("cast", () => this.fill(), { signal });
     document.addEventListener("pane", () => this.soon(), { signal });
     this.fill();
@@ -124,13 +133,38 @@ export class LoomContext extends HTMLElement {
     try {
       const context = await page.contexts.of(who.id, at, asked);
       if (this.draws.isPast(number)) return;
-      box.replaceChildren(...contextParts(who.name, context, this.opened));
+      const focused = box.contains(document.activeElement) ? document.activeElement?.getAttribute("data-leave") : null;
+      this.pointed = "";
+      lightNothing();
+      this.shown = context.sections;
+      box.replaceChildren(...contextParts(who.name, context, { opened: this.opened, without: page.contexts.without }));
+      if (focused) /** @type {HTMLElement | null} */ (box.querySelector(`[data-leave="${CSS.escape(focused)}"]`))?.focus();
       this.dataset.of = `${who.id} ${page.position}`;
       if (isPicked) document.dispatchEvent(new CustomEvent("contexts"));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       if (!this.draws.isPast(number)) box.replaceChildren(make("p", { className: "soft" }, `${error.message} ${error.hint}`.trim()));
     }
+  }
+
+  /** @param {Element} target */
+  pressed(target) {
+    const part = target.closest("[data-leave]")?.getAttribute("data-leave");
+    if (!part || !this.page) return;
+    this.page.contexts.toggle(part);
+    this.soon(0);
+  }
+
+  /** Lights what the part under the pointer is about: its row, its piece of the bar, and the passage. @param {Element | null} target */
+  point(target) {
+    const at = target?.closest("[data-at]")?.getAttribute("data-at") ?? "";
+    if (at === this.pointed) return;
+    this.pointed = at;
+    for (const one of this.querySelectorAll("[data-at]")) one.classList.toggle("pointed", one.getAttribute("data-at") === at);
+    const section = at ? this.shown[Number(at)] : undefined;
+    if (section?.nodes.length) lightNodes(section.nodes);
+    else if (section?.name === "LORE") lightWords([...section.note.matchAll(/“([^”]+)”/g)].map(([, word]) => word));
+    else lightNothing();
   }
 
   /** @param {HTMLDetailsElement} box */

@@ -19,6 +19,8 @@ export class Asking {
     this.shown = form.querySelector("[data-agents-shown]");
     /** @type {Record<string, Asked>} what the path was asked */
     this.offered = {};
+    /** what the next request leaves out */
+    this.leavesOut = () => "";
     this.load();
   }
 
@@ -59,11 +61,11 @@ export class Asking {
     const of = (/** @type {string} */ name) => this.field(name)?.value.trim() ?? "";
     const using = this.boxes().filter((box) => box.checked).map((box) => box.value);
     const counts = Object.fromEntries(using.map((name) => [name, of(`n:${name}`)]).filter(([, count]) => count));
-    return { n: of("n"), tokens: of("tokens"), temperature: of("temperature"), settings: of("settings"), using, counts, actor: this.actor()?.dataset.name ?? "" };
+    return { n: of("n"), tokens: of("tokens"), temperature: of("temperature"), settings: of("settings"), without: this.leavesOut(), using, counts, actor: this.actor()?.dataset.name ?? "" };
   }
 
   keep() {
-    const asking = this.read();
+    const { without: _, ...asking } = this.read(); // which is for this time
     localStorage.setItem(this.name, JSON.stringify(asking));
     const { using, counts, n, actor } = asking;
     localStorage.setItem(LAST, JSON.stringify({ using, counts, n, actor }));
@@ -132,7 +134,7 @@ export class Asking {
     }
   }
 
-  /** @param {Required<Fields> & {actor: string}} asking */
+  /** @param {Pick<Required<Fields>, "using" | "counts"> & {actor: string}} asking */
   show({ using, counts, actor }) {
     for (const part of this.form.querySelectorAll("[data-of]")) /** @type {HTMLElement} */ (part).hidden = (part.getAttribute("data-of") === "agents") !== Boolean(actor);
     const go = this.form.querySelector('[data-do="continue"]');
@@ -265,13 +267,13 @@ export function inWords({ tokens, how, usd, left, over, cut }) {
 // What asking comes to as commands.
 
 /**
- * @typedef {{n?: string, tokens?: string, temperature?: string, settings?: string, using?: string[], counts?: Record<string, string>}} ContinueFields
+ * @typedef {{n?: string, tokens?: string, temperature?: string, settings?: string, without?: string, using?: string[], counts?: Record<string, string>}} ContinueFields
  * `counts`: how many those give who do not give n.
  * @param {string} from a ref, or "" for here @param {ContinueFields} asking
  */
-export function continueCall(from, { n = "", tokens = "", temperature = "", settings = "", using = [] }) {
+export function continueCall(from, { n = "", tokens = "", temperature = "", settings = "", without = "", using = [] }) {
   const agents = using.map((name) => `agent:${quoted(name)}`);
-  return call("continue", { ref: from, n, tokens, temperature, settings, using: agents.length ? agents : null });
+  return call("continue", { ref: from, n, tokens, temperature, settings, without, using: agents.length ? agents : null });
 }
 
 /** The commands of one go: models with the same number are in one. @param {ContinueFields} asking */

@@ -5,7 +5,7 @@
 import { make } from "./forms.js";
 import { language, t, tn } from "../t.js";
 
-/** @typedef {{name: string, tokens: number, text: string, detail: string, note: string}} Section */
+/** @typedef {{name: string, tokens: number, text: string, detail: string, note: string, nodes: string[]}} Section */
 /** @typedef {{tokens: number, how: string, usd: number | null, cached_usd: number | null, answer_usd: number | null}} Price */
 /** @typedef {{call: string, at: string, share: number, lines: string[], cut: boolean}} Before */
 /** @typedef {{participant: string, how: "turn" | "continue", open: boolean, messages: {role: string, content: string}[], prompt: string | null, sections: Section[], tokens: number, limit: number, note: string, price: Price, before: Before | null}} Context */
@@ -34,18 +34,33 @@ export const sectionNames = () => ({
   CLOSING: t("Where to write"),
 });
 
+/** What the option `without` calls those that can be left out of a continuation. @type {Record<string, string>} */
+const PARTS = { PERSONA: "persona", TREE: "tree", INSTRUCTIONS: "instructions", MEMORY: "memory", LORE: "lore", NOTE: "note" };
+
+const EYE = "M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8Zm6.5 2.2a2.2 2.2 0 1 0 0-4.4 2.2 2.2 0 0 0 0 4.4";
+
+/** @typedef {{opened: Set<string>, without: Set<string>}} Shown what is unfolded, by name and detail, and the parts that are left out */
+
 /** @param {number} usd */
 const dollars = (usd) => usd.toLocaleString(language(), { style: "currency", currency: "USD", maximumSignificantDigits: 2 });
 
-/** What somebody is sent next: a sentence, the price, each section with its share, the exact request.
- * @param {string} name @param {Context} context @param {Set<string>} opened what is unfolded, by name and detail */
-export function contextParts(name, context, opened) {
+/** What somebody is sent next: a sentence, the price, all of it as one bar and as rows, the exact request.
+ * @param {string} name @param {Context} context @param {Shown} shown */
+export function contextParts(name, context, { opened, without }) {
   const size = { name, tokens: context.tokens.toLocaleString(language()), limit: context.limit.toLocaleString(language()) };
   const head = make("p", { className: "soft" }, t("What {name} is sent next: {tokens} of {limit} tokens.", size));
   const parts = [head];
   if (context.price.usd !== null) parts.push(make("p", { className: "soft", textContent: priceWords(context.price) }));
-  const most = Math.max(context.limit, context.tokens, 1);
-  parts.push(make("ul", { className: "sections" }, ...context.sections.map((section) => sectionRow(section, most, opened))));
+  const { sections, how } = context;
+  parts.push(bar(sections));
+  const rows = sections.map((section, place) => {
+    const row = sectionRow(section, titleOf(sections, place), opened);
+    row.dataset.at = String(place);
+    const part = how === "continue" ? partOf(section, without) : "";
+    if (part) row.append(eyeOf(part, section.name === "LORE" ? section.detail : titleOf(sections, place), without.has(part)));
+    return row;
+  });
+  parts.push(make("ol", { className: "sections" }, ...rows));
   if (context.note) parts.push(make("p", { className: "soft", textContent: context.note }));
   if (!context.open) parts.push(make("p", { className: "soft", textContent: t("It contains text that you may not see, so only the sizes are shown.") }));
   else parts.push(fold("exact", t("The exact request"), exactRequest(context), opened));
@@ -53,16 +68,56 @@ export function contextParts(name, context, opened) {
   return parts;
 }
 
-/** @param {Section} section @param {number} most @param {Set<string>} opened */
-function sectionRow(section, most, opened) {
+/** A second part of the same name is what the agent's own view says of it. @param {Section[]} sections @param {number} place */
+function titleOf(sections, place) {
+  const { name } = sections[place];
+  const isSecond = name === "PATH" && sections.findIndex((one) => one.name === "PATH") < place;
+  return isSecond ? t("Path in short, with ids") : (sectionNames()[name] ?? name);
+}
+
+/** All that is sent as one bar, in the order sent; the rows below say it too. @param {Section[]} sections */
+function bar(sections) {
+  const pieces = sections.flatMap((section, place) => {
+    if (!section.tokens) return [];
+    const piece = make("span", { className: "sent-piece", title: `${titleOf(sections, place)}: ${section.tokens.toLocaleString(language())}` });
+    Object.assign(piece.dataset, { at: String(place), part: section.name.toLowerCase() });
+    piece.style.setProperty("--share", String(section.tokens));
+    return [piece];
+  });
+  return make("div", { className: "sent-bar", ariaHidden: "true" }, ...pieces);
+}
+
+/** @param {Section} section @param {string} title @param {Set<string>} opened */
+function sectionRow(section, title, opened) {
   const key = `${section.name} ${section.detail}`;
-  const row = make("summary", {}, make("b", { textContent: sectionNames()[section.name] ?? section.name }), make("span", { className: "size", textContent: section.tokens.toLocaleString(language()) }));
+  const row = make("summary", {}, make("b", { textContent: title }), make("span", { className: "size", textContent: section.tokens ? section.tokens.toLocaleString(language()) : "" }));
   const detail = [section.detail, section.note].filter(Boolean).join(" · ");
   if (detail) row.append(make("span", { className: "soft said", textContent: detail }));
   const box = make("details", { open: opened.has(key) }, row, make("pre", { dir: "auto", textContent: section.text }));
   box.dataset.key = key;
-  box.style.setProperty("--share", `${Math.min(100, (100 * section.tokens) / most)}%`);
-  return make("li", section.text ? {} : { className: "left-out" }, box);
+  const item = make("li", section.text ? {} : { className: "left-out" }, box);
+  item.dataset.part = section.name.toLowerCase();
+  return item;
+}
+
+/** What a part is called where it is left out; "" for one that is always sent, or never. @param {Section} section @param {Set<string>} without */
+function partOf(section, without) {
+  const name = PARTS[section.name] ?? "";
+  const part = name === "lore" ? `lore:${section.detail.replaceAll(";", ",").trim()}` : name;
+  return part && (section.text || without.has(part)) ? part : "";
+}
+
+/** The button that leaves a part out this time, or sends it again. @param {string} part @param {string} title @param {boolean} isShut */
+function eyeOf(part, title, isShut) {
+  const button = make("button", { type: "button", className: "eye", title: isShut ? t("Send it again") : t("Leave out this time"), ariaPressed: String(isShut), ariaLabel: t("Leave out this time: {part}", { part: title }) });
+  button.dataset.leave = part;
+  const [svg, path] = ["svg", "path"].map((name) => document.createElementNS("http://www.w3.org/2000/svg", name));
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("aria-hidden", "true");
+  path.setAttribute("d", isShut ? `${EYE}M2.5 14 13.5 2` : EYE);
+  svg.append(path);
+  button.append(svg);
+  return button;
 }
 
 /** @param {Before} before @param {Set<string>} opened */

@@ -3,12 +3,12 @@ import { test } from "node:test";
 import { freshPage } from "../testing/dom.js";
 import { contextParts } from "./context-view.js";
 
-const section = (name, values) => ({ name, tokens: 100, text: "words", detail: "", note: "", ...values });
-const context = (values) => ({ open: true, messages: [], prompt: "Once", sections: [], tokens: 900, limit: 1000, note: "", price: { tokens: 900, how: "counted", usd: null, cached_usd: null, answer_usd: null }, before: null, ...values });
+const section = (name, values) => ({ name, tokens: 100, text: "words", detail: "", note: "", nodes: [], ...values });
+const context = (values) => ({ how: "continue", open: true, messages: [], prompt: "Once", sections: [], tokens: 900, limit: 1000, note: "", price: { tokens: 900, how: "counted", usd: null, cached_usd: null, answer_usd: null }, before: null, ...values });
 
-function view(values, opened = new Set()) {
+function view(values, opened = new Set(), without = new Set()) {
   const { body } = freshPage();
-  body.append(...contextParts("Muse", context(values), opened));
+  body.append(...contextParts("Muse", context(values), { opened, without }));
   return body;
 }
 
@@ -23,12 +23,12 @@ test("a price is said where one is known, and what its beginning costs where it 
   assert.doesNotMatch(view({}).textContent, /to send/);
 });
 
-test("a section has its name, its size and its share of what may be sent", () => {
-  const box = view({ sections: [section("PATH", { tokens: 250, detail: "12 nodes", note: "cut" }), section("NEW ONE", { text: "" })] });
+test("a section has its name and its size, and its share of the bar of all that is sent", () => {
+  const box = view({ sections: [section("PATH", { tokens: 250, detail: "12 nodes", note: "cut" }), section("NEW ONE", { text: "", tokens: 0 })] });
   const [path, unknown] = box.querySelectorAll(".sections details");
   assert.equal(path.querySelector("b").textContent, "Path");
   assert.equal(path.querySelector(".said").textContent, "12 nodes · cut");
-  assert.equal(path.style.getPropertyValue("--share"), "25%");
+  assert.deepEqual(box.querySelectorAll(".sent-piece").map((piece) => piece.style.getPropertyValue("--share")), ["250"]);
   assert.equal(unknown.querySelector("b").textContent, "NEW ONE");
   assert.ok(unknown.parentElement.matches(".left-out"));
 });
@@ -57,4 +57,17 @@ test("it says how much of the request before is the same, and marks what differs
   assert.equal(fold.querySelector("ins").textContent, "+new\n");
   assert.match(fold.textContent, /…$/);
   assert.match(view({ before: { share: 1, lines: [], cut: false } }).textContent, /100% the same from the start, nothing differs/);
+});
+
+test("what can be left out has an eye, in a continuation alone", () => {
+  const sections = [section("MEMORY"), section("PATH"), section("LORE", { detail: "Mill; old" }), section("NOTE", { text: "", tokens: 0 })];
+  const eyes = (box) => box.querySelectorAll("[data-leave]").map((eye) => `${eye.getAttribute("data-leave")} ${eye.getAttribute("aria-pressed")}`);
+  assert.deepEqual(eyes(view({ sections })), ["memory false", "lore:Mill, old false"]);
+  assert.deepEqual(eyes(view({ sections }, new Set(), new Set(["memory", "note"]))), ["memory true", "lore:Mill, old false", "note true"]);
+  assert.deepEqual(eyes(view({ sections, how: "turn" })), []);
+});
+
+test("the second path of an agent has a name of its own", () => {
+  const names = view({ sections: [section("PATH"), section("STATUS"), section("PATH", { detail: "ids" })] }).querySelectorAll("summary b").map((name) => name.textContent);
+  assert.deepEqual(names, ["Path", "Status", "Path in short, with ids"]);
 });

@@ -15,6 +15,9 @@ export class Contexts {
     this.page = page;
     /** @type {Map<string, Promise<Context>>} */
     this.known = new Map();
+    /** @type {Set<string>} parts that the next request of a continuation leaves out */
+    this.without = new Set();
+    page.addEventListener("said", (event) => this.asked(/** @type {CustomEvent} */ (event).detail.said));
     for (const name of ["event", "said", "moved"]) page.addEventListener(name, () => this.forget());
     document.addEventListener("cast", () => this.forget(), { signal: page.ended.signal });
     page.drafts.addEventListener("saved", () => this.forget());
@@ -25,10 +28,31 @@ export class Contexts {
     this.known.clear();
   }
 
+  /** Leaves a part out of the next request, or not. @param {string} part */
+  toggle(part) {
+    if (!this.without.delete(part)) this.without.add(part);
+    this.forget();
+    document.dispatchEvent(new CustomEvent("contexts"));
+  }
+
+  /** What the command is given of it; "" for nothing. */
+  leavesOut() {
+    return [...this.without].join("; ");
+  }
+
+  /** It was for this time. @param {import("../live/calls.js").Said} said */
+  asked(said) {
+    if (typeof said === "string" || said.command !== "continue" || !said.args.without || !this.without.size) return;
+    this.without.clear();
+    this.forget();
+    document.dispatchEvent(new CustomEvent("contexts"));
+  }
+
   /** @param {string} participant @param {string} node @param {"turn" | "continue"} how @returns {Promise<Context>} */
   of(participant, node, how) {
     const asked = new URLSearchParams({ participant, node, how });
     if (this.page.settings.mode === "buffer") asked.set("draft", "1");
+    if (how === "continue" && this.without.size) asked.set("without", this.leavesOut());
     const key = String(asked);
     const known = this.known.get(key);
     if (known) return known;
