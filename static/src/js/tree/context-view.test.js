@@ -28,7 +28,7 @@ test("a section has its name and its size, and its share of the bar of all that 
   const [path, unknown] = box.querySelectorAll(".sections details");
   assert.equal(path.querySelector("b").textContent, "Path");
   assert.equal(path.querySelector(".said").textContent, "12 nodes · cut");
-  assert.deepEqual(box.querySelectorAll(".sent-piece").map((piece) => piece.style.getPropertyValue("--share")), ["250"]);
+  assert.deepEqual([...box.querySelectorAll(".sent-piece")].map((piece) => piece.style.getPropertyValue("--share")), ["250"]);
   assert.equal(unknown.querySelector("b").textContent, "NEW ONE");
   assert.ok(unknown.parentElement.matches(".left-out"));
 });
@@ -61,13 +61,14 @@ test("it says how much of the request before is the same, and marks what differs
 
 test("what can be left out has an eye, in a continuation alone", () => {
   const sections = [section("MEMORY"), section("PATH"), section("LORE", { detail: "Mill; old" }), section("NOTE", { text: "", tokens: 0 })];
-  const eyes = (box) => box.querySelectorAll("[data-leave]").map((eye) => `${eye.getAttribute("data-leave")} ${eye.getAttribute("aria-pressed")}`);
+  const eyes = (box) => [...box.querySelectorAll("[data-leave]")].map((eye) => `${eye.getAttribute("data-leave")} ${eye.getAttribute("aria-pressed")}`);
   assert.deepEqual(eyes(view({ sections })), ["memory false", "lore:Mill, old false"]);
   assert.deepEqual(eyes(view({ sections }, new Set(), new Set(["memory", "note"]))), ["memory true", "lore:Mill, old false", "note true"]);
   assert.deepEqual(eyes(view({ sections, how: "turn" })), []);
 });
 
 test("the second path of an agent has a name of its own", () => {
-  const names = view({ sections: [section("PATH"), section("STATUS"), section("PATH", { detail: "ids" })] }).querySelectorAll("summary b").map((name) => name.textContent);
+  const box = view({ sections: [section("PATH"), section("STATUS"), section("PATH", { detail: "ids" })] });
+  const names = [...box.querySelectorAll("summary b")].map((name) => name.textContent);
   assert.deepEqual(names, ["Path", "Status", "Path in short, with ids"]);
 });
