@@ -32,7 +32,9 @@ class Stream(models.Model):
 class Event(models.Model):
     """One change. Never updated; only deleted while its stream is being erased."""
 
-    stream = models.ForeignKey(Stream, models.PROTECT, related_name="events")
+    stream = models.ForeignKey(  # `seq_once` begins with it
+        Stream, models.PROTECT, related_name="events", db_index=False
+    )
     seq = models.BigIntegerField()
     kind = models.CharField(max_length=24)
     actor = models.CharField(max_length=32, blank=True)  # a participant's uid

@@ -264,7 +264,8 @@ def _answered(context: Context, args: FindArgs, only: search.Filters) -> Reply:
     _mark(context, args.query, found)
     documents = _documents(context, args) if only == search.EVERYTHING else []
     looked_for = f" for {excerpt(args.query)}" if args.query.strip() else ""
-    lines = [f"{counted(found.total + len(documents), 'hit')}{looked_for}"]
+    many = counted(found.total + len(documents), "hit")
+    lines = [f"{'' if found.is_all else 'more than '}{many}{looked_for}"]
     ids = [hit.node.id for hit in found.hits if hit.node is not None]
     places = places_of(ids, context.workspace)
     for hit in found.hits:

@@ -1,13 +1,13 @@
 """The texts that a search has to read, from the trigram index, and how well each matches."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from django.db import connection
 
-from loom.language.ids import ORDINAL_BITS
-from loom.trees.queries.lookup import fetch, listed, walked
+from loom.language.ids import ORDINAL_BITS, ids_in
+from loom.trees.queries.lookup import fetch, listed, within
 
 # Letters whose lower case SQLite's trigram index does not know (its tables are Unicode
 # 6.1). They match in their own case only, on PostgreSQL as well. Measured: 390 letters,
@@ -100,29 +100,20 @@ def _is_whole(text: str, start: int, end: int) -> bool:
     return not before and not after
 
 
-# The texts that a search has to read: from the trigram index; for short queries a bounded scan.
+# The texts that a search has to read: the ways to them. All give the newest first, and leave out
+# versions that were pruned; whether a slot is hidden is decided later, for a chunk at a time.
 
 
-MAX_CANDIDATES = 2_000
-MAX_SCANNED = 50_000  # nodes that are read for a query of one or two characters, newest first
 MAX_PATTERN = 200
 MAX_TRIGRAMS = 24  # trigrams of a query that are looked up; they are spread over all of it
 MAX_COMPARED = 32  # characters of a query that LIKE compares: its worst case is their product
 TRIGRAM = 3
+RAREST = 4  # trigrams that are looked up of a query whose trigrams were counted in a sample
+CHUNK = 500  # candidates that are checked at once
 
-_SUBTREE = """n.slot_id IN (WITH RECURSIVE down(slot) AS (
-        SELECT id FROM trees_node WHERE id = %s
-        UNION
-        SELECT c.id FROM down JOIN trees_node c ON c.parent_slot_id = down.slot
-            AND c.kind IN ('text', 'annotation') AND c.slot_id = c.id AND NOT c.pruned
-            WHERE {walked}
-    ) SELECT slot FROM down)"""
-_SEEN = "n.kind IN ('text', 'annotation') AND NOT n.version_pruned"
-
-
-def slots_below() -> str:
-    """The query for the slots at or below one, its parameter."""
-    return _SUBTREE.removeprefix("n.slot_id IN ").format(walked=walked("down.slot"))
+_ORDINAL = (1 << ORDINAL_BITS) - 1
+_BY_TREE = ("node_by_time", "node_annotations")  # indexes that begin with the tree
+_SEEN = "n.kind IN ('text', 'annotation') AND n.depth > 0 AND NOT n.version_pruned"
 
 
 class IndexedVersion(NamedTuple):
@@ -133,58 +124,161 @@ class IndexedVersion(NamedTuple):
     length: int
 
 
+class Where(NamedTuple):
+    """A condition on the versions `n`, with its parameters; empty: all of them. SQLite, which knows
+    only how many rows a value has on average, is told the index `by` which they are found."""
+
+    sql: str = ""
+    params: tuple[Any, ...] = ()
+    by: str = ""
+
+    def and_(self, other: "Where") -> "Where":
+        """Both conditions, by the index of the other."""
+        both = f"{self.sql} AND {other.sql}" if self.sql and other.sql else self.sql or other.sql
+        return Where(both, (*self.params, *other.params), other.by)
+
+
 class Scope(NamedTuple):
-    """Where to search: these trees, and only at or below a slot if one is given."""
+    """Where to search: these trees, and only versions that pass `where`."""
 
     trees: Sequence[int]
-    below: int | None = None
+    where: Where = Where()
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The first and last row id of the nodes of its one tree."""
+        first, last = ids_in(self.trees[0])
+        return first + 1, last
 
 
-def candidates(query: str, scope: Scope) -> list[IndexedVersion]:
-    """At most MAX_CANDIDATES versions that may contain the query, the newest first."""
-    if not scope.trees:
-        return []
-    if len(query) < TRIGRAM:
-        sql, params = _scanned(query, scope)
-    elif connection.vendor == "postgresql":
-        sql, params = _by_pg_trgm(query, scope)
-    else:
-        sql, params = _by_fts5(query, scope)
-    return [IndexedVersion._make(row) for row in fetch(sql, [*params, MAX_CANDIDATES])]
-
-
-def _where(scope: Scope) -> tuple[str, list[Any]]:
-    """Conditions on `n`; the only values in them are row ids."""
-    if len(scope.trees) == 1:
-        # The nodes of a tree are one range of row ids: both databases walk only that.
-        tree = scope.trees[0]
-        place = f"n.id BETWEEN {tree << ORDINAL_BITS} AND {((tree + 1) << ORDINAL_BITS) - 1}"
-    else:
+def select(scope: Scope) -> tuple[str, list[Any]]:
+    """SQL for all candidates of a scope, without an order, and its parameters."""
+    place = f"n.tree_id IN ({listed(scope.trees)})"
+    if len(scope.trees) == 1:  # its nodes are one range of row ids: both databases walk only that
+        place = "n.id BETWEEN {} AND {}".format(*scope.range)
+    if scope.where.by in _BY_TREE:
         place = f"n.tree_id IN ({listed(scope.trees)})"
-    if scope.below is None:
-        return f"{place} AND {_SEEN}", []
-    return f"{place} AND {_SEEN} AND {_SUBTREE.format(walked=walked('down.slot'))}", [scope.below]
+    by = ""
+    if scope.where.by and connection.vendor == "sqlite":
+        by = f" INDEXED BY {scope.where.by}"
+    more = f" AND {scope.where.sql}" if scope.where.sql else ""
+    sql = f"SELECT n.id, n.slot_id, n.length FROM trees_node n{by} WHERE {place} AND {_SEEN}{more}"
+    return sql, list(scope.where.params)
 
 
-def _by_fts5(query: str, scope: Scope) -> tuple[str, list[Any]]:
+def size_of(scope: Scope) -> int:
+    """The last ordinal of the one tree of a scope."""
+    sql = "SELECT MAX(id) FROM trees_node WHERE id BETWEEN %s AND %s"
+    return int(fetch(sql, scope.range)[0][0] or 0) & _ORDINAL
+
+
+def few(scope: Scope, most: int) -> list[IndexedVersion] | None:
+    """All candidates of a scope, the newest first, if there are fewer than `most`; else None. Reads
+    no more than that."""
+    sql, params = select(scope)
+    rows = fetch(f"{sql} LIMIT {most}", params)
+    return None if len(rows) == most else sorted(map(IndexedVersion._make, rows), reverse=True)
+
+
+def newest(scope: Scope) -> Iterator[list[IndexedVersion]]:
+    """All candidates of a scope, in chunks."""
+    sql, params = select(scope)
+    last, size = 1 << 62, CHUNK
+    while True:
+        rows = fetch(f"{sql} AND n.id < %s ORDER BY n.id DESC LIMIT {size}", [*params, last])
+        found = [IndexedVersion._make(row) for row in rows]
+        if found:
+            yield found
+        if len(found) < size:
+            return
+        last = found[-1].id
+
+
+def scanned(scope: Scope, query: str, most: int) -> list[IndexedVersion]:
+    """Those with the words among the newest `most` candidates of several trees."""
+    sql, params = select(scope)
+    with_words, words = _compared(query)
+    sql = sql.replace("n.length FROM", "n.length, n.text FROM", 1)
+    sql = f"""SELECT n.id, n.slot_id, n.length FROM ({sql} ORDER BY n.id DESC LIMIT {most}
+        ) n WHERE {with_words} ORDER BY n.id DESC"""
+    return [IndexedVersion._make(row) for row in fetch(sql, [*params, *words])]
+
+
+def block(scope: Scope, query: str, first: int, last: int) -> list[IndexedVersion]:
+    """The candidates with the words among the ordinals of one tree from `first` to `last`."""
+    base = scope.trees[0] << ORDINAL_BITS
+    part = scope.where.and_(Where("n.id BETWEEN %s AND %s", (base + first, base + last)))
+    sql, params = select(scope._replace(where=part))
+    with_words, words = _compared(query)
+    rows = fetch(f"{sql} AND {with_words} ORDER BY n.id DESC", [*params, *words])
+    return [IndexedVersion._make(row) for row in rows]
+
+
+def sampled(scope: Scope, ordinals: Sequence[int]) -> list[tuple[IndexedVersion, str]]:
+    """Those of the ordinals of one tree that are candidates, with their texts."""
+    base = scope.trees[0] << ORDINAL_BITS
+    those, given = within("n.id", [base + one for one in ordinals])
+    more = f" AND {scope.where.sql}" if scope.where.sql else ""
+    sql = f"""SELECT n.id, n.slot_id, n.length, n.text FROM trees_node n
+        WHERE {those} AND {_SEEN}{more}"""
+    rows = fetch(sql, [given, *scope.where.params])
+    return [(IndexedVersion._make(row[:3]), row[3]) for row in rows]
+
+
+def from_index(
+    scope: Scope, query: str, *, texts: Sequence[str] = (), most: int
+) -> Iterator[list[IndexedVersion]]:
+    """The newest `most` candidates that hold the words, of which there must be three characters, in
+    chunks, from the trigram index. `texts` are a sample that tells which trigrams are rare."""
+    if connection.vendor == "postgresql":
+        sql, params = _by_pg_trgm(query, scope, most)
+    else:
+        sql, params = _by_fts5(query, scope, texts, most)
+    with connection.cursor() as cursor:  # SQLite reads no more than what is fetched
+        cursor.execute(sql, params)
+        while rows := cursor.fetchmany(CHUNK):
+            yield [IndexedVersion._make(row) for row in rows]
+
+
+def _by_fts5(query: str, scope: Scope, texts: Sequence[str], most: int) -> tuple[str, list[Any]]:
     """The index knows which texts contain each trigram of the query, not where (that would cost 2.4
     bytes per byte of text; this costs 0.3); LIKE then removes those that have them apart."""
-    where, params = _where(scope)
-    span = where.split(" AND n.kind")[0].replace("n.id", "trees_node_fts.rowid")
-    inner = f"AND {span}" if "BETWEEN" in span else ""
+    where, params = select(scope)
+    condition = where.split(" WHERE ", 1)[1]
+    span = ""
+    if len(scope.trees) == 1:
+        span = "AND trees_node_fts.rowid BETWEEN {} AND {}".format(*scope.range)
     sql = f"""SELECT n.id, n.slot_id, n.length FROM trees_node_fts
-        JOIN trees_node n ON n.id = trees_node_fts.rowid
-        WHERE trees_node_fts MATCH %s {inner} AND {where}
+        CROSS JOIN trees_node n ON n.id = trees_node_fts.rowid
+        WHERE trees_node_fts MATCH %s {span} AND {condition}
             AND n.text LIKE %s ESCAPE '\\'
-        ORDER BY trees_node_fts.rowid DESC LIMIT %s"""
-    return sql, [_trigrams(query[:MAX_PATTERN]), *params, _like(query[:MAX_COMPARED])]
+        ORDER BY trees_node_fts.rowid DESC LIMIT {most}"""
+    asked = _trigrams(query[:MAX_PATTERN], texts)
+    return sql, [asked, *params, _like(query[:MAX_COMPARED])]
 
 
-def _trigrams(query: str) -> str:
-    """An FTS5 query for texts that contain these trigrams of the query, in any order."""
+def _trigrams(query: str, texts: Sequence[str]) -> str:
+    """An FTS5 query for texts that contain these trigrams of the query, in any order: with a sample
+    of texts the RAREST in it, because each long list of a common one costs time."""
     every = list(dict.fromkeys(query[at : at + TRIGRAM] for at in range(len(query) - TRIGRAM + 1)))
-    asked = every[:: -(-len(every) // MAX_TRIGRAMS)]
+    if texts:
+        folded = [fold(text) for text in texts]
+        common = {one: sum(fold(one) in text for text in folded) for one in every}
+        asked = sorted(every, key=common.__getitem__)[:RAREST]
+    else:
+        asked = every[:: -(-len(every) // MAX_TRIGRAMS)]
     return " AND ".join('"' + one.replace('"', '""') + '"' for one in asked)
+
+
+def _compared(query: str) -> tuple[str, list[str]]:
+    """A condition that a text holds the words, or may hold them, without an index."""
+    if len(query) < TRIGRAM and not query.isascii():
+        find = "strpos" if connection.vendor == "postgresql" else "instr"
+        ways = spellings(query)
+        return f"({' OR '.join([f'{find}(n.text, %s) > 0'] * len(ways))})", ways
+    if connection.vendor == "postgresql":  # an expression, for which it has no index
+        return "(n.text || '') ILIKE %s", [_ilike(query)]
+    return "n.text LIKE %s ESCAPE '\\'", [_like(query[:MAX_COMPARED])]
 
 
 def _like(query: str) -> str:
@@ -200,24 +294,17 @@ def _fits(one: str) -> str:
     return one if len(ways) == 1 or all(way.isascii() for way in ways) else "_"
 
 
-def _by_pg_trgm(query: str, scope: Scope) -> tuple[str, list[Any]]:
-    where, params = _where(scope)
-    sql = f"""SELECT n.id, n.slot_id, n.length FROM trees_node n
-        WHERE n.text ILIKE %s AND {where} ORDER BY n.id DESC LIMIT %s"""
+def _ilike(query: str) -> str:
     literal = query[:MAX_PATTERN]
     for special in ("\\", "%", "_"):
         literal = literal.replace(special, "\\" + special)
-    return sql, [f"%{literal}%", *params]
+    return f"%{literal}%"
 
 
-def _scanned(query: str, scope: Scope) -> tuple[str, list[Any]]:
-    """One or two characters have no trigram: the newest nodes are scanned."""
-    where, params = _where(scope)
-    find = "strpos" if connection.vendor == "postgresql" else "instr"
-    ways = spellings(query)
-    anyway = " OR ".join([f"{find}(text, %s) > 0"] * len(ways))
-    sql = f"""SELECT id, slot_id, length FROM (
-            SELECT n.id, n.slot_id, n.length, n.text FROM trees_node n WHERE {where}
-            ORDER BY n.id DESC LIMIT {MAX_SCANNED}
-        ) AS newest WHERE {anyway} ORDER BY id DESC LIMIT %s"""
-    return sql, [*params, *ways]
+def _by_pg_trgm(query: str, scope: Scope, most: int) -> tuple[str, list[Any]]:
+    """All that match are found before the newest are taken: with an order inside, the planner walks
+    the primary key and compares every text whenever it takes the words for common."""
+    sql, params = select(scope)
+    sql = f"""WITH found AS MATERIALIZED ({sql} AND n.text ILIKE %s)
+        SELECT id, slot_id, length FROM found ORDER BY id DESC LIMIT {most}"""
+    return sql, [*params, _ilike(query)]

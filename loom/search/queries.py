@@ -1,13 +1,12 @@
 """Search in a tree or grove: text anywhere in a word, with filters; the same on both databases."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import accumulate
 from typing import Literal, NamedTuple
 
+from django.db import connection
 from django.db.models import Exists, F, OuterRef, QuerySet
-from django.db.models.expressions import RawSQL
 from django.utils.dateparse import parse_date, parse_datetime
 
 from loom.access import Actor
@@ -15,19 +14,10 @@ from loom.errors import CommandError
 from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
 from loom.notes.models import Mark
-from loom.search.index import (
-    MAX_CANDIDATES,
-    IndexedVersion,
-    Match,
-    Scope,
-    candidates,
-    fold,
-    match,
-    slots_below,
-)
+from loom.search.collecting import ENOUGH, Collected, Search, Workspaces, of_slots, visible
+from loom.search.index import IndexedVersion, Match, Scope, Where, fold, match
 from loom.trees.models import Node, Tree
-from loom.trees.queries import lookup, places
-from loom.trees.queries.lookup import NodeRow, fetch, listed, rows_of, selected_versions
+from loom.trees.queries.lookup import NodeRow, rows_of
 from loom.trees.queries.places import in_chunks
 from loom.workspace.models import Workspace
 
@@ -123,16 +113,12 @@ def _passing(only: Filters, rows: QuerySet[Node], trees: Iterable[int]) -> Query
     if only.is_leaf:
         below = Node.objects.filter(parent_slot=OuterRef("slot"), slot=F("pk"), pruned=False)
         rows = rows.filter(~Exists(below.filter(kind="text")), kind="text")
-    marks = Mark.objects.filter(tree__in=list(trees), removed_at__isnull=True).order_by()
-    marks = marks.filter(item__node__isnull=False)
     if only.is_bookmarked:
-        bookmarked = marks.filter(kind="bookmark")
+        bookmarked = _marks(replace(only, tag=""), trees)
         rows = rows.filter(slot__in=bookmarked.values("item__node__slot"))
     if only.tag:
-        tagged = marks.filter(kind="tag")
-        labels = tagged.values_list("label", flat=True).distinct()
-        named = [label for label in labels if is_tag(label, only.tag)]
-        rows = rows.filter(slot__in=tagged.filter(label__in=named).values("item__node__slot"))
+        tagged = _marks(replace(only, is_bookmarked=False), trees)
+        rows = rows.filter(slot__in=tagged.values("item__node__slot"))
     return rows
 
 
@@ -176,7 +162,6 @@ def bearing(tag: str, trees: Iterable[int]) -> set[int]:
 
 
 MAX_QUERY = 500
-MAX_READ = 50_000_000  # characters that one search reads, the newest texts first
 
 
 class Hit(NamedTuple):
@@ -191,12 +176,13 @@ class Hit(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """The best hits, best first; `total` of all matches, and `every`: the row ids of all matching
-    nodes, best first."""
+    """The best hits, best first; `total` of all matches that were looked at, and `every`: the row
+    ids of all these nodes, best first. `is_all` unless there may be more matches."""
 
     hits: list[Hit]
     total: int
     every: tuple[int, ...] = ()
+    is_all: bool = True
 
 
 def find_in_tree(
@@ -214,37 +200,87 @@ def find_in_tree(
     first."""
     if query.strip() or only == EVERYTHING:
         _demand_query(query)
-    scope = Scope((tree.pk,), below.slot_id if below is not None else None)
+    workspaces = Workspaces(actor, {tree.pk: workspace})
+    trees = {tree.pk: tree}
+    collected = _collected(actor, query, Scope((tree.pk,)), workspaces, only, below=below)
+    matches = collected.matches
     if not query.strip():
-        passing = _without_words(actor, only, scope, {tree.pk: workspace}, [tree])
-        kept = filtered(only, passing, ())
-        return _best(passing, {}, {tree.pk: tree}, limit, times=kept)
-    matches = _node_matches(actor, query, scope, {tree.pk: workspace}, [tree])
+        kept = filtered(replace(only, sort="newest"), matches, ())
+        return _best(matches, {}, trees, limit, times=kept, is_all=collected.is_all)
     if below is None:
-        tagged, _ = _tag_matches(actor, query, {tree.pk: workspace}, {tree.pk: tree})
-        matches = {**tagged, **matches}
-    passed = filtered(only, matches, ()).nodes
-    matches = {key: one for key, one in matches.items() if key in passed}
-    return _best(matches, {}, {tree.pk: tree}, limit)
+        tagged, _ = _tag_matches(actor, query, workspaces, trees)
+        passed = filtered(only, tagged, ()).nodes
+        matches = {**{key: one for key, one in tagged.items() if key in passed}, **matches}
+    return _best(matches, {}, trees, limit, is_all=collected.is_all)
 
 
-def _without_words(
+def _collected(
     actor: Actor,
-    only: Filters,
+    query: str,
     scope: Scope,
-    workspaces: dict[int, Workspace | None],
-    trees: Iterable[Tree],
-) -> dict[int, Match]:
-    """The newest MAX_CANDIDATES versions that pass the filters: those selected and not hidden. All
-    match equally."""
-    rows = Node.objects.filter(tree__in=scope.trees, kind__in=("text", "annotation"))
-    rows = _passing(only, rows.filter(version_pruned=False, depth__gt=0), scope.trees)
-    if scope.below is not None:
-        rows = rows.filter(slot__in=RawSQL(slots_below(), [scope.below]))  # noqa: S611
-    newest = rows.order_by("-pk").values_list("id", "slot_id", "length")[:MAX_CANDIDATES]
-    every = [IndexedVersion(*row) for row in newest]
-    alike = Match(0, 1, 1.0)
-    return {one.id: alike for one in _seen(actor, every, workspaces, trees)}
+    workspaces: Workspaces,
+    only: Filters,
+    *,
+    below: Node | None = None,
+) -> Collected:
+    """The newest matching versions that pass the filters, that are selected and not hidden."""
+    if only.type == "tree" or not scope.trees:
+        return Collected({}, is_all=True)
+    scope = scope._replace(where=_columns(only))
+    rest = replace(only, type="", form="", author="", since=None, before=None)
+    passes = None
+    if rest.is_leaf or rest.is_bookmarked or rest.tag:
+
+        def passes(ids: list[int]) -> set[int]:
+            return set(_nodes(rest, ids))
+
+    few = _few(only, scope)
+    return Search(actor, query, scope, workspaces, below, few=few, passes=passes).run()
+
+
+def _columns(only: Filters) -> Where:
+    """The filters that are columns of a version."""
+    where = Where()
+    if only.form:
+        where = where.and_(Where("n.kind = 'annotation' AND n.form = %s", (only.form,)))
+    if only.type in ("text", "annotation"):
+        where = where.and_(Where(f"n.kind = '{only.type}'"))
+    if only.author:
+        author = "n.author_id = (SELECT p.id FROM people_participant p WHERE p.uid = %s)"
+        where = where.and_(Where(author, (only.author,)))
+    for since, at in ((">=", only.since), ("<", only.before)):
+        if at is not None:
+            value = connection.ops.adapt_datetimefield_value(at)
+            where = where.and_(Where(f"n.created_at {since} %s", (value,)))
+    return where
+
+
+def _few(only: Filters, scope: Scope) -> list[Where]:
+    """The filters that an index finds, as `Where` that add nothing to those of the scope but which
+    index it is."""
+    found = []
+    if only.is_bookmarked or only.tag:
+        marked = _marks(only, scope.trees)
+        items = marked.order_by("-item").values_list("item__node__slot", flat=True).distinct()
+        found.append(of_slots([slot for slot in items if slot is not None]))
+    if only.form or only.type == "annotation":
+        found.append(Where(by="node_annotations"))
+    if only.author:
+        found.append(Where(by="node_by_author"))
+    if only.since or only.before:
+        found.append(Where(by="node_by_time"))
+    return found
+
+
+def _marks(only: Filters, trees: Iterable[int]) -> QuerySet[Mark]:
+    """The bookmarks, or the tags of that name, on nodes of these trees."""
+    marks = Mark.objects.filter(tree__in=list(trees), removed_at__isnull=True).order_by()
+    marks = marks.filter(item__node__isnull=False)
+    if only.is_bookmarked:
+        return marks.filter(kind="bookmark")
+    tagged = marks.filter(kind="tag")
+    labels = tagged.values_list("label", flat=True).distinct()
+    return tagged.filter(label__in=[label for label in labels if is_tag(label, only.tag)])
 
 
 def find_in_grove(
@@ -254,33 +290,42 @@ def find_in_grove(
     `only`; without a query everything that has its tag. The hits after the first `offset`."""
     if query.strip() or only == Filters(archived=only.archived, sort=only.sort):
         _demand_query(query)
-    trees = Tree.objects.filter(grove=actor.grove, erasing_at__isnull=True).select_related("grove")
+    trees = Tree.objects.filter(grove=actor.grove, erasing_at__isnull=True).order_by()
     if only.archived is not None:
         trees = trees.filter(archived_at__isnull=not only.archived)
-    by_id = {tree.pk: tree for tree in trees}
-    own = Workspace.objects.filter(participant=actor.participant, tree__in=by_id)
-    workspaces: dict[int, Workspace | None] = {one.tree_id: one for one in own}
-    if query.strip():
-        matches = _node_matches(actor, query, Scope(tuple(by_id)), workspaces, by_id.values())
-        folded = fold(query)
-        titles = {key: found for key, tree in by_id.items() if (found := match(folded, tree.title))}
-        tagged = _tag_matches(actor, query, workspaces, by_id)
-        matches, titles = {**tagged[0], **matches}, {**tagged[1], **titles}
-    elif only.tag:
-        matches, titles = _bearers(actor, only.tag, workspaces, by_id)
+    named = dict(trees.values_list("pk", "title"))  # 5,000 objects would take half a second
+    workspaces = Workspaces(actor)
+    scope = Scope(tuple(named))
+    titles: dict[int, Match] = {}
+    if not query.strip() and only.tag:
+        matches, titles = _bearers(actor, only.tag, workspaces, named)
+        passed = filtered(only, matches, ()).nodes
+        collected = Collected({key: matches[key] for key in passed}, is_all=True)
     else:
-        scope, alike = Scope(tuple(by_id)), Match(0, 1, 1.0)
-        matches = _without_words(actor, only, scope, workspaces, by_id.values())
-        titles = dict.fromkeys(by_id, alike)
-    kept = filtered(only, matches, titles)
-    matches = {key: one for key, one in matches.items() if key in kept.nodes}
-    titles = {key: one for key, one in titles.items() if key in kept.trees}
-    times = None if only.sort == "best" else kept
-    return _best(matches, titles, by_id, limit, times=times, offset=offset)
+        collected = _collected(actor, query, scope, workspaces, only)
+    matches = collected.matches
+    if query.strip():
+        folded = fold(query)
+        titles = {key: one for key, title in named.items() if (one := match(folded, title))}
+        tagged = _tag_matches(actor, query, workspaces, named)
+        passed = filtered(only, tagged[0], ()).nodes
+        matches = {**{key: one for key, one in tagged[0].items() if key in passed}, **matches}
+        titles = {**tagged[1], **titles}
+    elif not only.tag:
+        titles = dict.fromkeys(named, Match(0, 1, 1.0))
+    times = None
+    if only.sort == "best":
+        passed_trees = filtered(only, (), titles).trees
+    else:
+        times = filtered(only, matches, titles)
+        passed_trees = times.trees
+    titles = {key: one for key, one in titles.items() if key in passed_trees}
+    is_all = collected.is_all
+    return _best(matches, titles, {}, limit, times=times, offset=offset, is_all=is_all)
 
 
 def _tag_matches(
-    actor: Actor, query: str, workspaces: dict[int, Workspace | None], trees: dict[int, Tree]
+    actor: Actor, query: str, workspaces: Workspaces, trees: Mapping[int, object]
 ) -> tuple[dict[int, Match], dict[int, Match]]:
     """The items with a tag whose name matches the query, with or without its `#`."""
     folded = fold(query.strip().removeprefix("#"))
@@ -299,17 +344,18 @@ def _tag_matches(
 
 
 def _bearers(
-    actor: Actor, tag: str, workspaces: dict[int, Workspace | None], trees: dict[int, Tree]
+    actor: Actor, tag: str, workspaces: Workspaces, trees: Mapping[int, object]
 ) -> tuple[dict[int, Match], dict[int, Match]]:
-    """Everything with the tag: selected nodes that are not hidden, and trees. All match equally."""
+    """Everything with the tag: selected nodes that are not hidden, and trees. All match equally.
+    Of more than ENOUGH nodes the newest."""
     found = bearing(tag, trees)
     ids = [key for item in found if (key := item_ids.node_id(item)) is not None]
     slots = Node.objects.filter(pk__in=ids).values("slot")  # a tag stays on later wordings
     rows = Node.objects.filter(slot__in=slots, kind__in=("text", "annotation"))
-    rows = rows.filter(version_pruned=False)
-    every = [IndexedVersion(*row) for row in rows.values_list("id", "slot_id", "length")]
+    rows = rows.filter(version_pruned=False).order_by("-id")
+    every = [IndexedVersion(*row) for row in rows.values_list("id", "slot_id", "length")[: 2 * ENOUGH]]
     alike = Match(0, 1, 1.0)
-    nodes = {one.id: alike for one in _seen(actor, every, workspaces, trees.values())}
+    nodes = {one.id: alike for one in visible(actor, every, workspaces)}
     titles = {key: alike for item in found if (key := item_ids.tree_id(item)) in trees}
     return nodes, {key: one for key, one in titles.items() if key is not None}
 
@@ -325,83 +371,34 @@ def _demand_query(query: str) -> None:
         )
 
 
-def _node_matches(
-    actor: Actor,
-    query: str,
-    scope: Scope,
-    workspaces: dict[int, Workspace | None],
-    trees: Iterable[Tree],
-) -> dict[int, Match]:
-    """Matches by node id: only selected versions that are not hidden."""
-    found = _seen(actor, candidates(query, scope), workspaces, trees)
-    folded = fold(query)
-    matches = {}
-    for key, text in _texts(found):
-        one = match(folded, text)
-        if one is not None:
-            matches[key] = one
-    return matches
-
-
-def _seen(
-    actor: Actor,
-    found: list[IndexedVersion],
-    workspaces: dict[int, Workspace | None],
-    trees: Iterable[Tree],
-) -> list[IndexedVersion]:
-    """Those whose version is selected for the reader, and whose slot is not hidden; for a model
-    also without the excluded ones."""
-    of_tree: dict[int, list[IndexedVersion]] = {}
-    for one in found:
-        of_tree.setdefault(one.id >> ORDINAL_BITS, []).append(one)
-    seen = []
-    for tree in trees:
-        here = of_tree.get(tree.pk, [])
-        if not here:
-            continue
-        hidden = places.hidden_among(one.slot_id for one in here)
-        selected = selected_versions((one.slot_id for one in here), workspaces.get(tree.pk))
-        seen += [
-            one for one in here if one.slot_id not in hidden and selected[one.slot_id][0] == one.id
-        ]
-    gone = lookup.withheld(actor, [one.id for one in seen])
-    return [one for one in seen if one.id not in gone]
-
-
-def _texts(found: list[IndexedVersion]) -> Iterator[tuple[int, str]]:
-    """(id, text) of the candidates, in chunks of bounded size, MAX_READ characters in all."""
-    read = accumulate(one.length for one in found)
-    within = [
-        (one.id, one.length) for one, sum_ in zip(found, read, strict=True) if sum_ < MAX_READ
-    ]
-    for ids in in_chunks(within):
-        yield from fetch(f"SELECT id, text FROM trees_node WHERE id IN ({listed(ids)})")
-
-
 def _best(
     nodes: dict[int, Match],
     titles: dict[int, Match],
-    trees: dict[int, Tree],
+    trees: Mapping[int, Tree],
     limit: int,
     *,
     times: Filtered | None = None,
     offset: int = 0,
+    is_all: bool = True,
 ) -> SearchResult:
     """Best first, ties in order of creation; titles before nodes with the same score. By `times`
-    instead: in order of time. Of these those after `offset`."""
+    instead: in order of time. Of these those after `offset`; trees that are not given are
+    fetched."""
     every = [(-one.score, key, one) for key, one in titles.items()]
     every += [(-one.score, key, one) for key, one in nodes.items()]
     every.sort(key=lambda item: item[:2])
     if not every:
-        return SearchResult([], 0)
+        return SearchResult([], 0, is_all=is_all)
     best = every[0][2].score
     if times is not None:
         every.sort(key=lambda item: times.rank(item[1], is_node=item[1] in nodes))
     shown = every[offset : offset + limit]
     rows = {row.id: row for row in rows_of([key for _, key, _ in shown if key in nodes])}
+    homes = {key >> ORDINAL_BITS if key in rows else key for _, key, _ in shown}
+    trees = trees or Tree.objects.select_related("grove").in_bulk(homes)
     hits = []
     for _, key, one in shown:
         row = rows.get(key)
         tree = trees[key if row is None else key >> ORDINAL_BITS]
         hits.append(Hit(tree, row, round(one.score / best, 2), one.at, one.times))
-    return SearchResult(hits, len(every), tuple(key for _, key, _ in every if key in nodes))
+    return SearchResult(hits, len(every), tuple(key for _, key, _ in every if key in nodes), is_all)

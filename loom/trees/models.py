@@ -58,17 +58,22 @@ class Node(models.Model):
     """
 
     id = models.BigIntegerField(primary_key=True)
-    tree = models.ForeignKey(Tree, models.CASCADE, related_name="nodes")
+    # Foreign keys without an index of their own are the first column of one below.
+    tree = models.ForeignKey(Tree, models.CASCADE, related_name="nodes", db_index=False)
     local_id = models.CharField(max_length=8)
     kind = models.CharField(max_length=10, default="text")
     form = models.CharField(max_length=10, blank=True)
     text = models.TextField(blank=True)
     blocks = models.JSONField(null=True)  # null: one text block holding `text`
     length = models.IntegerField()  # of `text`, in code points
-    author = models.ForeignKey(Participant, models.PROTECT)
-    edited_from = models.ForeignKey("self", models.PROTECT, null=True, related_name="+")
-    slot = models.ForeignKey("self", models.PROTECT, related_name="versions")
-    parent_slot = models.ForeignKey("self", models.PROTECT, null=True, related_name="below")
+    author = models.ForeignKey(Participant, models.PROTECT, db_index=False)
+    edited_from = models.ForeignKey(
+        "self", models.PROTECT, null=True, related_name="+", db_index=False
+    )
+    slot = models.ForeignKey("self", models.PROTECT, related_name="versions", db_index=False)
+    parent_slot = models.ForeignKey(
+        "self", models.PROTECT, null=True, related_name="below", db_index=False
+    )
     depth = models.IntegerField()
     # The chain of the slot above (see Chain); null for what is no text, and for the root.
     parent_chain = models.BigIntegerField(null=True)
@@ -102,6 +107,19 @@ class Node(models.Model):
         indexes = [
             models.Index(fields=["parent_slot", "id"], name="node_below"),
             models.Index(fields=["slot", "id"], name="node_versions"),
+            models.Index(fields=["author", "id"], name="node_by_author"),
+            models.Index(fields=["tree", "created_at"], name="node_by_time"),
+            models.Index(
+                fields=["edited_from"],
+                condition=models.Q(edited_from__isnull=False),
+                name="node_edited_from",
+            ),
+            # Annotations are few: the filter of their kind and form finds them.
+            models.Index(
+                fields=["tree", "form"],
+                condition=models.Q(kind="annotation"),
+                name="node_annotations",
+            ),
             # Visible slots below a slot: counted without reading nodes.
             models.Index(
                 "parent_slot",

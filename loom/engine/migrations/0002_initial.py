@@ -45,6 +45,7 @@ class Migration(migrations.Migration):
             model_name="event",
             name="stream",
             field=models.ForeignKey(
+                db_index=False,
                 on_delete=django.db.models.deletion.PROTECT,
                 related_name="events",
                 to="engine.stream",

@@ -136,12 +136,14 @@ class Migration(migrations.Migration):
                 (
                     "author",
                     models.ForeignKey(
+                        db_index=False,
                         on_delete=django.db.models.deletion.PROTECT, to="people.participant"
                     ),
                 ),
                 (
                     "edited_from",
                     models.ForeignKey(
+                        db_index=False,
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
@@ -151,6 +153,7 @@ class Migration(migrations.Migration):
                 (
                     "parent_slot",
                     models.ForeignKey(
+                        db_index=False,
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="below",
@@ -160,6 +163,7 @@ class Migration(migrations.Migration):
                 (
                     "slot",
                     models.ForeignKey(
+                        db_index=False,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="versions",
                         to="trees.node",
@@ -168,6 +172,7 @@ class Migration(migrations.Migration):
                 (
                     "tree",
                     models.ForeignKey(
+                        db_index=False,
                         on_delete=django.db.models.deletion.CASCADE,
                         related_name="nodes",
                         to="trees.tree",
@@ -315,6 +320,30 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="node",
             index=models.Index(fields=["slot", "id"], name="node_versions"),
+        ),
+        migrations.AddIndex(
+            model_name="node",
+            index=models.Index(fields=["author", "id"], name="node_by_author"),
+        ),
+        migrations.AddIndex(
+            model_name="node",
+            index=models.Index(fields=["tree", "created_at"], name="node_by_time"),
+        ),
+        migrations.AddIndex(
+            model_name="node",
+            index=models.Index(
+                condition=models.Q(("edited_from__isnull", False)),
+                fields=["edited_from"],
+                name="node_edited_from",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="node",
+            index=models.Index(
+                condition=models.Q(("kind", "annotation")),
+                fields=["tree", "form"],
+                name="node_annotations",
+            ),
         ),
         migrations.AddIndex(
             model_name="node",

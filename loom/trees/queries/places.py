@@ -164,9 +164,10 @@ def place_of_author(tree: Tree, author_id: int) -> Node | None:
     return place.position if place is not None else None
 
 
-def slots_from(slot_id: int, *, most: int) -> list[int]:
-    """The text slot and those below it that are not pruned, the nearest first, at most `most`."""
-    down = lookup.step_down("part", slot="slot", columns="n.id")
+def slots_from(slot_id: int, *, most: int, kinds: str = "'text'") -> list[int]:
+    """The slot and those of these kinds below it that are not pruned, the nearest first, at most
+    `most`."""
+    down = lookup.step_down("part", slot="slot", columns="n.id", kinds=kinds)
     sql = f"""WITH RECURSIVE part(slot) AS (
         SELECT id FROM trees_node WHERE id = %s UNION ALL SELECT n.id FROM part {down}
     ) SELECT slot FROM part LIMIT %s"""
@@ -185,6 +186,52 @@ def hidden_among(slots: Iterable[int]) -> set[int]:
         return set()
     above, pruned, below = walked_up(asked)
     return marked_below(asked, above, pruned, below=below) | (asked & pruned)
+
+
+# As lookup.walked_up, and whether a step of the walk is at or below one slot: it comes to that
+# slot, or passes over it on its chain.
+_STANDING = """
+    WITH RECURSIVE up(slot, next, chain, depth, pruned) AS (
+        SELECT id, COALESCE(parent_chain, parent_slot_id), parent_chain, depth, pruned
+        FROM trees_node WHERE {asked}
+        UNION
+        SELECT s.id, COALESCE(s.parent_chain, s.parent_slot_id), s.parent_chain, s.depth, s.pruned
+        FROM up JOIN trees_node s ON s.id = up.next WHERE up.slot <> %s
+    ) SELECT slot, next,
+        CASE WHEN up.pruned OR EXISTS (SELECT 1 FROM trees_node p
+            WHERE p.pruned_chain = up.chain AND p.depth < up.depth) THEN 1 ELSE 0 END,
+        CASE WHEN up.slot = %s OR up.chain = %s AND up.depth > %s THEN 1 ELSE 0 END FROM up
+"""
+
+
+def standing_among(slots: Iterable[int], *, below: Node | None = None) -> set[int]:
+    """Those of the slots, of any trees, that are neither pruned nor below a pruned one; with
+    `below` only those at or below the slot of that node. One query, two with `below`."""
+    asked = set(slots)
+    if not asked:
+        return set()
+    those, given = lookup.within("id", asked)
+    branch, chain = (below.slot_id, lookup.chain_of(below.slot_id)) if below is not None else (0, 0)
+    depth = below.depth if below is not None else 0
+    # Above the branch it is the same for all: asked once, by `hidden_by`.
+    params = [given, branch, branch, chain or 0, depth]
+    if below is not None and lookup.hidden_by(below) is not None:
+        return set()
+    steps: dict[int, tuple[int | None, int, int]] = {}
+    for slot, then, is_hidden, is_inside in fetch(_STANDING.format(asked=those), params):
+        steps[slot] = (then, is_hidden, is_inside)
+    verdicts: dict[int | None, bool] = {None: below is None}
+    for one in asked:
+        trail: list[int] = []
+        at: int | None = one
+        while at not in verdicts and at is not None and at in steps and len(trail) <= len(steps):
+            trail.append(at)
+            at = steps[at][0]
+        for step in reversed(trail):
+            then, is_hidden, is_inside = steps[step]
+            above = verdicts.get(then, False) or bool(is_inside)
+            verdicts[step] = above and not is_hidden
+    return {one for one in asked if verdicts.get(one, False)}
 
 
 def path_ids(

@@ -1,0 +1,230 @@
+"""Which nodes match a search: found by the way that reads least, and checked a chunk at a time, so
+that nothing more is read once there are ENOUGH.
+
+The ways, the first that fits: the few nodes that a filter or a branch leaves; the texts around
+samples that match, for words that are common; all texts of a small tree; the trigram index. Whether
+a text is hidden or in the branch is asked of a chunk at once, by chains: `prune` rewrites nothing
+for the sake of searches (docs/decisions/2026-11-26-search-in-chunks.md).
+"""
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import NamedTuple
+
+from django.db import connection
+
+from loom.access import Actor
+from loom.language.ids import ORDINAL_BITS
+from loom.search import index
+from loom.search.index import TRIGRAM, IndexedVersion, Match, Scope, Where, fold, match
+from loom.trees.models import Node
+from loom.trees.queries import lookup, places
+from loom.trees.queries.lookup import fetch, listed, selected_versions
+from loom.trees.queries.places import in_chunks
+from loom.workspace.models import Workspace
+
+ENOUGH = 1_000  # matches that are collected, and ranked: the newest
+FEW = 3_000  # nodes that a filter or a branch leaves, which are then read instead of an index
+SMALL = 5_000  # nodes of a tree that is not sampled
+MARKED = "node_versions"  # the index of the versions of slots
+MOST_MARKED = 50_000  # versions of slots with a mark
+MOST_LOOKED_AT = 6_000  # candidates of the index that are checked
+MOST_SCANNED = 40_000  # texts that are compared without an index
+MOST_READ = 50_000_000  # characters of texts that one search reads
+SAMPLES = 600  # texts at random places of a tree
+IS_COMMON = 0.02  # the part of the samples that has the words, from which on they are common
+BLOCK = 2_000  # ordinals around a sample
+
+
+class Collected(NamedTuple):
+    """Matches by node id; `is_all` unless there are, or may be, more."""
+
+    matches: dict[int, Match]
+    is_all: bool
+
+
+@dataclass
+class Search:
+    """One search by one actor: the words (empty: any text), where, and what else a node must be.
+
+    `below` is the branch. `few` are scopes that a filter leaves and an index finds; `passes`
+    returns those of some row ids that pass the filters that no scope has.
+    """
+
+    actor: Actor
+    query: str
+    scope: Scope
+    workspaces: "Workspaces"
+    below: Node | None = None
+    few: Sequence[Where] = ()
+    passes: Callable[[list[int]], set[int]] | None = None
+    matches: dict[int, Match] = field(default_factory=dict)
+    characters: int = 0
+
+    def run(self) -> Collected:
+        """The newest ENOUGH matches, or nearly: those around samples come before others."""
+        is_all = self.take(self._ways())
+        return Collected(self.matches, is_all)
+
+    def take(self, chunks: Iterator[list[IndexedVersion]]) -> bool:
+        """Takes what matches from the chunks until there is enough; whether all were looked at."""
+        for chunk in chunks:
+            if not self._check(chunk) or len(self.matches) >= ENOUGH:
+                return False
+        return not self.is_cut
+
+    is_cut = False
+
+    def _check(self, chunk: list[IndexedVersion]) -> bool:
+        """Adds what matches of a chunk; False if too much text was read."""
+        if self.passes is not None and chunk:
+            kept = self.passes([one.id for one in chunk])
+            chunk = [one for one in chunk if one.id in kept]
+        seen = visible(self.actor, chunk, self.workspaces, below=self.below)
+        if not self.query.strip():
+            alike = Match(0, 1, 1.0)
+            self.matches |= {one.id: alike for one in seen}
+            return True
+        folded = fold(self.query)
+        sums = list(accumulate((one.length for one in seen), initial=self.characters))
+        within = [one for one, sum_ in zip(seen, sums[1:], strict=True) if sum_ < MOST_READ]
+        self.characters = sums[-1]
+        for key, text in _texts(within):
+            found = match(folded, text)
+            if found is not None:
+                self.matches[key] = found
+        return len(within) == len(seen)
+
+    def _ways(self) -> Iterator[list[IndexedVersion]]:
+        for where in self._few_ones():
+            part = self.scope._replace(where=self.scope.where.and_(where))
+            found = index.few(part, MOST_MARKED if where.by == MARKED else FEW)
+            if found is not None:
+                size = index.CHUNK
+                return (found[at : at + size] for at in range(0, len(found), size))
+        if not self.query.strip():
+            return self._bounded(index.newest(self.scope))
+        if len(self.scope.trees) == 1:
+            return self._in_tree()
+        if len(self.query) < TRIGRAM:
+            return iter([index.scanned(self.scope, self.query, MOST_SCANNED)])
+        return self._bounded(index.from_index(self.scope, self.query, most=MOST_LOOKED_AT + 1))
+
+    def _few_ones(self) -> Iterator[Where]:
+        yield from self.few
+        if self.below is not None:
+            kinds = "'text', 'annotation'"
+            slots = places.slots_from(self.below.slot_id, most=FEW, kinds=kinds)
+            if len(slots) < FEW:
+                yield of_slots(slots)
+
+    def _bounded(self, chunks: Iterator[list[IndexedVersion]]) -> Iterator[list[IndexedVersion]]:
+        """The chunks, until MOST_LOOKED_AT candidates have been looked at."""
+        looked_at = 0
+        for chunk in chunks:
+            if looked_at >= MOST_LOOKED_AT:
+                self.is_cut = True
+                return
+            looked_at += len(chunk)
+            yield chunk
+
+    def _in_tree(self) -> Iterator[list[IndexedVersion]]:
+        size = index.size_of(self.scope)
+        texts: list[str] = []
+        if size > SMALL:
+            dice = random.Random(size)  # noqa: S311 (the same samples for each page of the hits)
+            ordinals = sorted(dice.sample(range(1, size + 1), SAMPLES))
+            sample = index.sampled(self.scope, ordinals)
+            texts = [text for _, text in sample]
+            folded = fold(self.query)
+            having = [one for one, text in sample if match(folded, text) is not None]
+            if len(having) > SAMPLES * IS_COMMON:
+                return self._around(having, size)
+        if len(self.query) < TRIGRAM:
+            return self._bounded_scan(range(size // BLOCK, -1, -1))
+        if connection.vendor == "postgresql" and size <= MOST_SCANNED:
+            # Its index holds all trees, and finds the words in all of them before it asks where.
+            return self._bounded_scan(range(size // BLOCK, -1, -1))
+        asked = index.from_index(self.scope, self.query, texts=texts, most=MOST_LOOKED_AT + 1)
+        return self._bounded(asked)
+
+    def _around(self, having: list[IndexedVersion], size: int) -> Iterator[list[IndexedVersion]]:
+        """The blocks of samples that have the words and that the reader sees, the newest first,
+        then the other blocks."""
+        if self.passes is not None:
+            kept = self.passes([one.id for one in having])
+            having = [one for one in having if one.id in kept]
+        seen = visible(self.actor, having, self.workspaces, below=self.below)
+        ordinals = ((one.id & ((1 << ORDINAL_BITS) - 1)) // BLOCK for one in seen)
+        first = sorted(set(ordinals), reverse=True)
+        others = set(range(size // BLOCK + 1)).difference(first)
+        return self._bounded_scan([*first, *sorted(others, reverse=True)])
+
+    def _bounded_scan(self, blocks: Iterable[int]) -> Iterator[list[IndexedVersion]]:
+        scanned = 0
+        for number in blocks:
+            if scanned >= MOST_SCANNED:
+                self.is_cut = True
+                return
+            scanned += BLOCK
+            start = number * BLOCK
+            yield index.block(self.scope, self.query, start, start + BLOCK - 1)
+
+
+def of_slots(slots: Sequence[int]) -> Where:
+    """The versions of some slots."""
+    these, given = lookup.within("n.slot_id", slots)
+    return Where(these, (given,), MARKED)
+
+
+class Workspaces:
+    """The workspaces of one reader, fetched for the trees that are asked about."""
+
+    def __init__(self, actor: Actor, known: Mapping[int, Workspace | None] | None = None) -> None:
+        self._actor = actor
+        self._known: dict[int, Workspace | None] = dict(known or {})
+
+    def of(self, trees: Iterable[int]) -> dict[int, Workspace | None]:
+        """The workspace in each of the trees, if there is one. One query for those not known."""
+        missing = set(trees) - self._known.keys()
+        if missing:
+            self._known |= dict.fromkeys(missing)
+            own = Workspace.objects.filter(participant=self._actor.participant, tree__in=missing)
+            self._known |= {one.tree_id: one for one in own}
+        return self._known
+
+
+def visible(
+    actor: Actor,
+    found: Sequence[IndexedVersion],
+    workspaces: Workspaces,
+    *,
+    below: Node | None = None,
+) -> list[IndexedVersion]:
+    """Those whose version is selected for the reader, and whose slot is not hidden; for a model
+    also without the excluded ones; only at or `below` a node. Four queries a tree, however many."""
+    of_tree: dict[int, list[IndexedVersion]] = {}
+    for one in found:
+        of_tree.setdefault(one.id >> ORDINAL_BITS, []).append(one)
+    own = workspaces.of(of_tree)
+    seen: list[IndexedVersion] = []
+    for tree, here in of_tree.items():
+        slots = {one.slot_id for one in here}
+        standing = places.standing_among(slots, below=below)
+        if standing:
+            selected = selected_versions(standing, own.get(tree))
+            seen += [
+                one
+                for one in here
+                if one.slot_id in standing and selected[one.slot_id][0] == one.id
+            ]
+    gone = lookup.withheld(actor, [one.id for one in seen])
+    return [one for one in seen if one.id not in gone]
+
+
+def _texts(found: list[IndexedVersion]) -> Iterator[tuple[int, str]]:
+    """(id, text) of the candidates, in chunks of bounded size."""
+    for ids in in_chunks((one.id, one.length) for one in found):
+        yield from fetch(f"SELECT id, text FROM trees_node WHERE id IN ({listed(ids)})")
