@@ -25,17 +25,17 @@ from loom.trees.queries.lookup import fetch, listed, selected_versions
 from loom.trees.queries.places import in_chunks
 from loom.workspace.models import Workspace
 
-ENOUGH = 1_000  # matches that are collected, and ranked: the newest
-FEW = 3_000  # nodes that a filter or a branch leaves, which are then read instead of an index
+ENOUGH = 400  # matches that are collected, and ranked: the newest
+FEW = 1_500  # nodes that a filter or a branch leaves, which are then read instead of an index
 SMALL = 5_000  # nodes of a tree that is not sampled
 MARKED = "node_versions"  # the index of the versions of slots
 MOST_MARKED = 50_000  # versions of slots with a mark
 MOST_LOOKED_AT = 6_000  # candidates of the index that are checked
-MOST_SCANNED = 40_000  # texts that are compared without an index
+MOST_SCANNED = 20_000  # texts that are compared without an index
 MOST_READ = 50_000_000  # characters of texts that one search reads
 SAMPLES = 600  # texts at random places of a tree
 IS_COMMON = 0.02  # the part of the samples that has the words, from which on they are common
-BLOCK = 2_000  # ordinals around a sample
+BLOCK = 1_000  # ordinals around a sample
 
 
 class Collected(NamedTuple):
@@ -79,23 +79,28 @@ class Search:
 
     def _check(self, chunk: list[IndexedVersion]) -> bool:
         """Adds what matches of a chunk; False if too much text was read."""
+        sums = list(accumulate((one.length for one in chunk), initial=self.characters))
+        found: dict[int, Match] = {}
+        if self.query.strip():
+            folded = fold(self.query)
+            within = [one for one, sum_ in zip(chunk, sums[1:], strict=True) if sum_ < MOST_READ]
+            self.characters = sums[-1]
+            for key, text in _texts(within):
+                one = match(folded, text)
+                if one is not None:
+                    found[key] = one
+        else:
+            found = dict.fromkeys((one.id for one in chunk), Match(0, 1, 1.0))
+        seen = self._seen([one for one in chunk if one.id in found])
+        self.matches |= {one.id: found[one.id] for one in seen}
+        return self.characters < MOST_READ
+
+    def _seen(self, chunk: list[IndexedVersion]) -> list[IndexedVersion]:
+        """Those that pass the filters and that the reader sees."""
         if self.passes is not None and chunk:
             kept = self.passes([one.id for one in chunk])
             chunk = [one for one in chunk if one.id in kept]
-        seen = visible(self.actor, chunk, self.workspaces, below=self.below)
-        if not self.query.strip():
-            alike = Match(0, 1, 1.0)
-            self.matches |= {one.id: alike for one in seen}
-            return True
-        folded = fold(self.query)
-        sums = list(accumulate((one.length for one in seen), initial=self.characters))
-        within = [one for one, sum_ in zip(seen, sums[1:], strict=True) if sum_ < MOST_READ]
-        self.characters = sums[-1]
-        for key, text in _texts(within):
-            found = match(folded, text)
-            if found is not None:
-                self.matches[key] = found
-        return len(within) == len(seen)
+        return visible(self.actor, chunk, self.workspaces, below=self.below)
 
     def _ways(self) -> Iterator[list[IndexedVersion]]:
         for where in self._few_ones():
@@ -153,11 +158,7 @@ class Search:
     def _around(self, having: list[IndexedVersion], size: int) -> Iterator[list[IndexedVersion]]:
         """The blocks of samples that have the words and that the reader sees, the newest first,
         then the other blocks."""
-        if self.passes is not None:
-            kept = self.passes([one.id for one in having])
-            having = [one for one in having if one.id in kept]
-        seen = visible(self.actor, having, self.workspaces, below=self.below)
-        ordinals = ((one.id & ((1 << ORDINAL_BITS) - 1)) // BLOCK for one in seen)
+        ordinals = ((one.id & ((1 << ORDINAL_BITS) - 1)) // BLOCK for one in self._seen(having))
         first = sorted(set(ordinals), reverse=True)
         others = set(range(size // BLOCK + 1)).difference(first)
         return self._bounded_scan([*first, *sorted(others, reverse=True)])

@@ -109,7 +109,7 @@ MAX_TRIGRAMS = 24  # trigrams of a query that are looked up; they are spread ove
 MAX_COMPARED = 32  # characters of a query that LIKE compares: its worst case is their product
 TRIGRAM = 3
 RAREST = 4  # trigrams that are looked up of a query whose trigrams were counted in a sample
-CHUNK = 500  # candidates that are checked at once
+CHUNK = 250  # candidates that are checked at once
 
 _ORDINAL = (1 << ORDINAL_BITS) - 1
 _BY_TREE = ("node_by_time", "node_annotations")  # indexes that begin with the tree

@@ -8,6 +8,8 @@ import pytest
 from django.db import connection
 
 from loom.access import Actor
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
 from loom.people.models import Participant
 from loom.search import collecting
 from loom.search.queries import EVERYTHING, Filters, find_in_grove, find_in_tree
@@ -151,8 +153,8 @@ def test_a_search_reads_no_more_in_a_bigger_tree(
 def test_the_plans_of_every_way_scan_nothing(actor: Actor, big: None) -> None:
     tree, branch = bushy(actor, 1_000, pruned=True)
     since = branch.created_at
-    filters = (EVERYTHING, Filters(author=actor.participant.uid), Filters(since=since))
-    filters += (Filters(type="annotation"), Filters(is_bookmarked=True), Filters(is_leaf=True))
+    filters = [EVERYTHING, Filters(author=actor.participant.uid), Filters(since=since)]
+    filters += [Filters(type="annotation"), Filters(is_bookmarked=True), Filters(is_leaf=True)]
     with recorded() as queries:
         for query in ("text", "text 17", "xt"):
             for only in filters:
@@ -180,3 +182,20 @@ def test_nothing_of_a_pruned_branch_is_found_or_counted(actor: Actor, big: None)
     assert not places.hidden_among(
         Node.objects.filter(pk__in=shown.every).values_list("slot_id", flat=True)
     )
+
+
+def test_a_tag_and_a_bookmark_are_both_demanded(actor: Actor, tree: Tree, way: str) -> None:
+    def say(line: str) -> None:
+        execute_line(actor, tree, Request(line))
+
+    nodes = [add(tree, actor.participant, f"river {number}", None) for number in range(12)]
+    for one in nodes[:6]:
+        say(f"tag {one.local_id} #keep")
+    for one in nodes[4:9]:
+        say(f"bookmark {one.local_id}")
+    both = Filters(tag="keep", is_bookmarked=True)
+    for query in ("river", ""):
+        found = find_in_tree(actor, tree, None, query, only=both, limit=100)
+        assert set(found.every) == {one.pk for one in nodes[4:6]}
+        found = find_in_tree(actor, tree, None, query, only=Filters(tag="KEEP"), limit=100)
+        assert set(found.every) == {one.pk for one in nodes[:6]}

@@ -137,7 +137,8 @@ class Migration(migrations.Migration):
                     "author",
                     models.ForeignKey(
                         db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT, to="people.participant"
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="people.participant",
                     ),
                 ),
                 (
