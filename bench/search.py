@@ -1,0 +1,100 @@
+"""Search in a kept tree of a million nodes (bench.million), the big branch standing and pruned.
+
+Run: python -m bench.search FOLDER [rounds]
+
+Prints the median and the 95th percentile of each case in milliseconds, and the processor time of
+this process, which tells more where others use the machine. The aim is 100 ms at the 95th.
+"""
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from bench import million
+
+WORDS = {
+    "common": million.COMMON,
+    "some": million.SOME,
+    "rare": million.RARE,
+    "absent": million.ABSENT,
+    "phrase": million.PHRASE,
+    "two letters": "zy",
+}
+
+
+def cases(actor: Any, tree: Any) -> dict[str, Callable[[], object]]:
+    """What is measured."""
+    from loom.language.ids import ORDINAL_BITS
+    from loom.search.queries import EVERYTHING, Filters, find_in_grove, find_in_tree
+    from loom.trees.models import Node
+
+    big = Node.objects.get(pk=(tree.pk << ORDINAL_BITS) + million.BIG)
+    since = tree.created_at - timedelta(days=90)
+    filters = {
+        "": EVERYTHING,
+        ", tag": Filters(tag="motive"),
+        ", bookmarked": Filters(is_bookmarked=True),
+        ", leaf": Filters(is_leaf=True),
+        ", notes": Filters(form="note"),
+        ", by": Filters(author=actor.participant.uid),
+        ", since": Filters(since=since),
+    }
+    found: dict[str, Callable[[], object]] = {}
+
+    def one(query: str, **more: Any) -> Callable[[], object]:
+        return lambda: find_in_tree(actor, tree, None, query, **more)
+
+    def everywhere(query: str) -> Callable[[], object]:
+        return lambda: find_in_grove(actor, query)
+
+    for name, query in WORDS.items():
+        found[name] = one(query)
+        found[f"{name}, below the big branch"] = one(query, below=big)
+        found[f"{name}, in the grove"] = everywhere(query)
+    for name, only in filters.items():
+        for word in ("common", "rare"):
+            found[f"{word}{name}"] = one(WORDS[word], only=only)
+    return found
+
+
+def measured(found: dict[str, Callable[[], object]], rounds: int) -> None:
+    """Runs each case so often, and prints its figures."""
+    for name, case in found.items():
+        case()
+        taken, cpu = [], []
+        for _ in range(rounds):
+            began, used = time.perf_counter(), time.process_time()
+            case()
+            taken.append((time.perf_counter() - began) * 1000)
+            cpu.append((time.process_time() - used) * 1000)
+        high = sorted(taken)[max(0, round(rounds * 0.95) - 1)]
+        median, own = statistics.median(taken), statistics.median(cpu)
+        print(f"  {name:36} {median:8.1f} {high:8.1f} ms   processor {own:7.1f} ms", flush=True)
+
+
+def main(folder: str, rounds: int) -> None:
+    """Measures, then prunes the big branch, measures again and restores it."""
+    million.open_kept(folder)
+    from loom.engine.context import Request
+    from loom.engine.execute import execute_line
+    from loom.language.ids import ORDINAL_BITS
+    from loom.trees.models import Node
+
+    actor, tree = million.kept()
+    print("all standing")
+    measured(cases(actor, tree), rounds)
+    named = Node.objects.get(pk=(tree.pk << ORDINAL_BITS) + million.BIG).local_id
+    for verb in ("prune", "restore"):
+        began = time.perf_counter()
+        execute_line(actor, tree, Request(line=f"{verb} {named}"))
+        print(f"  {verb} {(time.perf_counter() - began) * 1000:8.1f} ms")
+        if verb == "prune":
+            print("the big branch pruned")
+            measured(cases(actor, tree), rounds)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 20)
