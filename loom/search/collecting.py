@@ -18,7 +18,7 @@ from django.db import connection
 from loom.access import Actor
 from loom.language.ids import ORDINAL_BITS
 from loom.search import index
-from loom.search.index import TRIGRAM, IndexedVersion, Match, Scope, Where, fold, match
+from loom.search.index import TRIGRAM, IndexedVersion, Match, NodeCondition, Scope, fold, match
 from loom.trees.models import Node
 from loom.trees.queries import lookup, places
 from loom.trees.queries.lookup import fetch, listed, selected_versions
@@ -46,7 +46,7 @@ class Collected(NamedTuple):
 
 
 @dataclass
-class Search:
+class NodeSearch:
     """One search by one actor: the words (empty: any text), where, and what else a node must be.
 
     `below` is the branch. `few` are scopes that a filter leaves and an index finds; `passes`
@@ -56,9 +56,9 @@ class Search:
     actor: Actor
     query: str
     scope: Scope
-    workspaces: "Workspaces"
+    workspaces: "ReaderWorkspaces"
     below: Node | None = None
-    few: Sequence[Where] = ()
+    few: Sequence[NodeCondition] = ()
     passes: Callable[[list[int]], set[int]] | None = None
     matches: dict[int, Match] = field(default_factory=dict)
     characters: int = 0
@@ -117,7 +117,7 @@ class Search:
             return iter([index.scanned(self.scope, self.query, MOST_SCANNED)])
         return self._bounded(index.from_index(self.scope, self.query, most=MOST_LOOKED_AT + 1))
 
-    def _few_ones(self) -> Iterator[Where]:
+    def _few_ones(self) -> Iterator[NodeCondition]:
         yield from self.few
         if self.below is not None:
             kinds = "'text', 'annotation'"
@@ -174,13 +174,13 @@ class Search:
             yield index.block(self.scope, self.query, start, start + BLOCK - 1)
 
 
-def of_slots(slots: Sequence[int]) -> Where:
+def of_slots(slots: Sequence[int]) -> NodeCondition:
     """The versions of some slots."""
     these, given = lookup.within("n.slot_id", slots)
-    return Where(these, (given,), MARKED)
+    return NodeCondition(these, (given,), MARKED)
 
 
-class Workspaces:
+class ReaderWorkspaces:
     """The workspaces of one reader, fetched for the trees that are asked about."""
 
     def __init__(self, actor: Actor, known: Mapping[int, Workspace | None] | None = None) -> None:
@@ -200,7 +200,7 @@ class Workspaces:
 def visible(
     actor: Actor,
     found: Sequence[IndexedVersion],
-    workspaces: Workspaces,
+    workspaces: ReaderWorkspaces,
     *,
     below: Node | None = None,
 ) -> list[IndexedVersion]:

@@ -124,7 +124,7 @@ class IndexedVersion(NamedTuple):
     length: int
 
 
-class Where(NamedTuple):
+class NodeCondition(NamedTuple):
     """A condition on the versions `n`, with its parameters; empty: all of them. SQLite, which knows
     only how many rows a value has on average, is told the index `by` which they are found."""
 
@@ -132,17 +132,17 @@ class Where(NamedTuple):
     params: tuple[Any, ...] = ()
     by: str = ""
 
-    def and_(self, other: "Where") -> "Where":
+    def and_(self, other: "NodeCondition") -> "NodeCondition":
         """Both conditions, by the index of the other."""
         both = f"{self.sql} AND {other.sql}" if self.sql and other.sql else self.sql or other.sql
-        return Where(both, (*self.params, *other.params), other.by)
+        return NodeCondition(both, (*self.params, *other.params), other.by)
 
 
 class Scope(NamedTuple):
-    """Where to search: these trees, and only versions that pass `where`."""
+    """NodeCondition to search: these trees, and only versions that pass `where`."""
 
     trees: Sequence[int]
-    where: Where = Where()
+    where: NodeCondition = NodeCondition()
 
     @property
     def range(self) -> tuple[int, int]:
@@ -207,7 +207,7 @@ def scanned(scope: Scope, query: str, most: int) -> list[IndexedVersion]:
 def block(scope: Scope, query: str, first: int, last: int) -> list[IndexedVersion]:
     """The candidates with the words among the ordinals of one tree from `first` to `last`."""
     base = scope.trees[0] << ORDINAL_BITS
-    part = scope.where.and_(Where("n.id BETWEEN %s AND %s", (base + first, base + last)))
+    part = scope.where.and_(NodeCondition("n.id BETWEEN %s AND %s", (base + first, base + last)))
     sql, params = select(scope._replace(where=part))
     with_words, words = _compared(query)
     rows = fetch(f"{sql} AND {with_words} ORDER BY n.id DESC", [*params, *words])

@@ -14,8 +14,16 @@ from loom.errors import CommandError
 from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
 from loom.notes.models import Mark
-from loom.search.collecting import ENOUGH, MARKED, Collected, Search, Workspaces, of_slots, visible
-from loom.search.index import IndexedVersion, Match, Scope, Where, fold, match
+from loom.search.collecting import (
+    ENOUGH,
+    MARKED,
+    Collected,
+    NodeSearch,
+    ReaderWorkspaces,
+    of_slots,
+    visible,
+)
+from loom.search.index import IndexedVersion, Match, NodeCondition, Scope, fold, match
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import NodeRow, rows_of
 from loom.trees.queries.places import in_chunks
@@ -201,7 +209,7 @@ def find_in_tree(
     first."""
     if query.strip() or only == EVERYTHING:
         _demand_query(query)
-    workspaces = Workspaces(actor, {tree.pk: workspace})
+    workspaces = ReaderWorkspaces(actor, {tree.pk: workspace})
     trees = {tree.pk: tree}
     collected = _collected(actor, query, Scope((tree.pk,)), workspaces, only, below=below)
     matches = collected.matches
@@ -219,7 +227,7 @@ def _collected(
     actor: Actor,
     query: str,
     scope: Scope,
-    workspaces: Workspaces,
+    workspaces: ReaderWorkspaces,
     only: Filters,
     *,
     below: Node | None = None,
@@ -242,40 +250,40 @@ def _collected(
             return set(_nodes(rest, ids))
 
     few = _few(only)
-    return Search(actor, query, scope, workspaces, below, few=few, passes=passes).run()
+    return NodeSearch(actor, query, scope, workspaces, below, few=few, passes=passes).run()
 
 
 _BY_UID = "(SELECT p.id FROM people_participant p WHERE p.uid = %s)"
 
 
-def _columns(only: Filters) -> Where:
+def _columns(only: Filters) -> NodeCondition:
     """The filters that are columns of a version."""
-    where = Where()
+    where = NodeCondition()
     if only.form:
-        where = where.and_(Where("n.kind = 'annotation' AND n.form = %s", (only.form,)))
+        where = where.and_(NodeCondition("n.kind = 'annotation' AND n.form = %s", (only.form,)))
     if only.type in ("text", "annotation"):
-        where = where.and_(Where(f"n.kind = '{only.type}'"))
+        where = where.and_(NodeCondition(f"n.kind = '{only.type}'"))
     if only.author:
         # The sum keeps its index out of questions that name rows: `_few` asks by it.
-        where = where.and_(Where(f"n.author_id + 0 = {_BY_UID}", (only.author,)))
+        where = where.and_(NodeCondition(f"n.author_id + 0 = {_BY_UID}", (only.author,)))
     for since, at in ((">=", only.since), ("<", only.before)):
         if at is not None:
             value = connection.ops.adapt_datetimefield_value(at)
-            where = where.and_(Where(f"n.created_at {since} %s", (value,)))
+            where = where.and_(NodeCondition(f"n.created_at {since} %s", (value,)))
     return where
 
 
-def _few(only: Filters) -> list[Where]:
+def _few(only: Filters) -> list[NodeCondition]:
     """The indexes by which the filters that have one are looked up."""
     found = []
     if only.is_bookmarked or only.tag:
-        found.append(Where(by=MARKED))
+        found.append(NodeCondition(by=MARKED))
     if only.form or only.type == "annotation":
-        found.append(Where(by="node_annotations"))
+        found.append(NodeCondition(by="node_annotations"))
     if only.author:
-        found.append(Where(f"n.author_id = {_BY_UID}", (only.author,), "node_by_author"))
+        found.append(NodeCondition(f"n.author_id = {_BY_UID}", (only.author,), "node_by_author"))
     if only.since or only.before:
-        found.append(Where(by="node_by_time"))
+        found.append(NodeCondition(by="node_by_time"))
     return found
 
 
@@ -301,7 +309,7 @@ def find_in_grove(
     if only.archived is not None:
         trees = trees.filter(archived_at__isnull=not only.archived)
     named = dict(trees.values_list("pk", "title"))  # 5,000 objects would take half a second
-    workspaces = Workspaces(actor)
+    workspaces = ReaderWorkspaces(actor)
     scope = Scope(tuple(named))
     titles: dict[int, Match] = {}
     if not query.strip() and only.tag:
@@ -332,7 +340,7 @@ def find_in_grove(
 
 
 def _tag_matches(
-    actor: Actor, query: str, workspaces: Workspaces, trees: Mapping[int, object]
+    actor: Actor, query: str, workspaces: ReaderWorkspaces, trees: Mapping[int, object]
 ) -> tuple[dict[int, Match], dict[int, Match]]:
     """The items with a tag whose name matches the query, with or without its `#`."""
     folded = fold(query.strip().removeprefix("#"))
@@ -351,7 +359,7 @@ def _tag_matches(
 
 
 def _bearers(
-    actor: Actor, tag: str, workspaces: Workspaces, trees: Mapping[int, object]
+    actor: Actor, tag: str, workspaces: ReaderWorkspaces, trees: Mapping[int, object]
 ) -> tuple[dict[int, Match], dict[int, Match]]:
     """Everything with the tag: selected nodes that are not hidden, and trees. All match equally.
     Of more than ENOUGH nodes the newest."""
@@ -360,7 +368,9 @@ def _bearers(
     slots = Node.objects.filter(pk__in=ids).values("slot")  # a tag stays on later wordings
     rows = Node.objects.filter(slot__in=slots, kind__in=("text", "annotation"))
     rows = rows.filter(version_pruned=False).order_by("-id")
-    every = [IndexedVersion(*row) for row in rows.values_list("id", "slot_id", "length")[: 2 * ENOUGH]]
+    every = [
+        IndexedVersion(*row) for row in rows.values_list("id", "slot_id", "length")[: 2 * ENOUGH]
+    ]
     alike = Match(0, 1, 1.0)
     nodes = {one.id: alike for one in visible(actor, every, workspaces)}
     titles = {key: alike for item in found if (key := item_ids.tree_id(item)) in trees}
