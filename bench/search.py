@@ -1,6 +1,8 @@
-"""Search in a kept tree of a million nodes (bench.million), the big branch standing and pruned.
+"""Search in a tree of a million nodes (bench.million), the big branch standing and pruned.
 
-Run: python -m bench.search FOLDER [rounds]
+Run: python -m bench.search [nodes] [rounds] [FOLDER]
+
+With FOLDER the tree is kept there, and made only if it is missing.
 
 Prints the median and the 95th percentile of each case in milliseconds, and the processor time of
 this process, which tells more where others use the machine. The aim is 100 ms at the 95th.
@@ -8,6 +10,7 @@ this process, which tells more where others use the machine. The aim is 100 ms a
 
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -75,9 +78,9 @@ def measured(found: dict[str, Callable[[], object]], rounds: int) -> None:
         print(f"  {name:36} {median:8.1f} {high:8.1f} ms   processor {own:7.1f} ms", flush=True)
 
 
-def main(folder: str, rounds: int) -> None:
+def main(nodes: int, rounds: int, folder: str) -> None:
     """Measures, then prunes the big branch, measures again and restores it."""
-    million.open_kept(folder)
+    million.make(folder, nodes)
     from loom.engine.context import Request
     from loom.engine.execute import execute_line
     from loom.language.ids import ORDINAL_BITS
@@ -97,4 +100,10 @@ def main(folder: str, rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 20)
+    given = [int(one) for one in sys.argv[1:3]]
+    nodes, rounds = given + [1_000_000, 20][len(given) :]
+    if len(sys.argv) > 3:
+        main(nodes, rounds, sys.argv[3])
+    else:
+        with tempfile.TemporaryDirectory(prefix="heddle-bench-") as made:
+            main(nodes, rounds, made)

@@ -65,6 +65,8 @@ class NodeSearch:
 
     def run(self) -> Collected:
         """The newest ENOUGH matches, or nearly: those around samples come before others."""
+        if self.below is not None and lookup.hidden_by(self.below) is not None:
+            return Collected({}, is_all=True)
         is_all = self.take(self._ways())
         return Collected(self.matches, is_all)
 

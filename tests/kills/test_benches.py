@@ -49,6 +49,7 @@ SMALL = {
     "pruning": ("0,20 20 20", r"what hides it, most / least pruned +× +[\d.]+"),
     "request_tokens": ("", r"of all: the requests in both trees begin alike"),
     "respond": ("30 60", r"large / small +× +[\d.]+"),
+    "search": ("400 1", r"rare, since +[\d.]+ +[\d.]+ ms[^~]*restore +[\d.]+ ms"),
     "storage": ("10 200", r"all +[\d.]+"),
     "strangers": ("0.1 /ws/groves", r"\d+ rows, \d+ above"),
     "streams": ("1", r"3 stream\(s\): first token bare [\d.]+ ms"),
@@ -56,7 +57,9 @@ SMALL = {
     "wording": ("", r"wordings fresh: \d+, "),
 }
 # What the benches share, which measures nothing by itself.
-SHARED = {"__init__", "attacks", "bare", "installation", "page_actions", "shapes", "trees"}
+SHARED = {
+    *("__init__", "attacks", "bare", "installation", "million", "page_actions", "shapes", "trees")
+}
 
 
 @pytest.mark.parametrize("name", SMALL)
