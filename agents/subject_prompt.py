@@ -33,9 +33,6 @@ from agents.refusals import too_long
 from loom import access
 from loom.access import Actor
 from loom.claims.commands.judging import judged_text
-from loom.documents.access import documents_for
-from loom.documents.queries import lore_of, newest
-from loom.documents.rules import body_start
 from loom.errors import CommandError, not_found
 from loom.language import ids as item_ids
 from loom.language.ids import ORDINAL_BITS
@@ -45,6 +42,7 @@ from loom.people.grove_settings import number_of
 from loom.permissions import GENERATE
 from loom.text.images import described, hashes_in
 from loom.text.tokens import count
+from loom.trees.grove_texts import grove_texts
 from loom.trees.images import bytes_of, smaller
 from loom.trees.models import Image, Tree
 from loom.trees.queries.lookup import NodeRow, below_pruned, fetch, listed, path_of, rows_of
@@ -212,7 +210,7 @@ def steering_of(asker: Actor, tree: Tree) -> Steering:
         memory=tree.memory,
         note=tree.author_note,
         depth=tree.note_depth,
-        lore=lore_of(person, tree),
+        lore=grove_texts().lore(person, tree),
         scan=tree.lore_scan,
         budget=tree.lore_budget,
     )
@@ -339,8 +337,8 @@ PARTS = 40  # texts of a tree: those on the longest path, and where it branches
 def summarised(generation: Generation) -> Messages:
     """The request for the summary of a generation's point, made from what models may be sent."""
     tree, point = generation.tree, generation.point
-    if "document" in generation.settings:
-        return _document_summarised(generation)
+    if generation.about is not None:
+        return _text_summarised(generation, generation.about)
     rows = sent_of(path_of(asker_of(generation), tree, None, point))
     if point.parent_slot_id is None:
         before = [tree.title, tree.description]
@@ -354,16 +352,13 @@ def summarised(generation: Generation) -> Messages:
     return summary_messages(before, described(rows[-1].text)[:LONGEST], of="text")
 
 
-def _document_summarised(generation: Generation) -> Messages:
-    """The request for the summary of a document, if the person who asked may read it."""
-    documents = documents_for(asker_of(generation)).filter(pk=generation.settings["document"])
-    document = documents.first()
-    if document is None:
+def _text_summarised(generation: Generation, item: int) -> Messages:
+    """The request for the summary of a text of the grove, if the person who asked may read it."""
+    found = grove_texts().to_summarise(asker_of(generation), item)
+    if found is None:
         raise not_found("This document")
-    text = newest(document).text
-    return summary_messages(
-        [document.title], described(text[body_start(text) :])[:LONGEST], of="document"
-    )
+    title, text = found
+    return summary_messages([title], described(text)[:LONGEST], of="document")
 
 
 def _parts_of(generation: Generation) -> list[str]:

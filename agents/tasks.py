@@ -26,8 +26,7 @@ from agents.lost_workers import was_lost
 from agents.providers.transport import the_loop
 from agents.runs import worker_log
 from agents.webhooks import delivery as webhooks
-from loom.documents import log as document_log
-from loom.engine import jobs, put_aside, receipts
+from loom.engine import jobs, put_aside, receipts, sweeps
 from loom.engine.fields import new_uid
 from loom.transfer import importing
 from loom.turns import generation_lifecycle, turn_lifecycle
@@ -53,19 +52,6 @@ def summarise(tree_uid: str, person: int, nodes: list[int], whole: bool, turn: s
     tree = Tree.objects.select_related("grove").filter(uid=tree_uid, erasing_at=None).first()
     if who is not None and tree is not None:
         want(who, tree, nodes, whole=whole, turn=turn)
-
-
-@shared_task(name="agents.tasks.summarise_document")
-def summarise_document(uid: str, person: int, turn: str = "") -> None:
-    """Queues the missing summary of a document, on behalf of somebody who needs it."""
-    from loom.documents.models import Document
-    from loom.people.models import Participant
-    from loom.turns.summaries import want_document
-
-    who = Participant.objects.select_related("user").filter(pk=person).first()
-    document = Document.objects.select_related("grove").filter(uid=uid).first()
-    if who is not None and document is not None:
-        want_document(who, document, turn)
 
 
 @shared_task(name="agents.tasks.probe")
@@ -154,11 +140,6 @@ def sweep() -> int:
     return found
 
 
-def settle_forgotten() -> int:
-    """Settles documents whose process ended before it could do so."""
-    return document_log.settle_resting(timezone.now() - timedelta(seconds=FORGOTTEN_S))
-
-
 def delete_old() -> int:
     """Deletes receipts older than RECEIPT_DAYS and sessions that ended more than
     ENDED_SESSION_DAYS ago, in batches with a transaction each; returns the number of rows."""
@@ -190,7 +171,7 @@ class Sweeper(threading.Thread):
                 sweep,
                 importing.sweep,
                 web_search.sweep,
-                settle_forgotten,
+                *sweeps.every(),
                 gateway.sweep,
                 webhooks.sweep_beside,
                 self._delete_old,

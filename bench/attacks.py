@@ -7,6 +7,7 @@ fails where there is something.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -197,6 +198,7 @@ def missing() -> list[str]:
 
     from loom.engine.registry import verbs
     from loom.live.consumers import routes
+    from loom.live.kinds import kinds as of_features
     from loom.mcp.tools import TOOLS as OF_MCP
 
     rows = list(attacks(size=80))
@@ -205,11 +207,10 @@ def missing() -> list[str]:
     lacking = [one for one in _routes(get_resolver()) if _plain(one) not in of_http]
     lacking += [f"the command {verb}" for verb in verbs() if ("line", verb) not in known]
     patterns = " ".join(str(one.pattern) for one in routes.routes)
+    served = {*re.findall(r"[a-z]{2,}", patterns.partition("(?P<uid>")[0]), *of_features()}
+    served -= {"ws", "kind"}
     lacking += [f"the tool {tool}" for tool in OF_MCP if ("mcp", tool) not in known]
-    lacking += [f"the socket {kind}" for kind in SOCKETS if kind not in patterns]
-    named = patterns.replace("(?P<kind>", "").replace(")", "|").split("^ws/")[1:]
-    kinds = {word for one in named for word in one.split("/")[0].split("|") if word.isalpha()}
-    return lacking + [f"the socket {kind}" for kind in sorted(kinds - set(SOCKETS))]
+    return lacking + [f"the socket {kind}" for kind in sorted(served ^ set(SOCKETS))]
 
 
 # Addresses of a form's last word, of which one stands for all.

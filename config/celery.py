@@ -55,4 +55,4 @@ def _close_old(**_: Any) -> None:
     close_old_connections()
 
 
-app.autodiscover_tasks(["loom", "agents"])
+app.autodiscover_tasks()  # of every installed app

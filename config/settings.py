@@ -40,7 +40,6 @@ INSTALLED_APPS = [
     "loom.turns",
     "loom.notes",
     "loom.links",
-    "loom.documents",
     "loom.claims",
     "loom.engine",
     "loom.people",
@@ -48,6 +47,7 @@ INSTALLED_APPS = [
     "loom.money",
     "loom.transfer",
     "loom.manuscript",
+    "loom.documents",
     "agents",
     "agents.gateway",
     "agents.webhooks",
@@ -82,7 +82,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"web": "loom.site.display"},
+            "libraries": {"web": "loom.site.display", "slots": "loom.site.slots"},
         },
     }
 ]

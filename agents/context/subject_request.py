@@ -10,8 +10,8 @@ from typing import Final, Literal
 
 from agents.context.sections import Counted, PathPart, total
 from agents.context.values import Portion
-from loom.documents.rules import FoundLore, LoreEntry, chosen_lore
 from loom.participants.provider_kinds import RESERVE, WAYS
+from loom.text.lore import FoundLore, LoreEntry, chosen_lore
 from loom.text.tokens import count
 from loom.turns.left_out import is_left_out
 

@@ -1,5 +1,6 @@
 """Checks, claims and tokens in the API."""
 
+from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
@@ -15,7 +16,7 @@ from loom.access import Actor
 from loom.claims import access as check_access
 from loom.claims.commands import checks as verbs
 from loom.claims.models import Claim
-from loom.claims.queries.checks import check_body, checks_for
+from loom.claims.queries.checks import check_body, checks_for, texts_of
 from loom.claims.queries.claims import (
     brief_body,
     citing,
@@ -30,8 +31,6 @@ from loom.claims.queries.tokens import line_for, token_of, tokens_of
 from loom.claims.rules import levels
 from loom.claims.rules.checks import Kind
 from loom.claims.rules.tokens import MACHINES
-from loom.documents import access as document_access
-from loom.documents.models import Document
 from loom.engine.context import Request as LineRequest
 from loom.engine.execute import execute_line
 from loom.errors import CommandError, not_found
@@ -39,9 +38,9 @@ from loom.site import api_requests as requests
 from loom.site import responses
 from loom.site.api_requests import read, user_of
 from loom.site.schema import PAGES, an_id, operation, paged, word
-from loom.trees.models import Node, Tree
+from loom.trees.grove_texts import grove_texts
+from loom.trees.models import GroveText, Node, Tree
 from loom.trees.queries.lookup import find_node
-from loom.turns.summaries import home_of
 
 
 class CheckOf(BaseModel):
@@ -102,7 +101,9 @@ def checks(request: Request) -> Response:
         return Response(check_body(verbs.declare_check(actor, **fields)), status=201)
     uid = word(request, "grove") or access.first_grove(user).uid
     actor, _ = access.get_grove(user, uid)
-    return paged(request, checks_for(actor), check_body)
+    rows = checks_for(actor)
+    names = grove_texts().names(texts_of(rows))
+    return paged(request, rows, partial(check_body, names=names))
 
 
 @operation("GET", "checks one", "A check", answers=CheckOf)
@@ -461,12 +462,12 @@ def token(request: Request, ref: str, key: str) -> Response:
     return Response({"token": now, "lines": lines, "obligations": demands, "reply": answer.reply})
 
 
-def _item_of(request: Request, ref: str) -> tuple[Actor, Tree, Node | Document]:
+def _item_of(request: Request, ref: str) -> tuple[Actor, Tree, Node | GroveText]:
     """(the caller, the tree in which lines are run, the item) that an address names."""
     user, uid = user_of(request), word(request, "tree")
     if ref.startswith("doc:"):
-        actor, document = document_access.get_document(user, ref[4:])
-        home = access.get_tree(user, uid)[1] if uid else home_of(actor, document)
+        actor, document = grove_texts().open(user, ref[4:])
+        home = access.get_tree(user, uid)[1] if uid else grove_texts().home_of(actor, document)
         if home is None:
             raise not_found("A tree in which a line can be run", "make a tree first")
         return actor, home, document

@@ -2,7 +2,6 @@
 
 from django.db import models
 
-from loom.documents.models import Document
 from loom.engine.fields import PublicIdentity
 from loom.links.models import Link
 from loom.people.models import Grove, Participant
@@ -10,13 +9,14 @@ from loom.trees.models import Node, Tree
 
 
 class Check(PublicIdentity):
-    """A rule that texts shall keep, for all texts of a grove, those of a tree, or a document.
+    """A rule that texts shall keep, for all texts of a grove, those of a tree, or one text of
+    the grove outside of trees (`about`, its item).
     `parameters` as `loom.claims.rules.checks` names them; `on_save`: it runs for each new text.
     `asks` is the agent of a judge."""
 
     grove = models.ForeignKey(Grove, models.CASCADE, related_name="checks")
     tree = models.ForeignKey(Tree, models.CASCADE, null=True, related_name="checks")
-    document = models.ForeignKey(Document, models.CASCADE, null=True, related_name="checks")
+    about = models.BigIntegerField(null=True)
     name = models.CharField(max_length=40)
     name_key = models.CharField(max_length=80)  # the case-folded name
     kind = models.CharField(max_length=12)

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from loom import access
 from loom.access import Actor
 from loom.claims.commands import checks as check_verbs
-from loom.claims.models import Cite, Claim, Commitment
+from loom.claims.models import Check, Cite, Claim, Commitment
 from loom.claims.queries.checks import checks_for
 from loom.claims.queries.claims import (
     allowed_acts,
@@ -31,8 +31,6 @@ from loom.claims.queries.claims import (
 from loom.claims.rules import levels
 from loom.claims.rules.checks import KINDS, PARAMETER
 from loom.claims.rules.levels import Obligation
-from loom.documents import access as document_access
-from loom.documents.models import Document
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError, not_found
@@ -43,6 +41,7 @@ from loom.people.pages.groves import frame
 from loom.permissions import WRITE
 from loom.site.page_requests import PersonRequest, in_one_line, person, word_of
 from loom.text.shortening import excerpt
+from loom.trees.grove_texts import grove_texts, is_text
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import find_node
 
@@ -290,7 +289,7 @@ def claim_page(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
             for one in obligations_of(claim)
         ],
         "asks": waits_for_a_person(claim),
-        "evidence": _shown(tree, seen),
+        "evidence": _shown(actor, tree, seen),
         "hidden": len(every) - len(seen),
         "ledger": [_entry(one) for one in made.order_by("-id")],
         "verified": verify_claim(claim)["status"] if claim.level else "",
@@ -300,16 +299,15 @@ def claim_page(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     return render(request, "pages/claim.html", context)
 
 
-def _shown(tree: Tree, cites: Iterable[Cite]) -> list[EvidenceRow]:
+def _shown(actor: Actor, tree: Tree, cites: Iterable[Cite]) -> list[EvidenceRow]:
     every = list(cites)
     keys = [key for one in every if (key := ids.node_id(one.item)) is not None]
     nodes = {one.pk: one for one in Node.objects.filter(pk__in=keys).select_related("tree")}
-    papers = [key for one in every if (key := ids.document_id(one.item)) is not None]
-    documents = Document.objects.in_bulk(papers)
+    papers = grove_texts().seen(actor, tree, [one.item for one in every])
     found = []
     for one in every:
         node = nodes.get(one.item)
-        paper = documents.get(ids.document_id(one.item) or 0)
+        paper = papers.get(one.item)
         name, href, words = "", "", one.words
         if node is not None:
             name = f"[{node.local_id}]"
@@ -364,9 +362,8 @@ def _ref_of(request: PersonRequest, tree: Tree) -> str:
     row = Cite.objects.filter(uid=word_of(request, "of"), claim__tree=tree).first()
     if row is None:
         raise not_found("This evidence")
-    key = ids.document_id(row.item)
-    if key is not None:
-        return f"doc:{Document.objects.values_list('uid', flat=True).get(pk=key)}"
+    if is_text(row.item):
+        return grove_texts().names([row.item])[row.item]
     node = Node.objects.select_related("tree").get(pk=ids.node_id(row.item) or 0)
     if node.tree_id == tree.pk:
         return node.local_id
@@ -389,14 +386,26 @@ def checks_page(request: PersonRequest, uid: str) -> HttpResponse:
         return HttpResponseRedirect(f"/groves/{grove.uid}/checks")
     context = {
         **frame(request, actor, "settings"),
-        "checks": [(one, next(iter(one.parameters.values()), "")) for one in checks_for(actor)],
+        "checks": _listed(actor),
         "kinds": KINDS,
         "agents": Participant.objects.filter(grove=grove, kind="model", archived_at=None),
         "trees": access.trees_for(actor).filter(grove=grove, archived_at=None)[:MOST],
-        "documents": document_access.documents_for(actor)[:MOST],
+        "documents": grove_texts().every(actor, MOST),
         "may_write": WRITE in actor.permissions,
     }
     return render(request, "pages/checks.html", context)
+
+
+def _listed(actor: Actor) -> list[tuple[Check, str, str]]:
+    """The checks that the actor sees, with their first parameter, and the title of the text outside
+    of trees that one is for."""
+    checks = list(checks_for(actor))
+    titles = grove_texts().titles(one.about for one in checks if one.about is not None)
+    first = (next(iter(one.parameters.values()), "") for one in checks)
+    return [
+        (one, value, titles.get(one.about or 0, ""))
+        for one, value in zip(checks, first, strict=True)
+    ]
 
 
 def _checked(request: PersonRequest, actor: Actor) -> str:

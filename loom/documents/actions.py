@@ -8,13 +8,12 @@ from loom.documents import log as document_log
 from loom.documents import queries
 from loom.documents import rules as documents
 from loom.documents.access import documents_for
-from loom.documents.commands import (
+from loom.documents.commands.writing import (
     Kind,
     changing,
     checked_title,
     create,
     demand_free,
-    named,
     words_replaced,
 )
 from loom.documents.models import Document, Revision
@@ -24,6 +23,7 @@ from loom.engine.arguments import Args
 from loom.engine.execute import execute
 from loom.errors import CommandError, not_found
 from loom.language.refs import DocumentPlace
+from loom.text.front_matter import title_key
 
 
 class NewDocument(Args):
@@ -118,7 +118,7 @@ def _change(change: RunningAction, args: DocumentChange) -> Document:
     changed = []
     if args.title and (title := checked_title(args.title)) != row.title:
         demand_free(change.actor, title, row)
-        row.title, row.title_key = title, queries.title_key(title)
+        row.title, row.title_key = title, title_key(title)
         changed.append("title")
     if args.kind is not None and args.kind != row.kind:
         row.kind = args.kind
@@ -145,7 +145,7 @@ def _write_text(change: RunningAction, args: DocumentWritten) -> Document:
 
 
 def _change_of(document: Document, args: DocumentWritten) -> document_log.Change:
-    return changing(_edits(args), seen=args.revision, name=named(document))
+    return changing(_edits(args), seen=args.revision, name=document.shown)
 
 
 @action("restore_document", stream="grove", role="writer")

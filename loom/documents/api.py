@@ -16,9 +16,9 @@ from loom import access
 from loom.access import Actor
 from loom.documents import access as document_access
 from loom.documents import actions as verbs
-from loom.documents import queries, rules
+from loom.documents import queries, rules, summaries
 from loom.documents.access import documents_for, linked_to
-from loom.documents.commands import Kind
+from loom.documents.commands.writing import Kind
 from loom.documents.models import Document, Revision
 from loom.errors import CommandError
 from loom.language.refs import ParseError, Slice
@@ -26,8 +26,8 @@ from loom.site import api_requests as requests
 from loom.site import responses
 from loom.site.api_requests import read, user_of
 from loom.site.schema import PAGES, a_number, an_id, number, operation, paged, word
+from loom.text.front_matter import front_matter
 from loom.text.hashes import instant
-from loom.turns import summaries
 from loom.turns.summaries import MOST_TRIES
 
 
@@ -370,7 +370,7 @@ def _one(actor: Actor, found: Document, part: Slice | None = None) -> dict[str, 
         "first": shown.first,
         "last": shown.last,
         "sections": sections,
-        "front_matter": {name: list(all_) for name, all_ in rules.front_matter(whole).items()},
+        "front_matter": {name: list(all_) for name, all_ in front_matter(whole).items()},
         "embeds": rules.embeds_of(whole),
         "links": [{"id": one.uid, "type": one.type, "to": one.ref} for one in links],
         "authors": shown.revision.authors,

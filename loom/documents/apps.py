@@ -1,4 +1,6 @@
-"""Documents, their revisions, and the room in which several people type."""
+"""Documents, their revisions, and the room in which several people type.
+
+Removing this folder and its line in config/settings.py removes them."""
 
 from importlib import import_module
 
@@ -7,8 +9,13 @@ from django.apps import AppConfig
 # The modules that register effects, commands and actions; help lists commands in this order.
 COMMANDS = (
     "loom.documents.effects",
-    "loom.documents.commands",
+    "loom.documents.commands.writing",
+    "loom.documents.commands.suggestions",
+    "loom.documents.commands.augments",
+    "loom.documents.commands.forms",
     "loom.documents.actions",
+    "loom.documents.windows",
+    "loom.documents.answers",
 )
 
 
@@ -19,5 +26,14 @@ class DocumentsConfig(AppConfig):
     label = "documents"
 
     def ready(self) -> None:
+        from loom.live.kinds import add_sockets
+        from loom.site.routes import add_routes
+        from loom.site.slots import add_to_slot
+
         for module in COMMANDS:
             import_module(module)
+        add_routes("loom.documents.urls")
+        add_sockets("loom.documents.consumers")
+        add_to_slot("grove-tabs", "parts/documents_tab.html")
+        add_to_slot("tree-menu", "parts/documents_of_tree.html")
+        add_to_slot("tree-bar", "parts/documents_button.html")

@@ -1,12 +1,17 @@
 """What happens to documents, and what a line does to its workspace's view of one."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from django.db.models import QuerySet
 
 from loom.documents.models import DocumentView
 from loom.engine.context import Context
 from loom.engine.effects import Effect, stores
 from loom.engine.event_kinds import Body, Payload, event
 from loom.engine.storing import Storing
+from loom.trees.erasing import erased_with_tree
+from loom.trees.models import Tree
 
 
 @event("document.added", stream="grove")
@@ -48,3 +53,9 @@ def seen_by_line(context: Context, document: int) -> int | None:
     """The revision of a document that the line has counted as seen so far, if any."""
     seen = [one.revision for one in context.effects.of(DocumentSeen) if one.document == document]
     return seen[-1] if seen else None
+
+
+@erased_with_tree
+def _views_of(tree: Tree) -> Iterable[QuerySet[DocumentView]]:
+    """What workspaces of an erased tree have seen."""
+    return [DocumentView.objects.filter(workspace__tree=tree)]

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
@@ -30,6 +30,7 @@ from loom.documents.rules import Edit, Section
 from loom.documents.shared_text import EMPTY, SharedText
 from loom.engine import announcements, busy, jobs, put_aside, streams
 from loom.engine.streams import Writer
+from loom.engine.sweeps import FORGOTTEN_S, sweeps
 from loom.errors import CommandError, not_found
 from loom.language import ids as item_ids
 from loom.people.models import Participant
@@ -424,7 +425,13 @@ def want_summary(document: Document, uid: str) -> None:
     settle(document)
     who = Participant.objects.filter(uid=uid).values_list("pk", flat=True).first()
     if who is not None:
-        jobs.enqueue("agents.tasks.summarise_document", [document.uid, who], queue="continue")
+        jobs.enqueue("loom.documents.tasks.summarise", [document.uid, who], queue="continue")
+
+
+@sweeps
+def settle_forgotten() -> int:
+    """Settles documents whose process ended before it could do so."""
+    return settle_resting(timezone.now() - timedelta(seconds=FORGOTTEN_S))
 
 
 def settle_resting(before: datetime) -> int:

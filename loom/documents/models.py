@@ -6,32 +6,20 @@ from typing import Any
 
 from django.db import models
 
-from loom.engine.fields import PublicIdentity
-from loom.language import ids
-from loom.people.models import Grove, Participant
+from loom.people.models import Participant
+from loom.trees.models import GroveText
 from loom.workspace.models import Workspace
 
 
-class Document(PublicIdentity):
-    """A text of a grove that several people can write at once. `revision` is the number of its
-    newest revision, `words` is the count there; `head` is the last seq of its updates,
-    `settled` the last one that is part of a revision, and `log_bytes` the length of the updates
-    that are not in its stored state."""
+class Document(GroveText):
+    """A text of a grove that several people can write at once. `head` is the last seq of its
+    updates, `settled` the last one that is part of a revision, and `log_bytes` the length of the
+    updates that are not in its stored state."""
 
-    grove = models.ForeignKey(Grove, models.CASCADE, related_name="documents")
-    title = models.CharField(max_length=200)
-    title_key = models.CharField(max_length=400)  # the case-folded title
-    kind = models.CharField(max_length=8, default="note")  # note or augment
     maker = models.ForeignKey(Participant, models.PROTECT, related_name="+")
-    made_at = models.DateTimeField()
-    touched_at = models.DateTimeField()
-    revision = models.IntegerField(default=0)
-    words = models.IntegerField(default=0)
     head = models.BigIntegerField(default=0)
     settled = models.BigIntegerField(default=0)
     log_bytes = models.BigIntegerField(default=0)
-    summary = models.TextField(blank=True, default="")  # of the revision `summary_revision`
-    summary_revision = models.IntegerField(default=0)
 
     class Meta:
         ordering = ["-touched_at", "-id"]
@@ -45,14 +33,6 @@ class Document(PublicIdentity):
                 name="document_unsettled",
             ),
         ]
-
-    @property
-    def item_id(self) -> int:
-        """The id of the item that links, marks and steps point at."""
-        return ids.of_document(self.pk)
-
-    def __str__(self) -> str:
-        return self.title
 
 
 class DocumentText(models.Model):

@@ -32,6 +32,7 @@ from loom.platform import deadlines
 from loom.site import markdown
 from loom.site.display import Who, cast_of
 from loom.site.page_requests import PersonRequest, in_one_line, person, text_of, word_of
+from loom.text.front_matter import MAX_TITLE, body_start
 from loom.text.hashes import instant
 from loom.trees.models import Node, Tree
 from loom.trees.pages.node_parts import age_of
@@ -123,7 +124,7 @@ def _imported(actor: Actor, file: Any) -> Document:
             "INVALID_SYNTAX", f"{file.name} contains U+0000.", hint="Choose a text file."
         )
     title = re.sub(r"\.(md|markdown|txt)$", "", str(file.name), flags=re.IGNORECASE)
-    return document_actions.make_document(actor, title=title[: rules.MAX_TITLE], text=text)
+    return document_actions.make_document(actor, title=title[:MAX_TITLE], text=text)
 
 
 # One document.
@@ -361,7 +362,7 @@ def drawn(actor: Actor, document: Document, text: str) -> SafeString:
     mark = secrets.token_hex(8)
     kept: list[str] = []
     fence = ""
-    for line in text[rules.body_start(text) :].split("\n"):
+    for line in text[body_start(text) :].split("\n"):
         opening = re.match(r" {0,3}(`{3,}|~{3,})", line)
         if fence:
             fence = "" if opening and opening[1].startswith(fence) else fence

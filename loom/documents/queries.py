@@ -19,7 +19,7 @@ from loom.documents import access as document_access
 from loom.documents import rules as documents
 from loom.documents.access import documents_for
 from loom.documents.models import Document, DocumentState, DocumentUpdate, DocumentView, Revision
-from loom.documents.rules import FENCE, LoreEntry, Section, entry_of, unpacked
+from loom.documents.rules import Section, unpacked
 from loom.documents.shared_text import SharedText
 from loom.engine.context import Context
 from loom.errors import not_found
@@ -31,7 +31,10 @@ from loom.links.vocabulary import keys_for, vocabulary_of
 from loom.people.names import tree_named
 from loom.permissions import READ_DOCUMENTS
 from loom.platform.prepared_queries import Given, PreparedQuery
+from loom.text.front_matter import title_key
+from loom.text.lore import FENCE, LoreEntry, entry_of
 from loom.text.shortening import excerpt
+from loom.trees.grove_texts import TextPart, WindowSource
 from loom.trees.models import Node, NodeSource, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld
@@ -110,26 +113,55 @@ def _known(actor: Actor, tree: Tree | None) -> str:
     return named or '→ write doc:"name" new makes one'
 
 
-def title_key(title: str) -> str:
-    """The title in the form in which titles of a grove must differ."""
-    return title.casefold()[: documents.MAX_TITLE * 2]
-
-
-@dataclass(frozen=True)
-class DocumentShown:
+@dataclass(frozen=True, kw_only=True)
+class DocumentShown(TextPart):
     """A document, or the requested part of it, in its newest revision."""
 
     document: Document
     revision: Revision
-    text: str
-    first: int  # line, from 1
-    last: int
-    clipped: str = ""
 
     @cached_property
     def sections(self) -> list[Section]:
         """The headings of the whole document."""
         return sections_in(self.revision)
+
+    @property
+    def has_sections(self) -> bool:
+        """Whether there are headings."""
+        return bool(self.sections)
+
+    @property
+    def parts(self) -> str:
+        """The sections with their lines, or the parts of a hundred lines."""
+        return parts_named(self)
+
+    def part_at(self, line: int) -> str:
+        """The section of a line (from 0), or its number."""
+        above = [one for one in self.sections if one.line <= line]
+        return f"§{above[-1].id}" if above else super().part_at(line)
+
+
+def _shown(
+    document: Document, revision: Revision, *, text: str, first: int, last: int, clipped: str = ""
+) -> DocumentShown:
+    return DocumentShown(
+        of=document,
+        source=source_of(revision),
+        author=revision.by,
+        text=text,
+        first=first,
+        last=last,
+        clipped=clipped,
+        document=document,
+        revision=revision,
+    )
+
+
+def source_of(revision: Revision) -> WindowSource:
+    """A revision as the source of windows."""
+    return WindowSource(
+        item_ids.of_document(revision.document_id), str(revision.number), revision.text
+    )
 
 
 def sections_in(revision: Revision) -> list[Section]:
@@ -147,9 +179,11 @@ def text_of(document: Document, part: Slice | None = None) -> DocumentShown:
     revision = newest(document)
     whole = revision.text
     if part is None:
-        return DocumentShown(document, revision, whole, 1, whole.count("\n") + 1)
+        last = whole.count("\n") + 1
+        return _shown(document, revision, text=whole, first=1, last=last)
     found = documents.cut(whole, sections_in(revision), part)
-    return DocumentShown(document, revision, found.text, found.first, found.last, found.clipped)
+    first, last, clipped = found.first, found.last, found.clipped
+    return _shown(document, revision, text=found.text, first=first, last=last, clipped=clipped)
 
 
 def current(document: Document) -> str:
@@ -198,7 +232,8 @@ def matching(among: QuerySet[Document], query: str, *, limit: int) -> list[Docum
         text = row.text
         times = text.casefold().count(wanted) + 10 * (wanted in row.document.title.casefold())
         if times:
-            found.append((times, DocumentShown(row.document, row, text, 1, text.count("\n") + 1)))
+            last = text.count("\n") + 1
+            found.append((times, _shown(row.document, row, text=text, first=1, last=last)))
     found.sort(key=lambda one: -one[0])
     return [shown for _, shown in found[:limit]]
 

@@ -1,11 +1,9 @@
-"""The text of a document: its sections and their stable ids, edits, front matter, embeds, and the
-keys of lore. Pure."""
+"""The text of a document: its sections and their stable ids, edits, front matter, embeds. Pure."""
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import TypeVar
@@ -13,13 +11,10 @@ from typing import TypeVar
 from loom.language.ids import looks_like_id
 from loom.language.refs import DocumentPlace, ParseError, Slice, short, unread
 from loom.language.slices import Cut, get, headings_in
+from loom.text.front_matter import body_start
 
 MAX_BYTES = 4 * 1024 * 1024  # of a text in UTF-8, the same as for a node
-MAX_TITLE = 200
-MOST_KEYS = 40
 
-_FRONT = re.compile(r"---[ \t]*\r?\n(.*?)(?:^|\n)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
-_ENTRY = re.compile(r"([A-Za-z_][\w-]*):[ \t]*(.*)")
 _EMBED = re.compile(r"!\[\[([^\[\]\n]{1,300})\]\]")
 
 
@@ -46,43 +41,6 @@ class Edit:
 def count_words(text: str) -> int:
     """The number of words, without front matter."""
     return len(text[body_start(text) :].split())
-
-
-# Front matter: the lines between two lines of dashes at the start of the text.
-
-
-def body_start(text: str) -> int:
-    """The place after the front matter; 0 if there is none."""
-    found = _FRONT.match(text)
-    return found.end() if found else 0
-
-
-def front_matter(text: str) -> dict[str, tuple[str, ...]]:
-    """The entries of the front matter, by name in lower case: `keys: a, b`, `keys: [a, b]`, or a
-    list of lines that begin with `- `. {} if there is none."""
-    found = _FRONT.match(text)
-    entries: dict[str, tuple[str, ...]] = {}
-    last = ""
-    for line in (found[1] if found else "").splitlines():
-        entry = _ENTRY.fullmatch(line.rstrip())
-        if entry and len(entries) < MOST_KEYS:
-            last = entry[1].lower()
-            entries[last] = _values(entry[2])
-        elif last and line.lstrip().startswith("- "):
-            entries[last] = (*entries[last], _unquoted(line.lstrip()[2:]))
-    return entries
-
-
-def _values(written: str) -> tuple[str, ...]:
-    written = written.strip()
-    if written[:1] == "[" and written[-1:] == "]":
-        written = written[1:-1]
-    return tuple(one for part in written.split(",") if (one := _unquoted(part)))
-
-
-def _unquoted(written: str) -> str:
-    word = written.strip()
-    return word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "\"'" else word
 
 
 MOST_EMBEDS = 100  # embeds of one document that are shown; further ones stay text
@@ -594,163 +552,3 @@ def _places(pieces: list[str], start: int) -> list[int]:
     for piece in pieces:
         places.append(places[-1] + len(piece))
     return places
-
-
-# -- lore: texts that are part of a request while one of their keys occurs near its end
-# (docs/model.md §6.2). An entry is a document whose front matter names keys:
-#
-#     ---
-#     keys: Thomas, "the old house"
-#     order: 20
-#     ---
-#     Thomas is Marie's brother.
-
-
-MOST_LORE_KEYS = 50
-LONGEST_KEY = 100
-USUAL_ORDER = 100
-MOST_ORDER = 10_000
-FENCE = "---"
-# Above this code point scripts put no blanks between words (Thai, Chinese, Japanese) or join
-# endings to them (Korean), except for the additional letters of Latin and Greek.
-_UNSPACED = 0x0E00
-_FURTHER = range(0x1E00, 0x2000)
-_ONE_KEY = re.compile(r'\s*"([^"]*)"|\s*\'([^\']*)\'|([^,]+)')
-_FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)")
-
-Counted = Callable[[str], int]
-
-
-@dataclass(frozen=True)
-class LoreEntry:
-    """A text with its keys. `uid` is its document's, `title` names it; lower `order`s come
-    first."""
-
-    uid: str
-    title: str
-    keys: tuple[str, ...]
-    text: str
-    order: int = USUAL_ORDER
-
-
-@dataclass(frozen=True)
-class FoundLore:
-    """The entries that are used, in order, and those that have a key there but are not; each with
-    the reason in words."""
-
-    entered: tuple[tuple[LoreEntry, str], ...] = ()
-    left: tuple[tuple[LoreEntry, str], ...] = ()
-
-    @property
-    def taken(self) -> tuple[LoreEntry, ...]:
-        """The entries that are used, without the reasons."""
-        return tuple(one for one, _ in self.entered)
-
-
-def divided(text: str) -> tuple[dict[str, str], str]:
-    """(the fields of a text's front matter, the text below it); ({}, text) where it has none.
-    Items of a list (`- Thomas`) are joined by commas."""
-    lines = text.split("\n")
-    if lines[0].rstrip() != FENCE:
-        return {}, text
-    end = next((at for at, line in enumerate(lines) if at and line.rstrip() == FENCE), 0)
-    if not end:
-        return {}, text
-    fields: dict[str, str] = {}
-    name = ""
-    for line in lines[1:end]:
-        found = _FIELD.fullmatch(line.rstrip())
-        item = line.strip()
-        if found:
-            name = found[1].lower()
-            fields[name] = found[2].strip()
-        elif name and item.startswith("- "):
-            fields[name] = ", ".join(one for one in (fields[name], item[2:].strip()) if one)
-    body = "\n".join(lines[end + 1 :])
-    return fields, body
-
-
-def keys_of(field: str) -> tuple[str, ...]:
-    """The keys that a field of front matter names: `a, "b, c"` or `[a, b]`; at most
-    MOST_LORE_KEYS."""
-    given = field.strip()
-    if given.startswith("[") and given.endswith("]"):
-        given = given[1:-1]
-    found = (next(filter(None, match.groups()), "") for match in _ONE_KEY.finditer(given))
-    named = (" ".join(one.split()).strip("\"'") for one in found)
-    kept = dict.fromkeys(one[:LONGEST_KEY] for one in named if one)
-    return tuple(kept)[:MOST_LORE_KEYS]
-
-
-def entry_of(uid: str, title: str, document: str) -> LoreEntry | None:
-    """The lore entry for a document; None if its front matter names no key, or there is no text
-    below."""
-    fields, body = divided(document)
-    keys = keys_of(fields.get("keys", ""))
-    text = body.strip("\n")
-    if not keys or not text.strip():
-        return None
-    return LoreEntry(uid, title, keys, text, _order(fields.get("order", "")))
-
-
-def _order(given: str) -> int:
-    digits = given.strip()
-    if not digits.isascii() or not digits.isdigit() or len(digits) > len(str(MOST_ORDER)):
-        return USUAL_ORDER
-    return min(int(digits), MOST_ORDER)
-
-
-def occurs(key: str, text: str) -> bool:
-    """Whether a key occurs in a text as a whole word, in any case. In scripts without blanks
-    between words it may be anywhere."""
-    wanted, within = _folded(key), _folded(text)
-    at = within.find(wanted) if wanted else -1
-    while at >= 0:
-        end = at + len(wanted)
-        if not _joined(within[at - 1 : at], wanted[0]) and not _joined(
-            wanted[-1], within[end : end + 1]
-        ):
-            return True
-        at = within.find(wanted, at + 1)
-    return False
-
-
-def _folded(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
-
-
-def _joined(before: str, after: str) -> bool:
-    """Whether two characters belong to one word."""
-    return _in_a_word(before) and _in_a_word(after)
-
-
-def _in_a_word(char: str) -> bool:
-    if not char:
-        return False
-    is_letter = char.isalnum() or char == "_" or unicodedata.combining(char) > 0
-    return is_letter and (ord(char) < _UNSPACED or ord(char) in _FURTHER)
-
-
-def chosen_lore(entries: Iterable[LoreEntry], end: str, budget: int, counted: Counted) -> FoundLore:
-    """The entries with a key in `end`, the last characters of a text: by `order`, then by title,
-    while all of them together have at most `budget` tokens. An entry that is too long is left out,
-    and a shorter one after it may still be used."""
-    entered: list[tuple[LoreEntry, str]] = []
-    left: list[tuple[LoreEntry, str]] = []
-    room = budget
-    for one in sorted(entries, key=lambda one: (one.order, one.title.casefold(), one.uid)):
-        key = _first(one.keys, end)
-        if key is None:
-            continue
-        tokens = counted(one.text)
-        if tokens > room:
-            why = f"left out: {tokens:,} tokens, and {room:,} of {budget:,} are left for lore"
-            left.append((one, f"“{key}” occurs; {why}"))
-            continue
-        room -= tokens
-        entered.append((one, f"because “{key}” occurs near the end"))
-    return FoundLore(tuple(entered), tuple(left))
-
-
-def _first(keys: Sequence[str], text: str) -> str | None:
-    return next((key for key in keys if occurs(key, text)), None)

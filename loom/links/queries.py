@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 from django.db.models import Q, QuerySet
 
 from loom.access import Actor, trees_for
-from loom.documents.models import Document
 from loom.language import ids
 from loom.language.ids import home_of
 from loom.links.models import Link
 from loom.links.vocabulary import archetype_of, keys_for, vocabulary_of
 from loom.permissions import CROSS_TREE
 from loom.text.hashes import instant
+from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import fetch, listed
-from loom.trees.queries.node_context import ERASED, documents_seen, erased_among
+from loom.trees.queries.node_context import ERASED, erased_among
 
 
 def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
@@ -29,9 +29,7 @@ def written(stored: Iterable[int], tree_id: int) -> dict[int, str]:
     nodes = {one for one in every if ids.node_id(one) is not None}
     trees = {key: one for one in every if (key := ids.tree_id(one)) is not None}
     shown = dict.fromkeys(every, ERASED)
-    if documents := [key for one in every if (key := ids.document_id(one)) is not None]:
-        rows = Document.objects.filter(pk__in=documents).values_list("pk", "uid")
-        shown.update({ids.of_document(key): f"doc:{uid}" for key, uid in rows})
+    shown.update(grove_texts().names(every))
     if nodes:
         sql = f"""SELECT n.id, n.local_id, n.tree_id, t.uid FROM trees_node n
             JOIN trees_tree t ON t.id = n.tree_id AND t.erasing_at IS NULL
@@ -67,7 +65,7 @@ def _seen(actor: Actor, tree: Tree, rows: "QuerySet[Link]") -> list[Link]:
     asked = {home_of(one) for both in ends.values() for one in both}
     seen = set(trees_for(actor).filter(pk__in=asked).values_list("pk", flat=True))
     seen |= erased_among(asked)
-    documents = documents_seen(actor, tree, set().union(*ends.values()))
+    documents = grove_texts().seen(actor, tree, set().union(*ends.values()))
     return [
         link
         for link, both in ends.items()
@@ -167,7 +165,7 @@ def _seen_of(actor: Actor, here: Tree, items: set[int]) -> set[int]:
     trees = set(trees_for(actor).filter(pk__in=homes).values_list("pk", flat=True))
     if CROSS_TREE not in actor.permissions:
         trees &= {here.pk}
-    documents = documents_seen(actor, here, items)
+    documents = grove_texts().seen(actor, here, items)
     return {one for one in items if home_of(one) in trees or one in documents}
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from loom.access import Actor, trees_for
-from loom.documents.access import documents_for
 from loom.engine.models import Step, StepItem
 from loom.errors import CommandError, not_found
 from loom.language import ids
@@ -16,6 +15,7 @@ from loom.links.models import Trail
 from loom.people.names import tree_named
 from loom.text.hashes import instant
 from loom.text.shortening import excerpt
+from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.node_context import ERASED, PRUNED
@@ -169,19 +169,17 @@ class EndsSeen:
         newest = lookup.selected_versions({one.slot_id for one in nodes.values()}, None)
         later = {key for key, _ in newest.values()} - set(nodes)
         current = {**nodes, **(lookup.rows().in_bulk(later) if later else {})}
-        asked = [key for one in every if (key := ids.document_id(one)) is not None]
-        papers = documents_for(self.actor, self.here).in_bulk(asked) if asked else {}
+        papers = grove_texts().seen(self.actor, self.here, every)
         known = set(Tree.objects.filter(pk__in=homes).values_list("pk", flat=True))
         for item in every:
             home = ids.home_of(item)
             node = nodes.get(item)
-            paper = papers.get(ids.document_id(item) or 0)
+            paper = papers.get(item)
             if node is not None:
                 node.tree = trees[node.tree_id]
                 self.found[item] = self._node(node, current[newest[node.slot_id][0]])
             elif paper is not None:
-                shown = f'doc:"{paper.title}"'
-                self.found[item] = EndSeen(item, f"doc:{paper.uid}", shown)
+                self.found[item] = EndSeen(item, f"doc:{paper.uid}", f'doc:"{paper.title}"')
             elif home in trees and ids.tree_id(item) is not None:
                 tree = trees[home]
                 self.found[item] = EndSeen(item, f"tree:{tree.uid}", tree_named(tree.title))

@@ -11,9 +11,9 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.routing import URLRouter
 from django.urls import re_path
 
-from loom.documents.room import RoomMember, rooms
 from loom.live import frames, reads
 from loom.live.feed import Feed, FeedConnection, Socket
+from loom.live.kinds import kinds
 from loom.live.reads import Guest, PerLoop, ReadThreads, SocketRefused, welcome
 
 log = logging.getLogger("heddle.live")
@@ -132,7 +132,8 @@ async def lifespan(scope: dict[str, Any], receive: Any, send: Any) -> None:
         if message["type"] == "lifespan.startup":
             await send({"type": "lifespan.startup.complete"})
         else:
-            await rooms().close()
+            for kind in kinds().values():
+                await kind.close()
             await hub().close()
             await asyncio.sleep(0)
             await send({"type": "lifespan.shutdown.complete"})
@@ -152,7 +153,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         """Accepts everybody: only then can a refused client read the closing code."""
         try:
-            guest = await self._guest()
+            guest = await self.guest()
         except SocketRefused as closing:
             await self.accept()
             if closing.refused is not None:
@@ -174,7 +175,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             self.socket.end()
             await self.serving
 
-    async def _guest(self) -> Guest:
+    async def guest(self) -> Guest:
         address: dict[str, Any] = self.scope["url_route"]["kwargs"]
         if not address:
             raise SocketRefused(4404)
@@ -183,49 +184,23 @@ class LiveConsumer(AsyncWebsocketConsumer):
         return guest
 
 
-class DocumentConsumer(LiveConsumer):
-    """`/ws/documents/{id}`: the wire protocol of y-websocket, in binary frames."""
-
-    member: RoomMember | None = None
-
-    async def connect(self) -> None:
-        """Accepts everybody, as above; a guest enters the room of the document."""
-        await self.accept()
-        try:
-            guest = await self._guest()
-            self._allow_large_frames()
-            self.member = await rooms().enter(guest, self)
-        except SocketRefused as closing:
-            await self.close(code=closing.code)
-
-    def _allow_large_frames(self) -> None:
-        """A member may paste a text of several megabytes (`config/sockets.py`)."""
-        extensions: Any = self.scope.get("extensions", {})
-        admitted = extensions.get("heddle.admitted")
-        if admitted is not None:
-            admitted()
-
-    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """One message of the client; text is refused."""
-        if self.member is not None:
-            await self.member.receive(bytes_data or b"")
-
-    async def disconnect(self, code: int) -> None:
-        """The client has gone, or was closed."""
-        if self.member is not None:
-            self.member.leave()
-
-    async def send_bytes(self, frame: bytes) -> None:
-        """Sends one binary frame."""
-        await self.send(bytes_data=frame)
-
-
 _consumer: Any = LiveConsumer.as_asgi()
-_document: Any = DocumentConsumer.as_asgi()
+
+
+async def _serve_kind(scope: Any, receive: Any, send: Any) -> None:
+    """The consumer of a kind that another feature serves; without one it is closed with 4404."""
+    kind = kinds().get(scope["url_route"]["kwargs"]["kind"])
+    if kind is not None:
+        await kind.application(scope, receive, send)
+    else:
+        await _consumer({**scope, "url_route": {"args": (), "kwargs": {}}}, receive, send)
+
+
+_of_kind: Any = _serve_kind
 routes: Any = URLRouter(
     [
         re_path(r"^ws/(?P<kind>trees|groves|workspaces)/(?P<uid>[^/]{1,64})\Z", _consumer),
-        re_path(r"^ws/(?P<kind>documents)/(?P<uid>[^/]{1,64})\Z", _document),
+        re_path(r"^ws/(?P<kind>[a-z]{1,32})/(?P<uid>[^/]{1,64})\Z", _of_kind),
         re_path(r"", _consumer),  # closed with 4404
     ]
 )

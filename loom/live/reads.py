@@ -22,11 +22,10 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from loom import access, permissions
-from loom.documents import access as document_access
 from loom.engine import streams
 from loom.engine.models import Event, Stream
 from loom.errors import CommandError
-from loom.live import frames
+from loom.live import frames, kinds
 from loom.live.frames import EventFrame, ToRender
 from loom.people.models import ApiKey, User
 from loom.permissions import ROLES, Role, Scope, limited
@@ -364,19 +363,14 @@ def _grove(user: User, uid: str) -> tuple[access.Actor, Any]:
     return access.get_grove(user, uid)
 
 
-def _document(user: User, uid: str) -> tuple[access.Actor, Any]:
-    return document_access.get_document(user, uid)
-
-
 def _workspace(user: User, uid: str) -> tuple[access.Actor, Any]:
     return access.get_workspace(user, uid)
 
 
-_OPENERS: dict[str, Callable[[User, str], tuple[access.Actor, Any]]] = {
+_OPENERS: dict[str, kinds.Opener] = {
     "trees": _tree,
     "groves": _grove,
     "workspaces": _workspace,
-    "documents": _document,
 }
 
 
@@ -384,13 +378,14 @@ def welcome(scope: SocketScope, kind: str, uid: str) -> Guest:
     """The guest who may listen to the item's stream. Raises SocketRefused: 4401 not signed in, 4404
     not visible or missing, 4400 for an invalid `since`."""
     user, by = _who(_headers(scope))
+    special = kinds.kinds().get(kind)
     try:
-        actor, item = _OPENERS[kind](user, uid)
+        actor, item = (special.opens if special else _OPENERS[kind])(user, uid)
     except CommandError:
         raise SocketRefused(4404) from None
     tree = {"trees": item, "workspaces": getattr(item, "tree", None)}.get(kind)
     return Guest(
-        stream=f"doc:{item.uid}" if kind == "documents" else streams.name_of(item),
+        stream=special.stream(item) if special else streams.name_of(item),
         groves=streams.name_of(actor.grove),
         since=_since(scope),
         participant=actor.participant.uid,

@@ -14,14 +14,13 @@ from django.db import connection
 from django.db.models import Count, QuerySet, Sum
 
 from loom.access import Actor
-from loom.documents.access import linked_to
-from loom.documents.models import Document
 from loom.money.days import today
 from loom.money.models import DailySpending
 from loom.money.prices import NANO, caches_from, prices_of
 from loom.participants.provider_kinds import LOCAL, LOCAL_WINDOW, RESERVE
 from loom.people.grove_settings import daily_limit
 from loom.people.models import Participant
+from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import fetch, listed, path_of
 from loom.trees.queries.places import path_ids
@@ -101,7 +100,7 @@ def path_tokens(actor: Actor, tree: Tree, workspace: Workspace | None, node: Nod
     English and too many rather than too few for other scripts. With memory and author's note."""
     ids = [version for _, version in path_ids(actor, tree, workspace, node)]
     added = len((tree.memory + tree.author_note).encode())
-    lore = tree.lore_budget if linked_to(tree, Document.objects.all()).exists() else 0
+    lore = tree.lore_budget if grove_texts().is_linked(tree) else 0
     return -(-(bytes_of(ids) + added) // 4) + lore
 
 

@@ -7,11 +7,7 @@ from datetime import datetime
 from itertools import takewhile
 from typing import TypeVar
 
-from django.db.models import F, Q
-
 from loom.access import Actor, trees_for
-from loom.documents.access import documents_for
-from loom.documents.models import Document, Revision, read_whole
 from loom.engine import streams
 from loom.engine.models import Event
 from loom.language import ids as item_ids
@@ -23,15 +19,13 @@ from loom.people.models import Participant
 from loom.people.names import as_sent
 from loom.permissions import READ_DOCUMENTS
 from loom.text.shortening import excerpt, plain
-from loom.trees.models import Node, Tree
+from loom.trees.grove_texts import grove_texts
+from loom.trees.models import GroveText, Node, Tree
 from loom.trees.queries import lookup
 from loom.workspace.queries.windows import WITHHELD
 from loom.workspace.window_rules import difference_named
 
 MOST_EVENTS = 1_000  # of each stream, the newest ones
-MOST_DOCUMENTS = 20  # whose revisions are read
-MOST_REVISIONS = 50  # of a document, the newest ones
-SHOWN_REVISIONS = 3  # of a document
 MOST_COMPARED = 100_000  # characters of a text of which the differing words are shown
 WORDS = 12  # of a text
 FLAGS = {
@@ -248,16 +242,12 @@ class RecentChanges:
             self._say_of_item(both[0], body["source"], documents, last, said)
             self.read.update(end for end in both if end > 0)
 
-    def _documents_of(self, items: Iterable[int]) -> dict[int, Document]:
+    def _documents_of(self, items: Iterable[int]) -> dict[int, GroveText]:
         """Those of the items that are documents which the actor may read, by the id of the item."""
-        keys = [key for one in items if (key := item_ids.document_id(one)) is not None]
-        if not keys:
-            return {}
-        rows = documents_for(self.actor, self.tree).filter(pk__in=keys)
-        return {item_ids.of_document(one.pk): one for one in rows}
+        return grove_texts().seen(self.actor, self.tree, items)
 
     def _say_of_item(
-        self, item: int, named: str, documents: dict[int, Document], event: Event, said: str
+        self, item: int, named: str, documents: dict[int, GroveText], event: Event, said: str
     ) -> None:
         """A change at a node, tree or document; nothing for a document that may not be read."""
         document = documents.get(item)
@@ -266,7 +256,7 @@ class RecentChanges:
         elif item > 0:
             self._say(named, self._named(item, named, documents), event.at, said)
 
-    def _named(self, item: int, ref: str, documents: dict[int, Document]) -> str:
+    def _named(self, item: int, ref: str, documents: dict[int, GroveText]) -> str:
         """An item as a line names it."""
         if item in documents:
             return _titled(documents[item])
@@ -277,25 +267,9 @@ class RecentChanges:
     # documents
 
     def _take_documents(self) -> None:
-        """What others wrote in documents: the newest revisions with their differences. At most
-        four queries."""
-        rows = documents_for(self.actor, self.tree).filter(touched_at__gt=self.since)
-        documents = {one.pk: one for one in rows.order_by("-touched_at", "-pk")[:MOST_DOCUMENTS]}
-        if not documents:
-            return
-        newest = Revision.objects.filter(document__in=documents, at__gt=self.since)
-        newest = newest.filter(number__gt=F("document__revision") - MOST_REVISIONS)
-        others = newest.exclude(by=self.actor.participant).order_by("-number")
-        found: dict[int, list[int]] = defaultdict(list)
-        for key, number in others.values_list("document", "number"):
-            found[key].append(number)
-        texts = _texts_of({key: numbers[:SHOWN_REVISIONS] for key, numbers in found.items()})
-        for key, numbers in found.items():
-            shown = [_revised(texts, key, number) for number in numbers[:SHOWN_REVISIONS]]
-            left = len(numbers) - len(shown)
-            said = "; ".join([*shown, *([f"and {left} before"] if left else [])])
-            at = texts[key, numbers[0]].at
-            self._say(f"doc:{documents[key].uid}", _titled(documents[key]), at, said)
+        """What others wrote in documents."""
+        for one in grove_texts().changes(self.actor, self.tree, self.since):
+            self._say(f"doc:{one.of.uid}", _titled(one.of), one.at, one.said)
 
 
 def _net(
@@ -320,26 +294,5 @@ def _present(events: Iterable[Event], key: Callable[[Event], str]) -> dict[str, 
     return {name: one for name, one in last.items() if one.kind == first[name]}
 
 
-def _titled(document: Document) -> str:
+def _titled(document: GroveText) -> str:
     return print_ref(Ref("document", name=document.title))
-
-
-def _texts_of(numbers: dict[int, list[int]]) -> dict[tuple[int, int], Revision]:
-    """The revisions with these numbers, and those before them, with their texts."""
-    wanted = Q()
-    for key, some in numbers.items():
-        wanted |= Q(document=key, number__in={number - back for number in some for back in (0, 1)})
-    rows = list(Revision.objects.filter(wanted).select_related("content", "by")) if wanted else []
-    read_whole(row.content for row in rows if row.length <= MOST_COMPARED)
-    return {(row.document_id, row.number): row for row in rows}
-
-
-def _revised(texts: dict[tuple[int, int], Revision], key: int, number: int) -> str:
-    """`revision 2 by Ada, line 3: - "stood" + "lay"`."""
-    new, old = texts[key, number], texts.get((key, number - 1))
-    by = f"revision {number} by {as_sent(new.by.name)}"
-    if old is None:
-        return f"new by {as_sent(new.by.name)}"
-    if max(old.length, new.length) > MOST_COMPARED:
-        return by
-    return f"{by}, {difference_named(old.text, new.text)}"

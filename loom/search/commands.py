@@ -7,9 +7,6 @@ from typing import Annotated, NamedTuple
 from django.db.models import F
 
 from loom.access import demand
-from loom.documents.access import documents_for, linked_to
-from loom.documents.effects import DocumentSeen
-from loom.documents.queries import DocumentShown, get_document, matching, text_of
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command, describe_verb
@@ -24,6 +21,7 @@ from loom.search import queries as search
 from loom.text.shortening import excerpt, summary_or_excerpt
 from loom.trees.commands.view import counted
 from loom.trees.effects import OutlineChanged
+from loom.trees.grove_texts import TextPart, WindowSource, grove_texts, is_text
 from loom.trees.models import Node, Tree
 from loom.trees.named_items import get_node, touched, tree_of
 from loom.trees.queries import lookup
@@ -34,7 +32,7 @@ from loom.trees.queries.places import places_of
 from loom.turns.models import Turn
 from loom.workspace.commands.windows import place_window, title_of, token_change, within_limit
 from loom.workspace.models import Window
-from loom.workspace.queries.windows import WindowSource, source_of
+from loom.workspace.queries.windows import source_of
 from loom.workspace.window_rules import Lines, total_of
 
 MAX_DEPTH = 50
@@ -277,9 +275,9 @@ def _answered(context: Context, args: FindArgs, only: search.Filters) -> Reply:
         lines.append(f"… {left:,} more; ask with max: up to 50, or with another filter")
     lines = _bounded(lines)
     elsewhere = dict.fromkeys(hit.tree for hit in found.hits if hit.tree != context.tree)
-    items = touched(*elsewhere, *(one.document for one in documents))
+    items = touched(*elsewhere, *(one.of for one in documents))
     refs = [_ref(context.tree, hit) for hit in found.hits]
-    refs += [f"doc:{one.document.uid}" for one in documents]
+    refs += [f"doc:{one.of.uid}" for one in documents]
     return Reply("\n".join(lines), refs=tuple(refs), items=items)
 
 
@@ -294,33 +292,31 @@ def _bounded(lines: list[str]) -> list[str]:
     return lines
 
 
-def _documents(context: Context, args: FindArgs) -> list[DocumentShown]:
+def _documents(context: Context, args: FindArgs) -> list[TextPart]:
     """The documents that contain the words and that the actor may read, of the tree or the
     grove."""
     if args.where not in ("tree", "grove") or READ_DOCUMENTS not in context.actor.permissions:
         return []
-    rows = documents_for(context.actor, context.tree)
-    if args.where == "tree":
-        rows = linked_to(context.tree, rows)
-    return matching(rows, args.query, limit=args.max)
+    linked = args.where == "tree"
+    return grove_texts().matching(
+        context.actor, context.tree, args.query, limit=args.max, linked=linked
+    )
 
 
-def _document_hit(shown: DocumentShown, query: str, around: int) -> str:
+def _document_hit(shown: TextPart, query: str, around: int) -> str:
     """`● doc:"notes" §motive "…words around the hit…"`."""
     at = shown.text.casefold().find(query.casefold().strip())
     if at < 0 or len(shown.text.casefold()) != len(shown.text):
-        return f'● doc:"{shown.document.title}"'
+        return f'● doc:"{shown.of.title}"'
     line = shown.text.count("\n", 0, at)
-    above = [one for one in shown.sections if one.line <= line]
-    part = f"§{above[-1].id}" if above else f"lines:{line + 1}"
-    return f'● doc:"{shown.document.title}" {part} {_passage(shown.text, at, around)}'
+    return f'● doc:"{shown.of.title}" {shown.part_at(line)} {_passage(shown.text, at, around)}'
 
 
 def _in_document(context: Context, ref: Ref, args: FindArgs) -> Reply:
     """The lines of one document that have the words."""
     demand(context.actor, {READ_DOCUMENTS}, "find in a document")
-    document = get_document(context, ref)
-    text = text_of(document).text
+    document = grove_texts().get(context, ref)
+    text = grove_texts().part_of(document).text
     texts, found = text.split("\n"), _lines_with(text, args.query)
     lines = [f"{counted(len(found), 'line')} with {excerpt(args.query)}"]
     for number in found[: args.max]:
@@ -378,8 +374,8 @@ def _opened(context: Context, args: FindOpen | OpenQuery) -> Reply:
         marked = (args.query, hit.score)
         window = place_window(context, hit.source, lines, keep=args.keep, hit=marked)
         opened.setdefault(window.number, (window, hit.score))
-        if hit.source.item < 0:
-            context.add(DocumentSeen(-hit.source.item, int(hit.source.version)))
+        if is_text(hit.source.item):
+            grove_texts().note_seen(context, hit.source.item, hit.source.version)
     said = [f"✓ opened {len(hits)} of {counted(total, 'hit')} for {excerpt(args.query)}"]
     said += [f"  {title_of(context, one)} · ● {score:.2f}" for one, score in opened.values()]
     limited = within_limit(context, [one for one, _ in opened.values()])
@@ -416,7 +412,7 @@ def _places(context: Context, hits: Sequence[search.Hit]) -> list[_Place]:
 def _document_places(context: Context, args: FindArgs) -> list[_Place]:
     """The first hit in each document that has the words."""
     return [
-        _Place(source_of(one.revision), line, 1.0, f"doc:{one.document.uid}")
+        _Place(one.source, line, 1.0, f"doc:{one.of.uid}")
         for one in _documents(context, args)
         for line in _lines_with(one.text, args.query)[:1]
     ]
@@ -425,9 +421,9 @@ def _document_places(context: Context, args: FindArgs) -> list[_Place]:
 def _places_in(context: Context, ref: Ref, args: FindArgs) -> tuple[list[_Place], int]:
     """The lines of one document that have the words, and how many there are."""
     demand(context.actor, {READ_DOCUMENTS}, "find in a document")
-    document = get_document(context, ref)
-    shown = text_of(document)
-    lines, source = _lines_with(shown.text, args.query), source_of(shown.revision)
+    document = grove_texts().get(context, ref)
+    shown = grove_texts().part_of(document)
+    lines, source = _lines_with(shown.text, args.query), shown.source
     hits = [_Place(source, one, 1.0, f"doc:{document.uid}") for one in lines[: args.max]]
     return hits, len(lines)
 

@@ -6,7 +6,6 @@ from typing import Annotated, NamedTuple
 
 from django.db.models import Exists, F, OuterRef, QuerySet
 
-from loom.documents.access import documents_for, linked_to
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command, describe_verb
@@ -20,6 +19,7 @@ from loom.text.ages import age
 from loom.text.shortening import excerpt, plain
 from loom.text.tokens import count
 from loom.trees.commands.view import counted
+from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node
 from loom.trees.named_items import get_node, item_of, tree_of
 from loom.trees.queries import lookup, places
@@ -260,9 +260,7 @@ def _documents(part: DigestScope) -> list[str]:
     if part.size is None:
         return []
     context = part.context
-    rows = linked_to(part.start.tree, documents_for(context.actor, context.tree))
-    newest = rows.order_by("-touched_at", "-pk").first()
-    if newest is None:
-        return []
-    named = print_ref(Ref("document", name=newest.title[:60]))
-    return [f"document: {named} · updated {age(context.now, newest.touched_at)}"]
+    for newest in grove_texts().linked(context.actor, part.start.tree)[:1]:
+        named = print_ref(Ref("document", name=newest.title[:60]))
+        return [f"document: {named} · updated {age(context.now, newest.touched_at)}"]
+    return []

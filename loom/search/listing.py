@@ -6,8 +6,6 @@ from typing import Annotated, Literal
 from django.db.models import Count, Q, QuerySet
 
 from loom.access import demand, trees_for
-from loom.documents.access import documents_for
-from loom.documents.models import Document
 from loom.engine.arguments import Args, Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command
@@ -19,6 +17,7 @@ from loom.permissions import CROSS_TREE, LOOM
 from loom.text.ages import age
 from loom.text.shortening import excerpt, plain, summary_or_excerpt
 from loom.trees.commands.view import counted
+from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup, places
 from loom.trees.queries.lookup import withheld
@@ -66,11 +65,10 @@ def _marks(context: Context, kind: str, args: _Part) -> QuerySet[Mark]:
         trees = trees_for(context.actor).filter(grove=context.actor.grove)
     rows = Mark.objects.filter(tree__in=trees, kind=kind, removed_at__isnull=True)
     on_documents = rows.filter(item_id__lt=0).order_by().values_list("item_id", flat=True)
-    asked = [key for item in on_documents if (key := item_ids.document_id(item)) is not None]
+    asked = list(on_documents)
     if not asked:
         return rows.filter(item_id__gt=0)
-    read = documents_for(context.actor, context.tree).filter(pk__in=asked)
-    items = [item_ids.of_document(key) for key in read.values_list("pk", flat=True)]
+    items = list(grove_texts().seen(context.actor, context.tree, asked))
     return rows.filter(Q(item_id__gt=0) | Q(item_id__in=items))
 
 
@@ -119,9 +117,7 @@ def _marked(context: Context, items: Sequence[int]) -> dict[int, tuple[str, str]
     current = lookup.rows().in_bulk([selected[slot][0] for slot in slots if slot in selected])
     hidden = places.hidden_among(slots)
     gone = withheld(context.actor, list(current))
-    documents = Document.objects.in_bulk(
-        [key for item in items if (key := item_ids.document_id(item)) is not None]
-    )
+    texts = grove_texts().seen(context.actor, context.tree, items)
     for item in items:
         key = item_ids.node_id(item)
         if key is not None:
@@ -135,9 +131,8 @@ def _marked(context: Context, items: Sequence[int]) -> dict[int, tuple[str, str]
             state = " · pruned" if old.slot_id in hidden else ""
             ref = lookup.node_ref(node, context.tree.pk)
             shown[item] = (ref, f"[{node.local_id}]{elsewhere} {said}{made_on}{state}")
-        elif (document := documents.get(item_ids.document_id(item) or 0)) is not None:
-            named = print_ref(Ref("document", name=document.title))
-            shown[item] = (f"doc:{document.uid}", named)
+        elif (text := texts.get(item)) is not None:
+            shown[item] = (f"doc:{text.uid}", print_ref(Ref("document", name=text.title)))
         else:
             tree = trees[item_ids.home_of(item)]
             shown[item] = (f"tree:{tree.uid}", tree_named(tree.title))

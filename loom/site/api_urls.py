@@ -9,12 +9,12 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from rest_framework.renderers import JSONRenderer
 
 from loom.claims import api as claims
-from loom.documents import api as documents
 from loom.links import api as links
 from loom.manuscript import api as manuscript
 from loom.participants import api as participants
 from loom.people.api import account, groves
 from loom.site import api_errors as errors
+from loom.site import routes
 from loom.site.schema import SchemaOnce
 from loom.transfer import api as transfer
 from loom.trees.api import nodes, trees
@@ -107,15 +107,7 @@ _api: list[URLPattern | URLResolver] = [
     path("workspaces/<id:uid>/status", workspaces.status),
     path("workspaces/<id:uid>/windows", workspaces.windows),
     path("workspaces/<id:uid>/verify", workspaces.verification),
-    path("documents", documents.documents),
-    path("documents/<id:uid>", documents.document),
-    path("documents/<id:uid>/write", documents.write),
-    path("documents/<id:uid>/restore", documents.restore),
-    path("documents/<id:uid>/summary", documents.summary),
-    path("documents/<id:uid>/export", documents.export),
-    path("documents/<id:uid>/revisions", documents.revisions),
-    path("documents/<id:uid>/revisions/<count:revision>", documents.revision),
-    path("documents/<id:uid>/revisions/<count:revision>/difference", documents.difference),
+    *routes.api(),
     path("token-kinds", claims.token_kinds),
     path("items/<str:ref>/tokens", claims.tokens),
     path("items/<str:ref>/tokens/<id:key>", claims.token),

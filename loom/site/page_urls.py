@@ -4,10 +4,10 @@ from django.urls import URLPattern, URLResolver, path, register_converter
 from django.urls.converters import StringConverter
 
 from loom.claims import pages as claims
-from loom.documents import pages as documents
 from loom.links import pages as links
 from loom.participants import pages as participants
 from loom.people.pages import accounts, grove_admin, groves
+from loom.site import routes
 from loom.trees.pages import history, live_parts, panels, public, trees
 from loom.turns.pages import candidates, turns
 
@@ -62,13 +62,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("groves/<uid:uid>/participants/<uid:participant>", participants.change),
     path("groves/<uid:uid>/participants/<uid:participant>/probe", participants.probe),
     path("groves/<uid:uid>/participants/<uid:participant>/archive", participants.archive),
-    path("groves/<uid:uid>/documents", documents.documents_page),
-    path("documents/<uid:uid>", documents.document_page),
-    path("documents/<uid:uid>/drawn", documents.drawn_page),
-    path("documents/<uid:uid>/embed", documents.embedded),
-    path("documents/<uid:uid>/file", documents.download),
-    path("documents/<uid:uid>/history", documents.history_page),
-    path("documents/<uid:uid>/do/<slug:action>", documents.change),
+    *routes.pages(),
     path("trees/<uid:uid>", trees.tree_page),
     path("trees/<uid:uid>/about", trees.about_page),
     path("trees/<uid:uid>/about/<slug:action>", trees.change_tree),

@@ -5,12 +5,11 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 from loom.access import Actor
 from loom.claims.queries.files import files_of
-from loom.documents.access import documents_for, linked_to
-from loom.documents.queries import newest
 from loom.errors import CommandError
 from loom.links.models import Link
 from loom.links.queries import written
@@ -18,6 +17,7 @@ from loom.text.hashes import instant, instant_or_none
 from loom.text.images import IMAGE_TYPES
 from loom.transfer import heddle_writer, text_export
 from loom.transfer.selection import ExportSelection, Selection, batched, notes_of
+from loom.trees.grove_texts import grove_texts
 from loom.trees.images import bytes_of
 from loom.trees.models import Image, Node, Tree
 from loom.trees.queries.lookup import NodeRow, rows_of
@@ -114,9 +114,9 @@ def archive(wanted: ExportSelection) -> Iterator[bytes]:
     for image in tree.images.order_by("id"):
         yield out.one(f"images/{image.sha256}.{_ENDINGS[image.media_type]}", _bytes(image))
     listed = []
-    for document in linked_to(tree, documents_for(wanted.actor, tree)).order_by("id"):
+    for document in sorted(grove_texts().linked(wanted.actor, tree), key=attrgetter("pk")):
         name = f"documents/{_file_name(document.title)}{document.uid}.md"
-        yield out.one(name, newest(document).text)
+        yield out.one(name, grove_texts().part_of(document).text)
         listed.append(
             {"file": name, "id": document.uid, "title": document.title, "kind": document.kind}
         )

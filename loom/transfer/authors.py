@@ -8,7 +8,6 @@ from itertools import count
 from django.db import transaction
 from django.utils import timezone
 
-from loom.documents.models import Document
 from loom.engine import streams
 from loom.language import ids
 from loom.language.ids import ORDINAL_BITS
@@ -17,7 +16,8 @@ from loom.people.models import Grove, Participant
 from loom.people.names import IMPORTED, cleaned, is_misread
 from loom.transfer.node_collector import UNNAMED
 from loom.transfer.records import Report
-from loom.trees.models import Node, Tree
+from loom.trees.grove_texts import grove_texts
+from loom.trees.models import GroveText, Node, Tree
 
 HIDDEN = 128  # a flag of a written: below a pruned node
 
@@ -99,16 +99,14 @@ class Addressing:
         """The address as events of the new tree write it."""
         return f"tree:{self.tree.uid}" if name == "tree" else self._known.get(name, name)
 
-    def know(self, name: str, document: Document) -> None:
+    def know(self, name: str, document: GroveText) -> None:
         """Records the name in the file of a document that has another one here."""
-        self._elsewhere[name] = ids.of_document(document.pk)
+        self._elsewhere[name] = document.item_id
         self._known[name] = f"doc:{document.uid}"
 
     def _found(self, name: str) -> int | None:
         if name.startswith("doc:"):
-            documents = Document.objects.filter(grove=self.tree.grove_id, uid=name[4:44])
-            row = documents.values_list("pk", flat=True).first()
-            return None if row is None else ids.of_document(row)
+            return grove_texts().item_of(self.tree.grove_id, name[4:44])
         match = _ELSEWHERE.fullmatch(name)
         if match is None:
             return None

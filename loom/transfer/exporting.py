@@ -8,7 +8,6 @@ from typing import Literal
 from django.db.models import F
 
 from loom.access import Actor
-from loom.documents.access import documents_for, linked_to
 from loom.errors import CommandError, not_found
 from loom.language.ids import looks_like_id
 from loom.links.models import Link
@@ -22,6 +21,7 @@ from loom.transfer.selection import (
     nodes_of,
     select,
 )
+from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.main_line import main_line_of
@@ -369,7 +369,7 @@ def _counts(wanted: ExportSelection, selection: Selection) -> Counter[str]:
         description=int(bool(tree.description)),
         context=int(bool(tree.system_context)),
         steering=bool(tree.memory) + bool(tree.author_note),
-        documents=linked_to(tree, documents_for(wanted.actor, tree)).count(),
+        documents=len(grove_texts().linked(wanted.actor, tree)),
         times=len(selection.chosen),
         proofs=len(selection.chosen),
         versions=sum(len(keys) - 1 for keys in selection.versions.values()),

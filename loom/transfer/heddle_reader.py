@@ -14,10 +14,6 @@ from django.db import transaction
 from pydantic import BaseModel, ValidationError
 
 from loom.access import Actor
-from loom.documents.actions import make_document
-from loom.documents.commands import Kind
-from loom.documents.models import Document
-from loom.documents.queries import newest, title_key
 from loom.errors import CommandError
 from loom.language.ids import looks_like_id
 from loom.links import link_types
@@ -45,6 +41,8 @@ from loom.transfer.records import (
     unreadable,
 )
 from loom.transfer.tree_builder import Progress, TreeBuilder
+from loom.trees.grove_texts import grove_texts
+from loom.trees.models import GroveText
 from loom.turns.models import Call
 
 MAX_BODY = 64 * 1024 * 1024  # of a response that was compressed; no provider's response is larger
@@ -391,18 +389,19 @@ def _listed_papers(files: dict[str, Path]) -> dict[str, dict[str, str]]:
     return dict(sorted(found.items()))
 
 
-def _document(actor: Actor, one: dict[str, str], text: str, report: Report) -> Document:
+def _document(actor: Actor, one: dict[str, str], text: str, report: Report) -> GroveText:
     """The document, which is new or already existed."""
     title = " ".join(one["title"].split())[:180] or "Untitled document"
     for number in range(1, 100):
         wanted = title if number == 1 else f"{title} ({number})"
-        taken = Document.objects.filter(grove=actor.grove, title_key=title_key(wanted)).first()
+        taken = grove_texts().titled(actor.grove, wanted)
         if taken is None:
-            kind: Kind = "augment" if one["kind"] == "augment" else "note"
-            made = make_document(actor, title=wanted, kind=kind, text=text)
+            made = grove_texts().make(actor, title=wanted, kind=one["kind"], text=text)
+            if made is None:
+                raise CommandError("UNAVAILABLE", "There are no documents here.", hint="")
             report.kept["documents"] += 1
             return made
-        if newest(taken).text == text:
+        if grove_texts().part_of(taken).text == text:
             report.kept["documents that were here"] += 1
             return taken
     said = f"There are too many documents called {title!r}."

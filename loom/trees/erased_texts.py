@@ -14,14 +14,14 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, Min, OuterRef, Q, QuerySet
 
-from loom.documents.models import Document
 from loom.engine.models import Receipt, Step, StepItem
 from loom.language.ids import ids_in
 from loom.people.names import tree_named
 from loom.text.quotations import GONE
 from loom.transfer.models import Import, ImportPart
+from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Tree
-from loom.turns.models import OPEN_TURN, Call, Generation, Turn
+from loom.turns.models import OPEN_TURN, SUMMARY, Call, Generation, Turn
 from loom.workspace.models import Window
 
 BATCH = 500
@@ -166,6 +166,6 @@ def _clear_requests(calls: Iterable[int]) -> None:
         return
     with transaction.atomic():
         Call.objects.filter(pk__in=keys).update(request={"erased": GONE})
-        made = Generation.objects.filter(call__in=keys, document__isnull=False)
-        documents = list(made.values_list("document", flat=True))
-        Document.objects.filter(pk__in=documents).update(summary="", summary_revision=0)
+        made = Generation.objects.filter(call__in=keys, round=SUMMARY, about__isnull=False)
+        items = [one for one in made.values_list("about", flat=True) if one is not None]
+        grove_texts().forget_summaries(items)

@@ -1,12 +1,12 @@
 """Erasing a tree: its rows are deleted in batches by a worker."""
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from loom.claims.models import Check, CheckResult, Cite, Claim, Commitment, TokenState
-from loom.documents.models import DocumentView
 from loom.engine import streams
 from loom.engine.models import Event, Receipt, Step, StepItem, Stream
 from loom.language.ids import ORDINAL_BITS, ids_in
@@ -21,6 +21,16 @@ from loom.workspace.models import Draft, Mention, Task, VersionChoice, Window, W
 
 BATCH = 1000
 NODES = 300  # each is removed from the trigram index, too
+
+
+Belonging = Callable[[Tree], Iterable[QuerySet[Any]]]
+_belonging: list[Belonging] = []
+
+
+def erased_with_tree(belonging: Belonging) -> Belonging:
+    """Registers rows of another feature that are deleted with a tree, before all others."""
+    _belonging.append(belonging)
+    return belonging
 
 
 def waiting() -> list[str]:
@@ -43,6 +53,7 @@ def erase_rows(tree_uid: str) -> None:
     Stream.objects.filter(name__in=names).update(erasing=True)
     Turn.objects.filter(tree=tree).update(generation=None)  # the two tables reference each other
     for rows in (
+        *(rows for belonging in _belonging for rows in belonging(tree)),
         Event.objects.filter(stream__name__in=names),
         StepItem.objects.filter(step__workspace__tree=tree),
         StepItem.objects.filter(step__workspace=None, step__stream=streams.name_of(tree)),
@@ -53,7 +64,6 @@ def erase_rows(tree_uid: str) -> None:
         VersionChoice.objects.filter(workspace__tree=tree),
         Draft.objects.filter(workspace__tree=tree),
         WebSearch.objects.filter(workspace__tree=tree),
-        DocumentView.objects.filter(workspace__tree=tree),
         Task.objects.filter(workspace__tree=tree),
         Workspace.objects.filter(tree=tree),
         BranchSettings.objects.filter(tree=tree),

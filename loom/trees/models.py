@@ -3,7 +3,9 @@
 from django.db import models
 
 from loom.engine.fields import PublicIdentity
+from loom.language import ids
 from loom.language.ids import ORDINAL_BITS, PLACE_BITS
+from loom.language.refs import quote
 from loom.people.models import Grove, Participant
 
 # A node's id is its tree's id and its ordinal in one number (`loom.language.ids`), so
@@ -38,6 +40,39 @@ class Tree(PublicIdentity):
 
     def __str__(self) -> str:
         return self.title or self.uid
+
+
+class GroveText(PublicIdentity):
+    """A text of a grove that lies outside of its trees, such as a document. `revision` is the
+    number of its newest version, `words` is the count there; `summary` is that of the version
+    `summary_revision`. Abstract: the feature that has such texts has the table."""
+
+    grove = models.ForeignKey(Grove, models.CASCADE, related_name="%(class)ss")
+    title = models.CharField(max_length=200)
+    title_key = models.CharField(max_length=400)  # the case-folded title
+    made_at = models.DateTimeField()
+    touched_at = models.DateTimeField()
+    revision = models.IntegerField(default=0)
+    words = models.IntegerField(default=0)
+    summary = models.TextField(blank=True, default="")
+    summary_revision = models.IntegerField(default=0)
+    kind = models.CharField(max_length=8, default="note")  # note, or augment: prompts can load it
+
+    class Meta:
+        abstract = True
+
+    @property
+    def item_id(self) -> int:
+        """The id of the item that links, marks and steps point at."""
+        return ids.of_document(self.pk)
+
+    @property
+    def shown(self) -> str:
+        """`doc:"notes"`: how lines and replies name it."""
+        return f"doc:{quote(self.title)}"
+
+    def __str__(self) -> str:
+        return self.title
 
 
 # The order of siblings: `place`, else by the ordinal, as loom.language.ids.place_of. Written

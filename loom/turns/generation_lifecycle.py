@@ -13,7 +13,6 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from loom.documents.models import Document
 from loom.engine import busy, streams
 from loom.engine.jobs import enqueue
 from loom.errors import require
@@ -24,6 +23,7 @@ from loom.platform.inserts import update_row
 from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode
+from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import fetch
@@ -381,15 +381,13 @@ MOST_OF_A_SUMMARY = 1_000  # characters
 
 def _summarised(writer: streams.Writer, row: Generation) -> None:
     """Stores a complete summary: in its node, in the tree if the node is the root, or in the
-    document that it is about."""
+    text of the grove that it is about."""
     text = " ".join(row.text.split())[:MOST_OF_A_SUMMARY]
     if row.status != "done" or not text:
         return
     call = row.call.uid if row.call else None
-    if "document" in row.settings:
-        rows = Document.objects.filter(pk=row.settings["document"])
-        rows.update(summary=text, summary_revision=row.settings["revision"])
-        uid = rows.values_list("uid", flat=True).first()
+    if row.about is not None:
+        uid = grove_texts().keep_summary(row.about, row.settings["revision"], text)
         writer.append("node.summarised", {"document": uid, "call": call})
         return
     if row.point.parent_slot_id is None:

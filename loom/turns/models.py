@@ -152,10 +152,9 @@ class Generation(PublicIdentity):
     for_turn = models.CharField(max_length=32, blank=True, default="")  # that needs the summary
     batch = models.CharField(max_length=32)  # the same for all candidates of one line
     point = models.ForeignKey(Node, models.PROTECT, related_name="+")
-    # For a summary of a document: the document; `point` is then the root of a tree it is linked to.
-    document = models.ForeignKey(
-        "documents.Document", models.SET_NULL, null=True, related_name="+", db_index=False
-    )
+    # The item of the text of the grove that it is about, of a summary or judge; `point` is then the
+    # root of the tree that keeps the call.
+    about = models.BigIntegerField(null=True)
     index = models.IntegerField()
     # The newest node of the tree when it was asked for, by its ordinal.
     after = models.BigIntegerField(null=True)
@@ -213,9 +212,9 @@ class Generation(PublicIdentity):
                 name="generation_unpaid",
             ),
             models.Index(
-                fields=["document", "id"],
-                condition=models.Q(document__isnull=False),
-                name="generation_of_document",
+                fields=["about", "id"],
+                condition=models.Q(about__isnull=False),
+                name="generation_about_text",
             ),
         ]
 

@@ -2,22 +2,19 @@
 
 A summary is a generation whose `round` is SUMMARY. It is taken, paid for, retried after a lost
 worker, and its call is kept, like those of a candidate. It ends as the summary of its point
-instead of a node below it. At the root it is the summary of the tree, or of the document that its
-settings name. See docs/model.md §2.1.
+instead of a node below it. At the root it is the summary of the tree, or of the text of the
+grove that it is about. See docs/model.md §2.1.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 from django.conf import settings
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from loom import access
 from loom.access import Actor
-from loom.documents.access import documents_for
-from loom.documents.models import Document
-from loom.documents.queries import trees_linked
 from loom.engine import jobs
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args
@@ -32,7 +29,8 @@ from loom.people.grove_settings import number_of
 from loom.people.models import Grove, Participant
 from loom.permissions import GENERATE
 from loom.trees.commands.node_writer import after_adding
-from loom.trees.models import Node, Tree
+from loom.trees.grove_texts import grove_texts
+from loom.trees.models import GroveText, Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld_from_models
 from loom.turns import generation_lifecycle
@@ -116,12 +114,12 @@ def summarise(
 
 
 class SummaryArgs(Args):
-    """The summaries to make: of nodes by their row ids, of the tree, or of a document by its row
-    id; with `again` also where there is one or it failed."""
+    """The summaries to make: of nodes by their row ids, of the tree, or of a text of the grove by
+    its item; with `again` also where there is one or it failed."""
 
     nodes: tuple[int, ...] = ()
     whole: bool = False
-    document: int = 0
+    text: int = 0
     again: bool = False
     turn: str = ""
 
@@ -141,7 +139,7 @@ def _summarise(change: RunningAction, args: SummaryArgs) -> list[Generation]:
     wanted = _wanted(change, args)
     if not wanted:
         return []
-    request = CandidateRequest(agent, len(wanted), max(tokens for _, _, tokens in wanted))
+    request = CandidateRequest(agent, len(wanted), max(tokens for *_, tokens in wanted))
     day, (share,) = spending.reserve(change.actor.person, [request], READING)
     lane, payer = generation_lifecycle.lane_of(agent), change.actor.person
     ranks = generation_lifecycle.ranks(lane, payer)
@@ -155,7 +153,7 @@ def _summarise(change: RunningAction, args: SummaryArgs) -> list[Generation]:
             for_turn=args.turn,
             batch=new_uid(),  # each candidate reads a different text
             point=point,
-            document_id=settings.get("document"),
+            about=about,
             index=1,
             tokens=tokens,
             settings=settings,
@@ -166,90 +164,40 @@ def _summarise(change: RunningAction, args: SummaryArgs) -> list[Generation]:
             reading=share.reading,
             reserved=share.reserved,
         )
-        for point, settings, tokens in wanted
+        for point, about, settings, tokens in wanted
     ]
     Generation.objects.bulk_create(made)
     hand_over(lane)
     return made
 
 
-def _wanted(change: RunningAction, args: SummaryArgs) -> list[tuple[Node, dict[str, int], int]]:
-    """(point, settings that say what else is summarised there, tokens) of each summary to make."""
+def _wanted(
+    change: RunningAction, args: SummaryArgs
+) -> list[tuple[Node, int | None, dict[str, int], int]]:
+    """(point, the text of the grove that is summarised there, its version, tokens) of each summary
+    to make."""
     tree, numbers = change.tree, change.tree.grove.settings
     short = number_of(numbers, "summary_tokens")
     long = number_of(numbers, "tree_summary_tokens")
     points = lacking(tree, args.nodes, again=args.again)[:MOST_AT_ONCE]
-    found = [(one, dict[str, int](), short) for one in points]
+    found: list[tuple[Node, int | None, dict[str, int], int]]
+    found = [(one, None, {}, short) for one in points]
     root = lookup.root_of(tree)
     if args.whole and root.pk not in _waiting([root.pk], again=args.again):
-        found.append((root, {}, long))
-    document = (
-        documents_for(change.actor).filter(pk=args.document).first() if args.document else None
-    )
-    if document is not None and _document_lacks(document, again=args.again):
-        found.append((root, {"document": document.pk, "revision": document.revision}, long))
+        found.append((root, None, {}, long))
+    if args.text:
+        text = grove_texts().lacks_summary(change.actor, args.text, again=args.again)
+        if text is not None:
+            found.append((root, text.item_id, {"revision": text.revision}, long))
     return found
 
 
-# Of documents.
-
-
-def summarise_document(
-    actor: Actor, document: Document, *, again: bool = False, turn: str = ""
+def summarise_text(
+    actor: Actor, home: Tree, text: GroveText, *, again: bool = False, turn: str = ""
 ) -> list[Generation]:
-    """Queues the summary that a document lacks, or with `again` a new one. For writers, who pay.
-    UNAVAILABLE if no model makes summaries, or no tree can keep the call."""
-    home = home_of(actor, document)
-    if home is None:
-        raise CommandError(
-            "UNAVAILABLE",
-            "This grove has no tree in which the call could be kept.",
-            hint="make a tree first",
-        )
-    wanted = SummaryArgs(document=document.pk, again=again, turn=turn)
-    return execute(actor, home, _summarise, wanted)
-
-
-def home_of(actor: Actor, document: Document) -> Tree | None:
-    """The tree that keeps the calls of a document's summaries: one that it is linked to, else any
-    of its grove."""
-    rows = access.trees_for(actor).filter(grove=document.grove, archived_at=None)
-    rows = rows.select_related("grove").order_by("pk")
-    return rows.filter(pk__in=trees_linked(actor, document).values("pk")).first() or rows.first()
-
-
-def of_document(document: Document) -> QuerySet[Generation]:
-    """The generations for the summary of a document, newest first."""
-    rows = Generation.objects.filter(document=document, document__isnull=False, round=SUMMARY)
-    return rows.order_by("-id")
-
-
-def _document_lacks(document: Document, *, again: bool) -> bool:
-    """Whether a summary of the newest revision should be made now."""
-    rows = list(of_document(document)[: MOST_TRIES + 1])
-    if any(one.ended_at is None for one in rows):
-        return False
-    if again:
-        return True
-    newest = [one for one in rows if one.settings["revision"] == document.revision]
-    failed = [one for one in newest if one.status in ("failed", "interrupted")]
-    rested = timezone.now() - REST
-    is_resting = any(one.ended_at and one.ended_at > rested for one in failed)
-    is_done = document.summary_revision == document.revision or document.words <= WORDS
-    return not (is_done or is_resting or len(failed) >= MOST_TRIES)
-
-
-def want_document(person: Participant, document: Document, turn: str = "") -> int:
-    """Queues the summary of a document if it needs one, as `want` does for nodes."""
-    if person.user is None or summariser(document.grove) is None:
-        return 0
-    if not _document_lacks(document, again=False):
-        return 0
-    try:
-        actor = access.get_actor(person.user, document.grove)
-        return len(summarise_document(actor, document, turn=turn))
-    except CommandError:
-        return 0
+    """Queues the summary that a text of the grove lacks, or with `again` a new one, in the tree
+    that keeps the call. For writers, who pay."""
+    return execute(actor, home, _summarise, SummaryArgs(text=text.item_id, again=again, turn=turn))
 
 
 # Queueing summaries where they are needed, and their state.

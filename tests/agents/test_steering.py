@@ -18,11 +18,11 @@ from agents.context.subject_request import (
     paragraph_starts,
 )
 from loom.access import Actor, get_actor
-from loom.documents.rules import LoreEntry, chosen_lore, divided, entry_of, keys_of, occurs
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
 from loom.people.models import User
+from loom.text.lore import LoreEntry, chosen_lore, divided, entry_of, keys_of, occurs
 from loom.trees.commands.trees import change_tree
 from loom.trees.models import Tree
 

@@ -12,6 +12,7 @@ from agents.next_request import next_place
 from agents.providers.registry import provider_of
 from agents.tasks import summarise as task
 from loom.access import Actor
+from loom.documents import summaries as document_summaries
 from loom.documents.models import Document
 from loom.engine import jobs
 from loom.engine.context import Request
@@ -308,10 +309,10 @@ def test_a_document_is_summarised_shown_and_kept_until_it_changes(
         assert said in execute_line(actor, tree, Request(line)).body["reply"]
     # It is there: nobody is asked for it a second time until the text has changed.
     document = Document.objects.select_related("grove").get(uid=paper)
-    assert summaries.want_document(actor.participant, document) == 0
+    assert document_summaries.want_document(actor.participant, document) == 0
     client.post(f"/api/documents/{paper}/write", {"append": LONG}, format="json")
     document = Document.objects.select_related("grove").get(uid=paper)
-    assert summaries.want_document(actor.participant, document) == 1
+    assert document_summaries.want_document(actor.participant, document) == 1
     # The summary of a document says nothing about that of the tree.
     assert summaries.summarise(actor, _fresh(tree), whole=True)
 
@@ -321,10 +322,10 @@ def test_a_look_at_a_document_has_its_summary_made(
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(
-        "loom.documents.commands.enqueue", lambda name, *_, **__: asked.append(name)
+        "loom.documents.commands.writing.enqueue", lambda name, *_, **__: asked.append(name)
     )
     execute_line(actor, tree, Request('view doc:"Notes"'))
-    assert asked == ["agents.tasks.summarise_document"]
+    assert asked == ["loom.documents.tasks.summarise"]
     execute_line(actor, tree, Request('write doc:"Short" new "A few words."'))
     execute_line(actor, tree, Request('view doc:"Short"'))
     assert len(asked) == 1

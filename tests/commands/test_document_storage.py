@@ -369,7 +369,7 @@ def test_one_step_of_the_sweeper_that_fails_stops_no_other(
         raise ValueError("a bad row")
 
     monkeypatch.setattr(tasks, "sweep", fails)
-    monkeypatch.setattr(tasks, "FORGOTTEN_S", -1)
+    monkeypatch.setattr(document_log, "FORGOTTEN_S", -1)
     monkeypatch.setattr(tasks, "close_old_connections", lambda: None)
     sweeper = tasks.Sweeper()
     sweeper.stopping.set()

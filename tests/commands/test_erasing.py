@@ -224,7 +224,7 @@ def test_requests_that_models_were_sent_are_cleared(two_groves: TwoGroves) -> No
         batch="b",
         point=two.left.text,
         index=0,
-        document=document,
+        about=document.item_id,
         round=-1,
         status="done",
         ended_at=timezone.now(),

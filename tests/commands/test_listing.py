@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from agents.agent_prompt import near
 from loom.access import Actor, acting_as
-from loom.documents import commands as document_commands
+from loom.documents.commands import writing as document_commands
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError

@@ -216,7 +216,7 @@ async def test_once_all_have_left_the_document_is_summarised_for_who_wrote(
     await rhea.cut()
     await until(lambda: asked)
     who = await database_sync_to_async(lambda: Participant.objects.get(user=owner).pk)()
-    assert asked == [("agents.tasks.summarise_document", [document.uid, who])]
+    assert asked == [("loom.documents.tasks.summarise", [document.uid, who])]
 
 
 async def test_what_was_typed_without_a_connection_is_merged_on_return(

@@ -10,9 +10,9 @@ import pytest
 from loom.access import Actor
 from loom.documents.access import linked_to
 from loom.documents.models import Document
-from loom.documents.rules import entry_of
 from loom.engine.models import Event
 from loom.errors import CommandError
+from loom.text.lore import entry_of
 from loom.transfer import inputs
 from tests.transfer.conftest import Bring
 from tests.transfer.conftest import tree_of as imported_tree

@@ -16,11 +16,6 @@ from loom.claims.commands.results import keep_results
 from loom.claims.models import Check, CheckResult
 from loom.claims.queries.checks import applying, check_body, checks_for, results_of
 from loom.claims.rules import checks as rules
-from loom.documents import access as document_access
-from loom.documents import queries as document_queries
-from loom.documents.commands import named
-from loom.documents.models import Document
-from loom.documents.queries import get_document
 from loom.engine import jobs, streams
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, RefField, Written
@@ -29,10 +24,10 @@ from loom.engine.execute import execute
 from loom.engine.registry import command
 from loom.errors import CommandError, not_found
 from loom.language import ids
-from loom.language.refs import ParseError
 from loom.people.models import Grove, Participant
-from loom.permissions import GENERATE, LOOM, READ_DOCUMENTS, WRITE
+from loom.permissions import GENERATE, LOOM, WRITE
 from loom.trees.commands.node_writer import after_adding
+from loom.trees.grove_texts import TextPart, grove_texts, is_text
 from loom.trees.models import Node, Tree
 from loom.trees.named_items import get_own_node
 from loom.trees.queries import lookup
@@ -55,13 +50,6 @@ class CheckNode(Args):
     name: Annotated[str, Written("quoted")] = ""
 
 
-class CheckDocument(Args):
-    """The document to check, and the name of one check."""
-
-    ref: Annotated[RefField, Written("ref", refs=("document",))]
-    name: Annotated[str, Written("quoted")] = ""
-
-
 Test = Callable[[Context, Node], Reply]
 _TESTS: dict[str, Test] = {}
 
@@ -74,32 +62,6 @@ def tests(kind: str) -> Callable[[Test], Test]:
         return test
 
     return register
-
-
-@command(
-    "check",
-    group="Mind",
-    klass="look",
-    permissions={LOOM, READ_DOCUMENTS},
-    stream="grove",
-    aliases=("test",),
-)
-def check_document(context: Context, args: CheckDocument) -> Reply:
-    """Runs the checks that apply to a document, or to the part of it that you name."""
-    document = get_document(context, args.ref)
-    try:
-        shown = document_queries.text_of(document, args.ref.slice)
-    except ParseError as bad:
-        raise CommandError(bad.code, bad.message, hint=bad.hint) from None
-    found = _chosen(applying(context.actor.grove, document), args.name, named(document))
-    item, version = ids.of_document(document.pk), str(shown.revision.number)
-    is_whole = args.ref.slice is None
-    point = lookup.root_of(context.tree)
-    about = _About(point, shown.text, item, version, is_whole, is_again=bool(args.name))
-    results = _results(context, found, about)
-    if is_whole and not context.world.is_dry:
-        keep_results(context.world, f"doc:{document.uid}", results)
-    return Reply(_said(results), refs=(f"doc:{document.uid}",), items=(item,))
 
 
 @command("check", group="Mind", klass="look", permissions={LOOM}, stream="tree", aliases=("test",))
@@ -125,6 +87,20 @@ def check(context: Context, args: CheckNode) -> Reply:
     if is_whole and not context.world.is_dry:
         keep_results(context.world, node.local_id, results)
     return Reply(_said(results), refs=(node.local_id,), items=(item,))
+
+
+def check_part(context: Context, part: TextPart, name: str, *, is_whole: bool, shown: str) -> Reply:
+    """Runs the checks that apply to a text of the grove, or to a part of it, or the one that is
+    named; `shown` is what a reply calls the text."""
+    text = part.of
+    found = _chosen(applying(context.actor.grove, text), name, shown)
+    item, version, ref = text.item_id, part.source.version, f"doc:{text.uid}"
+    point = lookup.root_of(context.tree)
+    about = _About(point, part.text, item, version, is_whole, is_again=bool(name))
+    results = _results(context, found, about)
+    if is_whole and not context.world.is_dry:
+        keep_results(context.world, ref, results)
+    return Reply(_said(results), refs=(ref,), items=(item,))
 
 
 def _chosen(rows: Iterable[Check], name: str, shown: str) -> list[Check]:
@@ -208,7 +184,7 @@ def run_for(context: Context, items: Sequence[tuple[int, str]]) -> tuple[str, bo
         results = _run(plain, about, by, now)
         every += [*results, *asked]
         if results and not context.world.is_dry:
-            if item < 0:
+            if is_text(item):
                 with context.grove_stream() as writer:
                     keep_results(writer, name, results)
             else:
@@ -220,11 +196,10 @@ def run_for(context: Context, items: Sequence[tuple[int, str]]) -> tuple[str, bo
 
 def passes(context: Context, item: int, name: str) -> tuple[bool, str]:
     """(whether an item passes the check of that name, what it says). NOT_FOUND if none applies."""
-    key = ids.document_id(item)
     version = ""
-    if key is not None:
-        rows = document_access.documents_for(context.actor, context.tree).filter(pk=key)
-        version = str(rows.values_list("revision", flat=True).first() or 0)
+    if is_text(item):
+        text = grove_texts().seen(context.actor, context.tree, [item]).get(item)
+        version = str(text.revision if text is not None else 0)
     found, about, shown = _cited_text(context, item, version)
     chosen = [one for one in found if one.name_key == name.casefold().strip()]
     if about is None or not chosen:
@@ -240,14 +215,13 @@ def _cited_text(
 ) -> tuple[list[Check], _About | None, str]:
     """(the checks that apply to an item, its text, its name in events); no text for a node of
     another tree, a claim, or a document of another revision."""
-    key = ids.document_id(item)
-    if key is not None:
-        document = document_access.documents_for(context.actor, context.tree).filter(pk=key).first()
-        if document is None or str(document.revision) != version:
+    if is_text(item):
+        of_grove = grove_texts().seen(context.actor, context.tree, [item]).get(item)
+        if of_grove is None or str(of_grove.revision) != version:
             return [], None, ""
-        text = document_queries.newest(document).text
+        text = grove_texts().part_of(of_grove).text
         about = _About(None, text, item, version, is_whole=True, is_again=False)
-        return list(applying(context.actor.grove, document)), about, f"doc:{document.uid}"
+        return list(applying(context.actor.grove, of_grove)), about, f"doc:{of_grove.uid}"
     node = Node.objects.filter(pk=ids.node_id(item) or 0, tree=context.tree, kind="text").first()
     if node is None or withheld(context.actor, [node.pk]):
         return [], None, ""
@@ -339,7 +313,7 @@ def _declare(change: RunningAction, args: CheckDeclared) -> Check:
         by=change.actor.participant,
         at=change.now,
     )
-    made.tree, made.document = _scope(change.actor, args.scope)
+    made.tree, made.about = _scope(change.actor, args.scope)
     _demand_cheap(args.kind, args.on_save)
     made.asks = _judge(change.actor, args)
     _rename(made, args.name)
@@ -413,8 +387,8 @@ def _judge(actor: Actor, args: CheckDeclared) -> Participant | None:
     return found
 
 
-def _scope(actor: Actor, scope: str) -> tuple[Any, Document | None]:
-    """(tree, document) that a scope names; (None, None) for the grove."""
+def _scope(actor: Actor, scope: str) -> tuple[Any, int | None]:
+    """(tree, item of a text outside of trees) that a scope names; (None, None) for the grove."""
     kind, _, uid = scope.partition(":")
     if scope == "grove":
         return None, None
@@ -424,10 +398,10 @@ def _scope(actor: Actor, scope: str) -> tuple[Any, Document | None]:
             raise not_found("This tree")
         return tree, None
     if kind == "doc":
-        document = document_access.documents_for(actor).filter(uid=uid).first()
-        if document is None:
+        text = grove_texts().find(actor, uid)
+        if text is None:
             raise not_found("This document")
-        return None, document
+        return None, text.item_id
     raise CommandError(
         "INVALID_SYNTAX", f"There is no scope {scope[:40]!r}.", hint="grove, tree:ID or doc:ID"
     )
@@ -437,13 +411,12 @@ def _scope(actor: Actor, scope: str) -> tuple[Any, Document | None]:
 
 
 def run_on_save(item: int) -> None:
-    """Runs the checks that run on save for a node or the newest revision of a document, and stores
-    what they say. Safe to run twice; does nothing if the text is gone."""
-    key = ids.document_id(item)
-    if key is not None:
-        document = Document.objects.select_related("grove").filter(pk=key).first()
-        if document is not None:
-            _check_document(document, item)
+    """Runs the checks that run on save for a node or the newest version of a text of the grove, and
+    stores what they say. Safe to run twice; does nothing if the text is gone."""
+    if is_text(item):
+        part = grove_texts().whole(item)
+        if part is not None:
+            _check_now(part)
         return
     node = lookup.rows().filter(pk=ids.node_id(item) or 0).select_related("tree__grove").first()
     if node is None or node.tree.erasing_at is not None or node.parent_slot_id is None:
@@ -452,12 +425,11 @@ def run_on_save(item: int) -> None:
     _run_now(node.tree, node.local_id, applying(node.tree.grove, node.tree), about, node.author)
 
 
-def _check_document(document: Document, item: int) -> None:
-    revision = document_queries.newest(document)
-    version = str(revision.number)
-    about = _About(None, revision.text, item, version, is_whole=True, is_again=False)
-    rows = applying(document.grove, document)
-    _run_now(document.grove, f"doc:{document.uid}", rows, about, revision.by)
+def _check_now(part: TextPart) -> None:
+    text, source = part.of, part.source
+    about = _About(None, part.text, source.item, source.version, is_whole=True, is_again=False)
+    rows = applying(text.grove, text)
+    _run_now(text.grove, f"doc:{text.uid}", rows, about, part.author)
 
 
 def _run_now(

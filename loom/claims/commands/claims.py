@@ -29,10 +29,6 @@ from loom.claims.queries.claims import (
 from loom.claims.queries.evidence import cites_of, counter_weights, strengths, weights_of
 from loom.claims.rules import levels, quotes
 from loom.claims.rules.levels import LEVELS, SCOPES, Level
-from loom.documents import access as document_access
-from loom.documents import queries as document_queries
-from loom.documents.commands import named
-from loom.documents.queries import get_document
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command, describe_verb
@@ -50,6 +46,7 @@ from loom.text.shortening import excerpt
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text
 from loom.trees.commands.view import counted, lists
+from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node
 from loom.trees.named_items import get_node, get_own_node
 from loom.trees.queries import lookup
@@ -92,15 +89,15 @@ class Cited:
 def _cited(context: Context, ref: RefField) -> Cited:
     """The node or document that a ref names, as the caller may read it."""
     if ref.kind == "document":
-        document = get_document(context, ref)
-        shown = _sliced(lambda: document_queries.text_of(document, ref.slice))
-        text = shown.revision.text
+        of_grove = grove_texts().get(context, ref)
+        shown = _sliced(lambda: grove_texts().part_of(of_grove, ref.slice))
+        text = shown.source.text
         place = _lines(text, shown.first, shown.last) if ref.slice is not None else None
         return Cited(
-            ids.of_document(document.pk),
-            named(document),
-            f"doc:{document.uid}",
-            str(shown.revision.number),
+            of_grove.item_id,
+            of_grove.shown,
+            f"doc:{of_grove.uid}",
+            shown.source.version,
             text,
             place,
             print_slice(ref.slice) if ref.slice is not None else "",
@@ -212,12 +209,11 @@ def _offered(context: Context, claim: Claim | None, cited: Cited) -> list[Cited]
     found += [
         Cited(ids.of_node(row.pk), f"[{row.local_id}]", row.local_id, "", row.text) for row in rows
     ]
-    linked = document_access.documents_for(context.actor, context.tree).exclude(pk=-cited.item)
-    linked = document_access.linked_to(context.tree, linked) if linked.exists() else linked
-    for document in linked.select_related("grove")[: MOST_OFFERED - len(found)]:
-        text = document_queries.newest(document).text
-        ref = f"doc:{document.uid}"
-        found.append(Cited(ids.of_document(document.pk), named(document), ref, "", text))
+    linked = grove_texts().linked(context.actor, context.tree)
+    others = [one for one in linked if one.item_id != cited.item]
+    for one in others[: max(0, MOST_OFFERED - len(found))]:
+        text = grove_texts().part_of(one).text
+        found.append(Cited(one.item_id, one.shown, f"doc:{one.uid}", "", text))
     return found
 
 
@@ -331,62 +327,25 @@ class CiteUndercuts(Args):
     words: Annotated[str, Written("option", key="words", value="quoted")] = ""
 
 
-class CiteDocumentFor(CiteFor):
-    """A document, or a part of one, that speaks for a claim."""
-
-    ref: Annotated[RefField, Written("ref", refs=("document",))]
-
-
-class CiteDocumentAgainst(CiteAgainst):
-    """A document, or a part of one, that speaks against a claim."""
-
-    ref: Annotated[RefField, Written("ref", refs=("document",))]
-
-
-class CiteDocumentUndercuts(CiteUndercuts):
-    """A document, or a part of one, that undercuts evidence."""
-
-    ref: Annotated[RefField, Written("ref", refs=("document",))]
-
-
 _PLAIN = {LOOM, WRITE}
-_WITH_DOCUMENTS = {LOOM, WRITE, READ_DOCUMENTS}
-
-
-@command("cite", group="Mind", klass="write", permissions=_WITH_DOCUMENTS, stream="tree")
-def cite_document_for(context: Context, args: CiteDocumentFor) -> Reply:
-    """Gives a document, or a part of it, as evidence for a claim; `words:"…"` quotes from it."""
-    return _cite(context, args, "for")
-
-
-@command("cite", group="Mind", klass="write", permissions=_WITH_DOCUMENTS, stream="tree")
-def cite_document_against(context: Context, args: CiteDocumentAgainst) -> Reply:
-    """Gives a document, or a part of it, as evidence against a claim."""
-    return _cite(context, args, "against")
-
-
-@command("cite", group="Mind", klass="write", permissions=_WITH_DOCUMENTS, stream="tree")
-def cite_document_undercuts(context: Context, args: CiteDocumentUndercuts) -> Reply:
-    """Gives a document as a reason why an item is no evidence for a claim."""
-    return _undercut(context, args)
 
 
 @command("cite", group="Mind", klass="write", permissions=_PLAIN, stream="tree")
 def cite_for(context: Context, args: CiteFor) -> Reply:
     """Gives a text as evidence for a claim; `words:"…"` quotes from it, and is looked up there."""
-    return _cite(context, args, "for")
+    return give_evidence(context, args, "for")
 
 
 @command("cite", group="Mind", klass="write", permissions=_PLAIN, stream="tree")
 def cite_against(context: Context, args: CiteAgainst) -> Reply:
     """Gives a text as evidence against a claim."""
-    return _cite(context, args, "against")
+    return give_evidence(context, args, "against")
 
 
 @command("cite", group="Mind", klass="write", permissions=_PLAIN, stream="tree")
 def cite_undercuts(context: Context, args: CiteUndercuts) -> Reply:
     """Gives a text as a reason why an item is no evidence for a claim: it attacks the inference."""
-    return _undercut(context, args)
+    return undercut(context, args)
 
 
 def _named_claim(context: Context, ref: Ref, act: str) -> Claim:
@@ -407,7 +366,8 @@ def _invalid(claim: Claim, act: str) -> CommandError:
     )
 
 
-def _cite(context: Context, args: CiteFor | CiteAgainst, side: str) -> Reply:
+def give_evidence(context: Context, args: CiteFor | CiteAgainst, side: str) -> Reply:
+    """Gives what a line cites as evidence on one side of a claim."""
     found = _named_claim(context, args.claim, "cite")
     cited = _cited(context, args.ref)
     quote = _quote(context, found, cited, args.words)
@@ -420,7 +380,8 @@ def _cite(context: Context, args: CiteFor | CiteAgainst, side: str) -> Reply:
     )
 
 
-def _undercut(context: Context, args: CiteUndercuts) -> Reply:
+def undercut(context: Context, args: CiteUndercuts) -> Reply:
+    """Gives what a line cites as a reason why an item is no evidence for a claim."""
     found = _named_claim(context, args.claim, "cite")
     cited, other = _cited(context, args.ref), _cited(context, args.other)
     target = next(

@@ -9,18 +9,15 @@ from django.utils import timezone
 from loom.access import Actor
 from loom.claims.commands.results import keep_results
 from loom.claims.models import Check, CheckResult
-from loom.documents import queries as document_queries
-from loom.documents.access import documents_for
-from loom.documents.models import Document
 from loom.engine import streams
 from loom.engine.context import Context
 from loom.engine.fields import new_uid
 from loom.engine.streams import Writer
 from loom.errors import CommandError, not_found
-from loom.language import ids
 from loom.money import spending
 from loom.money.spending import CandidateRequest
 from loom.people.models import Participant
+from loom.trees.grove_texts import grove_texts, is_text
 from loom.trees.models import Node
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld_from_models
@@ -47,7 +44,6 @@ def ask(
     for one, share in zip(checks, shares, strict=True):
         agent = _agent(one)
         lane, payer = generation_lifecycle.lane_of(agent), context.actor.person
-        document = ids.document_id(item)
         lanes.add(lane)
         made = Generation(
             tree=context.tree,
@@ -57,7 +53,7 @@ def ask(
             round=JUDGE,
             batch=new_uid(),
             point=point,
-            document_id=document,
+            about=item if is_text(item) else None,
             index=1,
             tokens=TOKENS,
             settings={"check": one.pk, "item": item, "version": version},
@@ -95,16 +91,15 @@ def judged_text(asker: Actor, generation: Generation) -> tuple[str, str]:
     check = Check.objects.filter(pk=given["check"], archived_at__isnull=True).first()
     if check is None:
         raise not_found("This check")
-    key = ids.document_id(given["item"])
-    if key is None:
-        if withheld_from_models([given["item"]]):
+    item = given["item"]
+    if not is_text(item):
+        if withheld_from_models([item]):
             raise not_found("A text that models may read")
-        return check.parameters["question"], lookup.by_id(given["item"]).text[:MOST_READ]
-    document = documents_for(asker).filter(pk=key).first()
-    if document is None:
+        return check.parameters["question"], lookup.by_id(item).text[:MOST_READ]
+    source = grove_texts().source(item, given["version"])
+    if source is None or item not in grove_texts().seen(asker, None, [item]):
         raise not_found("This document")
-    revision = document_queries.revision_of(document, int(given["version"]))
-    return check.parameters["question"], revision.text[:MOST_READ]
+    return check.parameters["question"], source.text[:MOST_READ]
 
 
 def read_answer(text: str) -> tuple[str, str]:
@@ -135,13 +130,10 @@ def judged(writer: Writer, row: Generation) -> None:
         by=row.participant,
         at=row.ended_at or timezone.now(),
     )
-    key = ids.document_id(given["item"])
-    if key is None:
+    if not is_text(given["item"]):
         keep_results(writer, row.point.local_id, [result])
         return
-    document = Document.objects.filter(pk=key).first()
-    if document is None:
-        return
-    of_grove = streams.lock(check.grove, actor=row.participant.uid)
-    keep_results(of_grove, f"doc:{document.uid}", [result])
-    of_grove.flush()
+    for name in grove_texts().names([given["item"]]).values():
+        of_grove = streams.lock(check.grove, actor=row.participant.uid)
+        keep_results(of_grove, name, [result])
+        of_grove.flush()

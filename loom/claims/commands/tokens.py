@@ -8,21 +8,16 @@ from loom.claims.commands import checks as check_commands
 from loom.claims.models import TokenState
 from loom.claims.queries.tokens import states_of
 from loom.claims.rules.tokens import MACHINES, InlineToken, below, mark_of, tokens_in
-from loom.documents import log as document_log
-from loom.documents import queries as document_queries
-from loom.documents.commands import named
-from loom.documents.models import Document, Revision
-from loom.documents.queries import get_document
-from loom.documents.rules import Edit
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.registry import command
 from loom.engine.undo import Own, conflict, undoes
 from loom.errors import CommandError, not_found
 from loom.language import ids
-from loom.permissions import LOOM, READ_DOCUMENTS, WRITE, WRITE_DOCUMENTS
+from loom.permissions import LOOM, WRITE
 from loom.trees.commands.node_writer import demand_visible
-from loom.trees.models import Node
+from loom.trees.grove_texts import grove_texts, is_text
+from loom.trees.models import GroveText, Node
 from loom.trees.named_items import get_own_node
 
 MAX_NOTE = 500
@@ -38,12 +33,6 @@ class TaskOfNode(Args):
     ref: Annotated[RefField, Written("ref", but=("document", "task", "window"))]
     token: Annotated[str, Written("option", key="token", value="word")]
     note: Annotated[str, Written("quoted")] = ""
-
-
-class TaskOfDocument(TaskOfNode):
-    """What to do with a task of a document, its key there, and a note."""
-
-    ref: Annotated[RefField, Written("ref", refs=("document",))]
 
 
 @dataclass(frozen=True)
@@ -126,42 +115,33 @@ def _changed(place: TaskInText, state: str, note: str) -> dict[str, object]:
     }
 
 
-def _rewrite(context: Context, document: Document, place: TaskInText, state: str) -> None:
-    """Writes the box of a task of a document as its new state, if that is shown by it."""
+def _rewrite(context: Context, place: TaskInText, state: str) -> None:
+    """Writes the box of a task of a text of the grove as its new state, if that is shown by it."""
     mark = {"checked": "x", "unchecked": " "}.get(state)
     if mark is None or state == place.state or context.world.is_dry:
         return
 
-    def change(now: str, _: Revision) -> Sequence[Edit]:
+    def edits_of(now: str) -> Sequence[tuple[int, int, str]]:
         found = _place(now, place.task.key, place.item, place.name, stable=True).task
         at = mark_of(now, found)
-        return [Edit(at, at + 1, mark)]
+        return [(at, at + 1, mark)]
 
-    with context.grove_stream() as writer:
-        document_log.write(writer, document, change, by=context.actor.participant, at=context.now)
+    grove_texts().edit(context, place.item, edits_of)
 
 
-@command(
-    "todo",
-    group="Keep",
-    klass="write",
-    permissions={LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS},
-    stream="grove",
-)
-def task_of_document(context: Context, args: TaskOfDocument) -> Reply:
-    """Checks a task `- [ ]` that is written in a document, for everybody; the text shows it."""
-    document = get_document(context, args.ref)
-    text = document_queries.current(document)
-    item, name = ids.of_document(document.pk), f"doc:{document.uid}"
-    place = _place(text, args.token, item, name, stable=True)
+def change_task(context: Context, text: GroveText, args: TaskOfNode, shown: str) -> Reply:
+    """Does what a line says with a task of a text of the grove, which shows it; `shown` is what a
+    reply calls the text."""
+    item, name = text.item_id, f"doc:{text.uid}"
+    place = _place(grove_texts().current(item) or "", args.token, item, name, stable=True)
     after = _after(place, args)
     said = _demand_criteria(context, place) if after == "checked" and args.act != "note" else ""
-    _rewrite(context, document, place, after)
+    _rewrite(context, place, after)
     if args.note or after == "archived":
         _keep(place, context, after, args.note)
     context.world.append("token.changed", _changed(place, after, args.note))
     return Reply(
-        f"✓ {after} {args.token} of {named(document)}{said}",
+        f"✓ {after} {args.token} of {shown}{said}",
         refs=(name,),
         items=(item,),
         inverse=(_inverse(place, after, args.note),),
@@ -207,17 +187,16 @@ def _inverse(place: TaskInText, after: str, note: str) -> Op:
 def _undo_token(context: Context, op: Op, own: Own) -> list[Op]:
     """Leads a task back, if it still is as the step left it."""
     item, name, key = op["item"], op["name"], op["key"]
-    document = Document.objects.filter(pk=ids.document_id(item) or 0).first()
     node = Node.objects.filter(pk=ids.node_id(item) or 0).first()
-    if document is None and node is None:
+    text = grove_texts().current(item) if node is None else node.text
+    if text is None:
         raise conflict(f"The task {key} of {name}")
-    text = document_queries.current(document) if document is not None else str(node and node.text)
-    place = _place(text, key, item, name, stable=document is not None)
+    place = _place(text, key, item, name, stable=is_text(item))
     if [place.state, list(place.notes)] != [op["state"], op["notes"]]:
         raise conflict(f"The task {key} of {name}")
     state, notes = op["before"]
-    if document is not None:
-        _rewrite(context, document, place, state)
+    if node is None:
+        _rewrite(context, place, state)
     if node is not None or TokenState.objects.filter(item=item, key=key).exists():
         TokenState.objects.update_or_create(
             item=item,

@@ -9,7 +9,6 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("documents", "0001_initial"),
         ("links", "0001_initial"),
         ("people", "0001_initial"),
         ("trees", "0002_search_and_guard"),
@@ -53,15 +52,7 @@ class Migration(migrations.Migration):
                         to="people.participant",
                     ),
                 ),
-                (
-                    "document",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="checks",
-                        to="documents.document",
-                    ),
-                ),
+                ("about", models.BigIntegerField(null=True)),
                 (
                     "grove",
                     models.ForeignKey(

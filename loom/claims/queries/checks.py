@@ -1,17 +1,16 @@
 """The checks of a grove, those that apply to a text, and what they said about it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db.models import Q, QuerySet
 
 from loom.access import Actor, trees_for
 from loom.claims.models import Check, CheckResult
-from loom.documents.access import documents_for
-from loom.documents.models import Document
 from loom.people.models import Grove
 from loom.text.hashes import instant
-from loom.trees.models import Tree
+from loom.trees.grove_texts import grove_texts
+from loom.trees.models import GroveText, Tree
 
 
 def checks_for(actor: Actor) -> QuerySet[Check]:
@@ -19,15 +18,21 @@ def checks_for(actor: Actor) -> QuerySet[Check]:
     read; oldest first."""
     rows = Check.objects.filter(grove=actor.grove, archived_at__isnull=True)
     seen = Q(tree=None) | Q(tree__in=trees_for(actor))
-    seen &= Q(document=None) | Q(document__in=documents_for(actor).order_by())
-    return rows.filter(seen).select_related("grove", "tree", "document", "by", "asks")
+    seen &= Q(about=None) | Q(about__in=list(grove_texts().seen(actor, None, texts_of(rows))))
+    return rows.filter(seen).select_related("grove", "tree", "by", "asks")
 
 
-def applying(grove: Grove, item: Tree | Document) -> QuerySet[Check]:
+def texts_of(checks: QuerySet[Check]) -> list[int]:
+    """The items of the texts outside of trees that checks are for; one query."""
+    found = checks.filter(about__isnull=False).values_list("about", flat=True)
+    return [one for one in found if one is not None]
+
+
+def applying(grove: Grove, item: Tree | GroveText) -> QuerySet[Check]:
     """The checks that apply to the texts of a tree, or to a document; oldest first."""
     rows = Check.objects.filter(grove=grove, archived_at__isnull=True)
-    own = Q(document=item) if isinstance(item, Document) else Q(tree=item)
-    whole = Q(tree=None, document=None)
+    own = Q(tree=item) if isinstance(item, Tree) else Q(about=item.item_id)
+    whole = Q(tree=None, about=None)
     return rows.filter(whole | own).select_related("asks").order_by("id")
 
 
@@ -46,22 +51,26 @@ def passed_among(versions: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
     return wanted & set(rows.values_list("item", "version"))
 
 
-def scope_of(check: Check) -> str:
-    """`grove`, `tree:ID` or `doc:ID`."""
+def scope_of(check: Check, names: Mapping[int, str] | None = None) -> str:
+    """`grove`, `tree:ID` or `doc:ID`; one query for the last, without `names`."""
     if check.tree is not None:
         return f"tree:{check.tree.uid}"
-    return f"doc:{check.document.uid}" if check.document is not None else "grove"
+    if check.about is not None:
+        known = grove_texts().names([check.about]) if names is None else names
+        return known.get(check.about, "grove")
+    return "grove"
 
 
-def check_body(check: Check) -> dict[str, Any]:
-    """A check as the API and its events carry it."""
+def check_body(check: Check, names: Mapping[int, str] | None = None) -> dict[str, Any]:
+    """A check as the API and its events carry it; `names` are those of the texts outside of trees,
+    if they were read for several checks."""
     return {
         "id": check.uid,
         "grove": check.grove.uid,
         "name": check.name,
         "kind": check.kind,
         "parameters": check.parameters,
-        "scope": scope_of(check),
+        "scope": scope_of(check, names),
         "on_save": check.on_save,
         "agent": check.asks.uid if check.asks is not None else None,
         "by": check.by.uid,

@@ -12,16 +12,15 @@ from loom.access import Actor, trees_for
 from loom.claims.models import Cite, Claim, Commitment
 from loom.claims.rules import levels
 from loom.claims.rules.levels import Level, Obligation, Weights
-from loom.documents.access import documents_for
 from loom.errors import not_found
 from loom.language import ids
 from loom.links.queries import written
 from loom.people.models import Grove
 from loom.permissions import CROSS_TREE
 from loom.text.hashes import instant
+from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import find_node
-from loom.trees.queries.node_context import documents_seen
 from loom.trees.queries.verify import verified_among
 
 COMPILER = "heddle-claims/1"  # the version of the rules that a commitment was made by
@@ -52,8 +51,8 @@ def citing(actor: Actor, tree: Tree, source: str) -> QuerySet[Cite, int]:
     """The row ids of the claims of a tree that cite an item: a local id, or `doc:ID`."""
     item = 0
     if source.startswith("doc:"):
-        found = documents_for(actor).filter(uid=source[4:]).values_list("pk", flat=True).first()
-        item = ids.of_document(found) if found is not None else 0
+        found = grove_texts().find(actor, source[4:])
+        item = found.item_id if found is not None else 0
     else:
         node = find_node(tree, source.lower())
         item = ids.of_node(node.pk) if node is not None else 0
@@ -141,7 +140,7 @@ def seen_cites(actor: Actor, tree: Tree, cites: Sequence[Cite]) -> list[Cite]:
     """Those of the cites whose items the actor may see."""
     homes = {ids.home_of(one.item) for one in cites} - {0}
     trees = set(trees_for(actor).filter(pk__in=homes).values_list("pk", flat=True))
-    documents = documents_seen(actor, tree, {one.item for one in cites if one.item < 0})
+    documents = grove_texts().seen(actor, tree, {one.item for one in cites})
     return [
         one
         for one in cites

@@ -5,12 +5,11 @@ from typing import Any
 
 from loom.claims.models import TokenState
 from loom.claims.rules.tokens import MACHINES, InlineToken, tokens_in
-from loom.documents.models import Document
-from loom.documents.queries import current
 from loom.errors import not_found
 from loom.language import ids
 from loom.language.refs import quote
-from loom.trees.models import Node
+from loom.trees.grove_texts import grove_texts
+from loom.trees.models import GroveText, Node
 
 SELF = "0"  # the key of the token that an annotation or suggestion is itself
 
@@ -29,19 +28,20 @@ def states_of(item: int, tokens: Sequence[InlineToken]) -> dict[str, tuple[str, 
     return found
 
 
-def tokens_of(item: Node | Document) -> list[dict[str, Any]]:
+def tokens_of(item: Node | GroveText) -> list[dict[str, Any]]:
     """The tokens of a node or document as the API carries them."""
     if isinstance(item, Node) and item.kind == "annotation":
         return [_own(item)]
-    is_document = isinstance(item, Document)
-    text = current(item) if isinstance(item, Document) else item.text
-    key = ids.of_document(item.pk) if is_document else ids.of_node(item.pk)
-    tokens = tokens_in(text, stable=is_document)
+    if isinstance(item, Node):
+        key, tokens = ids.of_node(item.pk), tokens_in(item.text, stable=False)
+    else:
+        key = item.item_id
+        tokens = tokens_in(grove_texts().current(key) or "", stable=True)
     states = states_of(key, tokens)
     return [_body(one, *states[one.key]) for one in tokens]
 
 
-def token_of(item: Node | Document, key: str) -> dict[str, Any]:
+def token_of(item: Node | GroveText, key: str) -> dict[str, Any]:
     """The token with that key. NOT_FOUND if there is none."""
     found = next((one for one in tokens_of(item) if one["key"] == key), None)
     if found is None:

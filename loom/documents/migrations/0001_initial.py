@@ -43,7 +43,7 @@ class Migration(migrations.Migration):
                     "grove",
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.CASCADE,
-                        related_name="documents",
+                        related_name="%(class)ss",
                         to="people.grove",
                     ),
                 ),

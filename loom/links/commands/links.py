@@ -8,8 +8,6 @@ from django.db.models import Q
 from django.utils.translation import gettext_noop
 
 from loom.claims.models import Cite
-from loom.documents.models import Document
-from loom.documents.queries import get_document
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.items import make_items
@@ -25,8 +23,9 @@ from loom.links.models import Link
 from loom.links.queries import MOST_REACHED, graph_of, sureness, written
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.names import tree_named
-from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
+from loom.permissions import LOOM, WRITE
 from loom.text.shortening import excerpt
+from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Tree
 from loom.trees.named_items import get_node, touched, tree_of
 from loom.trees.queries import lookup
@@ -50,19 +49,6 @@ class LinkArgs(Args):
     on: Annotated[str, Written("option", key="on", value="quoted")] = ""
 
 
-class LinkFromDocument(LinkArgs):
-    """The ends and the type of a link from a document."""
-
-    source: Annotated[RefField, Written("ref", refs=("document",))]
-    target: Annotated[RefField, Written("ref", lead="to")]
-
-
-class LinkToDocument(LinkArgs):
-    """The ends and the type of a link to a document."""
-
-    target: Annotated[RefField, Written("ref", lead="to", refs=("document",))]
-
-
 class UnlinkArgs(Args):
     """The source and the target, and the type if there are several links."""
 
@@ -71,26 +57,12 @@ class UnlinkArgs(Args):
     type: Annotated[str, Written("option", key="as", value="word")] = ""
 
 
-class UnlinkDocument(UnlinkArgs):
-    """The ends, and the type if there are several links, of one from a document."""
-
-    source: Annotated[RefField, Written("ref", refs=("document",))]
-    target: Annotated[RefField, Written("ref", lead="to")]
-
-
-class UnlinkFromDocument(UnlinkArgs):
-    """The ends, and the type if there are several links, of one to a document."""
-
-    target: Annotated[RefField, Written("ref", lead="to", refs=("document",))]
-
-
 def _item(context: Context, ref: RefField) -> tuple[int, str, str, Tree]:
     """(id, as shown, as in events, its tree) of a node, tree or document that the caller may see.
     The tree of a document is that of the line."""
     if ref.kind == "document":
-        document = get_document(context, ref)
-        own = ids.of_document(document.pk)
-        return own, f'doc:"{document.title}"', f"doc:{document.uid}", context.tree
+        text = grove_texts().get(context, ref)
+        return text.item_id, f'doc:"{text.title}"', f"doc:{text.uid}", context.tree
     if ref.kind == "tree":
         tree = tree_of(context, ref)
         return ids.of_tree(tree.pk), tree_named(tree.title), f"tree:{tree.uid}", tree
@@ -165,9 +137,6 @@ def _demand_words(words: str, source: int, shown: str) -> None:
         )
 
 
-_WITH_DOCUMENTS = {LOOM, WRITE, READ_DOCUMENTS}
-
-
 _ID = r"\[?([a-z][0-9][a-z][0-9]\w{0,4})\]?"
 
 
@@ -203,25 +172,13 @@ describe_verb(
 )
 
 
-@command("link", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
-def link_from_document(context: Context, args: LinkFromDocument) -> Reply:
-    """Links a document to another item."""
-    return _link(context, args)
-
-
-@command("link", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="tree")
-def link_to_document(context: Context, args: LinkToDocument) -> Reply:
-    """Links an item to a document."""
-    return _link(context, args)
-
-
 @command("link", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def link(context: Context, args: LinkArgs) -> Reply:
     """Links two items, with a type, a note and a confidence from 0 to 1."""
-    return _link(context, args)
+    return link_items(context, args)
 
 
-def _link(context: Context, args: LinkArgs) -> Reply:
+def link_items(context: Context, args: LinkArgs) -> Reply:
     types = vocabulary_of(context.tree.grove)
     made_as = types.demand_new(args.type, archetype_of(context.actor))
     kind = made_as.key
@@ -261,11 +218,7 @@ def join(
 ) -> Link:
     """Stores a link between two items, with the revisions of those that are documents."""
     make_items([source, target])
-    documents = [key for one in (source, target) if (key := ids.document_id(one)) is not None]
-    rows = (
-        Document.objects.filter(pk__in=documents).values_list("pk", "revision") if documents else ()
-    )
-    versions = {ids.of_document(key): str(revision) for key, revision in rows}
+    versions = grove_texts().versions((source, target))
     slots = slots_of([source, target])
     made = Link.objects.create(
         tree=context.tree,
@@ -311,25 +264,13 @@ describe_verb(
 )
 
 
-@command("unlink", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
-def unlink_document(context: Context, args: UnlinkDocument) -> Reply:
-    """Removes the link from a document to another item."""
-    return _unlink(context, args)
-
-
-@command("unlink", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="tree")
-def unlink_from_document(context: Context, args: UnlinkFromDocument) -> Reply:
-    """Removes the link from an item to a document."""
-    return _unlink(context, args)
-
-
 @command("unlink", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def unlink(context: Context, args: UnlinkArgs) -> Reply:
     """Removes the link between two items; if there are several, name its type with `as:`."""
-    return _unlink(context, args)
+    return unlink_items(context, args)
 
 
-def _unlink(context: Context, args: UnlinkArgs) -> Reply:
+def unlink_items(context: Context, args: UnlinkArgs) -> Reply:
     types = vocabulary_of(context.tree.grove)
     named = types.demand(args.type, archetype_of(context.actor)) if args.type else None
     if named is not None and not named[1]:

@@ -3,42 +3,32 @@ suggestions: new wordings of a text, which its writers accept (with a merge) or 
 (docs/model.md §2.1, §5.1)."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from loom import access
 from loom.access import Actor
-from loom.documents import log as document_log
-from loom.documents import queries as document_queries
-from loom.documents import rules as documents
-from loom.documents.access import documents_for
-from loom.documents.commands import named
-from loom.documents.effects import DocumentSeen
-from loom.documents.models import Document, Revision
-from loom.documents.queries import get_document
-from loom.documents.rules import Edit
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.registry import command, describe_verb
 from loom.engine.undo import Own, conflict, undoes
-from loom.errors import CommandError, not_found
+from loom.errors import CommandError
 from loom.language import ids
-from loom.language.refs import ParseError
 from loom.language.verbs import Phrases, Verb
 from loom.notes.commands.marks import add_mark
 from loom.notes.models import Mark
 from loom.people.models import Participant
 from loom.people.names import tree_named
-from loom.permissions import LOOM, READ_DOCUMENTS, WRITE, WRITE_DOCUMENTS
+from loom.permissions import LOOM, WRITE
 from loom.text.changes import merged
 from loom.trees.commands import node_writer
 from loom.trees.commands.node_writer import NewNode, demand_text
 from loom.trees.commands.nodes import edited_version, made_nodes
 from loom.trees.models import Node, NodeSource
-from loom.trees.named_items import get_own_node, item_of, touched, tree_of
+from loom.trees.named_items import get_own_node, touched, tree_of
 from loom.trees.queries import lookup, places
 from loom.turns import asks
 from loom.workspace.commands import drafts as draft_commands
@@ -260,6 +250,30 @@ def resolve(context: Context, args: Resolve) -> Reply:
 SUGGESTION_FORM = "diff"
 
 
+@dataclass(frozen=True)
+class Suggestion:
+    """An open suggestion for an item of another feature: its node, the item, and the version that
+    it was made from."""
+
+    node: Node
+    item: int
+    version: str
+
+
+Accepts = Callable[[Context, Suggestion, str | None], Reply]
+_accepts: dict[str, Accepts] = {}
+
+
+def accepts(kind: str) -> Callable[[Accepts], Accepts]:
+    """Registers who makes a suggestion for items of a kind, or a text in its place, their text."""
+
+    def register(accept: Accepts) -> Accepts:
+        _accepts[kind] = accept
+        return accept
+
+    return register
+
+
 class Suggest(Args):
     """The text (or slice) and its whole new wording."""
 
@@ -302,52 +316,6 @@ def suggest(context: Context, args: Suggest) -> Reply:
     )
 
 
-class SuggestDocument(Args):
-    """The document (or part of one) and its whole new wording."""
-
-    ref: Annotated[RefField, Written("ref", refs=("document",))]
-    content: Annotated[str, Written("content")]
-
-
-@command(
-    "suggest",
-    group="Make",
-    klass="write",
-    permissions={LOOM, READ_DOCUMENTS},
-    stream="tree",
-    is_first=True,
-)
-def suggest_document(context: Context, args: SuggestDocument) -> Reply:
-    """Suggests another wording of a document, or of a part of it (`suggest doc:"name" §heading …`);
-    its writers accept it as a revision, or reject it."""
-    document = get_document(context, args.ref)
-    revision = document_queries.newest(document)
-    whole = revision.text
-    text = args.content
-    if args.ref.slice is not None:
-        try:
-            part = document_queries.text_of(document, args.ref.slice)
-        except ParseError as bad:
-            raise CommandError(bad.code, bad.message, hint=bad.hint) from None
-        lines = whole.split("\n")
-        text = "\n".join([*lines[: part.first - 1], args.content, *lines[part.last :]])
-    demand_text(text)
-    if text == whole:
-        raise CommandError(
-            "REJECTED", "The suggestion is the same as the text.", hint="change the text"
-        )
-    source = (item_of(document), "primary", str(revision.number))
-    root = lookup.root_of(context.tree)
-    new = NewNode(text, kind="annotation", form=SUGGESTION_FORM, parent=root, sources=(source,))
-    made = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
-    return Reply(
-        f"✓ suggestion [{made.local_id}] on {named(document)}, revision {revision.number}",
-        refs=(made.local_id,),
-        items=touched(made, document),
-        inverse=made_nodes(made),
-    )
-
-
 class Accept(Args):
     """A suggestion; or a text that was written after an older wording of the text above it."""
 
@@ -384,8 +352,8 @@ def accept(context: Context, args: Accept) -> Reply:
     node = get_own_node(context, args.ref)
     if node.kind == "text":
         return _read(context, node)
-    if (about := _about_document(context, node)) is not None:
-        return _document_taken(context, node, about, None)
+    if (reply := _decided_elsewhere(context, node, None)) is not None:
+        return reply
     base, newest = _open_suggestion(context, node)
     text = merged(base.text, newest.text, node.text)
     if text is None:
@@ -402,8 +370,8 @@ def accept_edited(context: Context, args: AcceptEdited) -> Reply:
     """Decides a suggestion with a text of your own in its place."""
     node = get_own_node(context, args.ref)
     demand_text(args.content)
-    if (about := _about_document(context, node)) is not None:
-        return _document_taken(context, node, about, args.content)
+    if (reply := _decided_elsewhere(context, node, args.content)) is not None:
+        return reply
     _, newest = _open_suggestion(context, node)
     return _taken(context, node, newest, args.content, decision="edited")
 
@@ -486,62 +454,14 @@ def _taken(context: Context, node: Node, newest: Node, text: str, *, decision: s
     )
 
 
-# Of documents.
-
-
-def _about_document(context: Context, node: Node) -> tuple[Document, int] | None:
-    """The document that a suggestion is about, and the revision it was made from; None if it is
-    about a node. NOT_FOUND if the caller may not read the document here."""
+def _decided_elsewhere(context: Context, node: Node, own: str | None) -> Reply | None:
+    """Accepts a suggestion for an item of another feature; None if it is about a node."""
     _demand_open(node)
-    rows = NodeSource.objects.filter(node=node.slot_id, role="primary", item__kind="document")
-    found = rows.values_list("item", "version_seen").first()
+    rows = NodeSource.objects.filter(node=node.slot_id, role="primary", item__kind__in=_accepts)
+    found = rows.values_list("item__kind", "item", "version_seen").first()
     if found is None:
         return None
-    key = ids.document_id(found[0]) or 0
-    readable = documents_for(context.actor, context.tree).filter(pk=key)
-    document = readable.select_related("grove").first()
-    if document is None:
-        raise not_found("The document of this suggestion")
-    return document, int(found[1])
-
-
-def _document_taken(
-    context: Context, node: Node, about: tuple[Document, int], own: str | None
-) -> Reply:
-    """Makes the suggestion, or the caller's `own` text, a revision and closes the suggestion. What
-    was written since is merged; CONFLICT if both changed the same passage."""
-    document, seen = about
-    access.demand(context.actor, {READ_DOCUMENTS, WRITE_DOCUMENTS}, "deciding about a document")
-    base = document_queries.revision_of(document, seen).text
-
-    def change(text: str, newest: Revision) -> Sequence[Edit]:
-        taken = own if own is not None else merged(base, text, node.text)
-        if taken is None:
-            raise CommandError(
-                "CONFLICT",
-                f"{newest.by.name} changed the same passage of {named(document)} since.",
-                hint=f"→ accept {node.local_id} edited, with the text that both lead to",
-            )
-        return documents.difference(text, taken)
-
-    decision = "accepted" if own is None else "edited"
-    if context.world.is_dry:
-        change(document_queries.current(document), document_queries.newest(document))
-        return Reply(f"✓ {decision} [{node.local_id}] as a revision of {named(document)}")
-    with context.grove_stream() as writer:
-        by = context.actor.participant
-        made = document_log.write(writer, document, change, by=by, at=context.now)
-        number = made.revision.number
-        body = {"document": document.uid, "node": node.slot.local_id, "decision": decision}
-        writer.append("suggestion.decided", {**body, "version": number})
-    op: Op = {"op": "document", "document": document.pk, "at": number, "to": number - 1}
-    context.add(DocumentSeen(document.pk, number))
-    return Reply(
-        f"✓ accepted [{node.local_id}] as revision {number} of {named(document)}",
-        refs=(f"doc:{document.uid}",),
-        items=touched(node, document),
-        inverse=(set_resolved(context, node, True), op),
-    )
+    return _accepts[found[0]](context, Suggestion(node, found[1], found[2]), own)
 
 
 def _decided(context: Context, node: Node, decision: str, version: str) -> Op:

@@ -7,8 +7,6 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_noop
 
 from loom.access import Actor
-from loom.documents.models import Document
-from loom.documents.queries import get_document
 from loom.engine import streams
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, RefField, Written
@@ -23,9 +21,10 @@ from loom.language.verbs import Phrases, Verb
 from loom.notes.models import Mark
 from loom.people.models import Grove
 from loom.people.names import TAG_COLOURS, tree_named
-from loom.permissions import LOOM, READ_DOCUMENTS, WRITE
+from loom.permissions import LOOM, WRITE
 from loom.search.queries import is_tag
 from loom.text.shortening import plain
+from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Item, Tree
 from loom.trees.named_items import get_own_node, tree_of
 
@@ -53,30 +52,11 @@ class Tag(Args):
     names: Annotated[tuple[str, ...], Written("tags", many=True)]
 
 
-class BookmarkDocument(Bookmark):
-    """The document to bookmark, and a label."""
-
-    ref: Annotated[RefField, Written("ref", refs=("document",))]
-
-
-class UnbookmarkDocument(Args):
-    """The document whose bookmark is removed."""
-
-    ref: Annotated[RefField, Written("ref", refs=("document",))]
-
-
-class TagDocument(Tag):
-    """The document to tag, and the tags."""
-
-    ref: Annotated[RefField, Written("ref", refs=("document",))]
-
-
 def _item(context: Context, ref: RefField | None) -> tuple[int, str, str]:
     """(id, as shown, local id or tree:ID or doc:ID) of a node here, this tree, or a document."""
     if ref is not None and ref.kind == "document":
-        document = get_document(context, ref)
-        item = ids.of_document(document.pk)
-        return item, f'doc:"{document.title}"', f"doc:{document.uid}"
+        text = grove_texts().get(context, ref)
+        return text.item_id, f'doc:"{text.title}"', f"doc:{text.uid}"
     if ref is not None and ref.kind == "tree":
         tree = tree_of(context, ref)
         if tree.pk != context.tree.pk:
@@ -134,9 +114,6 @@ def _own_bookmark(context: Context, item_id: int) -> Mark | None:
     ).first()
 
 
-_WITH_DOCUMENTS = {LOOM, WRITE, READ_DOCUMENTS}
-
-
 describe_verb(
     Verb(
         "bookmark",
@@ -160,19 +137,13 @@ describe_verb(
 )
 
 
-@command("bookmark", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
-def bookmark_document(context: Context, args: BookmarkDocument) -> Reply:
-    """Bookmarks a document; others can see it."""
-    return _bookmark(context, args)
-
-
 @command("bookmark", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def bookmark(context: Context, args: Bookmark) -> Reply:
     """Bookmarks a node; others can see it. A new label replaces the old one."""
-    return _bookmark(context, args)
+    return add_bookmark(context, args)
 
 
-def _bookmark(context: Context, args: Bookmark) -> Reply:
+def add_bookmark(context: Context, args: Bookmark) -> Reply:
     if len(args.label) > MAX_LABEL:
         raise CommandError(
             "LIMIT_EXCEEDED",
@@ -205,19 +176,13 @@ describe_verb(
 )
 
 
-@command("unbookmark", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
-def unbookmark_document(context: Context, args: UnbookmarkDocument) -> Reply:
-    """Removes your bookmark from a document."""
-    return _unbookmark(context, args)
-
-
 @command("unbookmark", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def unbookmark(context: Context, args: Unbookmark) -> Reply:
     """Removes your bookmark from a node."""
-    return _unbookmark(context, args)
+    return remove_bookmark(context, args)
 
 
-def _unbookmark(context: Context, args: Unbookmark | UnbookmarkDocument) -> Reply:
+def remove_bookmark(context: Context, args: Unbookmark) -> Reply:
     item_id, shown, item = _item(context, args.ref)
     old = _own_bookmark(context, item_id)
     if old is None:
@@ -261,19 +226,13 @@ describe_verb(
 )
 
 
-@command("tag", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
-def tag_document(context: Context, args: TagDocument) -> Reply:
-    """Adds tags to a document."""
-    return _tag(context, args)
-
-
 @command("tag", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def tag(context: Context, args: Tag) -> Reply:
     """Adds tags to a node or tree. A tag exists while something has it, spelled as first typed."""
-    return _tag(context, args)
+    return add_tags(context, args)
 
 
-def _tag(context: Context, args: Tag) -> Reply:
+def add_tags(context: Context, args: Tag) -> Reply:
     if len(args.names) > MAX_TAGS:
         raise CommandError(
             "LIMIT_EXCEEDED",
@@ -315,19 +274,13 @@ describe_verb(
 )
 
 
-@command("untag", group="Make", klass="write", permissions=_WITH_DOCUMENTS, stream="grove")
-def untag_document(context: Context, args: TagDocument) -> Reply:
-    """Removes tags from a document, whoever added them."""
-    return _untag(context, args)
-
-
 @command("untag", group="Make", klass="write", permissions={LOOM, WRITE}, stream="tree")
 def untag(context: Context, args: Tag) -> Reply:
     """Removes tags from a node or tree, whoever added them."""
-    return _untag(context, args)
+    return remove_tags(context, args)
 
 
-def _untag(context: Context, args: Tag) -> Reply:
+def remove_tags(context: Context, args: Tag) -> Reply:
     item_id, shown, item = _item(context, args.ref)
     on = _tags_on(item_id)
     missing = [name for name in args.names if name.casefold() not in on]
@@ -475,8 +428,7 @@ def _shown(items: list[int]) -> list[str]:
     """Items as events name them: local ids, and tree:ID."""
     rows = Item.objects.filter(pk__in=items).select_related("tree", "node")
     names = {row.pk: row.node.local_id if row.node else f"tree:{row.tree.uid}" for row in rows}
-    documents = Document.objects.filter(pk__in=[-one for one in items if one < 0])
-    names |= {ids.of_document(one.pk): f"doc:{one.uid}" for one in documents}
+    names |= grove_texts().names(items)
     return [names[one] for one in items if one in names]
 
 

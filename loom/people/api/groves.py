@@ -24,7 +24,7 @@ from loom.people.commands import accounts as people
 from loom.people.commands import groves as verbs
 from loom.people.grove_settings import SETTINGS, settings_schema, values_of
 from loom.permissions import Role
-from loom.search.documents import DocumentHit, find_documents
+from loom.search.grove_texts import TextHit, find_texts
 from loom.search.queries import MAX_QUERY, Filters, Hit, Kind, Sort, find_in_grove, parse_since
 from loom.site import responses
 from loom.site.api_requests import (
@@ -575,7 +575,7 @@ def search(request: Request, uid: str) -> Response:
     if "\0" in only.tag:
         raise CommandError("INVALID_SYNTAX", "tag contains U+0000.", hint="tag=NAME")
     offset = number(request, "offset", default=0)
-    documents = find_documents(actor, given.get("q", ""), only)
+    documents = find_texts(actor, given.get("q", ""), only)
     results = [_document_body(hit) for hit in documents[offset : offset + limit]]
     if only.type == "document":
         return Response({"count": len(documents), "results": results})
@@ -591,17 +591,17 @@ def search(request: Request, uid: str) -> Response:
     return Response({"count": found.total + len(documents), "results": results})
 
 
-def _document_body(hit: DocumentHit) -> dict[str, object]:
+def _document_body(hit: TextHit) -> dict[str, object]:
     return {
         "tree": None,
-        "document": hit.document.uid,
-        "title": hit.document.title,
+        "document": hit.of.uid,
+        "title": hit.of.title,
         "node": None,
         "kind": "document",
         "author": hit.author,
         "text": hit.text,
         "score": hit.score,
-        "at": instant(hit.document.touched_at),
+        "at": instant(hit.of.touched_at),
     }
 
 

@@ -24,7 +24,7 @@ from loom.language.ids import ORDINAL_BITS, looks_like_id
 from loom.notes.models import Mark
 from loom.people.models import Participant
 from loom.permissions import WRITE
-from loom.search.documents import find_documents
+from loom.search.grove_texts import find_texts
 from loom.search.queries import (
     Filters,
     Hit,
@@ -237,7 +237,7 @@ def _found(request: PersonRequest, actor: Actor) -> dict[str, object]:
         return {}
     asked = request.GET.get("from", "")
     offset = int(asked) if asked.isdecimal() and len(asked) < 7 else 0
-    documents = find_documents(actor, query, only)
+    documents = find_texts(actor, query, only)
     if only.type == "document":
         found = SearchResult([], 0)
     else:

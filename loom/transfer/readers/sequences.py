@@ -8,8 +8,8 @@ from io import BytesIO
 from pathlib import PurePath
 from typing import Any
 
-from loom.documents.rules import FENCE, LONGEST_KEY
 from loom.errors import CommandError
+from loom.text.lore import FENCE, LONGEST_KEY
 from loom.transfer.files import (
     MAX_PART,
     TooMuch,

@@ -10,10 +10,6 @@ from typing import Any, NamedTuple
 from django.db.models import Exists, F, OuterRef, QuerySet
 
 from loom.access import Actor, trees_for
-from loom.documents import rules as documents
-from loom.documents.access import documents_for
-from loom.documents.models import DocumentEmbed, Revision
-from loom.documents.queries import embedded
 from loom.language import ids
 from loom.language.ids import home_of
 from loom.links.foot import JOINED, CountRow, count_of
@@ -21,6 +17,7 @@ from loom.links.models import Link
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.permissions import CROSS_TREE
 from loom.text.shortening import plain
+from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, NodeSource, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import fetch, listed
@@ -28,8 +25,6 @@ from loom.workspace.models import Workspace
 
 PRUNED = "pruned"  # what is said of an item that was pruned
 ERASED = "erased"  # the name of an item whose tree is gone: shown as broken
-
-MOST_EMBEDDING = 20  # documents that embed one node
 
 
 @dataclass(frozen=True)
@@ -87,16 +82,6 @@ class LinkSide:
     def has_changed(self) -> bool:
         """Whether the document at the other end has a newer revision than the one linked."""
         return 0 < self.revisions[0] < self.revisions[1]
-
-
-def documents_seen(actor: Actor, tree: Tree | None, items: Iterable[int]) -> set[int]:
-    """Those of the items that are documents and that the actor may read in the tree; one query,
-    none if no item is a document."""
-    asked = [key for one in items if (key := ids.document_id(one)) is not None]
-    if not asked:
-        return set()
-    rows = documents_for(actor, tree).filter(pk__in=asked)
-    return set(map(ids.of_document, rows.values_list("pk", flat=True)))
 
 
 def links_of(
@@ -157,8 +142,7 @@ def _seen_ends(
     nodes = lookup.rows().filter(tree__in=trees).in_bulk(keys) if keys else {}
     for node in nodes.values():
         node.tree = trees[node.tree_id]
-    asked = [key for one in far if (key := ids.document_id(one)) is not None]
-    linked = documents_for(actor, here).in_bulk(asked) if asked else {}
+    linked = grove_texts().seen(actor, here, far)
     gone = {home_of(one) for one in far if one > 0} - set(trees)
     erased = erased_among(gone) if gone else set()
     own = _own_wordings(item, links)
@@ -174,7 +158,7 @@ def _seen_ends(
             continue
         kind = types.read(link.type, outward=outward)
         end = link.target_id if outward else link.source_id
-        document, tree = linked.get(ids.document_id(end) or 0), trees.get(home_of(end))
+        document, tree = linked.get(end), trees.get(home_of(end))
         said = own.get(link.source_id if outward else link.target_id, "")
         more: dict[str, Any] = {
             "link": link.uid,
@@ -218,26 +202,11 @@ def _still_there(link: Link, item: Node | Tree) -> bool:
 
 def mentioning(actor: Actor, node: Node) -> list[LinkSide]:
     """The documents that embed a version of a node and that the actor may read, as links that are
-    not stored. Three queries, and four for each candidate document, at most 20."""
-    among = documents_for(actor, node.tree).order_by()
-    names = lookup.rows().filter(slot=node.slot_id).values_list("pk", "local_id")
-    versions = dict(names)
-    named = DocumentEmbed.objects.filter(name__in=versions.values(), document__in=among)
-    embedding = named.order_by("document").values_list("document", flat=True).distinct()
-    rows = Revision.objects.filter(number=F("document__revision"))
-    rows = rows.filter(document__in=list(embedding[:MOST_EMBEDDING]))
-    found = list(rows.select_related("document__grove", "content").order_by())
-    seen = []
-    for row in sorted(found, key=attrgetter("document_id")):
-        written = documents.embeds_of(row.text)
-        ends = embedded(actor, row.document, written).values()
-        if any(isinstance(one, int) and one in versions for one in ends):
-            document = row.document
-            of = ids.of_document(document.pk)
-            seen.append(
-                LinkSide("mentioned_by", None, document.title, "", "", document.uid, item=of)
-            )
-    return seen
+    not stored."""
+    return [
+        LinkSide("mentioned_by", None, one.title, "", "", one.uid, item=one.item_id)
+        for one in grove_texts().mentioning(actor, node)
+    ]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("documents", "0001_initial"),
         ("people", "0001_initial"),
         ("trees", "0001_initial"),
     ]
@@ -139,16 +138,7 @@ class Migration(migrations.Migration):
                         to="turns.call",
                     ),
                 ),
-                (
-                    "document",
-                    models.ForeignKey(
-                        db_index=False,
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to="documents.document",
-                    ),
-                ),
+                ("about", models.BigIntegerField(null=True)),
                 (
                     "node",
                     models.ForeignKey(
@@ -357,9 +347,9 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="generation",
             index=models.Index(
-                condition=models.Q(("document__isnull", False)),
-                fields=["document", "id"],
-                name="generation_of_document",
+                condition=models.Q(("about__isnull", False)),
+                fields=["about", "id"],
+                name="generation_about_text",
             ),
         ),
         migrations.AddField(

@@ -5,31 +5,21 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal
 
-from loom.documents import log as document_log
-from loom.documents import rules as documents
-from loom.documents.commands import create, named
-from loom.documents.models import Document, Revision
-from loom.documents.queries import title_key
 from loom.engine.arguments import Args, Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command
 from loom.engine.registry import every as commands
-from loom.engine.streams import Writer
 from loom.errors import CommandError, not_found
-from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
+from loom.permissions import LOOM
+from loom.text.front_matter import title_key
 from loom.text.tokens import count
-from loom.trees.named_items import item_of
 from loom.workspace.effects import AugmentsChosen
 from loom.workspace.queries.augments import (
-    MOST_AUGMENTS,
     Augment,
     Loaded,
-    augment_of,
-    augments_of,
     in_order,
     loaded_in,
 )
-from loom.workspace.queries.workspace_bodies import circle_of
 
 _NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
 SHARE = 2  # loaded texts take at most half of what a model can read
@@ -132,11 +122,12 @@ def _load(context: Context, before: Loaded, found: list[Augment], *, pins: bool)
         needed = [other.name for other in in_order([one], before.every) if other != one]
         more = f" (requires {', '.join(needed)})" if needed else ""
         lines.append(f"✓ {'pinned' if pins else 'loaded'} {one.name}{more}")
-        lines += [f"  ! {said}" for said in _warnings(one, before.every)]
+        lines += [f"  ! {said}" for said in warnings_of(one, before.every)]
     return Reply("\n".join([*lines, _token_change(before, texts)]))
 
 
-def _warnings(one: Augment, every: Sequence[Augment]) -> list[str]:
+def warnings_of(one: Augment, every: Sequence[Augment]) -> list[str]:
+    """What does not fit of the names in its front matter, in words."""
     keys = {other.key for other in every} | {one.key}
     verbs = {entry.verb for entry in commands()}
     missing = [name for name in one.requires if title_key(name) not in keys]
@@ -183,87 +174,3 @@ def _demand_room(context: Context, texts: Sequence[Augment]) -> None:
             f"These augments take about {tokens:,} of the {limit:,} tokens that can be read.",
             hint="→ augment unload some first, or load fewer",
         )
-
-
-# Storing.
-
-
-class Store(Args):
-    """The name, with its group, and the text, which may begin with front matter."""
-
-    store: Annotated[str, Written("word", lead="store")]
-    name: Annotated[str, Written("word", shown="group/name")]
-    content: Annotated[str, Written("content")]
-
-
-@command(
-    "augment",
-    group="Keep",
-    klass="write",
-    permissions={LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS},
-    stream="grove",
-)
-def augment_store(context: Context, args: Store) -> Reply:
-    """Stores an augment, or a new revision of it. Front matter between lines of `---` may name
-    what it requires (`requires: group/name`) and the commands it teaches (`tools: find, view`)."""
-    name = args.name.removeprefix("augment:")
-    if not _NAME.fullmatch(name) or len(name) > documents.MAX_TITLE:
-        raise CommandError(
-            "INVALID_SYNTAX",
-            f"{args.name[:60]!r} is not the name of an augment.",
-            hint="write a group and a name, such as style/plain",
-        )
-    if not args.content.strip():
-        raise CommandError("INVALID_SYNTAX", "There is no text to store.", hint="write one")
-    every = augments_of(context.actor.grove)
-    one = augment_of("", name, args.content)
-    _demand_requirements(one, every)
-    revision = _stored(context, context.world, name, args.content, len(every))
-    lines = [f"✓ stored {name} (revision {revision.number}); → augment load {name} loads it"]
-    lines += [f"  ! {said}" for said in _warnings(one, every)]
-    document = revision.document
-    return Reply("\n".join(lines), refs=(f"doc:{document.uid}",), items=(item_of(document),))
-
-
-def _demand_requirements(one: Augment, every: Sequence[Augment]) -> None:
-    keys = {other.key for other in every}
-    circle = circle_of(one, every)
-    if circle:
-        raise CommandError(
-            "REJECTED",
-            f"{' requires '.join(circle)}: that is a circle.",
-            hint="leave one of these requirements out",
-        )
-    missing = [name for name in one.requires if title_key(name) not in keys]
-    if missing:
-        raise CommandError(
-            "REJECTED",
-            f"There is no augment {' or '.join(missing)}.",
-            hint="store it first, or leave it out of requires:",
-        )
-
-
-def _stored(context: Context, writer: Writer, name: str, text: str, many: int) -> Revision:
-    rows = Document.objects.select_related("grove").filter(grove=context.actor.grove)
-    old = rows.filter(title_key=title_key(name)).first()
-    if old is not None and old.kind != "augment":
-        raise CommandError(
-            "CONFLICT", f"{named(old)} is a note.", hint="choose another name for the augment"
-        )
-    if old is None:
-        if many >= MOST_AUGMENTS:
-            raise CommandError(
-                "LIMIT_EXCEEDED",
-                f"At most {MOST_AUGMENTS} augments.",
-                hint="change one that there is",
-            )
-        made = create(writer, context.actor, title=name, text=text, now=context.now, kind="augment")
-        return made.revision
-    made = document_log.write(
-        writer,
-        old,
-        lambda now, _: documents.difference(now, text),
-        by=context.actor.participant,
-        at=context.now,
-    )
-    return made.revision

@@ -5,9 +5,6 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from loom.access import demand, may_reach
-from loom.documents.effects import DocumentSeen
-from loom.documents.models import Document
-from loom.documents.queries import get_document, parts_named, revision_seen, text_of
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.registry import command, describe_verb
@@ -17,16 +14,15 @@ from loom.language.refs import ParseError, Ref, Slice, print_ref, print_slice, q
 from loom.language.slices import Cut, get
 from loom.language.verbs import Phrases, Verb
 from loom.permissions import LOOM, READ_DOCUMENTS
-from loom.trees.models import Node
+from loom.trees.grove_texts import WindowSource, grove_texts, is_text
+from loom.trees.models import GroveText, Node
 from loom.trees.named_items import get_node, tree_of
 from loom.trees.queries import lookup
-from loom.trees.queries.node_context import documents_seen
 from loom.workspace.commands.windows import (
     LinkedWindows,
     changed_windows,
     close_window,
     demand_label,
-    document_of,
     get_stash,
     held,
     hide_window,
@@ -41,10 +37,11 @@ from loom.workspace.commands.windows import (
     note_change,
     numbered,
     open_linked,
-    open_linked_to_document,
+    open_linked_to_text,
     place_window,
     show_window,
     shows,
+    text_of_window,
     title_of,
     token_change,
     within_limit,
@@ -54,7 +51,6 @@ from loom.workspace.models import Window
 from loom.workspace.queries import windows
 from loom.workspace.queries.open_windows import get_window, no_window
 from loom.workspace.queries.windows import (
-    WindowSource,
     followed,
     is_lens,
     lines_of,
@@ -190,31 +186,31 @@ def _on_document(context: Context, args: Open) -> tuple[Window, str]:
     """The window on a document or a part of it, and what was cut off. LIMIT_EXCEEDED for the whole
     of a long one, with its sections or parts."""
     demand(context.actor, {READ_DOCUMENTS}, "opening a document")
-    document, part = get_document(context, args.ref), args.ref.slice
+    text, part = grove_texts().get(context, args.ref), args.ref.slice
     if args.form == "diff":
-        return _document_difference(context, document, keep=args.keep), ""
+        return _text_difference(context, text, keep=args.keep), ""
     try:
-        shown = text_of(document, part)
+        shown = grove_texts().part_of(text, part)
     except ParseError as bad:
         raise CommandError(bad.code, bad.message, hint=bad.hint) from None
-    total = total_of(shown.revision.text)
+    total = total_of(shown.source.text)
     if part is None and total > LARGE:
         raise CommandError(
             "LIMIT_EXCEEDED",
             f"{print_ref(args.ref)} has {total:,} lines; open a part of it.",
-            hint=f"→ open {print_ref(args.ref)} with one of {parts_named(shown)}",
+            hint=f"→ open {print_ref(args.ref)} with one of {shown.parts}",
         )
     if not shown.text and total == 1:
         raise CommandError("REJECTED", "This document is empty.", hint="→ write it first")
     if shown.last < shown.first:
         named = print_ref(replace(args.ref, slice=None))
         many = f"it has {total:,} line{'' if total == 1 else 's'}"
-        parts = f": {parts_named(shown)}" if shown.sections else ""
+        parts = f": {shown.parts}" if shown.has_sections else ""
         raise not_found(f"That part of {named}", f"{many}{parts}; → view {named} full")
     place = "" if part is None or part.kind in ("lines", "para") else print_slice(part)
-    lines, source = Lines(shown.first, shown.last), source_of(shown.revision)
+    lines, source = Lines(shown.first, shown.last), shown.source
     window, joined = _placed(context, source, lines, keep=args.keep, place=place[:200])
-    context.add(DocumentSeen(document.pk, shown.revision.number))
+    grove_texts().note_seen(context, source.item, source.version)
     return window, f"{f' ({shown.clipped})' if shown.clipped else ''}{joined}"
 
 
@@ -257,15 +253,14 @@ def _difference(context: Context, node: Node, *, keep: bool) -> Window:
     return _difference_of(context, item, kind="node", version=node.hash, keep=keep)
 
 
-def _document_difference(context: Context, document: Document, *, keep: bool) -> Window:
-    """The window that shows what has changed since the revision that this workspace has seen, or
-    in the newest one. Whoever has seen that has then seen the newest."""
-    seen = revision_seen(context.workspace, document)
-    version = str(seen or document.revision)
+def _text_difference(context: Context, text: GroveText, *, keep: bool) -> Window:
+    """The window that shows what has changed since the version that this workspace has seen, or in
+    the newest one. Whoever has seen that has then seen the newest."""
+    seen = grove_texts().seen_version(context, text)
     if seen:
-        context.add(DocumentSeen(document.pk, document.revision))
-    item = ids.of_document(document.pk)
-    return _difference_of(context, item, kind="document", version=version, keep=keep)
+        grove_texts().note_seen(context, text.item_id, str(text.revision))
+    version = str(seen or text.revision)
+    return _difference_of(context, text.item_id, kind="document", version=version, keep=keep)
 
 
 def _difference_of(context: Context, item: int, *, kind: str, version: str, keep: bool) -> Window:
@@ -321,12 +316,12 @@ def _along(context: Context, window: Window, args: Open) -> LinkedWindows:
     """Opens what is linked to a window's node by one type, at most MOST_WITH items."""
     if not args.along:
         return LinkedWindows([], [])
-    document = document_of(context, window)
-    if document is not None:
+    text = text_of_window(context, window)
+    if text is not None:
         kind = (
             "mentions" if args.along.lower() == "mentions" else link_type(context.actor, args.along)
         )
-        return open_linked_to_document(context, document, kind, window.number, keep=args.keep)
+        return open_linked_to_text(context, text, kind, window.number, keep=args.keep)
     kind = link_type(context.actor, args.along)
     node = node_of(window)
     if node is None:
@@ -346,8 +341,8 @@ def readable(context: Context, window: Window) -> WindowSource | None:
     source = seen_by(window)
     if source is None:
         return None
-    if source.item < 0:
-        seen = documents_seen(context.actor, context.tree, [source.item])
+    if is_text(source.item):
+        seen = grove_texts().seen(context.actor, context.tree, [source.item])
         return source if source.item in seen else None
     home = ids.home_of(source.item)
     return source if may_reach(context.actor, home, here=context.tree) else None
@@ -678,7 +673,7 @@ def drop(context: Context, args: Drop) -> Reply:
             reply = Reply(f"✓ dropped stash:{quote(window.label)}", items=reply.items)
         return _told(context, reply)
     if args.ref.kind == "document":
-        item = ids.of_document(get_document(context, args.ref).pk)
+        item = grove_texts().get(context, args.ref).item_id
     else:
         item = ids.of_node(get_node(context, args.ref).pk)
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False)

@@ -12,6 +12,7 @@ from loom.engine.models import Step
 from loom.errors import CommandError
 from loom.language.refs import ParseError, Ref, Slice
 from loom.language.slices import Cut, get, put
+from loom.trees.grove_texts import WindowSource
 from loom.trees.models import Node
 from loom.trees.named_items import get_node, get_own_node
 from loom.trees.queries import lookup
@@ -20,7 +21,7 @@ from loom.workspace.commands.windows import held, known, move_window, node_of, s
 from loom.workspace.models import Window
 from loom.workspace.queries import windows
 from loom.workspace.queries.open_windows import get_window
-from loom.workspace.queries.windows import WindowSource, followed, lines_of, source_of
+from loom.workspace.queries.windows import followed, lines_of, source_of
 from loom.workspace.window_rules import Lines, Span, total_of
 
 

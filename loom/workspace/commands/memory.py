@@ -3,9 +3,6 @@
 from typing import Annotated, Literal
 
 from loom.access import CLOSED, closed_steps, demand
-from loom.documents.models import Document
-from loom.documents.queries import DocumentShown as ShownDocument
-from loom.documents.queries import get_document, text_of
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
 from loom.engine.jobs import enqueue
@@ -19,6 +16,8 @@ from loom.people.grove_settings import number_of
 from loom.permissions import LOOM, READ_DOCUMENTS
 from loom.text.shortening import in_one_line, summary_or_excerpt
 from loom.trees.commands.view import counted, is_range, range_of
+from loom.trees.grove_texts import TextPart, grove_texts
+from loom.trees.models import GroveText
 from loom.trees.named_items import get_node, touched
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import rows_of
@@ -88,9 +87,9 @@ def stash(context: Context, args: Stash) -> Reply:
 def stash_of(context: Context, args: StashOf) -> Reply:
     """Puts the text of a node or document, or of a part of it, aside under a label."""
     if args.of.kind == "document":
-        document, shown = _read_document(context, args.of)
-        version, item = str(shown.revision.number), ids.of_document(document.pk)
-        return _stashed(context, args.label, shown.text, (item, version), replaces=args.replace)
+        _, shown = _read_text(context, args.of)
+        of = (shown.source.item, shown.source.version)
+        return _stashed(context, args.label, shown.text, of, replaces=args.replace)
     ref = aimed(context, args.of).ref
     node = get_node(context, ref, slices=True)
     if lookup.withheld(context.actor, [node.pk]):
@@ -107,18 +106,18 @@ def stash_of(context: Context, args: StashOf) -> Reply:
     return _stashed(context, args.label, text, of, replaces=args.replace)
 
 
-def _read_document(context: Context, ref: Ref) -> tuple[Document, ShownDocument]:
+def _read_text(context: Context, ref: Ref) -> tuple[GroveText, TextPart]:
     """A document and its text, or the part of it that the ref names. PERMISSION_DENIED if the
     caller may not read documents."""
     demand(context.actor, {READ_DOCUMENTS}, "stashing a document")
-    document = get_document(context, ref)
+    text = grove_texts().get(context, ref)
     try:
-        shown = text_of(document, ref.slice)
+        shown = grove_texts().part_of(text, ref.slice)
     except ParseError as bad:
         raise CommandError(bad.code, bad.message, hint=bad.hint) from None
     if not shown.text:
         raise CommandError("REJECTED", "There is no text to stash.", hint="choose another part")
-    return document, shown
+    return text, shown
 
 
 @command("stash", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
@@ -126,11 +125,11 @@ def stash_summary(context: Context, args: StashSummary) -> Reply:
     """Puts a line for each node of a branch or range, or for a document, aside: its summary, else
     its first words."""
     if args.of.kind == "document":
-        document, read = _read_document(context, args.of)
-        version, item = str(read.revision.number), ids.of_document(document.pk)
-        summary = "" if args.of.slice is not None else document.summary
+        of_grove, read = _read_text(context, args.of)
+        taken = (read.source.item, read.source.version)
+        summary = "" if args.of.slice is not None else of_grove.summary
         text = f"{print_ref(args.of)} {summary_or_excerpt(summary, read.text)}"
-        return _stashed(context, args.label, text, (item, version), replaces=args.replace)
+        return _stashed(context, args.label, text, taken, replaces=args.replace)
     rows = (
         range_of(context, args.of)
         if is_range(args.of)

@@ -7,9 +7,6 @@ from typing import Any, NamedTuple
 from django.db import transaction
 
 from loom.access import Actor, acting_as, demand, may_reach
-from loom.documents.access import documents_for
-from loom.documents.models import Document
-from loom.documents.queries import get_document, links_of_document, text_of
 from loom.engine import registry, streams
 from loom.engine.context import Context
 from loom.engine.views import locked, stored
@@ -22,7 +19,8 @@ from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.people.grove_settings import number_of
 from loom.people.models import Participant
 from loom.permissions import READ_DOCUMENTS, WRITE
-from loom.trees.models import Node
+from loom.trees.grove_texts import WindowSource, grove_texts, is_text
+from loom.trees.models import GroveText, Node
 from loom.trees.queries import lookup
 from loom.trees.queries.node_context import LinkSide, links_of, mentioning
 from loom.turns.queries import budget_of, turns
@@ -38,7 +36,6 @@ from loom.workspace.queries import windows
 from loom.workspace.queries.shown_windows import depth_in, is_in_results, state_of
 from loom.workspace.queries.window_contents import contents_of
 from loom.workspace.queries.windows import (
-    WindowSource,
     followed,
     is_lens,
     lines_of,
@@ -212,7 +209,7 @@ def place_window(
     if window is None:
         window = new_window(
             context,
-            kind="document" if source.item < 0 else "search" if hit else "node",
+            kind="document" if is_text(source.item) else "search" if hit else "node",
             item_id=source.item,
             version_seen=source.version,
             first=lines.first,
@@ -388,30 +385,27 @@ def _link_name(context: Context, link: LinkSide) -> str:
     return f"[{lookup.node_ref(link.node, context.tree.pk)}]"
 
 
-def document_of(context: Context, window: Window) -> Document | None:
-    """The document whose lines a window shows, if the caller may read it; else None."""
-    if window.kind != "document":
-        return None
-    rows = documents_for(context.actor, context.tree).select_related("grove")
-    return rows.filter(pk=-(window.item_id or 0)).first()
+def text_of_window(context: Context, window: Window) -> GroveText | None:
+    """The text of the grove whose lines a window shows, if the caller may read it; else None."""
+    item = window.item_id or 0
+    return grove_texts().seen(context.actor, context.tree, [item]).get(item)
 
 
-def open_linked_to_document(
-    context: Context, document: Document, kind: str, parent: int, *, keep: bool = False
+def open_linked_to_text(
+    context: Context, text: GroveText, kind: str, parent: int, *, keep: bool = False
 ) -> LinkedWindows:
-    """Opens windows on at most MOST_WITH items that are linked to a document by one type, or that
-    it embeds (`mentions`)."""
-    found = links_of_document(context.actor, document, context.tree)
-    sources = (_end_of(context, link.item) for link in found if link.type == kind)
+    """Opens windows on at most MOST_WITH items that are linked to a text of the grove by one type,
+    or that it embeds (`mentions`)."""
+    found = grove_texts().linked_items(context.actor, text, kind, context.tree)
+    sources = (_end_of(context, item) for item in found)
     return open_sources(context, sources, kind, parent, most=MOST_WITH, keep=keep)
 
 
 def _end_of(context: Context, item: int) -> tuple[str, WindowSource | None]:
-    """The name and text of an item at the end of a link of a document, if a window can show it
-    whole; no name for what the caller may not see."""
-    key = ids.document_id(item)
-    if key is not None:
-        far = documents_for(context.actor, context.tree).filter(pk=key).first()
+    """The name and text of an item, if a window can show it whole; no name for what the caller may
+    not see."""
+    if is_text(item):
+        far = grove_texts().seen(context.actor, context.tree, [item]).get(item)
         return ("", None) if far is None else (f"doc:{quote(far.title)}", _whole(far))
     node = lookup.rows().filter(pk=ids.node_id(item) or 0).first()
     if node is None or not may_reach(context.actor, node.tree_id, here=context.tree):
@@ -447,18 +441,18 @@ def open_sources(
 def _linked(context: Context, link: LinkSide) -> WindowSource | None:
     """The target of a link, if it has a text that a window can show whole."""
     if link.document_uid and READ_DOCUMENTS in context.actor.permissions:
-        return _whole(get_document(context, Ref("document", id=link.document_uid)))
+        return _whole(grove_texts().get(context, Ref("document", id=link.document_uid)))
     far = link.node
     if far is None or not far.text:
         return None
     return source_of(far) if may_reach(context.actor, far.tree_id, here=context.tree) else None
 
 
-def _whole(document: Document) -> WindowSource | None:
-    """The newest text of a document, unless it is empty or too long for one window."""
-    shown = text_of(document)
+def _whole(text: GroveText) -> WindowSource | None:
+    """The newest version of a text, unless it is empty or too long for one window."""
+    shown = grove_texts().part_of(text)
     is_short = total_of(shown.text) <= LARGE
-    return source_of(shown.revision) if shown.text and is_short else None
+    return shown.source if shown.text and is_short else None
 
 
 def _parents(context: Context, number: int) -> dict[int, int]:

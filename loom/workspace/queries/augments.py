@@ -1,21 +1,14 @@
-"""Augments: the documents that can be loaded, and those that are."""
+"""Augments: the texts of a grove that can be loaded into a prompt, and those that are."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.db.models import F
-
-from loom.documents import rules as documents
-from loom.documents.models import Revision
-from loom.documents.queries import title_key
 from loom.people.models import Grove
-from loom.platform.prepared_queries import Given, PreparedQuery
+from loom.text.front_matter import body_start, front_matter, title_key
+from loom.trees.grove_texts import grove_texts
 from loom.workspace.models import Workspace
 
 # Augments: those of a grove, and those that a workspace has loaded.
-
-
-MOST_AUGMENTS = 200  # augments of a grove that are read
 
 
 @dataclass(frozen=True)
@@ -36,28 +29,15 @@ class Augment:
 
 def augment_of(uid: str, name: str, text: str) -> Augment:
     """The augment for a text with front matter."""
-    head = documents.front_matter(text)
-    body = text[documents.body_start(text) :].strip("\n")
+    head = front_matter(text)
+    body = text[body_start(text) :].strip("\n")
     return Augment(uid, name, body, head.get("requires", ()), head.get("tools", ()))
 
 
 def augments_of(grove: Grove) -> list[Augment]:
     """The augments of a grove by name; one query."""
-    found = _AUGMENTS.all(grove=grove.pk)
+    found = grove_texts().augments(grove.pk)
     return sorted((augment_of(*one) for one in found), key=lambda one: one.key)
-
-
-_AUGMENTS = PreparedQuery(
-    lambda: (
-        Revision.objects.filter(
-            document__grove=Given("grove"),
-            document__kind="augment",
-            number=F("document__revision"),
-        )
-        .order_by()
-        .values_list("document__uid", "document__title", "content__text")[:MOST_AUGMENTS]
-    )
-)
 
 
 def in_order(chosen: Iterable[Augment], every: Sequence[Augment]) -> list[Augment]:

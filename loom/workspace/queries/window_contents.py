@@ -1,16 +1,12 @@
 """What windows show to the actor: their lines, and what has changed since."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import unified_diff
-from functools import lru_cache
 from typing import Any, NamedTuple
-
-from django.db.models import F, Q
 
 from loom import access
 from loom.access import CLOSED, Actor
-from loom.documents.models import Revision, read_whole
 from loom.engine.answers import messages_of
 from loom.language import ids
 from loom.language.refs import quote
@@ -20,10 +16,11 @@ from loom.text import quotations
 from loom.text.hashes import instant
 from loom.text.shortening import excerpt
 from loom.text.tokens import count
+from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import fetch, listed
-from loom.trees.queries.node_context import documents_seen, erased_among
+from loom.trees.queries.node_context import erased_among
 from loom.trees.queries.outline import drawn, outline
 from loom.turns import queries
 from loom.workspace.models import Window, Workspace
@@ -40,21 +37,11 @@ from loom.workspace.queries.windows import (
     lines_of,
     ref_of,
     source_of,
-    title_of,
     visible,
     with_lines,
 )
-from loom.workspace.window_rules import (
-    Lines,
-    WindowLine,
-    difference_named,
-    owned,
-    rows_of,
-    total_of,
-)
+from loom.workspace.window_rules import Lines, WindowLine, owned, rows_of, total_of
 
-LAST_CHANGES = 3  # changes of a document that its window lists
-MOST_READ = 100_000  # characters of a document whose changes are read
 MOST_HIDDEN = 100  # hidden windows in a list, the newest ones
 SAME = "(no change)"
 EMPTY = "(nothing is left of these lines)"
@@ -115,7 +102,7 @@ def staleness(shown: WindowContent) -> str:
     """`stale, now [k2m9]`, `stale`; nothing if what is shown is current."""
     if not shown.is_stale:
         return ""
-    name = shown.current if shown.window.kind == "document" else f"[{shown.current}]"
+    name = f"[{shown.current}]" if shown.node is not None else shown.current
     return f"stale, now {name}" if shown.current else "stale"
 
 
@@ -138,6 +125,22 @@ def facts_of(shown: WindowContent) -> dict[str, Any]:
     }
 
 
+Shows = Callable[[Sequence[Window]], Mapping[int, WindowContent]]
+_SHOWS: dict[str, Shows] = {}
+
+
+def shows(kind: str) -> Callable[[Shows], Shows]:
+    """Registers what windows of a kind that another feature has show, by their numbers; none for a
+    window whose text is gone. All are read at once, and what
+    the actor may not see is left out afterwards."""
+
+    def register(show: Shows) -> Shows:
+        _SHOWS[kind] = show
+        return show
+
+    return register
+
+
 @dataclass
 class _Read:
     """What was read for several windows at once: nodes by id, the selected version of their slots,
@@ -147,7 +150,6 @@ class _Read:
     selected: dict[int, tuple[int, str]]
     revisions: dict[int, int]
     gone: set[int]
-    documents: dict[int, dict[int, Revision]]  # by document and number
 
 
 def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> list[WindowContent]:
@@ -166,8 +168,13 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     closed = set() if is_own else access.closed_steps(actor, steps, touched)
     reached = _reached(actor, workspace, homes) | {0}
     erased = erased_among(homes - reached) if homes - reached else set()
-    documents = documents_seen(actor, workspace.tree, every)
+    documents = grove_texts().seen(actor, workspace.tree, every)
     read = _read(actor, workspace, found, every)
+    of_kind = {
+        kind: show(some)
+        for kind, show in _SHOWS.items()
+        if (some := [one for one in found if one.kind == kind])
+    }
     answers = messages_of(steps)
     shown = []
     for one in found:
@@ -177,8 +184,8 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
             shown.append(_closed(one, quotations.GONE))
         elif one.step_id in closed or not read_from <= reached or not is_read:
             shown.append(_closed(one))
-        elif one.kind == "document":
-            shown.append(_of_document(one, read))
+        elif one.kind in _SHOWS:
+            shown.append(of_kind[one.kind].get(one.number) or _closed(one))
         elif one.kind in LENSES:
             shown.append(_of_node(workspace, one, read))
         elif one.kind in ("result", "stash"):
@@ -220,7 +227,7 @@ def _reached(actor: Actor, workspace: Workspace, trees: set[int]) -> set[int]:
 
 
 def _read(actor: Actor, workspace: Workspace, found: list[Window], items: set[int]) -> _Read:
-    """At most eight queries."""
+    """At most six queries."""
     own = {key for one in found if (key := ids.node_id(one.item_id or 0)) is not None}
     several = {key for one in found for key in one.nodes}
     nodes = _nodes(own | several)
@@ -235,89 +242,7 @@ def _read(actor: Actor, workspace: Workspace, found: list[Window], items: set[in
         nodes |= _nodes(more - nodes.keys())
     keys = {key for item in items if (key := ids.node_id(item)) is not None} | more
     gone = lookup.withheld(actor, keys) if keys else set()
-    return _Read(nodes, selected, _revisions(slots), gone, _document_hits(found))
-
-
-def _document_hits(found: list[Window]) -> dict[int, dict[int, Revision]]:
-    """The revisions of documents that windows show, and the newest ones; for documents that are
-    not very long also those before. At most two queries; none if there is no such window."""
-    seen = {(-(one.item_id or 0), one.version_seen) for one in found if one.kind == "document"}
-    documents: dict[int, dict[int, Revision]] = {}
-    if seen:
-        numbers = Q(number__in={int(number) for _, number in seen})
-        for one in found:
-            if one.kind == "document" and one.form == "diff":
-                before = int(one.version_seen) - 1
-                numbers |= Q(document=-(one.item_id or 0), number=before)
-        recent = Q(number__gte=F("document__revision") - LAST_CHANGES, length__lte=MOST_READ)
-        rows = Revision.objects.filter(numbers | recent | Q(number=F("document__revision")))
-        rows = rows.filter(document__in={key for key, _ in seen})
-        every = list(rows.select_related("content", "document", "by"))
-        read_whole(row.content for row in every)
-        for row in every:
-            documents.setdefault(row.document_id, {})[row.number] = row
-    return documents
-
-
-@dataclass(frozen=True)
-class _Change:
-    """Two texts with their hashes, so that a cache can be checked before they are compared."""
-
-    hashes: tuple[str, str]
-    old: str = field(compare=False)
-    new: str = field(compare=False)
-
-
-@lru_cache(maxsize=64)
-def _named_change(change: _Change) -> str:
-    return difference_named(change.old, change.new)
-
-
-def _changes(versions: dict[int, Revision]) -> tuple[str, ...]:
-    """`revision 4 by Ada, line 3: - "stood" + "lay"`: the last changes of a document whose texts
-    were read."""
-    newest = max(versions)
-    said = []
-    for number in range(newest, max(newest - LAST_CHANGES, 1), -1):
-        old, new = versions.get(number - 1), versions.get(number)
-        if old is None or new is None or max(old.length, new.length) > MOST_READ:
-            break
-        hashes = (old.content.sha256, new.content.sha256)
-        change = _named_change(_Change(hashes, old.text, new.text))
-        said.append(f"revision {number} by {as_sent(new.by.name)}, {change}")
-    return tuple(said)
-
-
-def _of_document(window: Window, read: _Read) -> WindowContent:
-    versions = read.documents.get(-(window.item_id or 0), {})
-    revision = versions.get(int(window.version_seen))
-    if revision is None:
-        return _closed(window)
-    newest = versions[max(versions)]
-    lines, is_stale = lines_of(window), newest.number != revision.number
-    if window.is_live and is_stale:
-        lines = followed(source_of(revision), source_of(newest), lines)
-        revision, is_stale = newest, False
-    ref = title_of(revision.document.title, window)
-    text = revision.text
-    if window.form == "diff":
-        rows = _document_difference(revision, versions)
-    else:
-        rows = rows_of(text, lines, window.pad) if lines.last >= lines.first else ()
-    return WindowContent(
-        window,
-        ref,
-        with_lines(window, ref, lines),
-        rows or (WindowLine(0, EMPTY),),
-        is_stale=is_stale,
-        current=f"revision {newest.number}" if is_stale else "",
-        revision=revision.number,
-        lines=None if window.form else lines,
-        total=total_of(text),
-        document=revision.document.uid,
-        changes=_changes(versions),
-        whole=text,
-    )
+    return _Read(nodes, selected, _revisions(slots), gone)
 
 
 def _nodes(keys: Iterable[int]) -> dict[int, Node]:
@@ -381,18 +306,11 @@ def _difference(node: Node, newest: Node | None, read: _Read) -> tuple[WindowLin
         old, new = read.nodes.get(node.edited_from_id or 0, node), node
     if {old.pk, new.pk} & read.gone:
         return (WindowLine(0, WITHHELD),)
-    return _compared(old.text, new.text, old.local_id, new.local_id)
+    return compared(old.text, new.text, old.local_id, new.local_id)
 
 
-def _document_difference(seen: Revision, versions: dict[int, Revision]) -> tuple[WindowLine, ...]:
-    """What has changed since the revision that was seen; for the newest, since the one before."""
-    old, new = seen, versions[max(versions)]
-    if new.number == seen.number:
-        old = versions.get(seen.number - 1, seen)
-    return _compared(old.text, new.text, f"revision {old.number}", f"revision {new.number}")
-
-
-def _compared(old: str, new: str, old_name: str, new_name: str) -> tuple[WindowLine, ...]:
+def compared(old: str, new: str, old_name: str, new_name: str) -> tuple[WindowLine, ...]:
+    """The lines in which two texts differ, or that they do not."""
     lines = unified_diff(old.split("\n"), new.split("\n"), old_name, new_name, lineterm="")
     return tuple(WindowLine(0, line) for line in lines) or (WindowLine(0, SAME),)
 
@@ -482,7 +400,7 @@ def _opens(shown: WindowContent) -> str:
         where = home or shown.ref.partition(" §")[0]
         return f"find {quote(one.query)} in:{where} open"
     part = f" lines:{one.first}-{one.last}" if one.last and not one.form else ""
-    if one.kind == "document":
+    if node is None and one.kind in LENSES:
         ref = shown.ref if one.place else f"{shown.ref}{part}"
     elif one.kind == "tree":
         ref = home

@@ -1,17 +1,15 @@
 """Windows of a workspace: their rows, what they are called, and the versions of texts they show."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
 
 from loom.access import Actor, may_reach
-from loom.documents.access import documents_for
-from loom.documents.models import Document, Revision
 from loom.language import ids
 from loom.language.refs import quote
 from loom.people.names import tree_named
+from loom.trees.grove_texts import WindowSource, grove_texts, is_text
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import fetch, listed
@@ -53,21 +51,9 @@ def is_fixed(window: Window) -> bool:
     return window.place.startswith(HEADS)
 
 
-@dataclass(frozen=True)
-class WindowSource:
-    """A version of a text whose lines windows show: its item, the identifier of the version (the
-    hash of a node, the number of a revision), and the text."""
-
-    item: int
-    version: str
-    text: str
-
-
-def source_of(one: Node | Revision) -> WindowSource:
-    """A node or a revision of a document as the source of windows."""
-    if isinstance(one, Node):
-        return WindowSource(ids.of_node(one.pk), one.hash, one.text)
-    return WindowSource(ids.of_document(one.document_id), str(one.number), one.text)
+def source_of(node: Node) -> WindowSource:
+    """A node as the source of windows."""
+    return WindowSource(ids.of_node(node.pk), node.hash, node.text)
 
 
 def seen_by(window: Window) -> WindowSource | None:
@@ -75,19 +61,17 @@ def seen_by(window: Window) -> WindowSource | None:
     item = window.item_id or 0
     if window.kind not in LENSES or not item:
         return None
-    if item < 0:
-        rows = Revision.objects.filter(document=-item, number=int(window.version_seen))
-        found: Node | Revision | None = rows.select_related("content").first()
-    else:
-        found = lookup.rows().filter(pk=item).first()
+    if is_text(item):
+        return grove_texts().source(item, window.version_seen)
+    found = lookup.rows().filter(pk=item).first()
     return source_of(found) if found is not None else None
 
 
 def newest_for(workspace: Workspace, source: WindowSource) -> WindowSource:
     """The current version of the same text in a workspace."""
-    if source.item < 0:
-        rows = Revision.objects.filter(document=-source.item).select_related("content")
-        return source_of(rows.order_by("-number")[0])
+    if is_text(source.item):
+        whole = grove_texts().whole(source.item)
+        return source if whole is None else whole.source
     slot = lookup.by_id(source.item).slot_id
     current = lookup.selected_version(slot, workspace)
     return source_of(current) if current is not None else source
@@ -132,8 +116,8 @@ def ref_of(window: Window, here: Tree, node: Node | None, start: str = "") -> st
         said = window.step.canonical if window.step else ""
         return said.removeprefix("→").strip().partition("\n")[0]
     if window.kind == "document":
-        title = Document.objects.filter(pk=-(window.item_id or 0)).values_list("title").first()
-        return title_of(title[0], window) if title else LOST
+        title = next(iter(grove_texts().titles([window.item_id or 0]).values()), None)
+        return LOST if title is None else title_of(title, window)
     if node is None:
         return LOST
     ref = lookup.node_ref(node, here.pk)
@@ -157,9 +141,9 @@ def name_of(actor: Actor, window: Window, here: Tree) -> str:
     """`[a7x2] lines 1–3`, `view a7x2`: the same with the lines of a node, as it is stored; of what
     the actor may not read any more no title. At most three queries."""
     if window.kind == "document":
-        documents = documents_for(actor, here).filter(pk=-(window.item_id or 0))
-        title = documents.values_list("title", flat=True).first()
-        return LOST if title is None else with_lines(window, title_of(title, window))
+        seen = grove_texts().seen(actor, here, [window.item_id or 0])
+        titles = [with_lines(window, title_of(one.title, window)) for one in seen.values()]
+        return titles[0] if titles else LOST
     if window.kind in ("stash", "result"):
         return ref_of(window, here, None)
     keys = [ids.node_id(window.item_id or 0) or 0, *window.nodes[:1]]
@@ -185,11 +169,9 @@ def hidden_names(
         if keys
         else ()
     )
-    held = {-(one.item_id or 0) for one in found if one.kind == "document"}
-    titles: dict[int, str] = {}
-    if held:
-        rows_held = documents_for(actor, workspace.tree).filter(pk__in=held)
-        titles = dict(rows_held.values_list("pk", "title"))
+    held = {one.item_id or 0 for one in found if one.kind == "document"}
+    seen = grove_texts().seen(actor, workspace.tree, held)
+    titles = {item: one.title for item, one in seen.items()}
     return tuple((one.number, _named(one, nodes, titles)) for one in reversed(found))
 
 
@@ -198,8 +180,8 @@ def _named(window: Window, nodes: dict[int, str], titles: dict[int, str]) -> str
     if window.kind == "result":
         said = window.step.canonical if window.step else ""
         return said.removeprefix("→").strip().partition("\n")[0]
-    if window.kind == "document" and -(window.item_id or 0) in titles:
-        return with_lines(window, title_of(titles[-(window.item_id or 0)], window))
+    if window.kind == "document" and (window.item_id or 0) in titles:
+        return with_lines(window, title_of(titles[window.item_id or 0], window))
     if window.kind in LENSES and key in nodes:
         return with_lines(window, f"[{nodes[key]}]{f' {window.place}' if window.place else ''}")
     return f"{window.kind} {nodes[key]}" if key in nodes else window.kind

@@ -11,10 +11,10 @@ from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from loom.access import Actor
-from loom.documents.queries import title_key
 from loom.engine.models import Step
 from loom.language import ids
 from loom.platform.prepared_queries import Given, PreparedQuery
+from loom.text.front_matter import title_key
 from loom.text.hashes import digest_of, instant
 from loom.text.shortening import digest_named, plain
 from loom.text.tokens import count

@@ -35,6 +35,7 @@ from loom.links.commands.links import join, link_body
 from loom.links.vocabulary import archetype_of, vocabulary_of
 from loom.permissions import LOOM, READ_DOCUMENTS, WRITE_DOCUMENTS
 from loom.text.ages import age
+from loom.text.front_matter import MAX_TITLE, body_start, title_key
 from loom.text.shortening import SUMMARY_WORDS, excerpt
 from loom.trees.commands.view import counted, escaped_for
 from loom.trees.models import Tree
@@ -43,7 +44,7 @@ from loom.workspace.commands.lenses import move_along, range_of
 from loom.workspace.commands.windows import known, move_window
 from loom.workspace.models import Window
 from loom.workspace.queries.open_windows import get_window
-from loom.workspace.queries.windows import followed, is_fixed, lines_of, seen_by, source_of
+from loom.workspace.queries.windows import followed, is_fixed, lines_of, seen_by
 from loom.workspace.queries.windows import named as lines_named
 from loom.workspace.window_rules import Span, difference_named, total_of
 
@@ -52,12 +53,6 @@ MOST_SECTIONS = 60  # that a view lists
 MOST_LISTED = 50
 MOST_CHANGES = 3  # of others, that a refusal shows
 MOST_COMPARED = 100_000  # characters of a text of which it shows the words
-
-
-def named(document: Document) -> str:
-    """`doc:"notes"`."""
-    title = document.title.replace("\\", "\\\\").replace('"', '\\"')
-    return f'doc:"{title}"'
 
 
 class ViewDocument(Args):
@@ -80,7 +75,7 @@ def view_document(context: Context, args: ViewDocument) -> Reply:
         raise CommandError(bad.code, bad.message, hint=bad.hint) from None
     context.add(DocumentSeen(document.pk, shown.revision.number))
     head = (
-        f"{named(document)} ({worded(document.words)} · "
+        f"{document.shown} ({worded(document.words)} · "
         f"updated {age(context.now, document.touched_at)} · revision {shown.revision.number})"
     )
     if args.ref.slice is not None:
@@ -101,7 +96,7 @@ def view_document(context: Context, args: ViewDocument) -> Reply:
 def _summary(shown: DocumentShown) -> list[str]:
     """The summary, else the first words; and the parts that can be viewed on their own."""
     document = shown.document
-    body = shown.text[documents.body_start(shown.text) :]
+    body = shown.text[body_start(shown.text) :]
     lines = [f"summary: {document.summary}" if document.summary else excerpt(body)]
     spans = documents.spans_of(shown.text, shown.sections, most=MOST_SECTIONS)
     for one, (first, last) in zip(shown.sections, spans, strict=False):
@@ -120,7 +115,7 @@ def want_summary(context: Context, document: Document) -> None:
     is_there = document.summary_revision == document.revision or document.words <= SUMMARY_WORDS
     if not is_there and context.writer is None:
         named_ = [document.uid, context.actor.person.pk, context.turn]
-        enqueue("agents.tasks.summarise_document", named_, queue="continue")
+        enqueue("loom.documents.tasks.summarise", named_, queue="continue")
 
 
 class ListDocuments(Args):
@@ -146,7 +141,7 @@ def list_documents(context: Context, args: ListDocuments) -> Reply:
         kind = " · augment" if one.kind == "augment" else ""
         ago = age(context.now, one.touched_at)
         said = f' "{one.summary}"' if one.summary else ""
-        lines.append(f"  {named(one)} ({worded(one.words)} · updated {ago}{kind}){said}")
+        lines.append(f"  {one.shown} ({worded(one.words)} · updated {ago}{kind}){said}")
     if len(rows) > MOST_LISTED:
         lines.append('  … (→ find "words" in:grove looks in all)')
     refs = tuple(f"doc:{one.uid}" for one in rows[:MOST_LISTED])
@@ -170,12 +165,12 @@ def list_links(context: Context, args: ListDocument) -> Reply:
             )
         found = [one for one in found if one.type == kind]
     typed = "" if kind in ("", "links") else f" ({kind})"
-    head = f"{named(document)} → {counted(len(found), 'link')}{typed}{':' if found else ''}"
+    head = f"{document.shown} → {counted(len(found), 'link')}{typed}{':' if found else ''}"
     shown = found[args.after : args.after + MOST_LISTED]
     lines = [f"  {link_types.arrow(one.type)} {one.shown}" for one in shown]
     last = args.after + len(shown)
     if last < len(found):
-        line = f"list {named(document)} {kind}".rstrip()
+        line = f"list {document.shown} {kind}".rstrip()
         lines.append(f"  … {len(found) - last:,} more: → {line} after:{last}")
     refs = tuple(one.ref for one in shown)
     context.note_read(*(one.item for one in shown))
@@ -299,7 +294,7 @@ def _worked_ahead(actor: Actor, tree: Tree, args: Any) -> AbstractContextManager
         document = queries.document_of(actor, tree, args.ref)
     except CommandError:
         return nullcontext()
-    change = changing(_edits_of(args), seen=args.revision, name=named(document), merges=True)
+    change = changing(_edits_of(args), seen=args.revision, name=document.shown, merges=True)
     return document_log.worked_ahead(document, change)
 
 
@@ -414,7 +409,7 @@ def write_window(context: Context, args: WriteWindow) -> Reply:
     window = known(context, get_window(context, int(args.ref.id)))
     document = _document_of(context, window)
     seen = args.revision or (document.revision if window.is_live else int(window.version_seen))
-    before = source_of(queries.revision_of(document, seen))
+    before = queries.source_of(queries.revision_of(document, seen))
     lines = followed(seen_by(window) or before, before, lines_of(window))
 
     def put(text: str, _: Sequence[Section]) -> list[Edit]:
@@ -424,16 +419,16 @@ def write_window(context: Context, args: WriteWindow) -> Reply:
         return [Edit(start, start + length, args.content)]
 
     name = f"#{window.number}"
-    change = changing(put, seen=seen, name=named(document), hint=f"→ refresh {name}, then repeat")
+    change = changing(put, seen=seen, name=document.shown, hint=f"→ refresh {name}, then repeat")
     by = context.actor.participant
     made = document_log.write(context.world, document, change, by=by, at=context.now)
     span = Span(lines.first, lines.last, total_of(args.content))
-    after, now = source_of(made.revision), span.moved(lines)
+    after, now = queries.source_of(made.revision), span.moved(lines)
     move_along(context, before, after, span, but=window)
     move_window(context, window, after, now)
     context.add(DocumentSeen(document.pk, made.revision.number))
     said = f"{lines_named(now)}, revision {made.revision.number}"
-    text = f"✓ wrote {named(document)} {said}; {name} now {range_of(now)}"
+    text = f"✓ wrote {document.shown} {said}; {name} now {range_of(now)}"
     return replace(_written(context, "wrote", made), text=text)
 
 
@@ -487,7 +482,7 @@ def _write(context: Context, args: _Existing, said: str, *, observed: bool = Fal
     made = document_log.write(
         context.world,
         document,
-        changing(_edits_of(args), seen=seen, name=named(document), merges=True),
+        changing(_edits_of(args), seen=seen, name=document.shown, merges=True),
         by=context.actor.participant,
         at=context.now,
     )
@@ -565,7 +560,7 @@ def _written(context: Context, said: str, made: document_log.Made) -> Reply:
     op: Op = {"op": "document", "document": document.pk, "at": revision.number}
     _count_as_seen(context, revision)
     return Reply(
-        f"✓ {said} {named(document)} (now {worded(revision.words)}, revision {revision.number})",
+        f"✓ {said} {document.shown} (now {worded(revision.words)}, revision {revision.number})",
         refs=(f"doc:{document.uid}",),
         items=(item_of(document),),
         inverse=({**op, "to": revision.number - 1},),
@@ -596,7 +591,7 @@ def _undo_write(context: Context, op: Op, own: Own) -> list[Op]:
             who = (others.order_by("-number").first() or newest).by
             raise CommandError(
                 "CONFLICT",
-                f"{named(document)} has since been changed by {who.name}.",
+                f"{document.shown} has since been changed by {who.name}.",
                 hint="look first; → undo step:n undoes another step",
             )
         return documents.difference(text, before)
@@ -616,7 +611,7 @@ def create(  # of a line and of an action
     made = Document(
         grove=actor.grove,
         title=name,
-        title_key=queries.title_key(name),
+        title_key=title_key(name),
         kind=kind,
         maker=actor.participant,
         made_at=now,
@@ -627,10 +622,10 @@ def create(  # of a line and of an action
 
 def checked_title(title: str) -> str:
     name = " ".join(title.split())
-    if not name or len(name) > documents.MAX_TITLE or "\0" in name:
+    if not name or len(name) > MAX_TITLE or "\0" in name:
         raise CommandError(
             "INVALID_SYNTAX",
-            f"A title has 1 to {documents.MAX_TITLE} characters.",
+            f"A title has 1 to {MAX_TITLE} characters.",
             hint="such as Notes on Marie",
         )
     return name
@@ -638,7 +633,7 @@ def checked_title(title: str) -> str:
 
 def demand_free(actor: Actor, title: str, own: Document | None) -> None:
     rows: QuerySet[Document] = Document.objects.filter(
-        grove=actor.grove, title_key=queries.title_key(title)
+        grove=actor.grove, title_key=title_key(title)
     )
     if rows.exclude(pk=own.pk if own else 0).exists():
         raise CommandError(
