@@ -89,31 +89,50 @@ def _index(choice: dict[str, Any]) -> int:
     return index if isinstance(index, int) else 0
 
 
-def _streamed_chat(events: list[dict[str, Any]]) -> Answered:
-    texts: dict[int, list[str]] = {}
-    calls: dict[int, dict[int, dict[str, Any]]] = {}
+@dataclass(frozen=True)
+class ChoiceStream:
+    """A stream of OpenAI's chat or completions: the pieces of its choices in the order in which
+    they arrived, and what its events say of the whole answer."""
+
+    pieces: list[dict[str, Any]]
+    usage: dict[str, Any]
+    answer_id: str
+    has_ended: bool
+
+
+def _choice_stream(events: list[dict[str, Any]]) -> ChoiceStream:
+    pieces: list[dict[str, Any]] = []
     usage: dict[str, Any] = {}
-    answer_id, ended = "", False
+    answer_id, has_ended = "", False
     for event in events:
-        ended = ended or event.get("type") == "[DONE]"
+        has_ended = has_ended or event.get("type") == "[DONE]"
         usage = _usage(event.get("usage")) or usage
         answer_id = answer_id or _id(event.get("id"))
         for choice in _list(event.get("choices")):
-            delta, index = _usage(choice.get("delta")), _index(choice)
-            ended = ended or isinstance(choice.get("finish_reason"), str)
-            texts.setdefault(index, [])
-            for name in ("content", "refusal"):
-                if isinstance(delta.get(name), str):
-                    texts[index].append(delta[name])
-            for call in _list(delta.get("tool_calls")):
-                _grow(calls.setdefault(index, {}), call)
+            has_ended = has_ended or isinstance(choice.get("finish_reason"), str)
+            pieces.append(choice)
+    return ChoiceStream(pieces, usage, answer_id, has_ended)
+
+
+def _streamed_chat(events: list[dict[str, Any]]) -> Answered:
+    stream = _choice_stream(events)
+    texts: dict[int, list[str]] = {}
+    calls: dict[int, dict[int, dict[str, Any]]] = {}
+    for choice in stream.pieces:
+        delta, index = _usage(choice.get("delta")), _index(choice)
+        texts.setdefault(index, [])
+        for name in ("content", "refusal"):
+            if isinstance(delta.get(name), str):
+                texts[index].append(delta[name])
+        for call in _list(delta.get("tool_calls")):
+            _grow(calls.setdefault(index, {}), call)
     raws = []
     for index in sorted(texts):
         uses = [_joined(calls[index][at]) for at in sorted(calls.get(index, {}))]
         content = "".join(texts[index])
-        if content or uses or ended:
+        if content or uses or stream.has_ended:
             raws.append({"role": "assistant", "content": content, "tool_calls": uses})
-    return Answered(_choices(raws), usage, answer_id, ended)
+    return Answered(_choices(raws), stream.usage, stream.answer_id, stream.has_ended)
 
 
 def _grow(calls: dict[int, dict[str, Any]], call: dict[str, Any]) -> None:
@@ -139,19 +158,13 @@ def _whole_completion(value: dict[str, Any]) -> Answered:
 
 
 def _streamed_completion(events: list[dict[str, Any]]) -> Answered:
+    stream = _choice_stream(events)
     texts: dict[int, list[str]] = {}
-    usage: dict[str, Any] = {}
-    answer_id, ended = "", False
-    for event in events:
-        ended = ended or event.get("type") == "[DONE]"
-        usage = _usage(event.get("usage")) or usage
-        answer_id = answer_id or _id(event.get("id"))
-        for choice in _list(event.get("choices")):
-            ended = ended or isinstance(choice.get("finish_reason"), str)
-            if isinstance(choice.get("text"), str):
-                texts.setdefault(_index(choice), []).append(choice["text"])
+    for choice in stream.pieces:
+        if isinstance(choice.get("text"), str):
+            texts.setdefault(_index(choice), []).append(choice["text"])
     joined = ["".join(texts[index]) for index in sorted(texts)]
-    return Answered(_texts(joined), usage, answer_id, ended)
+    return Answered(_texts(joined), stream.usage, stream.answer_id, stream.has_ended)
 
 
 def _texts(texts: list[str]) -> tuple[tuple[Message, ...], ...]:

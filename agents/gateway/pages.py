@@ -17,7 +17,7 @@ from loom import access
 from loom.errors import CommandError
 from loom.people.models import Participant
 from loom.people.pages.accounts import KEY_DAYS
-from loom.site.page_requests import PersonRequest, in_one_line, person, word_of
+from loom.site.page_requests import PersonRequest, in_one_line, person, shown_once, word_of
 
 SHOWN_SESSIONS = 20
 PLACEHOLDER = "YOUR_KEY"
@@ -64,6 +64,7 @@ def _models(request: PersonRequest) -> list[Participant]:
     return keys.models_of(groves)
 
 
+@sensitive_variables("secret")
 def _shown(request: PersonRequest, *, secret: str = "", fresh: str = "") -> HttpResponse:
     address = f"{request.scheme}://{request.get_host()}"
     context = {
@@ -82,25 +83,24 @@ def _shown(request: PersonRequest, *, secret: str = "", fresh: str = "") -> Http
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@sensitive_variables("secret")
 @person
 def gateway_page(request: PersonRequest) -> HttpResponse:
     """The person's keys and sessions; a POST makes a key, which is shown once."""
     if request.method != "POST":
         return _shown(request)
     days = word_of(request, "days")
-    try:
-        key, secret = keys.make_key(
+    return shown_once(
+        request,
+        lambda: keys.make_key(
             request.user,
             word_of(request, "participant"),
             name=word_of(request, "name"),
             mode=word_of(request, "mode") or "observe",
             days=int(days) if days.isdecimal() and len(days) < 6 else None,
-        )
-    except CommandError as refused:
-        messages.error(request, in_one_line(refused))
-        return HttpResponseRedirect("/settings/gateway")
-    return _shown(request, secret=secret, fresh=key.name)
+        ),
+        lambda made: _shown(request, secret=made[1], fresh=made[0].name),
+        back="/settings/gateway",
+    )
 
 
 @never_cache

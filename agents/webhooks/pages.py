@@ -11,37 +11,43 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from agents.webhooks import commands
 from loom import access
+from loom.access import Actor
 from loom.errors import CommandError
-from loom.site.page_requests import PersonRequest, in_one_line, person, word_of
+from loom.people.models import Grove
+from loom.site.page_requests import PersonRequest, in_one_line, person, shown_once, word_of
 
 MOST_TREES = 200  # that the form offers, the last touched first
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@sensitive_variables("secret")
 @person
 def webhooks_page(request: PersonRequest, uid: str) -> HttpResponse:
     """The webhooks of a grove; a POST makes one, whose secret is shown once."""
     actor, grove = access.get_grove(request.user, uid, role="owner")
-    secret = ""
-    if request.method == "POST":
-        try:
-            _, secret = commands.make_webhook(
-                request.user,
-                uid,
-                url=word_of(request, "url"),
-                tree=word_of(request, "tree"),
-                kinds=word_of(request, "kinds").replace(",", " ").split(),
-            )
-        except CommandError as refused:
-            messages.error(request, in_one_line(refused))
-            return HttpResponseRedirect(f"/groves/{uid}/webhooks")
+    if request.method != "POST":
+        return _shown(request, actor, grove)
+    return shown_once(
+        request,
+        lambda: commands.make_webhook(
+            request.user,
+            uid,
+            url=word_of(request, "url"),
+            tree=word_of(request, "tree"),
+            kinds=word_of(request, "kinds").replace(",", " ").split(),
+        ),
+        lambda made: _shown(request, actor, grove, secret=made[1]),
+        back=f"/groves/{uid}/webhooks",
+    )
+
+
+@sensitive_variables("secret")
+def _shown(request: PersonRequest, actor: Actor, grove: Grove, *, secret: str = "") -> HttpResponse:
     context = {
         "grove": grove,
         "current": "settings",
         "is_owner": True,
-        "webhooks": list(commands.webhooks_of(request.user, uid)),
+        "webhooks": list(commands.webhooks_of(request.user, grove.uid)),
         "trees": list(access.trees_for(actor).filter(grove=grove)[:MOST_TREES]),
         "fresh_secret": secret,
     }

@@ -6,14 +6,16 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import quote
 
 from django.conf import settings
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.utils import translation
 from django.utils.translation import gettext, gettext_noop
+from django.views.decorators.debug import sensitive_variables
 
 from loom import access
 from loom.access import Actor, Visit
@@ -29,6 +31,8 @@ from loom.trees.queries.node_context import Spot
 from loom.trees.queries.path_page import MOST_STEPS, NEAREST, Way, first_text
 from loom.trees.queries.places import path_ids
 from loom.workspace.models import Workspace
+
+Made = TypeVar("Made")
 
 
 def text_of(request: HttpRequest, name: str) -> str:
@@ -142,6 +146,24 @@ def in_one_line(refused: CommandError) -> str:
 
 
 P = ParamSpec("P")
+
+
+@sensitive_variables("made")
+def shown_once(
+    request: HttpRequest,
+    make: Callable[[], Made],
+    page: Callable[[Made], HttpResponse],
+    *,
+    back: str,
+) -> HttpResponse:
+    """The `page` with a secret that `make` has just made: it is neither stored nor part of a
+    redirect. Where that was refused, the page at `back`, which says why."""
+    try:
+        made = make()
+    except CommandError as refused:
+        messages.error(request, in_one_line(refused))
+        return HttpResponseRedirect(back)
+    return page(made)
 
 
 class PersonRequest(HttpRequest):

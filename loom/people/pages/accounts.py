@@ -31,6 +31,7 @@ from loom.site.page_requests import (
     in_one_line,
     number_of,
     person,
+    shown_once,
     text_of,
     word_of,
 )
@@ -356,16 +357,16 @@ def change_settings(request: PersonRequest, action: str) -> HttpResponse:
 
 
 def _page_with_new_key(request: PersonRequest) -> HttpResponse:
-    """The page with a new key, shown only once: it is neither stored nor part of a redirect."""
-    try:
-        scope, days = word_of(request, "scope") or "owner", word_of(request, "days")
-        key, secret = people.make_key(
+    """The page with a new key, shown only once."""
+    scope, days = word_of(request, "scope") or "owner", word_of(request, "days")
+    return shown_once(
+        request,
+        lambda: people.make_key(
             request.user,
             word_of(request, "name"),
             scope=scope,  # type: ignore[arg-type]
             days=int(days) if days.isdecimal() and len(days) < 6 else None,
-        )
-    except CommandError as refused:
-        messages.error(request, in_one_line(refused))
-        return HttpResponseRedirect("/settings/access")
-    return _shown(request, "access", fresh_key=key, fresh_secret=secret)
+        ),
+        lambda made: _shown(request, "access", fresh_name=made[0].name, fresh_secret=made[1]),
+        back="/settings/access",
+    )

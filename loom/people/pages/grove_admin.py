@@ -36,6 +36,7 @@ from loom.site.page_requests import (
     in_one_line,
     number_of,
     person,
+    shown_once,
     text_of,
     whole_of,
     word_of,
@@ -293,19 +294,24 @@ def change_members(request: PersonRequest, uid: str, action: str) -> HttpRespons
 
 def _invite(request: PersonRequest, actor: Actor) -> HttpResponse:
     """The page with a new invitation's link, shown only this once."""
-    try:
-        made, secret = groves.make_invitation(
+
+    def page(made: tuple[Invitation, str]) -> HttpResponse:
+        invitation, secret = made
+        link = request.build_absolute_uri(f"/invitations/{secret}")
+        context = {**_context(request, actor), "fresh_role": invitation.role, "fresh_link": link}
+        return render(request, "pages/people.html", context)
+
+    return shown_once(
+        request,
+        lambda: groves.make_invitation(
             actor,
             role=request.POST.get("role", ""),
             days=number_of(request, "days") or 7,
             uses=whole_of(request, "uses") or 1,
-        )
-    except CommandError as refused:
-        messages.error(request, in_one_line(refused))
-        return HttpResponseRedirect(f"/groves/{actor.grove.uid}/people")
-    link = request.build_absolute_uri(f"/invitations/{secret}")
-    context = {**_context(request, actor), "fresh": made, "fresh_link": link}
-    return render(request, "pages/people.html", context)
+        ),
+        page,
+        back=f"/groves/{actor.grove.uid}/people",
+    )
 
 
 # A grove's money: spending by member and model. The limit is one of the grove's settings.
