@@ -13,10 +13,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from channels.routing import ProtocolTypeRouter  # noqa: E402
 from django.conf import settings  # noqa: E402
-from django.db import connections  # noqa: E402
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware  # noqa: E402
 
-from config.http import bounded  # noqa: E402
+from config.http import bounded, raise_descriptors  # noqa: E402
+from loom.platform.deadlines import limit_statements  # noqa: E402
 from loom.platform.handler import REQUEST_S, handler  # noqa: E402
 
 # WhiteNoise's responses are files, which Django reads whole in a thread before it sends them.
@@ -24,13 +24,11 @@ warnings.filterwarnings(
     "ignore", message="StreamingHttpResponse must consume synchronous iterators"
 )
 django_application = handler()
-if connections["default"].vendor == "postgresql":
-    # A statement ends with the time of a request; SQLite asks for that while it runs one.
-    limit = f"-c statement_timeout={int(REQUEST_S * 1000)}"
-    connections.settings["default"]["OPTIONS"]["options"] = limit
+raise_descriptors()
+limit_statements(REQUEST_S)
 
 # Models can only be imported after the line above.
-from loom.live import consumers, event_stream  # noqa: E402
+from loom.live import capacity, consumers, event_stream, frames  # noqa: E402
 from loom.site.waiting import holding  # noqa: E402
 
 # What was created at the start stays for good: the collector does not have to walk through it at
@@ -72,12 +70,34 @@ async def gateway(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 async def websocket(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """The live consumers. The gateway has no sockets: it refuses them before the handshake, so that
-    a program which tries one first goes on with requests."""
+    """The live consumers, as many as there is room for. The gateway has no sockets: it refuses them
+    before the handshake, so that a program which tries one first goes on with requests."""
     if scope["path"].startswith("/gateway/"):
         await send({"type": "websocket.close"})
-    else:
-        await consumers.routes(scope, receive, send)
+        return
+    async with capacity.capacity.place() as has_place:
+        if has_place:
+            await consumers.routes(scope, receive, send)
+        else:
+            await no_place(scope, receive, send)
+
+
+async def no_place(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Closes a socket with a code and a reason, which clients can only read once it is accepted;
+    while many are being refused, with 503 instead of a handshake."""
+    if capacity.capacity.answered > capacity.MOST_ANSWERED:
+        start = {"type": "websocket.http.response.start", "status": 503}
+        await send({**start, "headers": [(b"retry-after", b"10")]})
+        await send({"type": "websocket.http.response.body", "body": b""})
+        return
+    refused = capacity.refusal()
+    await receive()
+    await send({"type": "websocket.accept"})
+    if not scope["path"].startswith("/ws/documents/"):  # whose frames are binary
+        await send({"type": "websocket.send", "text": frames.error(refused)})
+    await send({"type": "websocket.close", "code": capacity.FULL, "reason": refused.message})
+    while (await receive())["type"] != "websocket.disconnect":  # uvicorn waits 10 s at most
+        pass
 
 
 _router: Any = ProtocolTypeRouter(

@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import task_postrun, task_prerun
+from celery.signals import task_postrun, task_prerun, worker_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # The checks of a worker's start import every view, which it never runs: 0.9 s of 2.6 (measured).
@@ -44,6 +44,19 @@ def _broker(sender: Celery, **_: object) -> None:
     from django.conf import settings
 
     sender.conf.update(broker_url=settings.REDIS_URL)
+
+
+# A statement of a worker that takes longer holds locks and a connection for nothing: the longest,
+# such as erasing a large tree, are done in batches.
+STATEMENT_S = 15 * 60
+
+
+@worker_init.connect
+def _limit_statements(**_: Any) -> None:
+    """Ends statements that take too long, on PostgreSQL."""
+    from loom.platform.deadlines import limit_statements
+
+    limit_statements(STATEMENT_S)
 
 
 @task_prerun.connect

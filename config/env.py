@@ -31,6 +31,8 @@ class Env:
     proxies: tuple[str, ...]
     receipt_days: int
     ended_session_days: int
+    sockets: int
+    database_connections: int
 
 
 def _listed(name: str) -> tuple[str, ...]:
@@ -74,6 +76,16 @@ def _days(name: str, default: int) -> int:
     if not (given.isascii() and given.isdigit() and int(given[:6]) >= 1 and len(given) <= 5):
         raise WrongSetting(
             f"{name}={given!r} is not a number of days. Write 1 or more, such as 30."
+        )
+    return int(given)
+
+
+def _count(name: str, default: int, *, least: int, most: int, of: str) -> int:
+    """A whole number between `least` and `most`."""
+    given = os.environ.get(name, "") or str(default)
+    if not (given.isascii() and given.isdigit() and least <= int(given[:9]) <= most):
+        raise WrongSetting(
+            f"{name}={given!r} is not a number of {of}. Write {least} to {most}, such as {default}."
         )
     return int(given)
 
@@ -142,6 +154,10 @@ def read() -> Env:
         proxies=_proxies(),
         receipt_days=_days("HEDDLE_RECEIPT_DAYS", 30),
         ended_session_days=_days("HEDDLE_ENDED_SESSION_DAYS", 1),
+        sockets=_count("HEDDLE_SOCKETS", 600, least=1, most=10_000, of="sockets"),
+        database_connections=_count(
+            "HEDDLE_DATABASE_CONNECTIONS", 20, least=8, most=100, of="connections"
+        ),
     )
 
 

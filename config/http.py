@@ -6,7 +6,9 @@ The protocol is started by `uvicorn --http config.http:LimitedProtocol`.
 import asyncio
 import contextlib
 import json
+import logging
 import re
+import resource
 from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import ip_address, ip_network
 from typing import Any
@@ -15,12 +17,19 @@ from django.conf import settings
 from django.middleware.gzip import GZipMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+log = logging.getLogger("heddle.http")
+
 # The protocol. A client that opens connections and sends its headers slowly, or never, would
 # otherwise hold a file descriptor of the process forever.
 
 HEADERS_S = 20.0  # from the first byte of a connection or request until its headers are complete
 HEADER_BYTES = 64 * 1024
-CONNECTIONS = 800  # including sockets; most systems allow a process 1,024 file descriptors
+# Connections for requests, beyond the sockets that a process may hold: sockets are refused before
+# requests are.
+ROOM = 200
+# File descriptors beside those of connections: of the database for each thread, of the broker, of
+# files.
+DESCRIPTORS = 400
 CONNECTIONS_FROM = 200  # from one address; proxies and this machine itself have no limit
 
 
@@ -33,7 +42,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accepts the connection, or closes it at once if there are too many."""
         super().connection_made(transport)
-        if len(self.connections) > CONNECTIONS or self._has_too_many():
+        if self._has_too_many() or not self._has_room():
             transport.close()
             return
         self._wait()
@@ -85,6 +94,17 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._header_bytes > HEADER_BYTES:
             raise ValueError("the head of the request is too long")
 
+    def _has_room(self) -> bool:
+        """Whether there is room. A connection that only waits for another request is closed for
+        this one: browsers keep theirs open after each page."""
+        if len(self.connections) <= settings.SOCKETS + ROOM:
+            return True
+        for other in self.connections:
+            if isinstance(other, LimitedProtocol) and other.timeout_keep_alive_task is not None:
+                other.transport.close()
+                return True
+        return False
+
     def _has_too_many(self) -> bool:
         host = self.client[0] if self.client else ""
         if not host or _is_trusted(host):
@@ -101,6 +121,20 @@ def _is_trusted(host: str) -> bool:
         return False
     networks = (ip_network(one, strict=False) for one in settings.PROXIES)
     return address.is_loopback or any(address in network for network in networks)
+
+
+def raise_descriptors() -> None:
+    """Lets this process open as many files as its connections need: most systems give it 1,024 and
+    allow it more. Warns if the system does not allow them."""
+    needed = settings.SOCKETS + ROOM + DESCRIPTORS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < needed:
+        log.warning("only %d files may be open, %d are needed (ulimit -n)", allowed, needed)
 
 
 # Bodies.

@@ -108,7 +108,8 @@ def _database(url: str) -> dict[str, Any]:
         entry["TEST"] = {"NAME": str(ENV.data / "test.sqlite3")}
     else:
         entry["OPTIONS"] = {
-            "pool": {"min_size": 1, "max_size": 20, "timeout": 20},
+            # Each process has a pool of its own (docs/scaling.md has the arithmetic).
+            "pool": {"min_size": 1, "max_size": ENV.database_connections, "timeout": 20},
             # The planner takes walks in a tree for a thousand times as long as they are: compiling
             # them took 0.95 s of 1.0 for what is above 500 nodes.
             "options": "-c jit=off",
@@ -236,6 +237,13 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": ["loom.site.schema.short_names", "loom.site.schema.with_errors"],
 }
 
+# Sockets and streams of events of one web process; connections beyond them, for requests, are
+# config.http's ROOM.
+SOCKETS = ENV.sockets
+# Requests of one web process that run at the same time. More would not be faster, as a process
+# computes on one core; on PostgreSQL each needs a connection, and sockets need some too.
+IS_SQLITE = DATABASES["default"]["ENGINE"] == "config.sqlite3"
+REQUEST_THREADS = 64 if IS_SQLITE else ENV.database_connections - 6
 # Requests a minute for one API key or session (docs/model.md §14.3, Limits).
 REQUESTS_A_MINUTE = 1200
 PROVIDER_ALLOW = ENV.provider_allow

@@ -14,6 +14,7 @@ from typing import Any
 
 from channels.db import database_sync_to_async
 
+from loom.live.capacity import capacity, refusal
 from loom.live.consumers import hub
 from loom.live.feed import Socket
 from loom.live.reads import Guest, SocketRefused, welcome
@@ -45,6 +46,14 @@ async def handle(scope: Scope, receive: Receive, send: Send) -> None:
     address = ADDRESS.fullmatch(scope["path"])
     if address is None:
         raise ValueError("is_wanted was not asked")
+    async with capacity.place() as has_place:
+        if has_place:
+            await _serve(address, scope, receive, send)
+        else:
+            await _refuse(send, 503)
+
+
+async def _serve(address: re.Match[str], scope: Scope, receive: Receive, send: Send) -> None:
     try:
         check = database_sync_to_async(welcome, thread_sensitive=False)
         guest: Guest = await check(_resumed(scope), address["kind"], address["uid"])
@@ -111,8 +120,11 @@ class EventWire:
 
 
 async def _refuse(send: Send, status: int) -> None:
-    code, message, hint = _SAID[status]
-    said = {"ok": False, "code": code, "message": message, "hint": hint, "retryable": False}
+    if status == 503:
+        said = refusal().body
+    else:
+        code, message, hint = _SAID[status]
+        said = {"ok": False, "code": code, "message": message, "hint": hint, "retryable": False}
     body = json.dumps(said).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": headers})

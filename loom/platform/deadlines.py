@@ -122,6 +122,15 @@ class Deadline:
                 self._statement = None
 
 
+def limit_statements(seconds: float) -> None:
+    """Lets PostgreSQL end each statement of this process after that time, also where nothing
+    watches it; for connections that are opened from now on. SQLite is asked while it works."""
+    if connection.vendor == "postgresql":
+        options = connection.settings_dict["OPTIONS"]
+        limit = f"-c statement_timeout={int(seconds * 1000)}"
+        options["options"] = f"{options.get('options', '')} {limit}".strip()
+
+
 current: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 

@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import django
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
+from django.conf import settings
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.db import connection
@@ -59,7 +60,7 @@ class Handler(ASGIHandler):
 
     def __init__(self) -> None:
         super().__init__()
-        self.threads = Threads()
+        self.threads = Threads(settings.REQUEST_THREADS)
 
     def load_middleware(self, is_async: bool = False) -> None:
         """Makes one synchronous chain of middleware and views, which runs in one thread. Django's

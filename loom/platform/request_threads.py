@@ -23,15 +23,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MOST_IDLE = 16
-# At work at once; what comes then waits its turn. More would not be faster, as one process computes
-# on one core, and each may hold a connection to the database and two files of SQLite.
-MOST = 64
 
 
 class Threads:
-    """The threads of one handler."""
+    """The threads of one handler; at most `most` work at once, and what comes then waits."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int) -> None:
         self.most = most
         self.idle: list[ThreadPoolExecutor] = []
         self._count = 0

@@ -111,9 +111,10 @@ async def test_headers_without_end_are_refused() -> None:
 
 
 async def test_too_many_connections_are_closed(
-    monkeypatch: pytest.MonkeyPatch, protocols: list[http.LimitedProtocol]
+    settings: Any, monkeypatch: pytest.MonkeyPatch, protocols: list[http.LimitedProtocol]
 ) -> None:
-    monkeypatch.setattr(http, "CONNECTIONS", 3)
+    monkeypatch.setattr(http, "ROOM", 1)
+    settings.SOCKETS = 2
     async with _serving() as port:
         held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
         await _until(lambda: len(protocols) == 3)
@@ -122,6 +123,34 @@ async def test_too_many_connections_are_closed(
             writer.close()
         while b"200 OK" not in await _answer(port, OK):  # it has not seen the end of them yet
             pass
+
+
+async def test_a_connection_that_waits_for_another_request_makes_room(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, protocols: list[http.LimitedProtocol]
+) -> None:
+    monkeypatch.setattr(http, "ROOM", 1)
+    settings.SOCKETS = 1
+    async with _serving() as port:
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        reader, writer = held[0]
+        writer.write(OK)
+        assert b"200 OK" in await asyncio.wait_for(reader.read(400), PATIENCE_S)
+        assert b"200 OK" in await _answer(port, OK)
+        assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""  # closed for it
+        for _, one in held:
+            one.close()
+
+
+def test_the_process_may_open_as_many_files_as_its_connections_need() -> None:
+    """In a process of its own, with the limit that most systems give."""
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (256, 4096));"
+        "import config.asgi; print(resource.getrlimit(resource.RLIMIT_NOFILE))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == "(1200, 4096)"
 
 
 async def test_one_address_takes_not_all_connections(monkeypatch: pytest.MonkeyPatch) -> None:

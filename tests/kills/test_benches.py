@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SMALL = {
     "acting": ("1", r"grammar that acts +1 replies"),
     "context": ("50", r"loom-aware, with its rows +[\d.]+ ms"),
+    "crowd": ("5 4", r"with 5 sockets: 4 of 4 requests answered"),
     "document_growth": ("3000 5", r"POST with headings +30,000 +[\d.]+ s"),
     "documents": ("2 2 2", r"a client that joins a room not yet open +[\d.]+ s"),
     "drawing": ("3 3", r"until drawn +p50 +[\d.]+ ms"),

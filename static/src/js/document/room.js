@@ -100,14 +100,16 @@ export class DocumentRoom extends EventTarget {
     this.socket = socket;
     this.asked = false;
     socket.onopen = () => {
-      this.backoff.reset();
       this.heard = Date.now();
       this.compare();
       if (this.awareness.getLocalState()) {
         this.send(AWARENESS, (out) => encoding.writeVarUint8Array(out, encodeAwarenessUpdate(this.awareness, [this.doc.clientID])));
       }
     };
-    socket.onmessage = ({ data }) => this.take(new Uint8Array(data));
+    socket.onmessage = ({ data }) => {
+      this.backoff.reset(); // not when it opens: a server that is full accepts, and closes
+      this.take(new Uint8Array(data));
+    };
     socket.onclose = ({ code }) => this.closed(socket, code);
   }
 

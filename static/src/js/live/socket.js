@@ -77,13 +77,13 @@ export class LiveSocket extends EventTarget {
     this.socket = socket;
     this.heard = Date.now();
     this.listen();
-    socket.onopen = () => {
-      this.backoff.reset();
-      this.tell("live");
-    };
+    socket.onopen = () => this.tell("live");
     socket.onmessage = (message) => {
       this.listen();
-      this.dispatchEvent(new CustomEvent("frame", { detail: JSON.parse(message.data) }));
+      const frame = JSON.parse(message.data);
+      // A server that is full accepts, says so, and closes: only then can the reason be read.
+      if (frame.type !== "error") this.backoff.reset();
+      this.dispatchEvent(new CustomEvent("frame", { detail: frame }));
     };
     socket.onclose = (event) => {
       if (this.socket === socket) this.lost(event.code);

@@ -168,3 +168,31 @@ test("who stops listening hears no more", () => {
   events.apply({ seq: 2, kind: "node.added" });
   assert.equal(heard, 1);
 });
+
+test("a server that is full is asked less and less often", () => {
+  const waits = [];
+  const made = new LiveSocket("/ws/trees/t", () => 7, {
+    open: (url) => new Wire(url),
+    backoff: new Backoff({ first: 1000, limit: 20_000, dice: () => 1 }),
+  });
+  made.start();
+  for (const wait of [1000, 2000, 4000]) {
+    const wire = opened.at(-1);
+    const count = opened.length;
+    wire.accept();
+    wire.hear({ type: "error", code: "UNAVAILABLE", message: "Too many.", hint: "" });
+    wire.onclose({ code: 1013 });
+    mock.timers.tick(wait - 1);
+    waits.push(opened.length - count);
+    mock.timers.tick(1);
+    waits.push(opened.length - count);
+  }
+  assert.deepEqual(waits, [0, 1, 0, 1, 0, 1]);
+  opened.at(-1).accept();
+  opened.at(-1).hear({ type: "heartbeat", seq: 7 });
+  opened.at(-1).onclose({ code: 1012 });
+  const count = opened.length;
+  mock.timers.tick(1000);
+  assert.equal(opened.length - count, 1);
+  made.stop();
+});
