@@ -26,7 +26,10 @@ TEMPLATES = [
 async def listed(caller: McpCaller) -> list[types.Resource]:
     """The trees and documents that the caller may read, the last used ones."""
     trees = (await caller.get("trees", limit=str(MOST)))["results"]
-    documents = (await caller.get("documents", limit=str(MOST)))["results"]
+    try:
+        documents = (await caller.get("documents", limit=str(MOST)))["results"]
+    except Refused:  # an installation without documents
+        documents = []
     return [
         types.Resource(
             name=row["title"] or "Untitled", uri=f"loom://{kind}/{row['id']}", mime_type=mime

@@ -170,6 +170,8 @@ def _copy_table(model: type[Model]) -> int:
         names.append(f'"{column}"')
         if column in known:
             values.append(f'"{column}"')
+        elif column == "about" and "document_id" in known:
+            values.append('-"document_id"')  # the item of the document (loom.language.ids)
         else:
             values.append("%s")
             given.append(_default(field))
