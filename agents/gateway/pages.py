@@ -13,10 +13,12 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
 from agents.gateway import keys, queries
+from agents.gateway.models import GatewayKey
 from loom import access
 from loom.errors import CommandError
 from loom.people.models import Participant
 from loom.people.pages.accounts import KEY_DAYS
+from loom.site.forms import Days, PageForm, Word
 from loom.site.page_requests import PersonRequest, in_one_line, person, shown_once, word_of
 
 SHOWN_SESSIONS = 20
@@ -81,6 +83,20 @@ def _shown(request: PersonRequest, *, secret: str = "", fresh: str = "") -> Http
     return render(request, "pages/settings/gateway.html", context)
 
 
+class GatewayKeyForm(PageForm):
+    """A new key of the gateway."""
+
+    participant = Word()
+    name = Word()
+    mode = Word(empty="observe")
+    days = Days()
+
+
+def _make_key(request: PersonRequest) -> tuple[GatewayKey, str]:
+    given = GatewayKeyForm.read(request)
+    return keys.make_key(request.user, given.pop("participant"), **given)
+
+
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @person
@@ -88,16 +104,9 @@ def gateway_page(request: PersonRequest) -> HttpResponse:
     """The person's keys and sessions; a POST makes a key, which is shown once."""
     if request.method != "POST":
         return _shown(request)
-    days = word_of(request, "days")
     return shown_once(
         request,
-        lambda: keys.make_key(
-            request.user,
-            word_of(request, "participant"),
-            name=word_of(request, "name"),
-            mode=word_of(request, "mode") or "observe",
-            days=int(days) if days.isdecimal() and len(days) < 6 else None,
-        ),
+        lambda: _make_key(request),
         lambda made: _shown(request, secret=made[1], fresh=made[0].name),
         back="/settings/gateway",
     )

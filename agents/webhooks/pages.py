@@ -14,9 +14,29 @@ from loom import access
 from loom.access import Actor
 from loom.errors import CommandError
 from loom.people.models import Grove
+from loom.site.forms import PageForm, Word
 from loom.site.page_requests import PersonRequest, in_one_line, person, shown_once, word_of
 
 MOST_TREES = 200  # that the form offers, the last touched first
+
+
+class Kinds(Word):
+    """Kinds of events, separated by commas or white space."""
+
+    def __init__(self) -> None:
+        super().__init__(empty=())
+
+    def of(self, text: str) -> list[str]:
+        """The kinds."""
+        return text.replace(",", " ").split()
+
+
+class WebhookForm(PageForm):
+    """A new webhook; of all kinds of events where none is named."""
+
+    url = Word()
+    tree = Word()
+    kinds = Kinds()
 
 
 @never_cache
@@ -29,13 +49,7 @@ def webhooks_page(request: PersonRequest, uid: str) -> HttpResponse:
         return _shown(request, actor, grove)
     return shown_once(
         request,
-        lambda: commands.make_webhook(
-            request.user,
-            uid,
-            url=word_of(request, "url"),
-            tree=word_of(request, "tree"),
-            kinds=word_of(request, "kinds").replace(",", " ").split(),
-        ),
+        lambda: commands.make_webhook(request.user, uid, **WebhookForm.read(request)),
         lambda made: _shown(request, actor, grove, secret=made[1]),
         back=f"/groves/{uid}/webhooks",
     )

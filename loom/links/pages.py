@@ -1,6 +1,7 @@
 """Pages of links: the link types of a grove, and trails."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
@@ -25,6 +26,7 @@ from loom.people.names import TAG_COLOURS
 from loom.people.pages.groves import frame
 from loom.permissions import WRITE
 from loom.site import markdown
+from loom.site.forms import PageForm, Word, Words
 from loom.site.page_requests import PersonRequest, in_one_line, person, whole_of, word_of
 from loom.trees.pages.node_parts import MAX_SHOWN
 
@@ -59,37 +61,49 @@ def types_page(request: PersonRequest, uid: str) -> HttpResponse:
     return render(request, "pages/link_types.html", context)
 
 
+class LinkTypeForm(PageForm):
+    """A new link type, or changes of the one that `type` names."""
+
+    type = Word()
+    name = Word()
+    reverse = Word()
+    group = Word()
+    colour = Word()
+    archetypes = Words()
+    archive = Word()
+
+
 def _changed(request: PersonRequest, actor: Actor) -> str:
-    if word := word_of(request, "type"):
-        return _change(request, actor, word)
+    given = LinkTypeForm.read(request)
+    if given["type"]:
+        return _change(actor, given)
     made = verbs.add_type(
         actor,
         verbs.NewType(
-            name=word_of(request, "name"),
-            reverse=word_of(request, "reverse"),
-            group=word_of(request, "group") or "semantic",
-            colour=word_of(request, "colour"),
+            name=given["name"],
+            reverse=given["reverse"],
+            group=given["group"] or "semantic",
+            colour=given["colour"],
         ),
     )
     return gettext("Added %(name)s.") % {"name": made.name}
 
 
-def _change(request: PersonRequest, actor: Actor, word: str) -> str:
-    state = word_of(request, "archive")
+def _change(actor: Actor, given: dict[str, Any]) -> str:
+    word, state = given["type"], given["archive"]
     if state:
         verbs.change_type(actor, verbs.TypeChange(type=word, archived=state == "1"))
         return gettext("Archived.") if state == "1" else gettext("Restored.")
     before: Type = vocabulary_of(actor.grove).demand(word, archetype_of(actor))[0]
-    reverse = word_of(request, "reverse")
     verbs.change_type(
         actor,
         verbs.TypeChange(
             type=word,
-            name=word_of(request, "name") or before.name,
-            reverse=reverse or None,
-            group=word_of(request, "group") or before.group,
-            colour=word_of(request, "colour"),
-            archetypes=tuple(request.POST.getlist("archetypes")),
+            name=given["name"] or before.name,
+            reverse=given["reverse"] or None,
+            group=given["group"] or before.group,
+            colour=given["colour"],
+            archetypes=tuple(given["archetypes"]),
         ),
     )
     return gettext("Saved.")

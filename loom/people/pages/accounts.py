@@ -3,7 +3,6 @@ preferences, keys and browsers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from django.conf import settings as conf
 from django.contrib import messages
@@ -24,12 +23,12 @@ from loom.people.commands import groves
 from loom.people.models import User
 from loom.people.preferences import CHOICES
 from loom.site import display
+from loom.site.forms import Days, Number, PageForm, Text, Word
 from loom.site.page_requests import (
     PersonRequest,
     anybody,
     as_shown,
     in_one_line,
-    number_of,
     person,
     shown_once,
     text_of,
@@ -58,18 +57,26 @@ def sign_in(request: HttpRequest) -> HttpResponse:
             people.sign_in(request, _known(request))
             return HttpResponseRedirect(_next(request))
         except CommandError as refused:
-            context |= {"refused": as_shown(refused), "name": word_of(request, "username")}
+            typed = PasswordForm.of(request).typed("username")
+            context |= {"refused": as_shown(refused), "name": typed["username"]}
             status = 429 if refused.code == "LIMIT_EXCEEDED" else 400
     elif request.user.is_authenticated:
         return HttpResponseRedirect(_next(request))
     return render(request, "pages/signin.html", context, status=status)
 
 
+class PasswordForm(PageForm):
+    """Name and password, of somebody who signs in or is new."""
+
+    username = Word()
+    password = Text()
+
+
 def _known(request: HttpRequest) -> User:
     """The user whose name and password the form contains."""
-    name = word_of(request, "username")
-    attempt = people.PasswordAttempt(request, name)
-    user = authenticate(request, username=name, password=text_of(request, "password"))
+    given = PasswordForm.read(request)
+    attempt = people.PasswordAttempt(request, given["username"])
+    user = authenticate(request, **given)
     if not isinstance(user, User):
         raise CommandError(
             "UNAUTHENTICATED",
@@ -78,6 +85,12 @@ def _known(request: HttpRequest) -> User:
         )
     attempt.succeeded()
     return user
+
+
+class NameForm(PageForm):
+    """The name of a new person."""
+
+    display_name = Word()
 
 
 @never_cache
@@ -92,12 +105,14 @@ def by_link(request: HttpRequest, secret: str) -> HttpResponse:
     context: dict[str, object] = {"name": str(link.user), "is_new": not link.user.display_name}
     if request.method == "POST":
         try:
-            if context["is_new"] and (name := word_of(request, "display_name")):
+            name = NameForm.read(request)["display_name"]
+            if context["is_new"] and name:
                 groves.show_as(link.user, name=name)
             people.sign_in(request, people.redeem_signin(secret))
             return HttpResponseRedirect("/")
         except CommandError as refused:
-            context |= {"refused": as_shown(refused), "given": word_of(request, "display_name")}
+            typed = NameForm.of(request).typed("display_name")
+            context |= {"refused": as_shown(refused), "given": typed["display_name"]}
     status = 400 if "refused" in context else 200
     return render(request, "pages/signin_link.html", context, status=status)
 
@@ -125,7 +140,8 @@ def by_invitation(request: HttpRequest, secret: str) -> HttpResponse:
             home = f"/trees/{tree.uid}" if tree else f"/groves/{found.grove.uid}"
             return HttpResponseRedirect(home)
         except CommandError as refused:
-            context |= {"refused": as_shown(refused), "name": word_of(request, "username")}
+            typed = PasswordForm.of(request).typed("username")
+            context |= {"refused": as_shown(refused), "name": typed["username"]}
     status = 400 if "refused" in context else 200
     return render(request, "pages/invitation.html", context, status=status)
 
@@ -134,10 +150,10 @@ def _accept(request: HttpRequest, secret: str) -> None:
     if isinstance(request.user, User):
         groves.accept(secret, user=request.user)
         return
-    password = text_of(request, "password")
-    if not password:
+    given = PasswordForm.read(request)
+    if not given["password"]:
         raise CommandError("INVALID_SYNTAX", "Enter a password.", hint="Choose one.")
-    member = groves.accept(secret, username=word_of(request, "username"), password=password)
+    member = groves.accept(secret, **given)
     people.sign_in(request, member.user)
 
 
@@ -195,16 +211,21 @@ def look(request: PersonRequest) -> str:
     return gettext("Saved.")
 
 
+class WritingForm(PageForm):
+    """How edits are saved, the temperature, pasting, Markdown, and the details of errors; `verbose`
+    and `styled` are 1 or 0."""
+
+    edits = Word()
+    temperature = Number()
+    verbose = Word()
+    styled = Word()
+    paste = Word(empty="plain")
+
+
 def writing(request: PersonRequest) -> str:
     """How edits are saved, the temperature, pasting, Markdown, and the details of errors."""
-    given: dict[str, Any] = {
-        "edits": word_of(request, "edits"),
-        "temperature": number_of(request, "temperature"),
-        "verbose": word_of(request, "verbose") == "1",
-        "styled": word_of(request, "styled") == "1",
-        "paste": word_of(request, "paste") or "plain",
-    }
-    people.prefer(request.user, given)
+    given = WritingForm.read(request)
+    people.prefer(request.user, given | {one: given[one] == "1" for one in ("verbose", "styled")})
     return gettext("Saved.")
 
 
@@ -285,20 +306,35 @@ def settings_page(request: PersonRequest) -> HttpResponse:
     return _shown(request, "you")
 
 
+class ProfileForm(PageForm):
+    """How a person is shown, and how they are shown the pages."""
+
+    display_name = Word()
+    theme = Word(empty="system")
+    language = Word()
+
+
 def _profile(request: PersonRequest) -> str:
-    theme, language = word_of(request, "theme") or "system", word_of(request, "language")
+    given = ProfileForm.read(request)
+    language = given["language"]
     if language and language not in dict(conf.LANGUAGES):
         raise CommandError(
             "NOT_FOUND", gettext("This language is not available."), hint=gettext("Choose.")
         )
     people.prefer(request.user, {"language": language})
-    groves.show_as(request.user, name=word_of(request, "display_name"), theme=theme)
+    groves.show_as(request.user, name=given["display_name"], theme=given["theme"])
     return gettext("Saved.")
 
 
+class NewPasswordForm(PageForm):
+    """The password of now, and another one."""
+
+    old = Text()
+    new = Text()
+
+
 def _password(request: PersonRequest) -> str:
-    old, new = text_of(request, "old"), text_of(request, "new")
-    people.change_password(request, request.user, old=old, new=new)
+    people.change_password(request, request.user, **NewPasswordForm.read(request))
     return gettext("Your password has been changed, and your other browsers have been signed out.")
 
 
@@ -356,17 +392,19 @@ def change_settings(request: PersonRequest, action: str) -> HttpResponse:
     return HttpResponseRedirect(_ACTIONS[action].page)
 
 
+class KeyForm(PageForm):
+    """A new API key."""
+
+    name = Word()
+    scope = Word(empty="owner")
+    days = Days()
+
+
 def _page_with_new_key(request: PersonRequest) -> HttpResponse:
     """The page with a new key, shown only once."""
-    scope, days = word_of(request, "scope") or "owner", word_of(request, "days")
     return shown_once(
         request,
-        lambda: people.make_key(
-            request.user,
-            word_of(request, "name"),
-            scope=scope,  # type: ignore[arg-type]
-            days=int(days) if days.isdecimal() and len(days) < 6 else None,
-        ),
+        lambda: people.make_key(request.user, **KeyForm.read(request)),
         lambda made: _shown(request, "access", fresh_name=made[0].name, fresh_secret=made[1]),
         back="/settings/access",
     )

@@ -30,15 +30,13 @@ from loom.people.names import TAG_COLOURS
 from loom.people.pages.groves import frame
 from loom.permissions import ROLES, WRITE
 from loom.site.display import cast_of
+from loom.site.forms import Flag, Number, PageForm, Text, Whole, Word, Words
 from loom.site.page_requests import (
     PersonRequest,
     as_shown,
     in_one_line,
-    number_of,
     person,
     shown_once,
-    text_of,
-    whole_of,
     word_of,
 )
 from loom.trees.queries.trees import tags_in
@@ -67,7 +65,8 @@ def settings_page(request: PersonRequest, uid: str) -> HttpResponse:
         if "put-aside" in request.POST:
             return _take_up_again(request, actor)
         try:
-            groves.change_grove(actor, name=text_of(request, "name"), settings=_given(request))
+            form = GroveForm.of(request)
+            groves.change_grove(actor, settings=_given(form), name=form.values["name"])
             messages.success(request, gettext("Saved."))
         except CommandError as refused:
             messages.error(request, in_one_line(refused))
@@ -118,8 +117,9 @@ def _search_service(request: PersonRequest, actor: Actor, *, is_typed: bool) -> 
     kind = search_service(found.kind) if found else None
     shown: dict[str, Any] = {"allow_private": False}
     if is_typed:
-        shown = {name: word_of(request, name) for name in ("kind", "base_url", "price")}
-        shown["allow_private"] = "allow_private" in request.POST
+        form = SearchServiceForm.of(request)
+        shown = {**form.typed("kind", "base_url", "price")}
+        shown["allow_private"] = "allow_private" in form.data
     elif found:
         shown = {name: getattr(found, name) for name in ("kind", "base_url", "allow_private")}
         shown["price"] = found.price / NANO if found.price else ""
@@ -132,19 +132,31 @@ def _search_service(request: PersonRequest, actor: Actor, *, is_typed: bool) -> 
     }
 
 
+class SearchServiceForm(PageForm):
+    """A web search service; its address is left out for the usual one of its kind."""
+
+    kind = Word()
+    base_url = Word()
+    api_key = Word(empty=None)
+    allow_private = Flag()
+    price = Number(empty=0)
+    remove = Flag()
+
+
 def _set_search_service(request: PersonRequest, actor: Actor) -> HttpResponse:
     """Sets or removes the web search service, and shows the settings again."""
     try:
-        if request.POST.get("remove"):
+        form = SearchServiceForm.read(request)
+        if form["remove"]:
             web_search.remove_service(actor)
             messages.success(request, gettext("Web search is off."))
         else:
             given = web_search.NewService(
-                kind=word_of(request, "kind"),
-                base_url=_search_address(request, actor.grove),
-                api_key=word_of(request, "api_key") or None,
-                allow_private="allow_private" in request.POST,
-                price_usd=number_of(request, "price") if word_of(request, "price") else 0,
+                kind=form["kind"],
+                base_url=_search_address(form["base_url"], form["kind"], actor.grove),
+                api_key=form["api_key"],
+                allow_private=form["allow_private"],
+                price_usd=form["price"],
             )
             web_search.set_service(actor, given)
             messages.success(request, gettext('Saved. → search "words" searches the web now.'))
@@ -153,10 +165,9 @@ def _set_search_service(request: PersonRequest, actor: Actor) -> HttpResponse:
     return HttpResponseRedirect(f"/groves/{actor.grove.uid}/settings")
 
 
-def _search_address(request: PersonRequest, grove: Grove) -> str:
+def _search_address(given: str, kind: str, grove: Grove) -> str:
     """The address in the form, unless it is that of the previous service and the kind has
     changed."""
-    given, kind = word_of(request, "base_url"), word_of(request, "kind")
     before = SearchService.objects.filter(grove=grove).exclude(kind=kind).first()
     return "" if before is not None and given == before.base_url else given
 
@@ -168,25 +179,41 @@ def _tags(grove: Grove) -> list[str]:
     return sorted({*used, *grove.settings.get("tag_colours", {})})
 
 
-def _given(request: PersonRequest) -> dict[str, Any]:
-    """The settings sent by the form."""
-    names = request.POST.getlist("tag")
-    chosen = request.POST.getlist("colour")
-    colours = {tag: colour for tag, colour in zip(names, chosen, strict=False) if colour}
+class GroveForm(PageForm):
+    """The settings of a grove. `tag` and `colour` are a list of pairs; numbers that the page shows
+    by their definition are added below."""
+
+    name = Text()
+    tag = Words()
+    colour = Words()
+    limit = Number(empty=0)
+    summary_model = Word()
+    result_threshold = Whole(empty=0)
+    evict = Word()
+    auto_open = Flag()
+
+
+for _one in NUMBERS:
+    GroveForm.base_fields[_one.name] = Whole()
+
+
+def _given(form: GroveForm) -> dict[str, Any]:
+    """The settings sent by the form: those that its page has."""
+    given = form.values
+    pairs = zip(given["tag"], given["colour"], strict=False)
+    colours = {tag: colour for tag, colour in pairs if colour}
     if any(colour not in TAG_COLOURS for colour in colours.values()):
         raise CommandError(
             "INVALID_SYNTAX", "This colour is not available.", hint=" or ".join(TAG_COLOURS)
         )
-    limit = number_of(request, "limit") if word_of(request, "limit") else 0
-    model = word_of(request, "summary_model")
-    windows = {"evict": word_of(request, "evict"), "auto_open": "auto_open" in request.POST}
+    windows = {"evict": given["evict"], "auto_open": given["auto_open"]}
     return {
         "tag_colours": colours,
-        "daily_budget_usd": limit,
-        "summary_model": model,
-        "result_threshold": whole_of(request, "result_threshold") or 0,
-        **(windows if "evict" in request.POST else {}),
-        **{one.name: whole_of(request, one.name) for one in NUMBERS if one.name in request.POST},
+        "daily_budget_usd": given["limit"],
+        "summary_model": given["summary_model"],
+        "result_threshold": given["result_threshold"],
+        **(windows if "evict" in form.data else {}),
+        **{one.name: given[one.name] for one in NUMBERS if one.name in form.data},
     }
 
 
@@ -210,14 +237,22 @@ def tags_page(request: PersonRequest, uid: str) -> HttpResponse:
     return render(request, "pages/tags.html", context)
 
 
+class TagForm(PageForm):
+    """Another name or colour of a tag, or its removal."""
+
+    tag = Text()
+    name = Word()
+    colour = Word()
+    remove = Flag()
+
+
 def _tag_changed(request: PersonRequest, actor: Actor) -> str:
-    tag, name = text_of(request, "tag"), word_of(request, "name")
-    if request.POST.get("remove"):
+    given = TagForm.read(request)
+    tag, name = given["tag"], given["name"]
+    if given["remove"]:
         marks.remove_tag(actor, tag)
         return gettext("The tag #%(tag)s has been removed everywhere.") % {"tag": tag}
-    marks.change_tag(
-        actor, tag, name="" if name == tag else name, colour=word_of(request, "colour")
-    )
+    marks.change_tag(actor, tag, name="" if name == tag else name, colour=given["colour"])
     return gettext("Saved.")
 
 
@@ -250,14 +285,30 @@ def _context(request: PersonRequest, actor: Actor) -> dict[str, object]:
     }
 
 
+class MemberForm(PageForm):
+    """A member, by the name they sign in with, and their new role."""
+
+    user = Word()
+    role = Text()
+
+
+class InvitationForm(PageForm):
+    """A new invitation."""
+
+    role = Text()
+    days = Number(empty=7)
+    uses = Whole(empty=1)
+
+
 def _role(request: PersonRequest, actor: Actor) -> str:
-    member = groves.change_role(actor, word_of(request, "user"), request.POST.get("role", ""))
+    given = MemberForm.read(request)
+    member = groves.change_role(actor, given["user"], given["role"])
     words = {"name": member.participant.name, "role": gettext(member.role)}
     return gettext("%(name)s is now %(role)s.") % words
 
 
 def _remove(request: PersonRequest, actor: Actor) -> str:
-    name = word_of(request, "user")
+    name = MemberForm.read(request)["user"]
     groves.remove_member(actor, name)
     return gettext("%(name)s is no longer a member. Their texts stay.") % {"name": name}
 
@@ -303,12 +354,7 @@ def _invite(request: PersonRequest, actor: Actor) -> HttpResponse:
 
     return shown_once(
         request,
-        lambda: groves.make_invitation(
-            actor,
-            role=request.POST.get("role", ""),
-            days=number_of(request, "days") or 7,
-            uses=whole_of(request, "uses") or 1,
-        ),
+        lambda: groves.make_invitation(actor, **InvitationForm.read(request)),
         page,
         back=f"/groves/{actor.grove.uid}/people",
     )

@@ -36,7 +36,8 @@ from loom.people.commands import groves
 from loom.people.pages.groves import frame
 from loom.site import markdown
 from loom.site.display import COLOURS
-from loom.site.page_requests import PersonRequest, anybody, in_one_line, number_of, person, word_of
+from loom.site.forms import Number, PageForm, Text, Word
+from loom.site.page_requests import PersonRequest, anybody, in_one_line, person
 from loom.text.hashes import digest
 from loom.text.images import images_replaced
 from loom.trees.commands import public_links
@@ -191,11 +192,23 @@ def _context(request: PersonRequest, actor: Actor, tree: Tree) -> dict[str, obje
     return {**frame(request, actor, "trees"), "tree": tree, "links": links}
 
 
+class PublicLinkForm(PageForm):
+    """For how long a public link works, or which one is revoked."""
+
+    days = Number(empty=7)
+    link = Word()
+
+
+class ReaderForm(PageForm):
+    """An invitation that leads to a tree."""
+
+    role = Text()
+    days = Number(empty=7)
+
+
 def _invite(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
     """The page with an invitation that leads to the tree; its link is shown only this once."""
-    role, days = request.POST.get("role", ""), number_of(request, "days")
-    given = 7 if days is None else days
-    _made, secret = groves.make_invitation(actor, role=role, days=given, uses=1)
+    _made, secret = groves.make_invitation(actor, **ReaderForm.read(request), uses=1)
     link = request.build_absolute_uri(f"/invitations/{secret}?tree={tree.uid}")
     return render(request, "pages/share.html", {**_context(request, actor, tree), "invited": link})
 
@@ -208,10 +221,8 @@ def change(request: PersonRequest, uid: str, action: str) -> HttpResponse:
     actor, tree = access.get_tree(request.user, uid, role="owner")
     try:
         if action == "make":
-            days = number_of(request, "days")
-            _made, secret = public_links.make_public_link(
-                actor, tree, days=7 if days is None else days
-            )
+            days = PublicLinkForm.read(request)["days"]
+            _made, secret = public_links.make_public_link(actor, tree, days=days)
             shown = request.build_absolute_uri(f"/public/{secret}")
             context = {**_context(request, actor, tree), "fresh": shown}
             return render(request, "pages/share.html", context)
@@ -221,7 +232,7 @@ def change(request: PersonRequest, uid: str, action: str) -> HttpResponse:
             raise CommandError(
                 "NOT_FOUND", _("This form does not exist."), hint=_("Reload the page.")
             )
-        public_links.revoke_public_link(actor, tree, word_of(request, "link"))
+        public_links.revoke_public_link(actor, tree, PublicLinkForm.read(request)["link"])
         messages.success(request, _("The link has been revoked and no longer works."))
     except CommandError as refused:
         messages.error(request, in_one_line(refused))

@@ -27,6 +27,7 @@ from loom.participants.provider_kinds import SAMPLERS
 from loom.people.pages.groves import frame, tags_on
 from loom.site import display
 from loom.site.display import Who, cast_of
+from loom.site.forms import PageForm, Text, Word
 from loom.site.page_requests import (
     PersonRequest,
     Stretch,
@@ -38,7 +39,6 @@ from loom.site.page_requests import (
     stretch_of,
     text_of,
     visit_of,
-    word_of,
 )
 from loom.transfer import exporting
 from loom.transfer.exporting import BY_PATH, FORMATS, ExportFormat, Loss
@@ -296,6 +296,15 @@ def change_tree(request: PersonRequest, uid: str, action: str) -> HttpResponse:
     return HttpResponseRedirect(f"/trees/{tree.uid}/about")
 
 
+class HeadForm(PageForm):
+    """What is said of a tree, and what models are told of it."""
+
+    title = Word()
+    description = Text()
+    system_context = Text()
+    truncation = Text(empty="truncateMiddle")
+
+
 def _action(request: PersonRequest, actor: Actor, tree: Tree, action: str) -> str:
     if action == "archive":
         trees.change_tree(actor, tree, {"archived": True})
@@ -307,13 +316,7 @@ def _action(request: PersonRequest, actor: Actor, tree: Tree, action: str) -> st
         return gettext("The tree has been restored.")
     if action != "head":
         raise CommandError("NOT_FOUND", "This form does not exist.", hint="Reload the page.")
-    fields = {
-        "title": word_of(request, "title"),
-        "description": text_of(request, "description"),
-        "system_context": text_of(request, "system_context"),
-        "truncation": request.POST.get("truncation", "truncateMiddle"),
-    }
-    trees.change_tree(actor, tree, fields)
+    trees.change_tree(actor, tree, HeadForm.read(request))
     return gettext("Saved.")
 
 

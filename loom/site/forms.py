@@ -1,0 +1,142 @@
+"""Forms of pages: Django's `Form`, with fields that keep a text as it was typed, and refuse what
+cannot be stored with a plain sentence and a hint.
+
+`MyForm.read(request)` returns the values by name, or raises CommandError for the first field that
+is wrong. Who may, and what a value has to be, is decided by the command that gets them.
+"""
+
+import math
+from typing import Any, Self
+
+from django import forms
+from django.http import HttpRequest
+
+from loom.errors import CommandError
+
+
+class FieldRefused(forms.ValidationError):
+    """Why a value was refused, and what to do about it."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class Text(forms.Field):
+    """A text, with the CRLF that a form sends turned back into LF; nothing else is changed. `empty`
+    stands for one that was left out or left empty."""
+
+    def __init__(self, *, empty: Any = "") -> None:
+        super().__init__(required=False)
+        self.empty = empty
+
+    def clean(self, value: Any) -> Any:
+        """The value; FieldRefused if it cannot be stored, or is none of this kind."""
+        text = self.shortened(str(value or "").replace("\r\n", "\n"))
+        if "\0" in text:
+            raise FieldRefused("U+0000 is not allowed.", "Remove it.")
+        return self.of(text) if text else self.empty
+
+    def shortened(self, text: str) -> str:
+        """What counts of the text."""
+        return text
+
+    def of(self, text: str) -> Any:
+        """The value that a text stands for."""
+        return text
+
+
+class Word(Text):
+    """A text of one line, such as a name or a setting, without the white space around it."""
+
+    def shortened(self, text: str) -> str:
+        """Without the white space around it."""
+        return text.strip()
+
+
+class Number(Word):
+    """A finite number; None, or `empty`, for an empty field."""
+
+    def __init__(self, *, empty: Any = None) -> None:
+        super().__init__(empty=empty)
+
+    def of(self, text: str) -> float | int:
+        """The number. FieldRefused if it is none."""
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise FieldRefused(f"{text[:40]!r} is not a number.", "Write digits.")
+        return number
+
+
+class Whole(Number):
+    """A whole number; None, or `empty`, for an empty field."""
+
+    def of(self, text: str) -> int:
+        """The number. FieldRefused if it is none, or has a fraction."""
+        number = super().of(text)
+        if number != int(number):
+            raise FieldRefused(f"{number} is not a whole number.", "Round it.")
+        return int(number)
+
+
+class Days(Word):
+    """A number of days of at most five digits; None for anything else, which means without end."""
+
+    def __init__(self) -> None:
+        super().__init__(empty=None)
+
+    def of(self, text: str) -> int | None:
+        """The number."""
+        return int(text) if text.isdecimal() and len(text) < 6 else None
+
+
+class Flag(forms.Field):
+    """Whether a box is ticked, or a button was used: browsers leave the others out."""
+
+    widget = forms.CheckboxInput
+
+    def __init__(self) -> None:
+        super().__init__(required=False)
+
+
+class Words(forms.Field):
+    """All values of a name, in order."""
+
+    widget = forms.MultipleHiddenInput
+
+    def __init__(self) -> None:
+        super().__init__(required=False)
+
+    def clean(self, value: Any) -> list[str]:
+        """The values."""
+        return list(value or ())
+
+
+class PageForm(forms.Form):
+    """A form of a page."""
+
+    @classmethod
+    def of(cls, request: HttpRequest) -> Self:
+        """The form as it was sent."""
+        return cls(request.POST)
+
+    @classmethod
+    def read(cls, request: HttpRequest) -> dict[str, Any]:
+        """The values of the form by name. INVALID_SYNTAX for the first field that is wrong."""
+        return cls.of(request).values
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The values by name. INVALID_SYNTAX for the first field that is wrong."""
+        for name, errors in self.errors.as_data().items():
+            refused = errors[0]
+            hint = getattr(refused, "hint", "")
+            raise CommandError("INVALID_SYNTAX", f"{name}: {refused.message}", hint=hint)
+        return self.cleaned_data
+
+    def typed(self, *names: str) -> dict[str, str]:
+        """What was typed in these fields, to show it again."""
+        return {name: str(self.data.get(name, "")).strip() for name in names}
