@@ -172,14 +172,14 @@ LONG = 8192  # longer texts (characters) are not cached
 def _stop(row: NodeRow, own: Participant, reader: tuple[str, bool]) -> Stop:
     """A node in the form in which the reader is sent it, which never changes for one version."""
     key = (row.hash, row.id, reader, row.author_name, row.flags, row.rest)
-    found = _kept.get(key)
-    if found is None:
-        found = _as_sent(row, own)
+    kept_prompt = _kept.get(key)
+    if kept_prompt is None:
+        kept_prompt = _as_sent(row, own)
         if len(row.text) <= LONG:
             if len(_kept) >= KEPT:
                 _kept.clear()
-            _kept[key] = found
-    return found
+            _kept[key] = kept_prompt
+    return kept_prompt
 
 
 _kept: dict[tuple[object, ...], Stop] = {}
@@ -246,39 +246,39 @@ def _windows(place: PromptPlace) -> dict[str, Any]:
     take a share of the context: the newest have their text, of others only the beginning."""
     turn = place.turn.uid if place.turn is not None else ""
     rows = [
-        one
-        for one in shown_windows.shown_in(place.workspace)
-        if not shown_windows.is_in_results(one, turn)
+        part
+        for part in shown_windows.shown_in(place.workspace)
+        if not shown_windows.is_in_results(part, turn)
     ]
     if not rows:
         return {"panes": ()}
     room = place.actor.participant.context_limit * place.number("windows_share") // 100
     panes: list[Pane] = []
-    found = window_contents.contents_of(place.actor, place.workspace, rows)
-    links = _links(place, found)
-    for shown in reversed(found):
+    contents = window_contents.contents_of(place.actor, place.workspace, rows)
+    links = _links(place, contents)
+    for shown in reversed(contents):
         facts = window_contents.facts_of(shown)
         pane = Pane(lines=shown.rows, links=links.get(shown.window.number, ()), **facts)
         panes.insert(0, pane.within(max(room, LEAST_OF_WINDOW)))
-        room -= sum(count(one.text) + 1 for one in panes[0].lines)
+        room -= sum(count(line.text) + 1 for line in panes[0].lines)
     return {"panes": tuple(panes)}
 
 
 def _links(
-    place: PromptPlace, found: Iterable[window_contents.WindowContent]
+    place: PromptPlace, contents: Iterable[window_contents.WindowContent]
 ) -> dict[int, tuple[tuple[str, str], ...]]:
     """The links of the texts that windows show, by the number of the window. At most five queries;
     none without such a window."""
     slots: dict[int, int] = {}
     items: dict[int, int] = {}
-    for one in found:
-        if one.is_open and one.window.kind in windows.LENSES:
-            item = one.node.pk if one.node is not None else one.window.item_id or 0
-            slots[item] = one.node.slot_id if one.node is not None else item
-            items[one.window.number] = item
+    for content in contents:
+        if content.is_open and content.window.kind in windows.LENSES:
+            item = content.node.pk if content.node is not None else content.window.item_id or 0
+            slots[item] = content.node.slot_id if content.node is not None else item
+            items[content.window.number] = item
     portals = portals_of(place.actor, slots) if slots else {}
     return {
-        number: tuple((one.type, _targets(place, one)) for one in portals.get(item, ()))
+        number: tuple((portal.type, _targets(place, portal)) for portal in portals.get(item, ()))
         for number, item in items.items()
     }
 
@@ -346,14 +346,14 @@ def _others(place: PromptPlace, now: datetime) -> tuple[tuple[str, str, int], ..
     recent = recent.exclude(workspace=place.workspace.pk).order_by("id")
     lines = dict(recent.values_list("workspace_id", "at"))
     views = Workspace.objects.filter(pk__in=lines, position__tree=tree)
-    found: dict[str, tuple[Participant, Node, Workspace | None]] = {}
+    reachable: dict[str, tuple[Participant, Node, Workspace | None]] = {}
     for view in views.select_related("position__slot", "participant") if lines else ():
         if left.get(view.participant.uid, 0.0) < lines[view.pk].timestamp():
-            found[view.participant.uid] = (view.participant, view.position, view)
-    found |= _on_pages(place, pages)
-    hidden = lookup.below_pruned(tree.pk, {node.slot_id for _, node, _ in found.values()})
+            reachable[view.participant.uid] = (view.participant, view.position, view)
+    reachable |= _on_pages(place, pages)
+    hidden = lookup.below_pruned(tree.pk, {node.slot_id for _, node, _ in reachable.values()})
     seen = []
-    for who, node, own in sorted(found.values(), key=lambda one: one[0].pk):
+    for who, node, own in sorted(reachable.values(), key=lambda reader: reader[0].pk):
         is_hidden = node.slot.pruned or node.slot_id in hidden
         at = lookup.visible_at_or_above(node, own) if is_hidden else node
         seen.append(("Human" if who.kind == "human" else "Model", at.local_id, at.depth))
@@ -368,7 +368,7 @@ def _on_pages(
         return {}
     people = Participant.objects.filter(uid__in=pages, grove=place.home.grove, kind="human")
     named = lookup.rows().filter(tree=place.home, local_id__in=set(pages.values()))
-    nodes = {one.local_id: one for one in named}
+    nodes = {node.local_id: node for node in named}
     return {
         who.uid: (who, nodes[pages[who.uid]], None) for who in people if pages[who.uid] in nodes
     }
@@ -430,7 +430,7 @@ def near(
     }
     margins = margins_of(tree, [Spot(row.id, row.slot_id) for row in rows if row.id in chosen])
     linked = {row.id: row.slot_id for row in rows if row.id in chosen}
-    portals = portals_of(actor, linked, [one for row in margins.values() for one in row.links])
+    portals = portals_of(actor, linked, [link for row in margins.values() for link in row.links])
     withheld = withheld_from_models(chosen) if prose else set()
     lines: list[PathLine] = []
     skipped: list[str] = []
@@ -449,7 +449,7 @@ def near(
                 len(margin.notes),
                 "" in marks.get(row.slot_id, ()),
                 tuple(name for name in marks.get(row.slot_id, ()) if name),
-                sum(one.many for one in portals.get(row.id, ())),
+                sum(portal.many for portal in portals.get(row.id, ())),
                 f"{'asked: ' if row.is_ask else ''}{excerpt(row.text, EXCERPT_WORDS)}"
                 if prose and row.text and row.id not in withheld
                 else "",
@@ -470,12 +470,12 @@ def _marks(slots: Iterable[int]) -> dict[int, tuple[str, ...]]:
         " AND m.kind IN ('bookmark', 'tag') AND m.removed_at IS NULL ORDER BY m.id",
         [given],
     )
-    found: dict[int, tuple[str, ...]] = {}
+    found_ids: dict[int, tuple[str, ...]] = {}
     for slot, kind, label in rows:
         name = "" if kind == "bookmark" else label
-        if name not in found.get(slot, ()):
-            found[slot] = (*found.get(slot, ()), name)
-    return found
+        if name not in found_ids.get(slot, ()):
+            found_ids[slot] = (*found_ids.get(slot, ()), name)
+    return found_ids
 
 
 def actions(workspace: Workspace, most: int = 10) -> tuple[AgentLine, ...]:
@@ -485,7 +485,7 @@ def actions(workspace: Workspace, most: int = 10) -> tuple[AgentLine, ...]:
     steps = _last(most).all(of=workspace.pk)
     items = queries.items_of(steps)
     every = chain.from_iterable(items.values())
-    keys = {key for one in every if (key := ids.node_id(one))}
+    keys = {key for item in every if (key := ids.node_id(item))}
     names = dict(Node.objects.filter(pk__in=keys).values_list("id", "local_id"))
     return tuple(_action(step, items[step.pk], names) for step in reversed(steps))
 
@@ -502,10 +502,10 @@ def _last(most: int) -> PreparedQuery[Step]:
 
 
 def _action(step: Step, items: list[int], names: dict[int, str]) -> AgentLine:
-    said = (step.canonical or step.line).removeprefix("→").split()
-    nodes = (names.get(ids.node_id(one) or 0) for one in items)
-    first = next((one for one in nodes if one), "")
-    verb = said[0] if step.canonical and said else "an unread line"
+    words = (step.canonical or step.line).removeprefix("→").split()
+    nodes = (names.get(ids.node_id(item) or 0) for item in items)
+    first = next((node for node in nodes if node), "")
+    verb = words[0] if step.canonical and words else "an unread line"
     past = registry.language().of(verb).past or verb
     return AgentLine(verb, (first,) if first else (), step.outcome, past)
 
@@ -517,8 +517,8 @@ def agents_for(actor: Actor) -> tuple[tuple[str, ...], tuple[str, ...]]:
     others = Participant.objects.filter(
         grove=actor.grove, kind="model", archived_at__isnull=True
     ).exclude(pk=actor.participant.pk)
-    found = list(others.order_by("id").values_list("name", "model_ref")[:AGENTS])
-    return tuple(name for name, _ in found), tuple(sorted({model for _, model in found}))
+    agents = list(others.order_by("id").values_list("name", "model_ref")[:AGENTS])
+    return tuple(name for name, _ in agents), tuple(sorted({model for _, model in agents}))
 
 
 def commands_for(actor: Actor) -> tuple[Syntax, ...]:
@@ -532,19 +532,19 @@ def _usable(
     permissions: frozenset[Permission], without: frozenset[str], verbs: int
 ) -> tuple[Syntax, ...]:
     """The commands for these permissions, `without` some verbs; `verbs` are how many there are."""
-    listed = (one for one in registry.listed() if one.verb not in without)
-    allowed = (one for one in listed if one.permissions <= permissions)
+    listed = (command for command in registry.listed() if command.verb not in without)
+    allowed = (command for command in listed if command.permissions <= permissions)
     reads = READ_DOCUMENTS in permissions
     return tuple(
         Syntax(
-            one.group,
-            one.verb,
-            one.syntax,
-            taught(one.facts.taught, with_documents=reads),
-            one.facts.example,
-            reads and READ_DOCUMENTS in one.permissions,
+            command.group,
+            command.verb,
+            command.syntax,
+            taught(command.facts.taught, with_documents=reads),
+            command.facts.example,
+            reads and READ_DOCUMENTS in command.permissions,
         )
-        for one in allowed
+        for command in allowed
     )
 
 

@@ -81,10 +81,10 @@ def run_turn(uid: str) -> None:
 
 def _again(turn: Turn) -> Turn:
     """The current row, under the same lease: somebody may have asked the turn to stop."""
-    found = turn_lifecycle.turn_again(turn.pk)
-    if found.lease != turn.lease:
+    turn_row = turn_lifecycle.turn_again(turn.pk)
+    if turn_row.lease != turn.lease:
         raise turn_lifecycle.LostError
-    return found
+    return turn_row
 
 
 def _is_due(turn: Turn) -> bool:
@@ -118,8 +118,10 @@ def _stop(turn: Turn) -> bool:
 
 
 def _stop_writing(turn: Turn) -> None:
-    for one in Generation.objects.filter(turn=turn, status__in=generation_lifecycle.OPEN_STATUSES):
-        generation_lifecycle.ask_stop(one)
+    for generation in Generation.objects.filter(
+        turn=turn, status__in=generation_lifecycle.OPEN_STATUSES
+    ):
+        generation_lifecycle.ask_stop(generation)
 
 
 def _finish(turn: Turn, finish: str = "", error: dict[str, Any] | None = None) -> bool:
@@ -147,39 +149,39 @@ def _assemble(turn: Turn) -> bool:
 
 def _take_answer(turn: Turn) -> bool:
     """Takes the round's answer once it has ended: its lines are run next, or the turn ends."""
-    said = turn.generation
-    if said is None:
+    generation = turn.generation
+    if generation is None:
         return turn_lifecycle.keep(turn, status="assembling")
-    if said.status in generation_lifecycle.OPEN_STATUSES:
+    if generation.status in generation_lifecycle.OPEN_STATUSES:
         return False
     sent = turn.prepared or {}
-    read = budgets.cost(said.tokens_in, sent.get("kept", 0), sent.get("tokens", 0))
-    tokens = turn.tokens + read + said.tokens_out
-    if said.finish in RUNS:
+    read = budgets.cost(generation.tokens_in, sent.get("kept", 0), sent.get("tokens", 0))
+    tokens = turn.tokens + read + generation.tokens_out
+    if generation.finish in RUNS:
         return turn_lifecycle.keep(turn, status="executing", replies=[], tokens=tokens)
-    if (said.error or {}).get("reason") == "empty" and turn.rounds:
+    if (generation.error or {}).get("reason") == "empty" and turn.rounds:
         return turn_lifecycle.keep(turn, status="finishing", tokens=tokens)
-    finish = said.finish[:80]
+    finish = generation.finish[:80]
     return turn_lifecycle.keep(
-        turn, status="finishing", tokens=tokens, finish=finish, error=said.error
+        turn, status="finishing", tokens=tokens, finish=finish, error=generation.error
     )
 
 
 def _execute(turn: Turn) -> bool:
-    said = reply_of(require(turn.generation, "the generation of the round"))
-    over = len(said.commands) - budgets.most_lines(budget_of(turn))
-    is_halted = any(one["halts"] for one in turn.replies)
-    left = len(said.commands) - max(over, 0) - len(turn.replies)
+    reply = reply_of(require(turn.generation, "the generation of the round"))
+    over = len(reply.commands) - budgets.most_lines(budget_of(turn))
+    is_halted = any(reply["halts"] for reply in turn.replies)
+    left = len(reply.commands) - max(over, 0) - len(turn.replies)
     if turn.waits_for or (left > 0 and not is_halted):
         try:
-            return next_line(turn, said, left)
+            return next_line(turn, reply, left)
         except CommandError as refused:
             return _fail(turn, refused)
-    asks = asks_again(turn.replies, [one["replies"] for one in turn.rounds])
+    asks = asks_again(turn.replies, [past_round["replies"] for past_round in turn.rounds])
     notes = [budgets.not_run(over, budget_of(turn))] if over > 0 else []
     if is_halted and left > 0:
         notes.append(f"({left:,} {'line' if left == 1 else 'lines'} after it were not run)")
-    rounds = [*map(_old, turn.rounds), _round(turn, said, notes)]
+    rounds = [*map(_old, turn.rounds), _round(turn, reply, notes)]
     if is_halted or _repeats(rounds):
         return _halt(turn, rounds)
     if turn.finish or not asks:
@@ -192,20 +194,20 @@ def _old(kept: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in kept.items() if key != "stated"}
 
 
-def _round(turn: Turn, said: RoundReply, notes: list[str]) -> dict[str, Any]:
+def _round(turn: Turn, reply: RoundReply, notes: list[str]) -> dict[str, Any]:
     """What the row of the turn stores about a round, from which the next request is made. Only
     what is needed after the turn is kept then (`turn_lifecycle.end`)."""
     generation = require(turn.generation, "the generation of the round")
     sent = turn.prepared or {}
     return {
         "generation": generation.uid,
-        "text": said.text.rstrip(),
-        "length": len(said.text),
-        "prose": with_ids(said.prose, made_by(turn.replies)),
+        "text": reply.text.rstrip(),
+        "length": len(reply.text),
+        "prose": with_ids(reply.prose, made_by(turn.replies)),
         "replies": turn.replies,
-        "dropped": said.dropped,
+        "dropped": reply.dropped,
         "notes": notes,
-        "changed": any(one["changed"] for one in turn.replies),
+        "changed": any(reply["changed"] for reply in turn.replies),
         "workspace": sent.get("workspace", ""),
         "stated": sent.get("stated", {}),
     }
@@ -243,7 +245,9 @@ LAST = "This is the last round: write your answer now."
 
 def _repeats(rounds: list[dict[str, Any]]) -> bool:
     """Whether the agent repeats its prose for the third time; the second time it gets a warning."""
-    verdict = loops.semantic([Said(one["prose"], one["changed"]) for one in rounds])
+    verdict = loops.semantic(
+        [Said(past_round["prose"], past_round["changed"]) for past_round in rounds]
+    )
     if verdict.decision == "warn":
         rounds[-1]["notes"].append(verdict.warning)
     return verdict.decision == "halt"
@@ -273,8 +277,8 @@ def _ahead(turn: Turn, done: dict[str, Any]) -> int:
     """About how many tokens of the budget the next round will use: its request begins with that of
     the round that is done, followed by what was said and answered."""
     sent = (turn.prepared or {}).get("tokens", 0)
-    said = count(done["text"]) + sum(count(one["reply"]) for one in done["replies"])
-    return budgets.cost(sent + said, sent, sent + said)
+    tokens = count(done["text"]) + sum(count(answer["reply"]) for answer in done["replies"])
+    return budgets.cost(sent + tokens, sent, sent + tokens)
 
 
 # The guard of a line: budgets and loops.
@@ -285,10 +289,10 @@ OURS = ("generation.", "turn.", "call.")  # events of the turn itself, which cha
 
 
 def guard(
-    turn: Turn, actor: Actor, workspace: Workspace, said: ParsedCommand, *, view: str = ""
+    turn: Turn, actor: Actor, workspace: Workspace, command: ParsedCommand, *, view: str = ""
 ) -> LineVerdict:
     """Decides whether a parsed line may run. `view`: what the agent has in view."""
-    line = require(said.line, "the line")
+    line = require(command.line, "the line")
     outlives = registry.find(line.verb).facts.outlives_budget
     if turn.finish and not outlives:
         return LineVerdict(REPEATED)
@@ -316,30 +320,34 @@ def _looped(turn: Turn, workspace: Workspace, canonical: str, view: str) -> Line
         return LineVerdict()
     others = _others(turn, steps[0].at)
     views = _views(turn)
-    seen = [views.get(one.turn_place, "") for one in steps]
+    seen = [views.get(step.turn_place, "") for step in steps]
     after = [*seen[1:], view]
-    past = [_past(one, others, was, is_) for one, was, is_ in zip(steps, seen, after, strict=True)]
+    past = [
+        _past(step, others, was, is_) for step, was, is_ in zip(steps, seen, after, strict=True)
+    ]
     now = Past(
         steps[-1].seq + 1,
         shortened(canonical),
         workspace.position.local_id,
         (*_version(others, turn_lifecycle.now()), ("view", view)),
     )
-    found = loops.look(past, now)
-    if found.decision in ("refuse", "halt"):
-        found = replace(found, result=result_of(steps, found.earlier))
-        return LineVerdict(found.refusal, goes_back_to=found.position, loop=found.status)
-    loop = found.status if found.decision == "warn" else ""
-    return LineVerdict(warning=found.warning, loop=loop)
+    look_back = loops.look(past, now)
+    if look_back.decision in ("refuse", "halt"):
+        look_back = replace(look_back, result=result_of(steps, look_back.earlier))
+        return LineVerdict(
+            look_back.refusal, goes_back_to=look_back.position, loop=look_back.status
+        )
+    loop = look_back.status if look_back.decision == "warn" else ""
+    return LineVerdict(warning=look_back.warning, loop=loop)
 
 
 def _views(turn: Turn) -> dict[str, str]:
     """What the agent had in view before each line of the turn, by the place of the line."""
-    rounds = [*(one["replies"] for one in turn.rounds), turn.replies]
+    rounds = [*(past_round["replies"] for past_round in turn.rounds), turn.replies]
     return {
-        f"{number}.{place}": one.get("view", "")
+        f"{number}.{place}": answer.get("view", "")
         for number, replies in enumerate(rounds, 1)
-        for place, one in enumerate(replies, 1)
+        for place, answer in enumerate(replies, 1)
     }
 
 
@@ -398,14 +406,14 @@ def open_named(turn: Turn) -> None:
                 run_command(actor, turn.tree, "open", named, workspace=workspace, request=asked)
 
 
-def next_line(turn: Turn, said: RoundReply, left: int) -> bool:
+def next_line(turn: Turn, reply: RoundReply, left: int) -> bool:
     """Runs the next of the lines that are `left` of the round, or takes the result that a line was
     waiting for; stores it. False while it waits. Consecutive web searches run at the same time."""
     replies = list(turn.replies)
     if turn.waits_for == [turn_lifecycle.SEARCHES]:
-        if not (left > 0 and _searches(said.commands[len(replies)])):
-            return _take_searches(turn, said)
-    elif any(one.startswith(asks.WAITS) for one in turn.waits_for):
+        if not (left > 0 and _searches(reply.commands[len(replies)])):
+            return _take_searches(turn, reply)
+    elif any(reason.startswith(asks.WAITS) for reason in turn.waits_for):
         if turn_lifecycle.waits_for_answer(turn):
             return False
         replies[-1] = {**replies[-1], "reply": brought(turn)}
@@ -417,20 +425,20 @@ def next_line(turn: Turn, said: RoundReply, left: int) -> bool:
             return False
         replies[-1] = {**replies[-1], "reply": _ended(turn.waits_for)}
         return turn_lifecycle.keep(turn, replies=replies, waits_for=[])
-    record, waits_for = _said(turn, said, len(replies) + 1)
+    record, waits_for = _said(turn, reply, len(replies) + 1)
     return turn_lifecycle.keep(turn, replies=[*replies, record], waits_for=waits_for)
 
 
-def _searches(said: ParsedCommand) -> bool:
-    return said.line is not None and registry.find(said.line.verb).facts.answers_later
+def _searches(command: ParsedCommand) -> bool:
+    return command.line is not None and registry.find(command.line.verb).facts.answers_later
 
 
-def _take_searches(turn: Turn, said: RoundReply) -> bool:
+def _take_searches(turn: Turn, reply: RoundReply) -> bool:
     """Takes the answers of the searches of the last lines. False while one is open."""
     if web_search.open_in(turn.uid):
         return False
     replies = list(turn.replies)
-    for number, (command, record) in enumerate(zip(said.commands, replies, strict=False), 1):
+    for number, (command, record) in enumerate(zip(reply.commands, replies, strict=False), 1):
         step = turn_lifecycle.step_at(turn, f"{turn.round}.{number}")
         if step is not None and (warning := record.pop("warning", None)) is not None:
             replies[number - 1] = {**record, **_record(command, step, warning)}
@@ -444,8 +452,8 @@ def _ended(uids: list[str]) -> str:
 def _said(turn: Turn, reply: RoundReply, number: int) -> tuple[dict[str, Any], list[str]]:
     """The reply to a line, and the generations it waits for. If the line already ran before a
     worker was lost, its reply is read from its step; it does not run again."""
-    made = made_by(turn.replies)
-    said = with_made(reply.commands[number - 1], made, registry.language())
+    ids = made_by(turn.replies)
+    command = with_made(reply.commands[number - 1], ids, registry.language())
     place = f"{turn.round}.{number}"
     step = turn_lifecycle.step_at(turn, place)
     warning = view = ""
@@ -453,24 +461,24 @@ def _said(turn: Turn, reply: RoundReply, number: int) -> tuple[dict[str, Any], l
         view = shown_windows.view_state(
             node_writer.workspace_of(turn.participant, turn.tree), turn.uid
         )
-        warning = _run(turn, said, place, _semantic(turn, reply), view=view)
+        warning = _run(turn, command, place, _semantic(turn, reply), view=view)
         step = turn_lifecycle.step_at(turn, place)
     if step is None:
         raise turn_lifecycle.LostError
-    warning = warning or said.note
-    record = {**_record(said, step, warning), "view": view}
-    if _searches(said) and step.outcome == "ok":
+    warning = warning or command.note
+    record = {**_record(command, step, warning), "view": view}
+    if _searches(command) and step.outcome == "ok":
         return {**record, "warning": warning}, [turn_lifecycle.SEARCHES]
     return record, _started(step)
 
 
 def _semantic(turn: Turn, reply: RoundReply) -> str:
     """`semantic` if the prose of a round repeats that of earlier ones, else ""."""
-    rounds = [Said(one["prose"], one["changed"]) for one in turn.rounds]
+    rounds = [Said(past_round["prose"], past_round["changed"]) for past_round in turn.rounds]
     return loops.semantic([*rounds, Said(reply.prose)]).status.removeprefix("ok")
 
 
-def _run(turn: Turn, said: ParsedCommand, place: str, loop: str, *, view: str) -> str:
+def _run(turn: Turn, command: ParsedCommand, place: str, loop: str, *, view: str) -> str:
     """Runs a line, which may be part of a `loop`; returns its warning. Afterwards its step exists,
     whatever its outcome. Raises CommandError if the inviter is no longer a member: there is nobody
     to act for, and no step is written.
@@ -479,13 +487,13 @@ def _run(turn: Turn, said: ParsedCommand, place: str, loop: str, *, view: str) -
     workspace = node_writer.workspace_of(turn.participant, turn.tree)
     verdict = LineVerdict()
     try:
-        if said.bad is None:
-            verdict = guard(turn, actor, workspace, said, view=view)
+        if command.bad is None:
+            verdict = guard(turn, actor, workspace, command, view=view)
         if verdict.goes_back_to:
             _go_back(turn, verdict.goes_back_to)
         loop = verdict.loop or loop
-        request = Request(said.text.strip(), turn=turn.uid, place=place, loop=loop)
-        execute_line(actor, turn.tree, request, workspace, refusal=_refusal(said, verdict))
+        request = Request(command.text.strip(), turn=turn.uid, place=place, loop=loop)
+        execute_line(actor, turn.tree, request, workspace, refusal=_refusal(command, verdict))
     except CommandError:
         pass  # the step has the refusal
     except IntegrityError:
@@ -494,10 +502,10 @@ def _run(turn: Turn, said: ParsedCommand, place: str, loop: str, *, view: str) -
     return verdict.warning
 
 
-def _refusal(said: ParsedCommand, verdict: LineVerdict) -> CommandError | None:
+def _refusal(command: ParsedCommand, verdict: LineVerdict) -> CommandError | None:
     """Why a line is refused before it runs; None if it may."""
-    if said.bad is not None:
-        return CommandError(said.bad.code, said.bad.message, hint=said.bad.hint)
+    if command.bad is not None:
+        return CommandError(command.bad.code, command.bad.message, hint=command.bad.hint)
     return verdict.refused
 
 
@@ -515,12 +523,12 @@ def _started(step: Step) -> list[str]:
     return waits or [uid for op in ops if op.get("op") == "generations" for uid in op["uids"]]
 
 
-def _record(said: ParsedCommand, step: Step, warning: str) -> dict[str, Any]:
+def _record(command: ParsedCommand, step: Step, warning: str) -> dict[str, Any]:
     """What the row stores about a line: `asks` for another round, `halts` the turn."""
     is_ok = step.outcome == "ok"
-    reply = message_of(step) if is_ok else refusal_text(step, where_of(said, step))
-    is_look = makes_window(said.line)
-    klass = registry.find(said.line.verb, said.line.form).klass if said.line else ""
+    reply = message_of(step) if is_ok else refusal_text(step, where_of(command, step))
+    is_look = makes_window(command.line)
+    klass = registry.find(command.line.verb, command.line.form).klass if command.line else ""
     if klass == "silent" and is_ok:
         reply = ""
     if warning:
@@ -529,7 +537,7 @@ def _record(said: ParsedCommand, step: Step, warning: str) -> dict[str, Any]:
         "line": without_name(step.canonical or step.line).partition("\n")[0],
         "reply": reply,
         "number": step.seq if is_look and is_ok else 0,
-        "near": said.near,
+        "near": command.near,
         "asks": not is_ok or klass.startswith("look"),
         "changed": is_ok and bool(step.events) and klass != "silent",
         "made": _made(step) if is_ok else "",

@@ -170,7 +170,10 @@ class AgentRequest:
     @property
     def bodies(self) -> tuple[dict[str, str], ...]:
         """All messages as text, the system's first."""
-        return ({"role": "system", "content": self.system}, *(one.body for one in self.messages))
+        return (
+            {"role": "system", "content": self.system},
+            *(message.body for message in self.messages),
+        )
 
     @property
     def tokens(self) -> int:
@@ -194,7 +197,7 @@ def assemble(aware: Aware) -> AgentRequest:
 def _grown(aware: Aware, system: str, is_brief: bool) -> AgentRequest | None:
     """The request that only adds to the previous one; None if there is none, or if something has
     to be shortened."""
-    if not aware.rounds or not aware.stated or not all(one.workspace for one in aware.rounds):
+    if not aware.rounds or not aware.stated or not all(round_.workspace for round_ in aware.rounds):
         return None
     room = aware.limit - aware.counted(system)
     fixed = total([*_request(aware), *_rounds(aware, whole=True)], aware.counted)
@@ -207,7 +210,7 @@ def _grown(aware: Aware, system: str, is_brief: bool) -> AgentRequest | None:
 
 def _fresh(aware: Aware, system: str, is_brief: bool) -> AgentRequest:
     """The request that states everything once."""
-    rounds = tuple(replace(one, workspace="") for one in aware.rounds)
+    rounds = tuple(replace(round_, workspace="") for round_ in aware.rounds)
     aware = replace(aware, rounds=rounds, stated={})
     fixed = aware.counted(system) + total(_request(aware), aware.counted)
 
@@ -260,9 +263,9 @@ def _with_windows(aware: Aware, sizes: Sequence[tuple[str, int]]) -> tuple[tuple
     """The sizes that STATUS shows, with windows counted separately: those that are visible, and
     (HIDDEN) what earlier rounds sent of others, which stays in the requests of the turn."""
     now = windows_in(windows.render(aware.view))
-    sent = [windows_in(one.workspace) for one in aware.rounds] if aware.stated else []
+    sent = [windows_in(round_.workspace) for round_ in aware.rounds] if aware.stated else []
     known = windows_in(aware.stated.get(windows.name, ""))
-    same = sum(aware.counted(text) for one, text in now.items() if known.get(one) == text)
+    same = sum(aware.counted(text) for number, text in now.items() if known.get(number) == text)
     before = sum(aware.counted(text) for each in sent for text in each.values())
     names = dict(sizes)
     results = names.pop("RESULTS")
@@ -310,7 +313,7 @@ def _portions(
         ),
         of("CLOSING", [PathPart("user", aware.closing)]),
     ]
-    return tuple(one for one in said if one.text)
+    return tuple(part for part in said if part.text)
 
 
 _DETAILS = {"PATH": "what changes about its nodes", "LOOM": "the tree around"}
@@ -351,17 +354,19 @@ def _fitted(aware: Aware, room: int) -> tuple[Aware, Earlier, Fitted]:
 def _cut(aware: Aware, path: Sequence[PathPart], room: int, told: int) -> Fitted:
     """The path after truncation; a buffer is cut between the nodes that EARLIER left."""
     is_prose = aware.view.mode == "buffer"
-    parts = [PathPart("user", one) for one in _marked(aware.path[told:])] if is_prose else path
+    parts = [PathPart("user", text) for text in _marked(aware.path[told:])] if is_prose else path
     fitted = fit(parts, aware.truncation, max(room, 0), aware.counted, kept=aware.kept)
     if not is_prose:
         return fitted
-    texts = (f"{JOINT}{one.text}{JOINT}" if one.role == GAP else one.text for one in fitted.parts)
+    texts = (
+        f"{JOINT}{part.text}{JOINT}" if part.role == GAP else part.text for part in fitted.parts
+    )
     return Fitted((PathPart("user", escaped("".join(texts))),), fitted.note)
 
 
 def _note(aware: Aware, earlier: Earlier, fitted: Fitted) -> str:
     short = f"the sections {' and '.join(aware.view.shortened)}" if aware.view.shortened else ""
-    return "; ".join(one for one in (earlier.note, short, fitted.note) if one)
+    return "; ".join(words for words in (earlier.note, short, fitted.note) if words)
 
 
 def system_of(aware: Aware) -> tuple[str, bool]:
@@ -386,16 +391,16 @@ def _system_texts(aware: Aware, *, brief: bool) -> tuple[str, str, str, str, str
 
 
 def _augments(aware: Aware, *, brief: bool) -> str:
-    return augments([one for one in aware.augments if one.mark or not brief])
+    return augments([augment for augment in aware.augments if augment.mark or not brief])
 
 
 def augments(every: Sequence[AugmentLine]) -> str:
     """The section: the list of augments (● loaded, 📌 pinned), then the texts of those loaded."""
-    listed = [escaped(f"{one.mark} {plain(one.name)}".strip()) for one in every]
+    listed = [escaped(f"{augment.mark} {plain(augment.name)}".strip()) for augment in every]
     texts = [
-        f"---AUGMENT {plain(one.name)}\n{escaped(one.text)}\n---AUGMENT_END"
-        for one in every
-        if one.mark
+        f"---AUGMENT {plain(augment.name)}\n{escaped(augment.text)}\n---AUGMENT_END"
+        for augment in every
+        if augment.mark
     ]
     return framed("AUGMENTS", "\n".join([*listed, *texts])) if every else ""
 
@@ -403,8 +408,8 @@ def augments(every: Sequence[AugmentLine]) -> str:
 def _workspace(aware: Aware, now: Sequence[tuple[str, str]] | None = None) -> str:
     """The last message: the current state, or what differs from the state that was last sent.
     `now`: its sections, if they are already rendered."""
-    said = stated(rendered(aware.view) if now is None else now, aware.stated)
-    body = "\n".join(text for _, text in said)
+    status = stated(rendered(aware.view) if now is None else now, aware.stated)
+    body = "\n".join(text for _, text in status)
     more = " · only what changed" if aware.stated else ""
     return framed("WORKSPACE", body, more=f" revision {aware.view.revision}{more}")
 
@@ -435,7 +440,7 @@ def _as_sent(aware: Aware) -> list[int]:
     """The approximate number of tokens of each node of the path as it is sent."""
     if aware.view.mode == "buffer":
         return [size + 1 for size in _sizes(aware.path, aware.counted)]  # with its mark
-    return [total([one.part], aware.counted) + HEADER * one.is_own for one in aware.path]
+    return [total([entry.part], aware.counted) + HEADER * entry.is_own for entry in aware.path]
 
 
 def _prose(stops: Sequence[Stop]) -> list[PathPart]:
@@ -514,13 +519,13 @@ def _messages(parts: Sequence[PathPart], frozen: int) -> tuple[Message, ...]:
                     runs.append((role, []))
                 runs[-1][1].append(text)
     marks = {*ends, blocks}
-    made: list[Message] = []
+    messages: list[Message] = []
     before = 0
     for role, texts in runs:
-        kept = sorted(one - before for one in marks if before < one <= before + len(texts))
-        made.append(Message(role, tuple(texts), tuple(kept)))
+        kept = sorted(mark - before for mark in marks if before < mark <= before + len(texts))
+        messages.append(Message(role, tuple(texts), tuple(kept)))
         before += len(texts)
-    return tuple(made)
+    return tuple(messages)
 
 
 # -- whether there is another round
@@ -531,13 +536,13 @@ def asks_again(replies: Sequence[Mapping[str, Any]], earlier: Sequence[Sequence[
     those of the rounds before, each with `asks` and, for a near miss, `near`. If no real line was
     there, near misses lead to another round only once a turn; one that is sent again is text.
     """
-    if any(one["asks"] and not one.get("near") for one in replies):
+    if any(reply["asks"] and not reply.get("near") for reply in replies):
         return True
-    asked = {one["line"] for round_ in earlier for one in round_ if one.get("near")}
-    if all(one["line"] in asked for one in replies if one.get("near")):
+    asked = {answer["line"] for round_ in earlier for answer in round_ if answer.get("near")}
+    if all(reply["line"] in asked for reply in replies if reply.get("near")):
         return False
-    return any(not one.get("near") for one in replies) or not any(map(_only_near, earlier))
+    return any(not reply.get("near") for reply in replies) or not any(map(_only_near, earlier))
 
 
 def _only_near(replies: Sequence[Mapping[str, Any]]) -> bool:
-    return bool(replies) and all(one.get("near") for one in replies)
+    return bool(replies) and all(reply.get("near") for reply in replies)

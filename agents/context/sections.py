@@ -128,23 +128,23 @@ class Teaching:
     @property
     def verbs(self) -> set[str]:
         """The first words of the commands."""
-        return {one.verb for one in self.commands}
+        return {command.verb for command in self.commands}
 
 
 @lru_cache(maxsize=64)
 def instructions(teaching: Teaching, *, brief: bool = False) -> str:
-    """The section: what is used every day in a line each, the other verbs by their names. With
+    """The section: what is used every day in a line each, the section_ verbs by their names. With
     `brief`, the version for models with a small context."""
     if brief:
-        shown = dict.fromkeys(one.example for one in teaching.commands if one.example)
+        shown = dict.fromkeys(command.example for command in teaching.commands if command.example)
         return framed("INSTRUCTIONS", "\n".join([BRIEF, *shown]))
     lines = [WHERE, HOW]
-    if any(one.of_documents for one in teaching.commands):
+    if any(command.of_documents for command in teaching.commands):
         lines.append(DOCUMENTS)
     if "hide" in teaching.verbs:
         lines.append(MEMORY)
     group = ""
-    daily = {one.taught: one.group for one in teaching.commands if one.taught}
+    daily = {command.taught: command.group for command in teaching.commands if command.taught}
     for taught, of in daily.items():
         if of != group:
             group = of
@@ -157,9 +157,9 @@ def instructions(teaching: Teaching, *, brief: bool = False) -> str:
 def _rare(teaching: Teaching) -> str:
     """`→ help VERB explains … Also, by → help GROUP: Make: split restore · Keep: resize …`."""
     groups: dict[str, dict[str, None]] = {}
-    for one in teaching.commands:
-        if not one.taught:
-            groups.setdefault(one.group, {})[one.verb] = None
+    for command in teaching.commands:
+        if not command.taught:
+            groups.setdefault(command.group, {})[command.verb] = None
     named = " · ".join(f"{group}: {' '.join(verbs)}" for group, verbs in groups.items())
     more = f"Also, by → help GROUP: {named}." if named else ""
     return f"→ help VERB explains a command with all its options. {more}".strip()
@@ -212,11 +212,11 @@ def results(
     half of what the results before it leave of `room`, the first part (of `size` characters) is
     sent."""
     parts: list[str] = []
-    for one in done.replies:
-        if not (one.reply or one.number):
+    for reply in done.replies:
+        if not (reply.reply or reply.number):
             continue
         most = threshold if room is None else max(min(threshold, room // 2), LEAST)
-        parts.append(_answer(one, counted, most, size))
+        parts.append(_answer(reply, counted, most, size))
         room = None if room is None else max(room - counted(parts[-1]), 0)
     parts += done.notes
     if done.dropped:
@@ -257,8 +257,8 @@ def _shortened(answer: LineReply, counted: Counted, threshold: int, size: int) -
 def left_out(done: Round) -> Round:
     """An older round for which no room is left: its results by their numbers, its text in brief."""
     replies = tuple(
-        replace(one, reply=f"(left out here: → view #{one.number})") if one.number else one
-        for one in done.replies
+        replace(reply, reply=f"(left out here: → view #{reply.number})") if reply.number else reply
+        for reply in done.replies
     )
     text = done.text if len(done.text) <= BRIEF_TEXT else f"{done.text[:BRIEF_TEXT]}{CUT}"
     return replace(done, replies=replies, text=text)
@@ -276,34 +276,37 @@ def _shown(first: str, whole: str, tokens: int) -> str:
 
 def every() -> list[PromptSection]:
     """All sections, in their order."""
-    return sorted(SECTIONS.values(), key=lambda one: one.order)
+    return sorted(SECTIONS.values(), key=lambda section_: section_.order)
 
 
 def shrinking() -> list[PromptSection]:
     """The sections that can shrink, in the order in which they do."""
-    return sorted((one for one in every() if one.shrink), key=lambda one: one.priority)
+    return sorted(
+        (section_ for section_ in every() if section_.shrink),
+        key=lambda section_: section_.priority,
+    )
 
 
 def collected(place: Any) -> dict[str, Any]:
     """The fields of View for a place, read from the database by the collectors."""
     fields: dict[str, Any] = {}
-    for one in every():
-        if one.collect is not None:
-            fields |= one.collect(place)
+    for section_ in every():
+        if section_.collect is not None:
+            fields |= section_.collect(place)
     return fields
 
 
 def in_brief(view: WorkspaceView) -> WorkspaceView:
     """The values that are sent to a model with a small context."""
-    for one in every():
-        if one.in_brief is not None:
-            view = one.in_brief(view)
+    for section_ in every():
+        if section_.in_brief is not None:
+            view = section_.in_brief(view)
     return view
 
 
 def rendered(view: WorkspaceView) -> list[tuple[str, str]]:
     """(name, framed text) of all sections that are not empty, in their order."""
-    bodies = ((one.name, one.render(view)) for one in every())
+    bodies = ((section_.name, section_.render(view)) for section_ in every())
     return [(name, framed(name, body)) for name, body in bodies if body]
 
 
@@ -326,16 +329,16 @@ def stated(sections: Sequence[tuple[str, str]], before: Mapping[str, str]) -> li
     return [(name, text) for name, text in lines if text]
 
 
-def _differing(one: PromptSection, text: str, known: str) -> str:
+def _differing(section_: PromptSection, text: str, known: str) -> str:
     """What is sent of a section that was sent as `known` before."""
-    if one.since is not None:
-        return one.since(text, known)
-    return _new_lines(one.name, text, known) if one.by_lines else text
+    if section_.since is not None:
+        return section_.since(text, known)
+    return _new_lines(section_.name, text, known) if section_.by_lines else text
 
 
-def _emptied(one: PromptSection, known: str) -> str:
+def _emptied(section_: PromptSection, known: str) -> str:
     """What is sent of a section that was not empty before, and is now."""
-    return one.since("", known) if one.since is not None else framed(one.name, EMPTY)
+    return section_.since("", known) if section_.since is not None else framed(section_.name, EMPTY)
 
 
 def _new_lines(name: str, text: str, known: str) -> str:
@@ -364,9 +367,9 @@ def status(view: WorkspaceView) -> str:
     used = sum(tokens for _, tokens in view.tokens)
     sizes = " | ".join([*parts, f"{thousands(used)}/{thousands(view.limit)}"])
     asked = frames_escaped(f"request: {plain(view.request)}") if view.request else ""
-    many, lines = len(view.panes), sum(one.count for one in view.panes)
+    many, lines = len(view.panes), sum(pane.count for pane in view.panes)
     panes = f"windows {many} ({_counted(lines, 'line') or '0 lines'})" if many else ""
-    spent = " · ".join(one for one in (view.budget, panes) if one)
+    spent = " · ".join(part for part in (view.budget, panes) if part)
     over = f"! windows have more than {view.most_lines} lines; → hide what you do not need"
     warned = over if lines > view.most_lines else ""
     return "\n".join(line for line in (sizes, spent, view.warning, warned, asked) if line)
@@ -375,7 +378,7 @@ def status(view: WorkspaceView) -> str:
 @section("NOTIFICATIONS", 80, by_lines=True)
 def notifications(view: WorkspaceView) -> str:
     """Events that the agent needs to know about, one line each."""
-    return "\n".join(escaped(one) for one in view.notifications)
+    return "\n".join(escaped(notification) for notification in view.notifications)
 
 
 @section("LOOM", 90)
@@ -400,7 +403,7 @@ def _position(ids: tuple[str, ...]) -> str:
     """`… → [a7x2] → [b3k9]*`: the last nodes of the path."""
     if not ids:
         return ""
-    last = " → ".join(f"[{one}]" for one in ids[-2:])
+    last = " → ".join(f"[{uid}]" for uid in ids[-2:])
     return f"… → {last}*" if len(ids) > 2 else f"{last}*"
 
 
@@ -451,10 +454,10 @@ def _nearest(view: WorkspaceView) -> WorkspaceView:
 def path(view: WorkspaceView) -> str:
     """What may have changed about the nodes of the path, and which of them have no line."""
     lines = []
-    for one in view.near:
-        if one.skipped:
-            lines.append(_skipped(one.skipped))
-        lines.append(_near(one))
+    for near in view.near:
+        if near.skipped:
+            lines.append(_skipped(near.skipped))
+        lines.append(_near(near))
     return frames_escaped("\n".join(lines))
 
 
@@ -487,35 +490,35 @@ SHORT = 300  # tokens of a window of the turn for which there is little room
 
 
 def _beginnings(view: WorkspaceView) -> WorkspaceView:
-    panes = (one if one.is_kept else one.within(SHORT) for one in view.panes)
+    panes = (pane if pane.is_kept else pane.within(SHORT) for pane in view.panes)
     return replace(view, panes=tuple(panes))
 
 
 def windows_in(text: str) -> dict[str, str]:
     """The windows in the text of a section or message, by number, each with its frame. What they
     show is escaped, so no line of it begins or ends one."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     lines: list[str] = []
     for line in text.split("\n"):
         if line.startswith("---WINDOW #"):
             lines = []
         lines.append(line)
         if line.startswith("---WINDOW_END #"):
-            found[line.removeprefix("---WINDOW_END ")] = "\n".join(lines)
-    return found
+            texts[line.removeprefix("---WINDOW_END ")] = "\n".join(lines)
+    return texts
 
 
 def _windows_since(text: str, known: str) -> str:
     """The windows that were not sent as they are now, and the numbers of all others: `---WINDOWS ·
     new #4 · changed #2 · hidden #1`."""
     now, before = windows_in(text), windows_in(known)
-    new = [one for one in now if one not in before]
-    changed = [one for one in now if one in before and before[one] != now[one]]
-    hidden = [one for one in before if one not in now]
-    same = [one for one in now if before.get(one) == now[one]]
+    new = [number for number in now if number not in before]
+    changed = [number for number in now if number in before and before[number] != now[number]]
+    hidden = [number for number in before if number not in now]
+    same = [number for number in now if before.get(number) == now[number]]
     kinds = (("new", new), ("changed", changed), ("hidden", hidden))
     more = "".join(f" · {kind} {' '.join(numbers)}" for kind, numbers in kinds if numbers)
-    body = [now[one] for one in now if one in new or one in changed]
+    body = [now[number] for number in now if number in new or number in changed]
     body += [f"(as above: {' '.join(same)})"] if same else []
     return framed(WINDOWS, "\n".join(body or ["(none is visible now)"]), more=more)
 
@@ -532,13 +535,13 @@ def windows(view: WorkspaceView) -> str:
 @section("CLAIMS", 43)
 def claims(view: WorkspaceView) -> str:
     """How much evidence the agent sees, its open claims, and the newest evidence."""
-    return frames_escaped("\n".join(plain(one) for one in view.claims))
+    return frames_escaped("\n".join(plain(claim) for claim in view.claims))
 
 
 @section("TODOS", 45)
 def todos(view: WorkspaceView) -> str:
     """The agent's tasks that are not archived, in order, with their notes."""
-    return frames_escaped("\n".join(plain(one) for one in view.tasks))
+    return frames_escaped("\n".join(plain(task) for task in view.tasks))
 
 
 @section("SCRATCHPAD", 47)
@@ -551,7 +554,7 @@ def scratchpad(view: WorkspaceView) -> str:
 def memory(view: WorkspaceView) -> str:
     """The agent's last lines, grouped by what they did, what is hidden, and the labels of its
     stashes."""
-    quoted = " · ".join(f'"{plain(one)}"' for one in view.stashed)
+    quoted = " · ".join(f'"{plain(label)}"' for label in view.stashed)
     stashes = [f"Stashed (not in context): {quoted}"] if quoted else []
     return frames_escaped("\n".join([*_recent(view), *_hidden(view), *stashes]))
 
@@ -568,8 +571,8 @@ MOST_OF_NAME = 60  # characters of what a hidden window shows
 
 
 def _brief(what: str) -> str:
-    said = plain(what)
-    return said if len(said) <= MOST_OF_NAME else f"{said[:MOST_OF_NAME]}…"
+    words = plain(what)
+    return words if len(words) <= MOST_OF_NAME else f"{words[:MOST_OF_NAME]}…"
 
 
 def _recent(view: WorkspaceView) -> list[str]:
@@ -579,17 +582,17 @@ def _recent(view: WorkspaceView) -> list[str]:
         return [f"Recent actions: {len(view.actions)}"]
     parts = [
         _actions(verb, [*run])
-        for verb, run in groupby(view.actions, key=lambda one: (one.verb, one.outcome))
+        for verb, run in groupby(view.actions, key=lambda action: (action.verb, action.outcome))
     ]
     return [f"Recent actions: {' · '.join(parts)}"]
 
 
-def _actions(said: tuple[str, str], run: Sequence[AgentLine]) -> str:
+def _actions(group: tuple[str, str], run: Sequence[AgentLine]) -> str:
     """`viewed a7x2, b3k9`, `searched (2)`, `✗ prune (PERMISSION_DENIED)`."""
-    verb, outcome = said
+    verb, outcome = group
     if outcome != "ok":
         return f"✗ {verb} ({outcome})"
-    named = dict.fromkeys(node for one in run for node in one.nodes)
+    named = dict.fromkeys(node for section_ in run for node in section_.nodes)
     words = run[0].past or verb
     line = f"{words} {', '.join(named)}" if named else words
     return line if len(run) <= max(len(named), 1) else f"{line} ({len(run)})"

@@ -67,18 +67,22 @@ def history_of(shape: Shape, body: dict[str, Any]) -> ChatHistory:
 def _leading(messages: Iterable[Message]) -> tuple[str, tuple[Message, ...]]:
     """(the text of the system messages at the start, the others)."""
     listed = list(messages)
-    count = next((i for i, one in enumerate(listed) if one["role"] != "system"), len(listed))
-    return "\n\n".join(text_of(one) for one in listed[:count]), tuple(listed[count:])
+    count = next(
+        (i for i, message in enumerate(listed) if message["role"] != "system"), len(listed)
+    )
+    return "\n\n".join(text_of(message) for message in listed[:count]), tuple(listed[count:])
 
 
 def places_of(shape: Shape, raws: list[Any]) -> list[int]:
     """Where each message of a history is in the list of a request's own messages."""
     read = {"chat": _chat, "messages": _anthropic, "responses": _items}[shape]
-    found = [(place, one) for place, raw in enumerate(raws) for one in read([raw])]
+    placed = [(place, message) for place, raw in enumerate(raws) for message in read([raw])]
     if shape != "messages":
-        roles = [one["role"] for _, one in found]
-        found = found[next((n for n, role in enumerate(roles) if role != "system"), len(found)) :]
-    return [place for place, _ in found]
+        roles = [message["role"] for _, message in placed]
+        placed = placed[
+            next((n for n, role in enumerate(roles) if role != "system"), len(placed)) :
+        ]
+    return [place for place, _ in placed]
 
 
 def _said(role: str, text: str) -> Message:
@@ -87,7 +91,7 @@ def _said(role: str, text: str) -> Message:
 
 def text_of(message: Message) -> str:
     """The words of a message."""
-    return "".join(one["text"] for one in message["blocks"] if one["type"] == "text")
+    return "".join(block["text"] for block in message["blocks"] if block["type"] == "text")
 
 
 def _prompt_of(prompt: Any) -> str:
@@ -100,15 +104,15 @@ def _prompt_of(prompt: Any) -> str:
 
 def _dicts(value: Any) -> Iterator[dict[str, Any]]:
     if isinstance(value, list):
-        yield from (one for one in value if isinstance(one, dict))
+        yield from (item for item in value if isinstance(item, dict))
 
 
 def _words(content: Any) -> str:
     """The text of a content, which is a text or a list of blocks."""
     if isinstance(content, str):
         return printable(content)
-    texts = (one.get("text") for one in _dicts(content))
-    kept = (one for one in texts if isinstance(one, str) and not one.startswith(ATTRIBUTION))
+    texts = (part.get("text") for part in _dicts(content))
+    kept = (text for text in texts if isinstance(text, str) and not text.startswith(ATTRIBUTION))
     return printable("\n\n".join(kept))
 
 
@@ -116,18 +120,18 @@ def _words(content: Any) -> str:
 
 
 def _chat(messages: Any) -> Iterator[Message]:
-    for one in _dicts(messages):
-        role = one.get("role")
+    for raw in _dicts(messages):
+        role = raw.get("role")
         if role in ("tool", "function"):
-            result = _result(one.get("tool_call_id") or one.get("name"), one.get("content"))
+            result = _result(raw.get("tool_call_id") or raw.get("name"), raw.get("content"))
             yield {"role": "user", "blocks": [result]}
             continue
         if role not in ("user", "assistant", "system", "developer"):
             continue
-        blocks = list(_blocks(one.get("content")))
-        if isinstance(one.get("refusal"), str) and one["refusal"]:
-            blocks.append({"type": "text", "text": printable(one["refusal"])})
-        for call in _dicts(one.get("tool_calls")):
+        blocks = list(_blocks(raw.get("content")))
+        if isinstance(raw.get("refusal"), str) and raw["refusal"]:
+            blocks.append({"type": "text", "text": printable(raw["refusal"])})
+        for call in _dicts(raw.get("tool_calls")):
             given = call.get("function")
             function = given if isinstance(given, dict) else {}
             blocks.append(_use(call.get("id"), function.get("name"), function.get("arguments")))
@@ -138,9 +142,9 @@ def _chat(messages: Any) -> Iterator[Message]:
 
 
 def _anthropic(messages: Any) -> Iterator[Message]:
-    for one in _dicts(messages):
-        if one.get("role") in ("user", "assistant", "system"):
-            yield {"role": one["role"], "blocks": list(_blocks(one.get("content")))}
+    for raw in _dicts(messages):
+        if raw.get("role") in ("user", "assistant", "system"):
+            yield {"role": raw["role"], "blocks": list(_blocks(raw.get("content")))}
 
 
 # OpenAI's responses.
@@ -149,19 +153,19 @@ def _anthropic(messages: Any) -> Iterator[Message]:
 def _items(given: Any) -> Iterator[Message]:
     if isinstance(given, str):
         yield _said("user", given)
-    for one in _dicts(given):
-        kind = one.get("type", "message")
+    for raw in _dicts(given):
+        kind = raw.get("type", "message")
         if kind == "message":
-            role = one.get("role")
+            role = raw.get("role")
             role = "system" if role == "developer" else role
             if role in ("user", "assistant", "system"):
-                yield {"role": role, "blocks": list(_blocks(one.get("content")))}
+                yield {"role": role, "blocks": list(_blocks(raw.get("content")))}
         elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
-            given = one.get("arguments", one.get("input", one.get("action")))
-            use = _use(one.get("call_id") or one.get("id"), one.get("name") or kind, given)
+            given = raw.get("arguments", raw.get("input", raw.get("action")))
+            use = _use(raw.get("call_id") or raw.get("id"), raw.get("name") or kind, given)
             yield {"role": "assistant", "blocks": [use]}
         elif kind in ("function_call_output", "custom_tool_call_output"):
-            yield {"role": "user", "blocks": [_result(one.get("call_id"), one.get("output"))]}
+            yield {"role": "user", "blocks": [_result(raw.get("call_id"), raw.get("output"))]}
 
 
 # Blocks of all three.
@@ -172,19 +176,19 @@ def _blocks(content: Any) -> Iterator[Block]:
         if content:
             yield {"type": "text", "text": printable(content)}
         return
-    for one in _dicts(content):
-        kind = one.get("type")
+    for part in _dicts(content):
+        kind = part.get("type")
         if kind in THINKING:
             continue
         if kind in ("text", "input_text", "output_text"):
-            if isinstance(one.get("text"), str) and one["text"]:
-                yield {"type": "text", "text": printable(one["text"])}
+            if isinstance(part.get("text"), str) and part["text"]:
+                yield {"type": "text", "text": printable(part["text"])}
         elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
-            yield _use(one.get("id"), one.get("name"), one.get("input"))
+            yield _use(part.get("id"), part.get("name"), part.get("input"))
         elif isinstance(kind, str) and kind.endswith("tool_result"):
-            yield _result(one.get("tool_use_id"), one.get("content"), bool(one.get("is_error")))
+            yield _result(part.get("tool_use_id"), part.get("content"), bool(part.get("is_error")))
         elif kind in ("image", "image_url", "input_image"):
-            yield _image(one)
+            yield _image(part)
         else:
             yield {"type": "text", "text": f"[{printable(str(kind))[:40]}]"}
 
@@ -206,8 +210,8 @@ def _use(given_id: Any, name: Any, arguments: Any) -> Block:
 
 def _result(given_id: Any, content: Any, is_error: bool = False) -> Block:
     texts = []
-    for one in _blocks(content):
-        texts.append(one["text"] if one["type"] == "text" else f"[{one['type']}]")
+    for block in _blocks(content):
+        texts.append(block["text"] if block["type"] == "text" else f"[{block['type']}]")
     return {
         "type": "tool_result",
         "tool_use_id": printable(str(given_id or "")),
@@ -216,11 +220,11 @@ def _result(given_id: Any, content: Any, is_error: bool = False) -> Block:
     }
 
 
-def _image(one: dict[str, Any]) -> Block:
-    given = one.get("source")
+def _image(part: dict[str, Any]) -> Block:
+    given = part.get("source")
     source = given if isinstance(given, dict) else {}
     data, media_type = source.get("data"), source.get("media_type")
-    url = one.get("image_url")
+    url = part.get("image_url")
     url = url.get("url") if isinstance(url, dict) else url
     if isinstance(url, str) and url.startswith("data:"):
         head, _, data = url[5:].partition(",")
@@ -239,9 +243,9 @@ def clean(value: Any, depth: int = 0) -> Any:
     if depth > 60:
         return "…"
     if isinstance(value, dict):
-        return {printable(str(key)): clean(one, depth + 1) for key, one in value.items()}
+        return {printable(str(key)): clean(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [clean(one, depth + 1) for one in value]
+        return [clean(item, depth + 1) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value
@@ -265,8 +269,8 @@ def canonical(message: Message) -> str:
         if block["type"] == "image":
             block["data"] = hashlib.sha256(block["data"].encode()).hexdigest()
     kept = [block for block in kept if block["type"] != "text" or block["text"]]
-    said = {"role": message["role"], "blocks": kept}
-    return json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    content = {"role": message["role"], "blocks": kept}
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def chain(messages: Iterable[Message], before: str = "") -> list[str]:
@@ -274,8 +278,8 @@ def chain(messages: Iterable[Message], before: str = "") -> list[str]:
     in front of the first."""
     digests = []
     for message in messages:
-        said = canonical(message).encode(errors="replace")
-        before = hashlib.sha256(before.encode() + b"\n" + said).hexdigest()
+        text = canonical(message).encode(errors="replace")
+        before = hashlib.sha256(before.encode() + b"\n" + text).hexdigest()
         digests.append(before)
     return digests
 
@@ -292,5 +296,5 @@ def _shortened(block: Block) -> Block:
     if block["type"] != "tool_result" or len(block["content"]) <= MOST_BLOCK:
         return block
     rest = len(block["content"]) - MOST_BLOCK
-    said = f"{block['content'][:MOST_BLOCK]}\n… {rest:,} more characters are in the call"
-    return {**block, "content": said}
+    text = f"{block['content'][:MOST_BLOCK]}\n… {rest:,} more characters are in the call"
+    return {**block, "content": text}

@@ -127,8 +127,8 @@ async def events_of(exchange: Exchange) -> AsyncIterator[str]:
         yield DONE
         return
     try:
-        async with aclosing(data_of(_joined_to(bytes(begun), chunks))) as found:
-            async for data in found:
+        async with aclosing(data_of(_joined_to(bytes(begun), chunks))) as events:
+            async for data in events:
                 yield data
     except EndlessLine:
         raise BrokenConnection(Failure("invalid", "one event of the answer never ended")) from None
@@ -148,9 +148,9 @@ async def refusal(exchange: Exchange) -> Failure:
     if 300 <= exchange.status < 400:
         where = headers.get("location", "")[:200]
         return Failure("invalid", f"it redirects to {where}, and redirects are not followed")
-    said, code = error_of(value_of(exchange.body.decode("utf-8", "replace")))
-    said = said or f"HTTP {exchange.status}"
-    return of_status(exchange.status, said, code=code, retry_after=headers.get("retry-after", ""))
+    words, code = error_of(value_of(exchange.body.decode("utf-8", "replace")))
+    words = words or f"HTTP {exchange.status}"
+    return of_status(exchange.status, words, code=code, retry_after=headers.get("retry-after", ""))
 
 
 def value_of(text: str) -> Any:
@@ -169,9 +169,9 @@ def error_of(value: Any) -> tuple[str, str]:
         return whole(error), ""
     if not isinstance(error, dict):
         return "", ""
-    said = error.get("message") or error.get("detail") or ""
+    words = error.get("message") or error.get("detail") or ""
     codes = [error.get(name) for name in ("code", "type", "status")]
-    text = said if isinstance(said, str) else json.dumps(said)[:500]
+    text = words if isinstance(words, str) else json.dumps(words)[:500]
     return whole(text), whole(" ".join(str(code) for code in codes if code))
 
 
@@ -192,14 +192,14 @@ def with_images(
     """The messages, with those of the user that have images as lists of parts, each image once.
     `part` takes a hash and returns how the provider's API names the image."""
     if not ask.images:
-        return [dict(one) for one in messages]
+        return [dict(message) for message in messages]
     wanted = set(ask.images)
     made: list[dict[str, Any]] = []
-    for one in messages:
-        content = one["content"]
-        parts = parts_of(content, wanted, ask, part) if one["role"] == "user" else []
+    for message in messages:
+        content = message["content"]
+        parts = parts_of(content, wanted, ask, part) if message["role"] == "user" else []
         plain = not any(each["type"] != "text" for each in parts)
-        made.append({**one, "content": described(content) if plain else parts})
+        made.append({**message, "content": described(content) if plain else parts})
     return made
 
 
@@ -209,27 +209,27 @@ def parts_of(
     """A text as parts, with those images in it that are `wanted`; they are removed from
     `wanted`."""
     return [
-        {"type": "text", "text": said} if kind == "words" else part(said, ask.images[said])
-        for kind, said in images_parted(text, wanted)
+        {"type": "text", "text": value} if kind == "words" else part(value, ask.images[value])
+        for kind, value in images_parted(text, wanted)
     ]
 
 
 def in_each_part(body: Body, make: Callable[[Part], Part | None]) -> Body:
     """The body with every part of its messages replaced by what `make` returns; None removes it."""
     messages = []
-    for one in body.get("messages", ()):
-        content = one["content"]
+    for message in body.get("messages", ()):
+        content = message["content"]
         if isinstance(content, list):
-            content = [made for part in content if (made := make(part)) is not None]
-        messages.append({**one, "content": content})
+            content = [converted for part in content if (converted := make(part)) is not None]
+        messages.append({**message, "content": content})
     return {**body, "messages": messages}
 
 
 def without_images(body: Body, failure: Failure) -> Body | None:
     """The body without its images, if a refusal says that the server accepts none; else None."""
-    said = failure.said.lower()
+    words = failure.said.lower()
     less = in_each_part(body, lambda part: part if part["type"] == "text" else None)
-    if less == body or not any(word in said for word in _REFUSES_IMAGES):
+    if less == body or not any(word in words for word in _REFUSES_IMAGES):
         return None
     return less
 
@@ -317,12 +317,12 @@ class ProviderAttempt:
         error."""
         lines = body.splitlines(keepends=True) if self.status == 200 else [body]
         return b"".join(
-            masked(one.decode("utf-8", "surrogateescape"), self.ask.key).encode(
+            masked(line.decode("utf-8", "surrogateescape"), self.ask.key).encode(
                 "utf-8", "surrogateescape"
             )
-            if self.status != 200 or _holds_error(one)
-            else one
-            for one in lines
+            if self.status != 200 or _holds_error(line)
+            else line
+            for line in lines
         )
 
     @property
@@ -331,8 +331,8 @@ class ProviderAttempt:
         which is read for all of them, counts once."""
         if None in self.usages:
             return self.usages[None]
-        asked = max((one.get("prompt_tokens", 0) for one in self.usages.values()), default=0)
-        written = sum(one.get("completion_tokens", 0) for one in self.usages.values())
+        asked = max((usage.get("prompt_tokens", 0) for usage in self.usages.values()), default=0)
+        written = sum(usage.get("completion_tokens", 0) for usage in self.usages.values())
         total = asked + written
         counts = {"prompt_tokens": asked, "completion_tokens": written, "total_tokens": total}
         return counts if self.usages else {}
@@ -381,12 +381,12 @@ def masked(text: str, key: str) -> str:
         while at >= 0:
             marks[at : at + PIECE] = b"x" * PIECE
             at = text.find(piece, at + 1)
-    found: list[str] = []
+    texts: list[str] = []
     kept = 0
     for run in _MARKED.finditer(marks):
-        found += [text[kept : run.start()], "…"]
+        texts += [text[kept : run.start()], "…"]
         kept = run.end()
-    return "".join([*found, text[kept:]])
+    return "".join([*texts, text[kept:]])
 
 
 def _public(headers: dict[str, str]) -> dict[str, str]:
@@ -412,9 +412,11 @@ def read_reply(text: str, language: Language, *, finished: bool) -> RoundReply:
 
 def cut_of(segments: Sequence[Segment], language: Language) -> int | None:
     """Where the first batch with a look line ends; None if there is none."""
-    for one in segments:
-        if isinstance(one, Batch) and any(_looks(said, language) for said in one.commands):
-            return one.end
+    for segment in segments:
+        if isinstance(segment, Batch) and any(
+            _looks(command, language) for command in segment.commands
+        ):
+            return segment.end
     return None
 
 
@@ -422,35 +424,37 @@ def _segments(text: str, language: Language, *, finished: bool) -> tuple[Segment
     return segments_of(text, language.verbs, finished=finished)
 
 
-def _looks(said: ParsedCommand, language: Language) -> bool:
-    return said.line is not None and language.looks(said.line)
+def _looks(command: ParsedCommand, language: Language) -> bool:
+    return command.line is not None and language.looks(command.line)
 
 
 def _commands(segments: Sequence[Segment]) -> tuple[ParsedCommand, ...]:
     """The commands of all batches and the near misses between them, in order."""
-    found: list[ParsedCommand] = []
-    for one in segments:
-        found += _within_limit(one.commands) if isinstance(one, Batch) else one.near
-    return tuple(found)
+    commands: list[ParsedCommand] = []
+    for segment in segments:
+        commands += _within_limit(segment.commands) if isinstance(segment, Batch) else segment.near
+    return tuple(commands)
 
 
 def _within_limit(commands: Sequence[ParsedCommand]) -> list[ParsedCommand]:
     """The commands of a batch, with look commands after the first MAX_LOOKS refused."""
     looks = 0
-    found: list[ParsedCommand] = []
-    for one in commands:
-        looks += makes_window(one.line)
-        found.append(_one_look_too_many(one) if looks > MAX_LOOKS and one.line else one)
-    return found
+    read_commands: list[ParsedCommand] = []
+    for command in commands:
+        looks += makes_window(command.line)
+        read_commands.append(
+            _one_look_too_many(command) if looks > MAX_LOOKS and command.line else command
+        )
+    return read_commands
 
 
-def _one_look_too_many(said: ParsedCommand) -> ParsedCommand:
-    if said.line is None or not makes_window(said.line):
-        return said
+def _one_look_too_many(command: ParsedCommand) -> ParsedCommand:
+    if command.line is None or not makes_window(command.line):
+        return command
     message = f"The first {MAX_LOOKS} looks of a reply run; this is one more."
-    hint = f"read their results first, then write {said.line.canonical} if you still need it"
-    bad = named_line(ParseError("LIMIT_EXCEEDED", message, hint), said.text, said.number)
-    return replace(said, line=None, bad=bad)
+    hint = f"read their results first, then write {command.line.canonical} if you still need it"
+    bad = named_line(ParseError("LIMIT_EXCEEDED", message, hint), command.text, command.number)
+    return replace(command, line=None, bad=bad)
 
 
 class Cutter:

@@ -90,19 +90,21 @@ def missing_words(claim: Claim) -> str:
 def _gap_words(gap: Obligation, level: str) -> str:
     values = {"level": level, "have": gap.have, "need": gap.need}
     if gap.code == "INSUFFICIENT_QUANTITY":
-        said = gettext("%(level)s needs %(need)d pieces of evidence that count, and has %(have)d.")
+        template = gettext(
+            "%(level)s needs %(need)d pieces of evidence that count, and has %(have)d."
+        )
     elif gap.code == "INSUFFICIENT_QUALITY":
-        said = gettext("%(level)s needs %(need)d strong pieces of evidence, and has %(have)d.")
+        template = gettext("%(level)s needs %(need)d strong pieces of evidence, and has %(have)d.")
     elif gap.code == "UNADDRESSED_COUNTEREVIDENCE":
-        said = ngettext(
+        template = ngettext(
             "%(level)s: %(have)d piece of counter-evidence is not addressed.",
             "%(level)s: %(have)d pieces of counter-evidence are not addressed.",
             gap.have,
         )
     else:
-        said = gettext("The evidence is enough; a person has to commit it.")
-    found = said % values
-    return found[:1].upper() + found[1:]
+        template = gettext("The evidence is enough; a person has to commit it.")
+    sentence = template % values
+    return sentence[:1].upper() + sentence[1:]
 
 
 # The claims of a tree.
@@ -136,24 +138,24 @@ def claims_page(request: PersonRequest, uid: str) -> HttpResponse:
         rows = rows.filter(**{f"{asked['strength']}__gt": 0})
     if asked["source"]:
         rows = rows.filter(pk__in=citing(actor, tree, asked["source"]))
-    found = list(rows[: MOST + 1])
-    made = Commitment.objects.filter(tree=tree).select_related(
+    claims = list(rows[: MOST + 1])
+    commitments = Commitment.objects.filter(tree=tree).select_related(
         "claim__node", "by", "approved_by", "vetoed_by"
     )
     words = request.GET.get("words", "")[:MOST_WORDS]
     context = {
         **frame(request, actor, "trees"),
         "tree": tree,
-        "lines": _nested(found[:MOST]),
-        "is_cut": len(found) > MOST,
+        "lines": _nested(claims[:MOST]),
+        "is_cut": len(claims) > MOST,
         "asked": asked,
-        "states": [(one, word(one)) for one in levels.STATES],
-        "strengths": [(one, word(one)) for one in ("strong", "moderate", "weak")],
-        "scopes": [(one, word(one)) for one in levels.SCOPES],
-        "ledger": [_entry(one) for one in made.order_by("-id")[:MOST]],
+        "states": [(state, word(state)) for state in levels.STATES],
+        "strengths": [(strength, word(strength)) for strength in ("strong", "moderate", "weak")],
+        "scopes": [(scope, word(scope)) for scope in levels.SCOPES],
+        "ledger": [_entry(commitment) for commitment in commitments.order_by("-id")[:MOST]],
         "may_write": WRITE in actor.permissions and tree.archived_at is None,
         "cite": _cited_shown(actor, tree, request.GET.get("cite", ""), words),
-        "open": [one for one in found if "cite" in allowed_acts(one)],
+        "open": [claim for claim in claims if "cite" in allowed_acts(claim)],
     }
     return render(request, "pages/claims.html", context)
 
@@ -166,18 +168,23 @@ def _cited_shown(actor: Actor, tree: Tree, ref: str, words: str) -> dict[str, st
     return {"ref": node.local_id, "words": words, "excerpt": words or excerpt(node.text)}
 
 
-def _entry(one: Commitment) -> dict[str, Any]:
-    return {"row": one, "claim": one.claim, "level": word(one.level), "short": one.hash[:12]}
+def _entry(commitment: Commitment) -> dict[str, Any]:
+    return {
+        "row": commitment,
+        "claim": commitment.claim,
+        "level": word(commitment.level),
+        "short": commitment.hash[:12],
+    }
 
 
 def _nested(claims: Sequence[Claim]) -> list[ClaimRow]:
     """The claims, those that others rest on below them; each once, at most DEEP levels deep."""
-    by_key = {one.pk: one for one in claims}
+    by_key = {claim.pk: claim for claim in claims}
     rests: dict[int, list[int]] = {}
     cites = Cite.objects.filter(claim__in=by_key, item__in=by_key, side="for").order_by("id")
     for upper, lower in cites.values_list("claim", "item"):
         rests.setdefault(upper, []).append(lower)
-    below = {one for many in rests.values() for one in many}
+    below = {claim_pk for many in rests.values() for claim_pk in many}
     seen: set[int] = set()
     lines: list[ClaimRow] = []
 
@@ -187,22 +194,22 @@ def _nested(claims: Sequence[Claim]) -> list[ClaimRow]:
         seen.add(key)
         lines.append(_line(by_key[key], depth))
         if depth < DEEP:
-            for one in rests.get(key, ()):
-                add(one, depth + 1)
+            for rest in rests.get(key, ()):
+                add(rest, depth + 1)
 
-    for one in claims:
-        if one.pk not in below:
-            add(one.pk, 0)
-    for one in claims:
-        add(one.pk, 0)
+    for claim in claims:
+        if claim.pk not in below:
+            add(claim.pk, 0)
+    for claim in claims:
+        add(claim.pk, 0)
     return lines
 
 
 def _line(claim: Claim, depth: int) -> ClaimRow:
     is_open = claim.state in ("hypothesis", "testing", "concluding")
     level = word(claim.level) if claim.level else ""
-    said = missing_words(claim) if is_open else ""
-    return ClaimRow(claim, depth, word(claim.state), level, said, waits_for_a_person(claim))
+    words = missing_words(claim) if is_open else ""
+    return ClaimRow(claim, depth, word(claim.state), level, words, waits_for_a_person(claim))
 
 
 def _given(request: PersonRequest, actor: Actor, tree: Tree) -> HttpResponse:
@@ -272,8 +279,10 @@ def claim_page(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     )
     seen = seen_cites(actor, tree, every)
     order = {"against": 0, "undercuts": 1, "for": 2}
-    seen.sort(key=lambda one: (order[one.side], one.pk))
-    made = Commitment.objects.filter(claim=claim).select_related("by", "approved_by", "vetoed_by")
+    seen.sort(key=lambda cite: (order[cite.side], cite.pk))
+    commitments = Commitment.objects.filter(claim=claim).select_related(
+        "by", "approved_by", "vetoed_by"
+    )
     acts = allowed_acts(claim) if WRITE in actor.permissions else []
     context = {
         **frame(request, actor, "trees"),
@@ -285,30 +294,30 @@ def claim_page(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
         "missing": missing_words(claim) if claim.state not in ("withdrawn", "refuted") else "",
         "next": next_level(claim),
         "demands": [
-            (one, _gap_words(one, word(next_level(claim))), one.is_met)
-            for one in obligations_of(claim)
+            (obligation, _gap_words(obligation, word(next_level(claim))), obligation.is_met)
+            for obligation in obligations_of(claim)
         ],
         "asks": waits_for_a_person(claim),
         "evidence": _shown(actor, tree, seen),
         "hidden": len(every) - len(seen),
-        "ledger": [_entry(one) for one in made.order_by("-id")],
+        "ledger": [_entry(commitment) for commitment in commitments.order_by("-id")],
         "verified": verify_claim(claim)["status"] if claim.level else "",
         "acts": acts,
-        "levels": [(one, word(one)) for one in levels.LEVELS],
+        "levels": [(level, word(level)) for level in levels.LEVELS],
     }
     return render(request, "pages/claim.html", context)
 
 
 def _shown(actor: Actor, tree: Tree, cites: Iterable[Cite]) -> list[EvidenceRow]:
     every = list(cites)
-    keys = [key for one in every if (key := ids.node_id(one.item)) is not None]
-    nodes = {one.pk: one for one in Node.objects.filter(pk__in=keys).select_related("tree")}
-    papers = grove_texts().seen(actor, tree, [one.item for one in every])
-    found = []
-    for one in every:
-        node = nodes.get(one.item)
-        paper = papers.get(one.item)
-        name, href, words = "", "", one.words
+    keys = [key for cite in every if (key := ids.node_id(cite.item)) is not None]
+    nodes = {cite.pk: cite for cite in Node.objects.filter(pk__in=keys).select_related("tree")}
+    papers = grove_texts().seen(actor, tree, [cite.item for cite in every])
+    rows = []
+    for cite in every:
+        node = nodes.get(cite.item)
+        paper = papers.get(cite.item)
+        name, href, words = "", "", cite.words
         if node is not None:
             name = f"[{node.local_id}]"
             is_claim = node.kind == "claim" and node.tree_id == tree.pk
@@ -317,22 +326,22 @@ def _shown(actor: Actor, tree: Tree, cites: Iterable[Cite]) -> list[EvidenceRow]
             words = words or excerpt(node.text).strip('"')
         elif paper is not None:
             name, href = paper.title, f"/documents/{paper.uid}"
-        lit = f"{href}#:~:text={quote(one.words[:200], safe='')}" if one.words else href
-        of = one.undercuts.words[:80] if one.undercuts is not None else ""
-        found.append(
+        lit = f"{href}#:~:text={quote(cite.words[:200], safe='')}" if cite.words else href
+        of = cite.undercuts.words[:80] if cite.undercuts is not None else ""
+        rows.append(
             EvidenceRow(
-                one,
-                word(one.side),
-                word(one.strength),
+                cite,
+                word(cite.side),
+                word(cite.strength),
                 name,
                 href,
                 lit,
                 words,
-                one.answered_at is not None,
+                cite.answered_at is not None,
                 of,
             )
         )
-    return found
+    return rows
 
 
 def _acted(request: PersonRequest, actor: Actor, tree: Tree, claim: Claim) -> HttpResponse:
@@ -347,7 +356,9 @@ def _acted(request: PersonRequest, actor: Actor, tree: Tree, claim: Claim) -> Ht
         side = "against" if word_of(request, "side") == "against" else "for"
         line = f"cite {word_of(request, 'ref')} {side} {name} {quoted(why)}"
     else:
-        known = next((one for one in allowed_acts(claim) if one == act), "check")
+        known = next(
+            (allowed_act for allowed_act in allowed_acts(claim) if allowed_act == act), "check"
+        )
         line = f"{known} {name} {quoted(why)}" if why else f"{known} {name}"
     try:
         answer = execute_line(actor, tree, Request(line))
@@ -400,11 +411,11 @@ def _listed(actor: Actor) -> list[tuple[Check, str, str]]:
     """The checks that the actor sees, with their first parameter, and the title of the text outside
     of trees that one is for."""
     checks = list(checks_for(actor))
-    titles = grove_texts().titles(one.about for one in checks if one.about is not None)
-    first = (next(iter(one.parameters.values()), "") for one in checks)
+    titles = grove_texts().titles(check.about for check in checks if check.about is not None)
+    first = (next(iter(check.parameters.values()), "") for check in checks)
     return [
-        (one, value, titles.get(one.about or 0, ""))
-        for one, value in zip(checks, first, strict=True)
+        (parameter, value, titles.get(parameter.about or 0, ""))
+        for parameter, value in zip(checks, first, strict=True)
     ]
 
 
@@ -424,7 +435,7 @@ def _checked(request: PersonRequest, actor: Actor) -> str:
     if kind in PARAMETER:
         name, type_ = PARAMETER[kind]
         parameters[name] = int(value) if type_ is int and value.isdecimal() else value
-    made = check_verbs.declare_check(
+    check = check_verbs.declare_check(
         actor,
         name=word_of(request, "name"),
         kind=kind,
@@ -433,4 +444,4 @@ def _checked(request: PersonRequest, actor: Actor) -> str:
         on_save=bool(request.POST.get("on_save")),
         agent=word_of(request, "agent") if kind == "judge" else "",
     )
-    return gettext("Declared %(name)s.") % {"name": made.name}
+    return gettext("Declared %(name)s.") % {"name": check.name}

@@ -178,12 +178,12 @@ def documents(request: Request) -> Response:
         sent = read(request, DocumentSent)
         uid = sent.grove or access.first_grove(user).uid
         actor, _ = access.get_grove(user, uid, role="writer")
-        made = verbs.make_document(actor, title=sent.title, kind=sent.kind, text=sent.text)
-        return Response(_one(actor, made), status=201)
+        new_document = verbs.make_document(actor, title=sent.title, kind=sent.kind, text=sent.text)
+        return Response(_one(actor, new_document), status=201)
     tree = word(request, "tree")
     if tree:
-        actor, found = access.get_tree(user, tree)
-        rows = linked_to(found, documents_for(actor, found))
+        actor, row = access.get_tree(user, tree)
+        rows = linked_to(row, documents_for(actor, row))
     else:
         uid = word(request, "grove") or access.first_grove(user).uid
         actor, _ = access.get_grove(user, uid)
@@ -210,11 +210,11 @@ _PART = (
 def document(request: Request, uid: str) -> Response:
     """A document with its text and sections; `?section=` and `?first=&last=` give a part."""
     role: Any = "writer" if request.method == "PATCH" else "reader"
-    actor, found = document_access.get_document(user_of(request), uid, role=role)
+    actor, row = document_access.get_document(user_of(request), uid, role=role)
     if request.method == "PATCH":
-        found = verbs.change_document(actor, found, **read(request, DocumentChangedSchema).sent)
-        return Response(_one(actor, found))
-    return Response(_one(actor, found, _part(request)))
+        row = verbs.change_document(actor, row, **read(request, DocumentChangedSchema).sent)
+        return Response(_one(actor, row))
+    return Response(_one(actor, row, _part(request)))
 
 
 @operation(
@@ -227,10 +227,8 @@ def document(request: Request, uid: str) -> Response:
 @api_view(["POST"])
 def write(request: Request, uid: str) -> Response:
     """Changes the text, which makes a new revision."""
-    actor, found = document_access.get_document(user_of(request), uid, role="writer")
-    return Response(
-        _one(actor, verbs.write_document(actor, found, **read(request, WriteSent).sent))
-    )
+    actor, row = document_access.get_document(user_of(request), uid, role="writer")
+    return Response(_one(actor, verbs.write_document(actor, row, **read(request, WriteSent).sent)))
 
 
 @operation(
@@ -243,8 +241,8 @@ def write(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def revisions(request: Request, uid: str) -> Response:
     """Every revision, without its text."""
-    _, found = document_access.get_document(user_of(request), uid)
-    return paged(request, queries.revisions(found), _revision)
+    _, row = document_access.get_document(user_of(request), uid)
+    return paged(request, queries.revisions(row), _revision)
 
 
 @operation("GET", "documents revision", "One revision", answers=RevisionOne)
@@ -266,12 +264,12 @@ def revision(request: Request, uid: str, revision: int) -> Response:
 @api_view(["GET"])
 def difference(request: Request, uid: str, revision: int) -> Response:
     """What changed from an earlier revision to this one."""
-    _, found = document_access.get_document(user_of(request), uid)
-    after = queries.revision_of(found, revision)
+    _, row = document_access.get_document(user_of(request), uid)
+    after = queries.revision_of(row, revision)
     before = number(request, "before", default=revision - 1)
-    text = queries.revision_of(found, before).text if before else ""
+    text = queries.revision_of(row, before).text if before else ""
     pieces = queries.difference(text, after.text)
-    body = [{"kind": one.kind, "text": one.text} for one in pieces]
+    body = [{"kind": piece.kind, "text": piece.text} for piece in pieces]
     return Response({"before": before, "after": revision, "pieces": body})
 
 
@@ -300,12 +298,12 @@ def summary(request: Request, uid: str) -> Response:
     if request.method == "POST":
         summaries.summarise_document(actor, found, again=True)
     rows = list(summaries.of_document(found)[:MOST_TRIES])
-    failed = takewhile(lambda one: one.status != "done", rows)
+    failed = takewhile(lambda run: run.status != "done", rows)
     body = SummaryOf(
         summary=found.summary,
         revision=found.summary_revision,
-        open=sum(one.ended_at is None for one in rows),
-        failed=[one.error for one in failed if one.error],
+        open=sum(row.ended_at is None for row in rows),
+        failed=[run.error for run in failed if run.error],
     )
     return Response(body.model_dump(), status=202 if request.method == "POST" else 200)
 
@@ -320,9 +318,9 @@ def summary(request: Request, uid: str) -> Response:
 @api_view(["POST"])
 def restore(request: Request, uid: str) -> Response:
     """Restores an earlier revision as a new one."""
-    actor, found = document_access.get_document(user_of(request), uid, role="writer")
+    actor, row = document_access.get_document(user_of(request), uid, role="writer")
     return Response(
-        _one(actor, verbs.restore_document(actor, found, read(request, RestoreSent).revision))
+        _one(actor, verbs.restore_document(actor, row, read(request, RestoreSent).revision))
     )
 
 
@@ -330,64 +328,70 @@ def restore(request: Request, uid: str) -> Response:
 @api_view(["GET"])
 def export(request: Request, uid: str) -> HttpResponse:
     """The newest text as a file, exactly as it is stored."""
-    _, found = document_access.get_document(user_of(request), uid)
-    name, text = queries.as_file(found)
+    _, row = document_access.get_document(user_of(request), uid)
+    name, text = queries.as_file(row)
     answer = HttpResponse(text.encode(), content_type="text/markdown; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer
 
 
-def _listed(one: Document) -> dict[str, Any]:
+def _listed(row: Document) -> dict[str, Any]:
     return {
-        "id": one.uid,
-        "grove": one.grove.uid,
-        "title": one.title,
-        "kind": one.kind,
-        "revision": one.revision,
-        "words": one.words,
-        "summary": one.summary,
-        "made_at": instant(one.made_at),
-        "touched_at": instant(one.touched_at),
+        "id": row.uid,
+        "grove": row.grove.uid,
+        "title": row.title,
+        "kind": row.kind,
+        "revision": row.revision,
+        "words": row.words,
+        "summary": row.summary,
+        "made_at": instant(row.made_at),
+        "touched_at": instant(row.touched_at),
     }
 
 
-def _one(actor: Actor, found: Document, part: Slice | None = None) -> dict[str, Any]:
-    found.grove = actor.grove
+def _one(actor: Actor, row: Document, part: Slice | None = None) -> dict[str, Any]:
+    row.grove = actor.grove
     try:
-        shown = queries.text_of(found, part)
+        shown = queries.text_of(row, part)
     except ParseError as bad:
         raise CommandError(bad.code, bad.message, hint=bad.hint) from None
     whole = shown.revision.text
     spans = rules.spans_of(whole, shown.sections)
     sections = [
-        {"id": one.id, "title": one.text, "level": one.level, "first": first, "last": last}
-        for one, (first, last) in zip(shown.sections, spans, strict=True)
+        {
+            "id": section.id,
+            "title": section.text,
+            "level": section.level,
+            "first": first,
+            "last": last,
+        }
+        for section, (first, last) in zip(shown.sections, spans, strict=True)
     ]
-    links = queries.links_of_document(actor, found, None)
+    links = queries.links_of_document(actor, row, None)
     return {
-        **_listed(found),
+        **_listed(row),
         "text": shown.text,
         "first": shown.first,
         "last": shown.last,
         "sections": sections,
         "front_matter": {name: list(all_) for name, all_ in front_matter(whole).items()},
         "embeds": rules.embeds_of(whole),
-        "links": [{"id": one.uid, "type": one.type, "to": one.ref} for one in links],
+        "links": [{"id": link.uid, "type": link.type, "to": link.ref} for link in links],
         "authors": shown.revision.authors,
         "left_out": rules.left_out(whole),
     }
 
 
-def _revision(one: Revision) -> dict[str, Any]:
+def _revision(row: Revision) -> dict[str, Any]:
     return {
-        "number": one.number,
-        "words": one.words,
-        "length": one.length,
-        "sha256": one.content.sha256,
-        "by": one.by.uid,
-        "authors": one.authors,
-        "restored": one.restored,
-        "at": instant(one.at),
+        "number": row.number,
+        "words": row.words,
+        "length": row.length,
+        "sha256": row.content.sha256,
+        "by": row.by.uid,
+        "authors": row.authors,
+        "restored": row.restored,
+        "at": instant(row.at),
     }
 
 

@@ -54,11 +54,11 @@ def newest(document: Document) -> Revision:
 def revision_of(document: Document, number: int) -> Revision:
     """The revision of that number, with its text. NOT_FOUND if there is none."""
     rows = Revision.objects.select_related("content", "by")
-    found = rows.filter(document=document, number=number).first()
-    if found is None:
+    row = rows.filter(document=document, number=number).first()
+    if row is None:
         raise not_found(f"Revision {number}", f"there are 1 to {document.revision}")
-    found.document = document
-    return found
+    row.document = document
+    return row
 
 
 def updates_after(document_id: int, seq: int) -> Iterator[tuple[int, bytes]]:
@@ -94,10 +94,10 @@ def document_of(actor: Actor, tree: Tree | None, ref: Ref) -> Document:
     rows = documents_for(actor, tree).select_related("grove", "maker")
     word = ref.name or ref.id
     by_title = Q(title_key=title_key(word))
-    found = list(rows.filter(by_title if ref.name else Q(uid=ref.id) | by_title)[:2])
-    if not found:
+    rows_found = list(rows.filter(by_title if ref.name else Q(uid=ref.id) | by_title)[:2])
+    if not rows_found:
         raise not_found(f'doc:"{word}"', _known(actor, tree))
-    chosen = next((one for one in found if one.uid == ref.id), found[0])
+    chosen = next((document for document in rows_found if document.uid == ref.id), rows_found[0])
     chosen.grove = actor.grove
     return chosen
 
@@ -137,7 +137,7 @@ class DocumentShown(TextPart):
 
     def part_at(self, line: int) -> str:
         """The section of a line (from 0), or its number."""
-        above = [one for one in self.sections if one.line <= line]
+        above = [section for section in self.sections if section.line <= line]
         return f"§{above[-1].id}" if above else super().part_at(line)
 
 
@@ -181,9 +181,9 @@ def text_of(document: Document, part: Slice | None = None) -> DocumentShown:
     if part is None:
         last = whole.count("\n") + 1
         return _shown(document, revision, text=whole, first=1, last=last)
-    found = documents.cut(whole, sections_in(revision), part)
-    first, last, clipped = found.first, found.last, found.clipped
-    return _shown(document, revision, text=found.text, first=first, last=last, clipped=clipped)
+    part_shown = documents.cut(whole, sections_in(revision), part)
+    first, last, clipped = part_shown.first, part_shown.last, part_shown.clipped
+    return _shown(document, revision, text=part_shown.text, first=first, last=last, clipped=clipped)
 
 
 def current(document: Document) -> str:
@@ -195,7 +195,7 @@ def current(document: Document) -> str:
 
 def as_file(document: Document) -> tuple[str, str]:
     """The name of a Markdown file for the document, and its text."""
-    name = "".join(one if one.isalnum() else "-" for one in document.title).strip("-")[:60]
+    name = "".join(letter if letter.isalnum() else "-" for letter in document.title).strip("-")[:60]
     safe = name if name.isascii() and name else document.uid
     return f"{safe}.md", newest(document).text
 
@@ -208,8 +208,8 @@ def parts_named(shown: DocumentShown) -> str:
         return f"part:1 to part:{-(-(text.count(chr(10)) + 1) // PART_LINES)}"
     lines = documents.spans_of(text, shown.sections, most=MOST_PARTS)
     named = [
-        f"§{one.id} ({first}–{last})"
-        for one, (first, last) in zip(shown.sections, lines, strict=False)
+        f"§{section.id} ({first}–{last})"
+        for section, (first, last) in zip(shown.sections, lines, strict=False)
     ]
     more = len(shown.sections) - MOST_PARTS
     return ", ".join([*named, *([f"{more} more"] if more > 0 else [])])
@@ -225,7 +225,7 @@ def matching(among: QuerySet[Document], query: str, *, limit: int) -> list[Docum
     """The documents with the query in their title or text, best first; one query. Texts are
     searched one by one, because a grove has few documents."""
     wanted = query.casefold().strip()
-    found: list[tuple[int, DocumentShown]] = []
+    scored: list[tuple[int, DocumentShown]] = []
     rows = Revision.objects.filter(number=F("document__revision"))
     rows = rows.filter(document__in=among.order_by()).select_related("by")
     for row in rows.select_related("document__grove", "content").order_by().iterator(CHUNK):
@@ -233,9 +233,9 @@ def matching(among: QuerySet[Document], query: str, *, limit: int) -> list[Docum
         times = text.casefold().count(wanted) + 10 * (wanted in row.document.title.casefold())
         if times:
             last = text.count("\n") + 1
-            found.append((times, _shown(row.document, row, text=text, first=1, last=last)))
-    found.sort(key=lambda one: -one[0])
-    return [shown for _, shown in found[:limit]]
+            scored.append((times, _shown(row.document, row, text=text, first=1, last=last)))
+    scored.sort(key=lambda entry_scored: -entry_scored[0])
+    return [shown for _, shown in scored[:limit]]
 
 
 MOST_LORE = 500  # documents of a tree that are searched for keys
@@ -248,8 +248,8 @@ def lore_of(actor: Actor, tree: Tree) -> tuple[LoreEntry, ...]:
         return ()
     first, last = item_ids.ids_in(tree.pk)
     rows = _LORE.all(grove=actor.grove.pk, first=first, last=last)
-    found = (entry_of(uid, title, text) for uid, title, text in rows)
-    return tuple(one for one in found if one is not None)
+    entries = (entry_of(uid, title, text) for uid, title, text in rows)
+    return tuple(entry for entry in entries if entry is not None)
 
 
 def _lore() -> QuerySet[Revision, tuple[str, str, str]]:
@@ -306,9 +306,11 @@ def open_suggestions(actor: Actor, document: Document) -> list[Node]:
     """The undecided suggestions for a document, oldest first, from trees that the actor can see.
     Three queries: only the texts that are shown are read."""
     rows = NodeSource.objects.filter(item=item_ids.of_document(document.pk), role="primary")
-    found = Node.objects.filter(pk__in=rows.values("node"), kind="annotation", form="diff")
-    found = found.filter(resolved_at=None, pruned=False, tree__in=access.trees_for(actor))
-    oldest = list(found.order_by("created_at").values_list("pk", flat=True)[:MOST_SUGGESTED])
+    suggestions = Node.objects.filter(pk__in=rows.values("node"), kind="annotation", form="diff")
+    suggestions = suggestions.filter(
+        resolved_at=None, pruned=False, tree__in=access.trees_for(actor)
+    )
+    oldest = list(suggestions.order_by("created_at").values_list("pk", flat=True)[:MOST_SUGGESTED])
     shown = Node.objects.filter(pk__in=oldest).select_related("author", "tree")
     return list(shown.order_by("created_at"))
 
@@ -333,24 +335,25 @@ def links_of_document(actor: Actor, document: Document, here: Tree | None) -> li
     most seven queries."""
     own = item_ids.of_document(document.pk)
     rows = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
-    found = [
+    rows_found = [
         (link, link.target_id if link.source_id == own else link.source_id)
         for link in rows.filter(type__in=keys_for(actor, document.grove)).order_by("id")
     ]
-    ends = {far for _, far in found}
+    ends = {far for _, far in rows_found}
     trees = {
-        one.pk: one for one in access.trees_for(actor).filter(pk__in=map(item_ids.home_of, ends))
+        tree_row.pk: tree_row
+        for tree_row in access.trees_for(actor).filter(pk__in=map(item_ids.home_of, ends))
     }
     nodes = Node.objects.in_bulk(
-        [key for one in ends if (key := item_ids.node_id(one)) is not None]
+        [key for end in ends if (key := item_ids.node_id(end)) is not None]
     )
     linked = documents_for(actor, here).in_bulk(
-        [key for one in ends if (key := item_ids.document_id(one)) is not None]
+        [key for end in ends if (key := item_ids.document_id(end)) is not None]
     )
-    gone = withheld(actor, [key for key, one in nodes.items() if one.tree_id in trees])
+    gone = withheld(actor, [key for key, row in nodes.items() if row.tree_id in trees])
     seen = []
     types = vocabulary_of(document.grove)
-    for link, far in found:
+    for link, far in rows_found:
         kind = types.read(link.type, outward=link.source_id == own)
         node, tree = nodes.get(far), trees.get(item_ids.home_of(far))
         other = linked.get(item_ids.document_id(far) or 0)
@@ -364,17 +367,17 @@ def links_of_document(actor: Actor, document: Document, here: Tree | None) -> li
             seen.append(LinkSeen(kind, f"{away}{node.local_id}", said, link.uid, far))
         elif tree is not None:
             seen.append(LinkSeen(kind, f"tree:{tree.uid}", tree_named(tree.title), link.uid, far))
-    known = {one.ref for one in seen}
+    known = {mention.ref for mention in seen}
     written = documents.embeds_of(newest(document).text)
     mentions = _mentions(actor, embedded(actor, document, written).values(), here)
-    return [*seen, *(one for one in mentions if one.ref not in known)]
+    return [*seen, *(mention for mention in mentions if mention.ref not in known)]
 
 
 def _mentions(actor: Actor, ends: Iterable[Tree | int], here: Tree | None) -> Iterator[LinkSeen]:
     """Embeds as links, which are not stored. Two queries."""
     every = list(ends)
     nodes = (
-        lookup.rows().select_related("tree").in_bulk([one for one in every if isinstance(one, int)])
+        lookup.rows().select_related("tree").in_bulk([key for key in every if isinstance(key, int)])
     )
     gone = withheld(actor, nodes)
     for end in every:
@@ -386,25 +389,25 @@ def _mentions(actor: Actor, ends: Iterable[Tree | int], here: Tree | None) -> It
             is_here = here is not None and node.tree_id == here.pk
             ref = f"{'' if is_here else f'tree:{node.tree.uid} node:'}{node.local_id}"
             place = "" if is_here else f" in {tree_named(node.tree.title)}"
-            said = WITHHELD if node.pk in gone else excerpt(node.text, 12)
+            words = WITHHELD if node.pk in gone else excerpt(node.text, 12)
             item = item_ids.of_node(node.pk)
-            yield LinkSeen("mentions", ref, f"[{node.local_id}]{place} {said}", "", item)
+            yield LinkSeen("mentions", ref, f"[{node.local_id}]{place} {words}", "", item)
 
 
 def embedded(actor: Actor, document: Document, written: Iterable[str]) -> dict[str, Tree | int]:
     """The target of each embed of a document, if the actor may see it: a tree, or the row id of a
     node. At most four queries."""
     refs = {}
-    for one in written:
+    for row in written:
         with suppress(ParseError):
-            refs[one] = parse_ref(one)
+            refs[row] = parse_ref(row)
     trees = _trees_named(actor, document, refs.values())
-    found: dict[str, Tree | int] = dict(_nodes_named(actor, document, refs, trees))
-    for one, ref in refs.items():
+    named: dict[str, Tree | int] = dict(_nodes_named(actor, document, refs, trees))
+    for row, ref in refs.items():
         tree = trees.get(_tree_named(ref)) if ref.kind == "tree" else None
         if tree is not None:
-            found[one] = tree
-    return found
+            named[row] = tree
+    return named
 
 
 def _trees(actor: Actor, document: Document) -> "QuerySet[Tree]":
@@ -426,7 +429,7 @@ def _trees_named(actor: Actor, document: Document, refs: Iterable[Ref]) -> dict[
     if not named:
         return {}
     rows = _trees(actor, document).filter(named).order_by("-id")
-    return {name: one for one in rows for name in (one.uid, one.title.casefold())}
+    return {name: row for row in rows for name in (row.uid, row.title.casefold())}
 
 
 def _nodes_named(
@@ -434,7 +437,7 @@ def _nodes_named(
 ) -> dict[str, int]:
     """The row ids of the nodes that the references mean: in a tree that is linked to the document,
     or the only node of that name. Two queries."""
-    meant = {one: ref for one, ref in refs.items() if ref.kind == "node"}
+    meant = {name: ref for name, ref in refs.items() if ref.kind == "node"}
     if not meant:
         return {}
     near = set(trees_linked(actor, document).values_list("pk", flat=True))
@@ -443,22 +446,22 @@ def _nodes_named(
     there: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for key, local_id, home in rows.values_list("pk", "local_id", "tree"):
         there[local_id].append((key, home))
-    found = {}
-    for one, ref in meant.items():
+    nodes = {}
+    for name, ref in meant.items():
         tree = trees.get(_tree_named(ref))
         if tree is None and _tree_named(ref):
             continue
         known = [(key, home) for key, home in there[ref.id] if tree is None or home == tree.pk]
         close = [key for key, home in known if home in near]
         if close or len(known) == 1:
-            found[one] = close[0] if close else known[0][0]
-    return found
+            nodes[name] = close[0] if close else known[0][0]
+    return nodes
 
 
 def trees_linked(actor: Actor, document: Document) -> QuerySet[Tree]:
     """The trees that are linked to the document, or whose nodes are."""
     own = item_ids.of_document(document.pk)
     links = Link.objects.filter(Q(source=own) | Q(target=own), removed_at__isnull=True)
-    ends = {one for pair in links.values_list("source", "target") for one in pair}
-    homes = {item_ids.home_of(one) for one in ends} - {0}
+    ends = {end for pair in links.values_list("source", "target") for end in pair}
+    homes = {item_ids.home_of(end) for end in ends} - {0}
     return access.trees_for(actor).filter(pk__in=homes, grove=document.grove).order_by("pk")

@@ -59,14 +59,14 @@ def embeds_of(text: str, *, most: int = MOST_EMBEDS) -> list[str]:
 
 def has_more_embeds(text: str) -> bool:
     """Whether a text has more embeds than are shown, equal ones counted as often as they occur."""
-    found = enumerate(_EMBED.finditer(text), 1)
-    return any(number > MOST_EMBEDS for number, _ in found)
+    embeds = enumerate(_EMBED.finditer(text), 1)
+    return any(number > MOST_EMBEDS for number, _ in embeds)
 
 
 def ids_embedded(text: str) -> list[str]:
     """The local ids of nodes that the first embeds of a text name, each once, in lower case."""
     written = embeds_of(text)
-    words = (word.lower() for one in written for word in _WORD.findall(one))
+    words = (word.lower() for heading in written for word in _WORD.findall(heading))
     return list(dict.fromkeys(word for word in words if looks_like_id(word)))
 
 
@@ -87,8 +87,8 @@ def sections_of(text: str, before: Sequence[Section] = ()) -> list[Section]:
     with the same words, and those whose words were changed between headings that stayed. No id
     names two. The time is proportional to the length of the text."""
     headings = headings_in(text, most=MOST_SECTIONS)
-    ids = _kept([(one.level, one.text[:LONGEST_HEADING]) for one in headings], before)
-    taken = {one for one in ids if one} | {one.id for one in before}
+    ids = _kept([(item.level, item.text[:LONGEST_HEADING]) for item in headings], before)
+    taken = {uid for uid in ids if uid} | {section.id for section in before}
     numbers: Counter[str] = Counter()
     sections = []
     for heading, kept in zip(headings, ids, strict=True):
@@ -232,7 +232,7 @@ def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def packed(sections: Sequence[Section]) -> list[list[object]]:
     """Sections as a revision stores them."""
-    return [[one.id, one.level, one.text, one.line] for one in sections]
+    return [[section.id, section.level, section.text, section.line] for section in sections]
 
 
 def unpacked(stored: Sequence[Sequence[object]]) -> list[Section]:
@@ -248,8 +248,8 @@ def _nearest(sections: Sequence[Section], wanted: str) -> list[Section]:
     if len(sections) > MOST_COMPARED:
         return list(sections)
 
-    def likeness(one: Section) -> float:
-        names = (one.id, " ".join(one.text.casefold().split()))
+    def likeness(section: Section) -> float:
+        names = (section.id, " ".join(section.text.casefold().split()))
         return max(_likeness(wanted[:LONGEST_NAME], name[:LONGEST_NAME]) for name in names)
 
     return sorted(sections, key=likeness, reverse=True)
@@ -269,28 +269,34 @@ def section_named(sections: Sequence[Section], name: str) -> Section:
     """The section with that id or heading, in any case. Raises ParseError: NOT_FOUND, or
     INVALID_SYNTAX if several have the heading."""
     wanted = " ".join(name[:LONGEST_HEADING].casefold().split())
-    by_id = [one for one in sections if one.id == wanted]
-    found = by_id or [one for one in sections if " ".join(one.text.casefold().split()) == wanted]
-    if not found:
-        known = ", ".join(f"§{one.id}" for one in _nearest(sections, wanted)[:MOST_NAMED])
+    by_id = [section for section in sections if section.id == wanted]
+    matching = by_id or [
+        section for section in sections if " ".join(section.text.casefold().split()) == wanted
+    ]
+    if not matching:
+        known = ", ".join(f"§{section.id}" for section in _nearest(sections, wanted)[:MOST_NAMED])
         raise ParseError(
             "NOT_FOUND",
             f"There is no section §{short(name)}.",
             f"there are {known}" if known else "there are no headings; use part:1 or lines:1-9",
         )
-    if len(found) > 1:
+    if len(matching) > 1:
         raise unread(
-            f"{len(found)} sections are called §{short(name)}.",
-            "write " + " or ".join(f"§{one.id}" for one in found[:10]),
+            f"{len(matching)} sections are called §{short(name)}.",
+            "write " + " or ".join(f"§{section.id}" for section in matching[:10]),
         )
-    return found[0]
+    return matching[0]
 
 
 def lines_of(text: str, sections: Sequence[Section], section: Section) -> tuple[int, int]:
     """The first and last line of a section, from 1: to the next heading of its level or above,
     without blank lines at its end. For those of several sections: `spans_of`."""
     following = next(
-        (one.line for one in sections if one.line > section.line and one.level <= section.level),
+        (
+            other.line
+            for other in sections
+            if other.line > section.line and other.level <= section.level
+        ),
         None,
     )
     return _without_blank_end(text.split("\n"), section, following)
@@ -325,25 +331,25 @@ def _without_blank_end(
 def left_out(text: str) -> list[str]:
     """Sentences for people about what of a text is shown as text only, because it has too much of
     it; [] for nearly every text."""
-    said = []
+    lines = []
     if len(headings_in(text, most=MOST_SECTIONS + 1)) > MOST_SECTIONS:
-        said.append(
+        lines.append(
             f"Only the first {MOST_SECTIONS:,} headings have a section id; "
             "further ones are part of the last section. Split the document to name them."
         )
     if has_more_embeds(text):
-        said.append(
+        lines.append(
             f"Only the first {MOST_EMBEDS} embeds are shown; further ones stay as they are "
             "written. Split the document to show them."
         )
-    return said
+    return lines
 
 
 def cut(text: str, sections: Sequence[Section], part: Slice) -> Cut:
     """What a slice shows of a text; a section is also found by its stable id. Raises ParseError."""
     if part.kind == "section":
-        found = section_named(sections, part.name)
-        first, last = lines_of(text, sections, found)
+        section = section_named(sections, part.name)
+        first, last = lines_of(text, sections, section)
         part = replace(part, kind="lines", name="", first=first, last=last)
     return get(text, part)
 
@@ -436,7 +442,9 @@ def moved_section(
 def _block(text: str, sections: Sequence[Section], section: Section) -> tuple[int, int]:
     """Where a section begins and ends, with its heading and the blank lines at its end."""
     following = (
-        one.line for one in sections if one.line > section.line and one.level <= section.level
+        other.line
+        for other in sections
+        if other.line > section.line and other.level <= section.level
     )
     starts, line = line_starts(text), next(following, None)
     return starts[section.line], len(text) if line is None else starts[line]
@@ -499,11 +507,11 @@ def difference(before: str, after: str) -> list[Edit]:
         return [Edit(head, head + len(old), new)]
     if max(len(old), len(new)) > MOST_CHARACTERS:
         return line_difference(before, after)
-    one, two = _PIECES.findall(old), _PIECES.findall(new)
-    if max(len(one), len(two)) > MOST_PIECES or _meetings(one, two) > MOST_MEETINGS:
+    old_pieces, two = _PIECES.findall(old), _PIECES.findall(new)
+    if max(len(old_pieces), len(two)) > MOST_PIECES or _meetings(old_pieces, two) > MOST_MEETINGS:
         return line_difference(before, after)
-    at, to = _places(one, head), _places(two, 0)
-    matcher = SequenceMatcher(None, one, two, autojunk=False)
+    at, to = _places(old_pieces, head), _places(two, 0)
+    matcher = SequenceMatcher(None, old_pieces, two, autojunk=False)
     return [
         Edit(at[a], at[b], new[to[c] : to[d]])
         for tag, a, b, c, d in matcher.get_opcodes()
@@ -527,23 +535,23 @@ def line_difference(before: str, after: str) -> list[Edit]:
     return edits
 
 
-def _common_ends(one: str, two: str) -> tuple[int, int]:
+def _common_ends(old: str, two: str) -> tuple[int, int]:
     """How many characters two texts have in common at their starts, and after them at their
     ends."""
-    head = _common(one, two)
-    return head, _common(one[head:][::-1], two[head:][::-1])
+    head = _common(old, two)
+    return head, _common(old[head:][::-1], two[head:][::-1])
 
 
-def _meetings(one: list[str], two: list[str]) -> int:
+def _meetings(old: list[str], two: list[str]) -> int:
     there = Counter(two)
-    return sum(times * there[piece] for piece, times in Counter(one).items())
+    return sum(times * there[piece] for piece, times in Counter(old).items())
 
 
-def _common(one: str, two: str) -> int:
-    low, high = 0, min(len(one), len(two))
+def _common(old: str, two: str) -> int:
+    low, high = 0, min(len(old), len(two))
     while low < high:  # binary search: comparing slices is faster than characters
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == two[:middle] else (low, middle - 1)
+        low, high = (middle, high) if old[:middle] == two[:middle] else (low, middle - 1)
     return low
 
 

@@ -70,7 +70,7 @@ def prose_of(segments: Sequence[Segment]) -> str:
     lines at its ends removed."""
     parts: list[str] = []
     last = ""
-    for prose in (one.text for one in segments if isinstance(one, Prose)):
+    for prose in (segment.text for segment in segments if isinstance(segment, Prose)):
         after = _without_blank_lines(prose)
         if not last or not after.strip():
             last = last or after
@@ -83,45 +83,47 @@ def prose_of(segments: Sequence[Segment]) -> str:
     return "".join([*parts, last]).rstrip(_BLANKS)
 
 
-def with_ids(text: str, made: Sequence[str]) -> str:
+def with_ids(text: str, ids: Sequence[str]) -> str:
     """The prose with `{1}` replaced by the id that the first line made, `{2}` the second's;
     a number whose line made nothing stays."""
 
-    def named(found: re.Match[str]) -> str:
-        place = int(found[1]) - 1
-        return (made[place] if place < len(made) else "") or found[0]
+    def named(reference: re.Match[str]) -> str:
+        place = int(reference[1]) - 1
+        return (ids[place] if place < len(ids) else "") or reference[0]
 
     return BACK.sub(named, text)
 
 
-def with_made(said: ParsedCommand, made: Sequence[str], verbs: Verbs) -> ParsedCommand:
+def with_made(command: ParsedCommand, ids: Sequence[str], verbs: Verbs) -> ParsedCommand:
     """The command with each `{1}` in it, also in its text, replaced by the id that the first line
     of the reply made. In a text the numbers of this line and later ones stay. Refused if a line
     before it made nothing that has an id, such as a link."""
-    if said.near or "{" not in said.text:
-        return said
+    if command.near or "{" not in command.text:
+        return command
     try:
-        text = outside_quotes(said.text, lambda number: _id_of(number, made))
+        text = outside_quotes(command.text, lambda number: _id_of(number, ids))
         text = BACK.sub(
-            lambda found: _id_of(int(found[1]), made) if int(found[1]) <= len(made) else found[0],
+            lambda reference: (
+                _id_of(int(reference[1]), ids) if int(reference[1]) <= len(ids) else reference[0]
+            ),
             text,
         )
     except ParseError as bad:
-        named = named_line(bad, said.text, said.number)
-        return ParsedCommand(said.text, bad=named, number=said.number)
+        named = named_line(bad, command.text, command.number)
+        return ParsedCommand(command.text, bad=named, number=command.number)
     text = ESCAPED_BACK.sub(
-        lambda found: "" if int(found[1]) <= len(made) else found[0],
+        lambda reference: "" if int(reference[1]) <= len(ids) else reference[0],
         text,
     )
-    if text == said.text:
-        return said
-    return replace(LineReader(verbs).read(text, said.number), note=said.note)
+    if text == command.text:
+        return command
+    return replace(LineReader(verbs).read(text, command.number), note=command.note)
 
 
-def _id_of(number: int, made: Sequence[str]) -> str:
-    if number <= len(made) and made[number - 1]:
-        return made[number - 1]
-    if number > len(made):
+def _id_of(number: int, ids: Sequence[str]) -> str:
+    if number <= len(ids) and ids[number - 1]:
+        return ids[number - 1]
+    if number > len(ids):
         message = f"{{{number}}} names no earlier line of this message."
     else:
         message = f"Line {number} of this message made nothing that {{{number}}} could name."
@@ -222,9 +224,9 @@ class ArrivingReply:
         self._commands += 1
         if self._commands > MAX_COMMANDS:
             return
-        said = self._lines.read_all(line)
-        if said[0].line is not None:
-            self._note(said)
+        commands = self._lines.read_all(line)
+        if commands[0].line is not None:
+            self._note(commands)
         elif self._lines.wants_block(line):
             self._block = [line]
         else:
@@ -243,20 +245,20 @@ class ArrivingReply:
         if like is None or self._likes >= MAX_COMMANDS:
             return False
         self._likes += 1
-        said = self._lines.examined(like, line, self._at)
-        if said is None:
+        command = self._lines.examined(like, line, self._at)
+        if command is None:
             return False
-        if said.line is not None:
+        if command.line is not None:
             self._begin()
-            self._note([said])
+            self._note([command])
             return True
         self._wait(like.text)
         self._in_result = False
         return self._in_batch
 
-    def _note(self, said: Sequence[ParsedCommand]) -> None:
+    def _note(self, commands: Sequence[ParsedCommand]) -> None:
         self._has_look = self._has_look or any(
-            one.line is not None and self._looks(one.line) for one in said
+            command.line is not None and self._looks(command.line) for command in commands
         )
 
     def _waits_for(self, line: str, *, closes: bool) -> Awaits | None:
@@ -269,11 +271,17 @@ class ArrivingReply:
         kind = self._waits_for(line, closes=closes)
         if kind is None:
             return False
-        one = self._waiting.pop(kind)
-        self._commands, self._likes, self._has_look = one.commands, one.likes, one.has_look
-        self._waiting = {key: other for key, other in self._waiting.items() if other.at < one.at}
+        waiting = self._waiting.pop(kind)
+        self._commands, self._likes, self._has_look = (
+            waiting.commands,
+            waiting.likes,
+            waiting.has_look,
+        )
+        self._waiting = {
+            key: other for key, other in self._waiting.items() if other.at < waiting.at
+        }
         self._begin()
-        self._has_look = one.has_look
+        self._has_look = waiting.has_look
         self._fence, self._block = None, None
         return True
 
@@ -366,9 +374,9 @@ class _ReplyReader(MissReader):
         """Records the near miss that a line of prose is or contains."""
         if self._note_call():
             return
-        found = None if is_code else self._like_here()
-        if found is not None:
-            self.near.append(found[0])
+        like = None if is_code else self._like_here()
+        if like is not None:
+            self.near.append(like[0])
             return
         if self.inner >= MAX_COMMANDS:
             return
@@ -376,12 +384,12 @@ class _ReplyReader(MissReader):
         if text is None:
             return
         if is_code:
-            said = self.in_fence(text, line, number)
+            command = self.in_fence(text, line, number)
         else:
-            said = self.near_miss(line, number, self._inner_command(text), in_text=True)
+            command = self.near_miss(line, number, self._inner_command(text), in_text=True)
         self.inner += 1
-        if said is not None:
-            self.near.append(said)
+        if command is not None:
+            self.near.append(command)
 
     def _note_call(self) -> bool:
         """Records a call in JSON, as other programs take them, that begins at the current line."""
@@ -390,11 +398,11 @@ class _ReplyReader(MissReader):
         if self.near and self.near[-1].number == self.at and self.near[-1].text.startswith("<"):
             return self.lines[self.at].lstrip().startswith("{")  # it was read with its tag
         start = self._offset(self.at)
-        said = self.tool_call(self.text[start : start + MOST_OF_CALL], self.at + 1)
-        if said is None:
+        command = self.tool_call(self.text[start : start + MOST_OF_CALL], self.at + 1)
+        if command is None:
             return False
         self.calls += 1
-        self.near.append(said)
+        self.near.append(command)
         return True
 
     def _inner_command(self, text: str) -> ParsedCommand:
@@ -405,8 +413,8 @@ class _ReplyReader(MissReader):
     def _begins_batch(self) -> bool:
         """Whether the current line only looks like a command and counts as one: a look, which
         runs, or one whose text below it must not run in its place."""
-        found = self._like_here()
-        return found is not None and (found[0].line is not None or found[1] > self.at + 1)
+        like = self._like_here()
+        return like is not None and (like[0].line is not None or like[1] > self.at + 1)
 
     def _like_here(self) -> tuple[ParsedCommand, int] | None:
         """The command that the current line looks like, and the next line. Each line is examined
@@ -418,14 +426,14 @@ class _ReplyReader(MissReader):
         if like is None or self.likes >= MAX_COMMANDS:
             return None
         self.likes += 1
-        said = self.examined(like, line, self.at + 1)
+        command = self.examined(like, line, self.at + 1)
         end = self.at + 1
-        if said is not None and said.line is None:
+        if command is not None and command.line is None:
             end = self._end_of_lost(self.at, like.text)
-            said = replace(said, text="\n".join(self.lines[self.at : end]))
-        elif said is not None and self.at == len(self.lines) - 1 and not self.finished:
-            said = self._cut_off(said.text, self.at)
-        self.known[self.at] = None if said is None else (said, end)
+            command = replace(command, text="\n".join(self.lines[self.at : end]))
+        elif command is not None and self.at == len(self.lines) - 1 and not self.finished:
+            command = self._cut_off(command.text, self.at)
+        self.known[self.at] = None if command is None else (command, end)
         return self.known[self.at]
 
     # batches
@@ -445,9 +453,9 @@ class _ReplyReader(MissReader):
                 continue
             elif is_result(line):
                 break
-            elif (found := self._like_here()) is not None:
-                commands.append(found[0])
-                self.at = found[1]
+            elif (like := self._like_here()) is not None:
+                commands.append(like[0])
+                self.at = like[1]
             else:
                 break
             end = self.at
@@ -470,17 +478,17 @@ class _ReplyReader(MissReader):
         if self.count > MAX_COMMANDS:
             return [_one_too_many(line, first + 1)]
         last_line = first == len(self.lines) - 1
-        said = self.read_all(line, first + 1)
-        if said[0].line is not None:
+        commands = self.read_all(line, first + 1)
+        if commands[0].line is not None:
             is_cut = last_line and not self.finished
-            return [self._cut_off(line, first)] if is_cut else said
+            return [self._cut_off(line, first)] if is_cut else commands
         if self.wants_block(line):
             return [self._with_block(first)]
         self.at = self._end_of_lost(first, line)
         text = "\n".join(self.lines[first : self.at])
         if self.at > first + 1 and line.rstrip().endswith(":"):  # its hint may use the text below
             return [self.read(text, first + 1)]
-        return [replace(said[0], text=text)]
+        return [replace(commands[0], text=text)]
 
     def _with_block(self, first: int) -> ParsedCommand:
         closer = self._next(self.closers, first + 1)
@@ -526,8 +534,8 @@ class _ReplyReader(MissReader):
         return first + 1 if end is None else end + 1
 
     def _next(self, places: list[int], at: int) -> int | None:
-        found = bisect_left(places, at)
-        return places[found] if found < len(places) else None
+        place = bisect_left(places, at)
+        return places[place] if place < len(places) else None
 
 
 def _one_too_many(text: str, number: int) -> ParsedCommand:

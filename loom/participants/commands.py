@@ -89,33 +89,33 @@ def ask_models(actor: Actor, source: ProviderAddress, *, again: bool = False) ->
 
 def listing_of(actor: Actor, uid: str) -> Listing:
     """A listing of the actor's grove. NOT_FOUND if there is none, or it has expired."""
-    found = _read(uid)
-    if found is None or found["grove"] != actor.grove.uid:
+    listing = _read(uid)
+    if listing is None or listing["grove"] != actor.grove.uid:
         raise not_found("This list of models")
-    return found
+    return listing
 
 
 def asked(uid: str) -> tuple[ProviderAddress, Listing] | None:
     """What a worker should ask for; None if nobody waits for it."""
-    found = _read(uid)
-    if found is None or found["status"] != "queued":
+    listing = _read(uid)
+    if listing is None or listing["status"] != "queued":
         return None
-    url = found["base_url"]
-    key = open_sealed(found["sealed"], url) if found["sealed"] else _kept_key(found)
-    auth = found.get("auth", "bearer")
-    return ProviderAddress(found["kind"], url, key, found["allow_private"], auth=auth), found
+    url = listing["base_url"]
+    key = open_sealed(listing["sealed"], url) if listing["sealed"] else _kept_key(listing)
+    auth = listing.get("auth", "bearer")
+    return ProviderAddress(listing["kind"], url, key, listing["allow_private"], auth=auth), listing
 
 
 def _kept_key(listing: Listing) -> str:
     """The key of the participant that a list is for, if the list is of the participant's
     address."""
-    one = Participant.objects.filter(
+    participant = Participant.objects.filter(
         uid=listing["participant"], grove__uid=listing["grove"]
     ).first()
-    if one is None or one.model_ref.partition(":")[0] != listing["kind"]:
+    if participant is None or participant.model_ref.partition(":")[0] != listing["kind"]:
         return ""
-    own = (one.base_url or kind_of(listing["kind"]).url).rstrip("/")
-    return key_of(one) if own == listing["base_url"].rstrip("/") else ""
+    own = (participant.base_url or kind_of(listing["kind"]).url).rstrip("/")
+    return key_of(participant) if own == listing["base_url"].rstrip("/") else ""
 
 
 def note_models(listing: Listing, models: Mapping[str, int], error: dict[str, Any] | None) -> None:
@@ -155,10 +155,10 @@ def _demand_askable(actor: Actor, kind: Kind, source: ProviderAddress) -> None:
 
 def _read(uid: str) -> Listing | None:
     try:
-        found: Listing | None = cache.get(f"models:{uid}")
+        listing: Listing | None = cache.get(f"models:{uid}")
     except Exception as error:
         raise _away() from error
-    return found
+    return listing
 
 
 def _write(uid: str, listing: Listing) -> None:
@@ -226,24 +226,24 @@ class ParticipantChangeArgs(Args):
     template: str = ""
 
 
-def participant_body(one: Participant, role: Role | None = None) -> dict[str, Any]:
+def participant_body(participant: Participant, role: Role | None = None) -> dict[str, Any]:
     """A participant as the API and events show it; `role` is a person's, None if they are not a
     member. A key is shown as `has_key` only."""
-    permissions = list(one.permissions)
-    if one.kind == "human":
+    permissions = list(participant.permissions)
+    if participant.kind == "human":
         permissions = in_order(OF_ROLE[role]) if role else []
     return {
-        "id": one.uid,
-        "grove": one.grove.uid,
-        "kind": one.kind,
-        "user": one.user.username if one.user else None,
-        **{name: getattr(one, name) for name in PLAIN},
+        "id": participant.uid,
+        "grove": participant.grove.uid,
+        "kind": participant.kind,
+        "user": participant.user.username if participant.user else None,
+        **{name: getattr(participant, name) for name in PLAIN},
         "loom_aware": LOOM in permissions,
         "permissions": permissions,
-        "has_key": bool(one.sealed_key),
-        "probe": one.probe,
-        "created_at": instant(one.created_at),
-        "archived_at": instant_or_none(one.archived_at),
+        "has_key": bool(participant.sealed_key),
+        "probe": participant.probe,
+        "created_at": instant(participant.created_at),
+        "archived_at": instant_or_none(participant.archived_at),
     }
 
 
@@ -255,13 +255,13 @@ def make_participant(actor: Actor, changes: ParticipantChangeArgs) -> Participan
 @action("make_participant", stream="grove", role="owner")
 def _make_participant(change: RunningAction, args: ParticipantChangeArgs) -> Participant:
     """Adds a model to a grove."""
-    one = begun(change.grove, args.template, args.fields)
+    participant = begun(change.grove, args.template, args.fields)
     for name in ("name", "model_ref"):
-        if not (args.fields.get(name) or getattr(one, name)):
+        if not (args.fields.get(name) or getattr(participant, name)):
             raise CommandError(
                 "INVALID_SYNTAX", f"A participant needs a {name}.", hint=f"send {name}"
             )
-    return _store(change, one, args)
+    return _store(change, participant, args)
 
 
 class ParticipantChanges(Args):
@@ -272,24 +272,24 @@ class ParticipantChanges(Args):
 
 
 def change_participant(
-    actor: Actor, one: Participant, changes: ParticipantChangeArgs
+    actor: Actor, participant: Participant, changes: ParticipantChangeArgs
 ) -> Participant:
     """Changes a participant, even to another model: what it wrote before keeps the hash of the
     configuration that wrote it. Another provider or base_url removes the key, which was for the
     old one."""
-    args = ParticipantChanges(participant=one.uid, changes=changes)
+    args = ParticipantChanges(participant=participant.uid, changes=changes)
     return execute(actor, actor.grove, _change_participant, args)
 
 
 @action("change_participant", stream="grove", role="owner")
 def _change_participant(change: RunningAction, args: ParticipantChanges) -> Participant:
     """Changes the settings, key or permissions of a model."""
-    one = _named(change, args.participant)
-    if one.kind == "human":
+    participant = _named(change, args.participant)
+    if participant.kind == "human":
         raise CommandError(
             "REJECTED", "People are changed on the members page.", hint="PATCH the grove's members"
         )
-    return _store(change, one, args.changes)
+    return _store(change, participant, args.changes)
 
 
 class ParticipantNamed(Args):
@@ -301,32 +301,38 @@ class ParticipantNamed(Args):
 def _named(change: RunningAction, uid: str) -> Participant:
     """The participant of the grove that is changed. NOT_FOUND if it has none with this uid."""
     rows = Participant.objects.select_related("grove").filter(grove=change.grove, uid=uid)
-    found = rows.first()
-    if found is None:
+    row = rows.first()
+    if row is None:
         raise not_found("This participant")
-    return found
+    return row
 
 
-def archive_participant(actor: Actor, one: Participant) -> Participant:
+def archive_participant(actor: Actor, participant: Participant) -> Participant:
     """Removes a model from the grove; what it wrote remains attributed to it."""
-    args = ParticipantNamed(participant=one.uid)
+    args = ParticipantNamed(participant=participant.uid)
     return execute(actor, actor.grove, _archive_participant, args)
 
 
 @action("archive_participant", stream="grove", role="owner")
 def _archive_participant(change: RunningAction, args: ParticipantNamed) -> Participant:
     """Removes a model from the grove; what it wrote remains attributed to it."""
-    one = _named(change, args.participant)
-    if one.kind == "human":
+    participant = _named(change, args.participant)
+    if participant.kind == "human":
         raise CommandError(
             "REJECTED", "People are removed on the members page.", hint="DELETE the grove's member"
         )
-    return _store(change, one, ParticipantChangeArgs(archived=True))
+    return _store(change, participant, ParticipantChangeArgs(archived=True))
 
 
-def _store(change: RunningAction, one: Participant, changes: ParticipantChangeArgs) -> Participant:
+def _store(
+    change: RunningAction, participant: Participant, changes: ParticipantChangeArgs
+) -> Participant:
     """Applies the changes to the current row, under the grove's lock."""
-    row = one if one.pk is None else Participant.objects.select_related("grove").get(pk=one.pk)
+    row = (
+        participant
+        if participant.pk is None
+        else Participant.objects.select_related("grove").get(pk=participant.pk)
+    )
     before = None if row.pk is None else participant_body(row)
     _apply(change.actor, row, changes)
     _demand_free_name(row)
@@ -338,65 +344,75 @@ def _store(change: RunningAction, one: Participant, changes: ParticipantChangeAr
     return row
 
 
-def _apply(actor: Actor, one: Participant, changes: ParticipantChangeArgs) -> None:
-    model, recipient, base_url = one.model_ref, _recipient(one), one.base_url
-    was_allowed = one.allow_private
-    _demand_capabilities(changes.fields.get("capabilities", []), one.capabilities)
+def _apply(actor: Actor, participant: Participant, changes: ParticipantChangeArgs) -> None:
+    model, recipient, base_url = (
+        participant.model_ref,
+        _recipient(participant),
+        participant.base_url,
+    )
+    was_allowed = participant.allow_private
+    _demand_capabilities(changes.fields.get("capabilities", []), participant.capabilities)
     for name, value in changes.fields.items():
         _demand_value(name, value)
-        setattr(one, name, value)
-    one.name = demand_name(one.name, most=MAX_NAME)
-    if "model_ref" in changes.fields and not _MODEL_REF.match(one.model_ref):
+        setattr(participant, name, value)
+    participant.name = demand_name(participant.name, most=MAX_NAME)
+    if "model_ref" in changes.fields and not _MODEL_REF.match(participant.model_ref):
         raise CommandError(
             "INVALID_SYNTAX",
             "A model_ref must have the form provider:identifier.",
             hint="such as openai:gpt-5",
         )
-    if one.base_url != base_url and "allow_private" not in changes.fields:
-        one.allow_private = False
-    if (one.base_url, one.allow_private) != (base_url, was_allowed):
-        demand_callable(actor, one.base_url, allow_private=one.allow_private)
-    if one.model_ref != model or one.base_url != base_url:
-        one.probe = {}
-    if (_recipient(one), one.base_url) != (recipient, base_url):
-        one.sealed_key = one.lane = ""
-    if model and one.model_ref != model:
-        _forget_model(one, changes.fields)
+    if participant.base_url != base_url and "allow_private" not in changes.fields:
+        participant.allow_private = False
+    if (participant.base_url, participant.allow_private) != (base_url, was_allowed):
+        demand_callable(actor, participant.base_url, allow_private=participant.allow_private)
+    if participant.model_ref != model or participant.base_url != base_url:
+        participant.probe = {}
+    if (_recipient(participant), participant.base_url) != (recipient, base_url):
+        participant.sealed_key = participant.lane = ""
+    if model and participant.model_ref != model:
+        _forget_model(participant, changes.fields)
     if changes.api_key is not None:
-        one.sealed_key = seal(changes.api_key, one.base_url) if changes.api_key else ""
-        one.lane = mark_of(changes.api_key, one.base_url) if changes.api_key else ""
-    provider_keys.demand_auth(one, changes.api_key)
-    if one.model_ref != model:
-        _demand_checked_provider(one)
-    one.permissions = _permissions(one, changes)
+        participant.sealed_key = (
+            seal(changes.api_key, participant.base_url) if changes.api_key else ""
+        )
+        participant.lane = mark_of(changes.api_key, participant.base_url) if changes.api_key else ""
+    provider_keys.demand_auth(participant, changes.api_key)
+    if participant.model_ref != model:
+        _demand_checked_provider(participant)
+    participant.permissions = _permissions(participant, changes)
     if changes.archived is not None:
-        one.archived_at = (one.archived_at or timezone.now()) if changes.archived else None
+        participant.archived_at = (
+            (participant.archived_at or timezone.now()) if changes.archived else None
+        )
 
 
-def _demand_checked_provider(one: Participant) -> None:
+def _demand_checked_provider(participant: Participant) -> None:
     """Refuses a `litellm:` model whose provider is not on the checked list, or that has no key.
     One that was stored before is refused when it is called."""
-    provider, _, model = one.model_ref.partition(":")
+    provider, _, model = participant.model_ref.partition(":")
     if provider != "litellm":
         return
-    if why := why_not_litellm(model, has_key=bool(one.sealed_key)):
+    if why := why_not_litellm(model, has_key=bool(participant.sealed_key)):
         raise CommandError(
             "REJECTED", why, hint="send model_ref litellm:provider/model and its api_key"
         )
 
 
-def _recipient(one: Participant) -> str:
+def _recipient(participant: Participant) -> str:
     """The recipient of the key if no base_url is set: the provider of the model."""
-    provider, _, model = one.model_ref.partition(":")
+    provider, _, model = participant.model_ref.partition(":")
     return f"{provider}:{model.partition('/')[0]}" if provider == "litellm" else provider
 
 
-def _forget_model(one: Participant, fields: dict[str, Any]) -> None:
+def _forget_model(participant: Participant, fields: dict[str, Any]) -> None:
     """Clears what was known about the previous model: the result of its probe, and its prices."""
     if "capabilities" not in fields:
-        one.capabilities = [name for name in one.capabilities if name not in REMEMBERED]
+        participant.capabilities = [
+            name for name in participant.capabilities if name not in REMEMBERED
+        ]
     if "prices" not in fields:
-        one.prices = {}
+        participant.prices = {}
 
 
 def _demand_capabilities(names: list[str], kept: list[str]) -> None:
@@ -427,16 +443,16 @@ def _demand_value(name: str, value: Any) -> None:
         )
 
 
-def _permissions(one: Participant, changes: ParticipantChangeArgs) -> list[str]:
+def _permissions(participant: Participant, changes: ParticipantChangeArgs) -> list[str]:
     """The permission list. `loom_aware: true` without a list means a list of that one permission;
     `false` without a list removes it along with the permissions that require it."""
     names = changes.permissions
     if names is None:
-        names = list(one.permissions)
+        names = list(participant.permissions)
         if changes.loom_aware is True and LOOM not in names:
             names = [LOOM.value]
         if changes.loom_aware is False:
-            gone = {LOOM, *(one for one, base in NEEDS.items() if base == LOOM)}
+            gone = {LOOM, *(permission for permission, base in NEEDS.items() if base == LOOM)}
             names = [name for name in names if name not in gone]
     sentence = broken_rule(names)
     if not sentence and changes.loom_aware not in (None, LOOM in names):
@@ -464,13 +480,13 @@ def demand_callable(actor: Actor, base_url: str, *, allow_private: bool) -> None
     raise CommandError("REJECTED", sentence, hint=hint)
 
 
-def _demand_free_name(one: Participant) -> None:
-    if one.archived_at is not None:
+def _demand_free_name(participant: Participant) -> None:
+    if participant.archived_at is not None:
         return
-    others = names_taken(one.grove).exclude(pk=one.pk)
-    taken = look_alike(one.name, others.values_list("name", flat=True))
+    others = names_taken(participant.grove).exclude(pk=participant.pk)
+    taken = look_alike(participant.name, others.values_list("name", flat=True))
     if taken:
-        why = "" if taken.casefold() == one.name.casefold() else ", which looks the same"
+        why = "" if taken.casefold() == participant.name.casefold() else ", which looks the same"
         raise CommandError(
             "CONFLICT",
             f"The grove already has a participant called {taken}{why}.",
@@ -478,33 +494,33 @@ def _demand_free_name(one: Participant) -> None:
         )
 
 
-def ask_probe(actor: Actor, one: Participant) -> Participant:
+def ask_probe(actor: Actor, participant: Participant) -> Participant:
     """Queues a probe of what a participant's endpoint can do. For owners."""
-    args = ParticipantNamed(participant=one.uid)
+    args = ParticipantNamed(participant=participant.uid)
     return execute(actor, actor.grove, _ask_probe, args)
 
 
 @action("probe_participant", stream="grove", role="owner")
 def _ask_probe(change: RunningAction, args: ParticipantNamed) -> Participant:
     """Queues a probe of what a participant's endpoint can do."""
-    one = _named(change, args.participant)
-    if one.kind == "human":
+    participant = _named(change, args.participant)
+    if participant.kind == "human":
         raise CommandError("REJECTED", "A person can't have an endpoint.", hint="choose a model")
-    one.probe = {"status": "queued", "found": {}, "error": None}
-    Participant.objects.filter(pk=one.pk).update(probe=one.probe)
-    enqueue("agents.tasks.probe", [one.uid], queue="continue")
-    return one
+    participant.probe = {"status": "queued", "found": {}, "error": None}
+    Participant.objects.filter(pk=participant.pk).update(probe=participant.probe)
+    enqueue("agents.tasks.probe", [participant.uid], queue="continue")
+    return participant
 
 
-def note_probe(one: Participant, body: dict[str, Any]) -> None:
+def note_probe(participant: Participant, body: dict[str, Any]) -> None:
     """Stores the progress of a probe; once it has ended, its result sets the capabilities."""
     with transaction.atomic():
-        row = Participant.objects.select_for_update(of=("self",)).get(pk=one.pk)
+        row = Participant.objects.select_for_update(of=("self",)).get(pk=participant.pk)
         row.probe = body
         if body.get("context"):  # the provider refuses more than the model can read
             row.context_limit = min(row.context_limit, max(256, body["context"]))
         if body["status"] == "done":
-            found = {name for name in REMEMBERED if body["found"].get(name)}
+            sampler_names = {name for name in REMEMBERED if body["found"].get(name)}
             kept = [name for name in row.capabilities if name not in REMEMBERED]
-            row.capabilities = [*kept, *sorted(found)]
+            row.capabilities = [*kept, *sorted(sampler_names)]
         row.save(update_fields=["probe", "capabilities", "context_limit"])

@@ -82,13 +82,17 @@ def ask(request: PersonRequest, uid: str) -> HttpResponse:
 def _source_of(request: PersonRequest, actor: Actor) -> ProviderAddress:
     """The address and key for listing models. Where the form leaves them out, the stored key of
     its participant, and the permission for its private address, are used."""
-    kind, base_url, api_key = (word_of(request, one) for one in ("kind", "base_url", "api_key"))
+    kind, base_url, api_key = (word_of(request, field) for field in ("kind", "base_url", "api_key"))
     uid = word_of(request, "participant")
-    one = access.get_participant(request.user, uid, role="owner")[1] if uid else None
-    is_kept = one is not None and base_url in ("", one.base_url) and one.allow_private
-    own = base_url or (one.base_url if is_kept and one else "")
+    participant = access.get_participant(request.user, uid, role="owner")[1] if uid else None
+    is_kept = (
+        participant is not None
+        and base_url in ("", participant.base_url)
+        and participant.allow_private
+    )
+    own = base_url or (participant.base_url if is_kept and participant else "")
     allowed = is_kept or _allows(request, own or kind_of(kind).url)
-    of = one.uid if one and one.grove == actor.grove else ""
+    of = participant.uid if participant and participant.grove == actor.grove else ""
     return ProviderAddress(kind, own, api_key, allowed, of, word_of(request, "auth") or "bearer")
 
 
@@ -134,10 +138,10 @@ def _part(request: HttpRequest, actor: Actor, listing: Listing) -> HttpResponse:
     return render(request, "parts/models_there.html", context)
 
 
-def kinds_of(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
+def kinds_of(request: HttpRequest, participant: Participant | None) -> dict[str, Any]:
     """The provider kinds that the form offers, including the participant's own if it is another
     one."""
-    own = one.model_ref.partition(":")[0] if one else ""
+    own = participant.model_ref.partition(":")[0] if participant else ""
     has_local = bool(settings.LOCAL_MODEL_URL) or own == LOCAL
     shown = [kind for kind in KINDS if kind.name != LOCAL or has_local]
     if own and own not in {kind.name for kind in shown}:
@@ -148,7 +152,7 @@ def kinds_of(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
     }
 
 
-def address_of(request: HttpRequest, one: Participant | None = None) -> dict[str, str]:
+def address_of(request: HttpRequest, participant: Participant | None = None) -> dict[str, str]:
     """The model_ref and base_url from the form: from a kind and a name, or as they were entered."""
     written, base_url = word_of(request, "model_ref"), word_of(request, "base_url")
     if written:
@@ -159,7 +163,11 @@ def address_of(request: HttpRequest, one: Participant | None = None) -> dict[str
             "INVALID_SYNTAX", "The model is missing.", hint="Choose a model or enter its name."
         )
     kind = kind_of(given)
-    if one is not None and given and given == one.model_ref.partition(":")[0] != kind.name:
+    if (
+        participant is not None
+        and given
+        and given == participant.model_ref.partition(":")[0] != kind.name
+    ):
         kind = Kind(given, given)
     default = "" if kind.own else kind.url
     if not (base_url or default or kind.own):
@@ -190,8 +198,8 @@ def page(request: PersonRequest, uid: str) -> HttpResponse:
     rows = Participant.objects.filter(grove=grove, archived_at__isnull=True).order_by("kind", "id")
     context = {
         **frame(request, actor, "participants"),
-        "models": [(one, cast[one.uid], probe_said(one)) for one in rows if one.kind == "model"],
-        "people": [(one, cast[one.uid]) for one in rows if one.kind == "human"],
+        "models": [(row, cast[row.uid], probe_said(row)) for row in rows if row.kind == "model"],
+        "people": [(row, cast[row.uid]) for row in rows if row.kind == "human"],
         "added": request.GET.get("added", ""),
         "newest": _newest_tree(actor) if "added" in request.GET else "",
     }
@@ -221,27 +229,27 @@ def add(request: PersonRequest, uid: str) -> HttpResponse:
 def change(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
     """The form for an existing model."""
     access.get_grove(request.user, uid, role="owner")
-    actor, one = access.get_participant(request.user, participant, role="owner")
-    return _form(request, actor, one)
+    actor, model = access.get_participant(request.user, participant, role="owner")
+    return _form(request, actor, model)
 
 
 @require_POST
 @person
 def archive(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
     """Archives a model."""
-    actor, one = access.get_participant(request.user, participant, role="owner")
-    participants.archive_participant(actor, one)
+    actor, model = access.get_participant(request.user, participant, role="owner")
+    participants.archive_participant(actor, model)
     words = gettext("%(name)s has been archived. Its texts stay.")
-    messages.success(request, words % {"name": one.name})
+    messages.success(request, words % {"name": model.name})
     return HttpResponseRedirect(f"/groves/{actor.grove.uid}/participants")
 
 
-def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> HttpResponse:
+def _form(request: PersonRequest, actor: Actor, participant: Participant | None) -> HttpResponse:
     template = word_of(request, "template") or request.GET.get("template", "")
-    like = one or begun(actor.grove, template, {})
+    like = participant or begun(actor.grove, template, {})
     context: dict[str, object] = {
         **frame(request, actor, "participants"),
-        "one": one,
+        "one": participant,
         "like": like,
         "template": template,
         "templates": [(name, gettext(TEMPLATES_SAID[name])) for name in TEMPLATES],
@@ -250,14 +258,14 @@ def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> Http
         "default_context": DEFAULT_CONTEXT,
         **permission_form(request, like),
         **price_form(request, like),
-        **probe_form(request, one),
+        **probe_form(request, participant),
         **kinds_of(request, like),
     }
     if request.method == "POST":
         try:
-            made = _store(request, actor, one)
-            messages.success(request, gettext("%(name)s has been saved.") % {"name": made.name})
-            return HttpResponseRedirect(_next(request, actor, one, made))
+            stored = _store(request, actor, participant)
+            messages.success(request, gettext("%(name)s has been saved.") % {"name": stored.name})
+            return HttpResponseRedirect(_next(request, actor, participant, stored))
         except CommandError as refused:
             context |= {"refused": as_shown(refused), "given": request.POST}
             context |= private_of(request, actor, _url_of(request))
@@ -265,31 +273,33 @@ def _form(request: PersonRequest, actor: Actor, one: Participant | None) -> Http
     return render(request, "pages/participant.html", context, status=status)
 
 
-def _next(request: HttpRequest, actor: Actor, one: Participant | None, made: Participant) -> str:
+def _next(
+    request: HttpRequest, actor: Actor, participant: Participant | None, stored: Participant
+) -> str:
     """Where a saved form redirects: to the list, where the row of a new model says what its test
     found."""
     people = f"/groves/{actor.grove.uid}/participants"
-    if one is not None or not request.POST.get("probe"):
+    if participant is not None or not request.POST.get("probe"):
         return people
-    participants.ask_probe(actor, made)
-    return f"{people}?added={made.uid}#model-{made.uid}"
+    participants.ask_probe(actor, stored)
+    return f"{people}?added={stored.uid}#model-{stored.uid}"
 
 
-def _shown(one: Participant) -> dict[str, object]:
+def _shown(participant: Participant) -> dict[str, object]:
     names = "name base_url auth endpoint persona temperature max_tokens context_limit".split()
-    fresh = {"context_limit": ""} if not one.model_ref else {}
+    fresh = {"context_limit": ""} if not participant.model_ref else {}
     return {
-        **{name: getattr(one, name) for name in names},
+        **{name: getattr(participant, name) for name in names},
         **fresh,
-        "model": one.model_ref.partition(":")[2],
-        "stop": "\n".join(str(stop).replace("\n", "\\n") for stop in one.stop),
+        "model": participant.model_ref.partition(":")[2],
+        "stop": "\n".join(str(stop).replace("\n", "\\n") for stop in participant.stop),
     }
 
 
-def _store(request: HttpRequest, actor: Actor, one: Participant | None) -> Participant:
+def _store(request: HttpRequest, actor: Actor, participant: Participant | None) -> Participant:
     key = word_of(request, "api_key")
     fields = {
-        **_fields(request, one),
+        **_fields(request, participant),
         **permission_fields(request),
         **price_fields(request),
     }
@@ -298,18 +308,18 @@ def _store(request: HttpRequest, actor: Actor, one: Participant | None) -> Parti
     changes = ParticipantChangeArgs(
         fields=fields, api_key=key or None, permissions=names, template=template
     )
-    if one is None:
+    if participant is None:
         return participants.make_participant(actor, changes)
-    return participants.change_participant(actor, one, changes)
+    return participants.change_participant(actor, participant, changes)
 
 
-def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
+def _fields(request: HttpRequest, participant: Participant | None) -> dict[str, object]:
     endpoint = request.POST.get("endpoint", "chat")
     temperature = number_of(request, "temperature")
-    address = address_of(request, one)
+    address = address_of(request, participant)
     usual, length = usual_limits(address["model_ref"], address["base_url"])
     limit = whole_of(request, "context_limit") or usual
-    most = whole_of(request, "max_tokens") or (length if one is None else None)
+    most = whole_of(request, "max_tokens") or (length if participant is None else None)
     if endpoint not in ENDPOINTS:
         raise CommandError(
             "INVALID_SYNTAX", "This kind of endpoint does not exist.", hint="chat or completion"
@@ -321,7 +331,7 @@ def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
     return {
         "name": word_of(request, "name"),
         **address,
-        **_private_fields(request, one, address["base_url"]),
+        **_private_fields(request, participant, address["base_url"]),
         "auth": word_of(request, "auth") or "bearer",
         "endpoint": endpoint,
         "persona": text_of(request, "persona"),
@@ -329,7 +339,7 @@ def _fields(request: HttpRequest, one: Participant | None) -> dict[str, object]:
         "max_tokens": most,
         "context_limit": limit,
         "stop": [stop.replace("\\n", "\n") for stop in stops if stop],
-        "capabilities": capabilities_of(request, one),
+        "capabilities": capabilities_of(request, participant),
     }
 
 
@@ -347,13 +357,13 @@ def _url_of(request: HttpRequest) -> str:
 
 
 def _private_fields(
-    request: HttpRequest, one: Participant | None, base_url: str
+    request: HttpRequest, participant: Participant | None, base_url: str
 ) -> dict[str, object]:
     """The field that allows this private address, if the form sets it; other changes leave it as
     it was."""
     if _allows(request, base_url):
         return {"allow_private": True}
-    is_new = one is None or one.base_url != base_url
+    is_new = participant is None or participant.base_url != base_url
     return {"allow_private": False} if is_new else {}
 
 
@@ -376,25 +386,29 @@ PRESETS_SAID = {
 }
 
 
-def permission_form(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
+def permission_form(request: HttpRequest, participant: Participant | None) -> dict[str, Any]:
     """The form's values: as they were sent, else those of the participant."""
     sent = request.method == "POST"
-    held = request.POST.getlist("permission") if sent else list(one.permissions if one else [])
+    held = (
+        request.POST.getlist("permission")
+        if sent
+        else list(participant.permissions if participant else [])
+    )
     given = {
-        "archetype": one.archetype if one else "writer",
-        "budget": one.budget if one else budgets.USUAL_BUDGET,
-        "authority": one.authority if one else 0,
-        "tool_filter": "\n".join(one.tool_filter) if one else "",
+        "archetype": participant.archetype if participant else "writer",
+        "budget": participant.budget if participant else budgets.USUAL_BUDGET,
+        "authority": participant.authority if participant else 0,
+        "tool_filter": "\n".join(participant.tool_filter) if participant else "",
     }
     return {
         "may": [
             {
                 "name": name,
-                "said": gettext(said),
+                "said": gettext(words),
                 "needs": NEEDS.get(Permission(name), ""),
                 "held": name in held,
             }
-            for name, said in PERMISSION_LABELS.items()
+            for name, words in PERMISSION_LABELS.items()
         ],
         "preset": request.POST.get("preset", "") if sent else preset_of(held) or "",
         "presets": [
@@ -452,13 +466,13 @@ PRICE_LABELS = {
 }
 
 
-def price_form(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
+def price_form(request: HttpRequest, participant: Participant | None) -> dict[str, Any]:
     """The form's values: as sent, else those of the participant, with prices of the table where it
     has some."""
     sent = request.method == "POST"
-    known = listed(one.model_ref, one.base_url) if one else None
+    known = listed(participant.model_ref, participant.base_url) if participant else None
     listed_prices = known.body() if known else {}
-    own = one.prices if one else {}
+    own = participant.prices if participant else {}
     return {
         "costs": [
             {
@@ -470,7 +484,11 @@ def price_form(request: HttpRequest, one: Participant | None) -> dict[str, Any]:
             for name in PRICE_NAMES
         ],
         "caches_from": request.POST.get("caches_from", "") if sent else own.get("caches_from", ""),
-        "parallel": request.POST.get("parallel", "") if sent else one.parallel if one else 12,
+        "parallel": request.POST.get("parallel", "")
+        if sent
+        else participant.parallel
+        if participant
+        else 12,
         "price_source": source(),
     }
 
@@ -524,20 +542,20 @@ class ProbeSaid:
     hint: str = ""
 
 
-def probe_said(one: Participant) -> ProbeSaid:
+def probe_said(participant: Participant) -> ProbeSaid:
     """The result of the last test in a sentence."""
-    status = one.probe.get("status", "")
+    status = participant.probe.get("status", "")
     if status in ("queued", "running"):
         return ProbeSaid("testing", gettext("Testing what it can do…"))
     if not status:
         return ProbeSaid()
-    if error := one.probe.get("error"):
+    if error := participant.probe.get("error"):
         return ProbeSaid("failed", str(error.get("message", "")), str(error.get("hint", "")))
-    found = one.probe.get("found", {})
-    can = [gettext(CHECKS_SAID[name]) for name in _TOLD if found.get(name)]
-    continues = any(found.get(name) for name in ("completion", *WAYS))
+    found_by_probe = participant.probe.get("found", {})
+    can = [gettext(CHECKS_SAID[name]) for name in _TOLD if found_by_probe.get(name)]
+    continues = any(found_by_probe.get(name) for name in ("completion", *WAYS))
     can += [gettext("continues texts")] if continues else []
-    samplers = [one.name for one in SAMPLERS if found.get(one.name)]
+    samplers = [sampler.name for sampler in SAMPLERS if found_by_probe.get(sampler.name)]
     said = gettext("samplers: %(names)s") if samplers else gettext("no samplers")
     words = "; ".join([", ".join(can), said % {"names": ", ".join(samplers)}] if can else [said])
     return ProbeSaid("works", gettext("It works: %(what)s.") % {"what": words})
@@ -549,36 +567,45 @@ def probe_said(one: Participant) -> ProbeSaid:
 def probe(request: PersonRequest, uid: str, participant: str) -> HttpResponse:
     """The result of the last probe; a POST starts another one. For owners."""
     access.get_grove(request.user, uid, role="owner")
-    actor, one = access.get_participant(request.user, participant, role="owner")
+    actor, model = access.get_participant(request.user, participant, role="owner")
     if request.method == "POST":
-        participants.ask_probe(actor, one)
-        return HttpResponseRedirect(f"/groves/{actor.grove.uid}/participants/{one.uid}#probe")
+        participants.ask_probe(actor, model)
+        return HttpResponseRedirect(f"/groves/{actor.grove.uid}/participants/{model.uid}#probe")
     if "said" in request.GET:
-        row = {"grove": actor.grove, "one": one, "said": probe_said(one)}
+        row = {"grove": actor.grove, "one": model, "said": probe_said(model)}
         return render(request, "parts/probe_said.html", row)
-    return render(request, "parts/probe.html", {"grove": actor.grove, **probe_form(request, one)})
+    return render(request, "parts/probe.html", {"grove": actor.grove, **probe_form(request, model)})
 
 
-def probe_form(request: HttpRequest, one: Participant | None) -> dict[str, object]:
+def probe_form(request: HttpRequest, participant: Participant | None) -> dict[str, object]:
     """The context of the part for a participant; for a new one, only the ways."""
-    held = request.POST.getlist("way") if request.method == "POST" else _held(one)
+    held = request.POST.getlist("way") if request.method == "POST" else _held(participant)
     used = next((name for name in WAYS if name in held), "")
     ways = [
-        {"name": name, "said": gettext(said), "held": name in held, "used": name == used}
-        for name, said in PROBE_LABELS.items()
+        {"name": name, "said": gettext(words), "held": name in held, "used": name == used}
+        for name, words in PROBE_LABELS.items()
     ]
-    if one is None:
+    if participant is None:
         return {"ways": ways}
-    checked = one.probe.get("found", {})
-    found = [(name, gettext(CHECKS_SAID.get(name, name)), can) for name, can in checked.items()]
-    return {"ways": ways, "one": one, "probe": one.probe, "checks": CHECKS, "found": found}
+    checked = participant.probe.get("found", {})
+    checks = [(name, gettext(CHECKS_SAID.get(name, name)), can) for name, can in checked.items()]
+    return {
+        "ways": ways,
+        "one": participant,
+        "probe": participant.probe,
+        "checks": CHECKS,
+        "found": checks,
+    }
 
 
-def capabilities_of(request: HttpRequest, one: Participant | None) -> list[str]:
+def capabilities_of(request: HttpRequest, participant: Participant | None) -> list[str]:
     """A participant's capabilities with the ways selected in the form."""
     ways = request.POST.getlist("way")
-    return [*(name for name in _held(one) if name not in WAYS), *(w for w in WAYS if w in ways)]
+    return [
+        *(name for name in _held(participant) if name not in WAYS),
+        *(w for w in WAYS if w in ways),
+    ]
 
 
-def _held(one: Participant | None) -> list[str]:
-    return list(one.capabilities) if one else []
+def _held(participant: Participant | None) -> list[str]:
+    return list(participant.capabilities) if participant else []

@@ -66,9 +66,9 @@ class RecentChanges:
             events += self._events(f"grove:{tree.grove.uid}", only=("link.", "mark."))
         self._names = self._actors(events)
         self._nodes = self._nodes_of(events)
-        older = [one.edited_from_id for one in self._nodes.values() if one.edited_from_id]
+        older = [node.edited_from_id for node in self._nodes.values() if node.edited_from_id]
         self._older = lookup.rows().in_bulk(older)
-        keys = [*(one.pk for one in self._nodes.values()), *self._older]
+        keys = [*(node.pk for node in self._nodes.values()), *self._older]
         self._gone = lookup.withheld(actor, keys)
         self._take(events)
         self._take_documents()
@@ -76,7 +76,7 @@ class RecentChanges:
     @property
     def items(self) -> list[ChangedItem]:
         """The changed items, those changed last first."""
-        return sorted(self._items.values(), key=lambda one: one.at, reverse=True)
+        return sorted(self._items.values(), key=lambda item: item.at, reverse=True)
 
     # what is read
 
@@ -84,35 +84,35 @@ class RecentChanges:
         """The events of a stream by others since the moment, oldest first."""
         rows = Event.objects.filter(stream=streams.stream_id(name)).order_by("-seq")
         newest = rows[: MOST_EVENTS + 1].iterator(chunk_size=50)
-        recent = list(takewhile(lambda one: one.at > self.since, newest))
+        recent = list(takewhile(lambda event: event.at > self.since, newest))
         self.is_cut = self.is_cut or len(recent) > MOST_EVENTS
         own = self.actor.participant.uid
-        others = [one for one in recent[:MOST_EVENTS] if one.actor != own]
-        return [one for one in others if not only or one.kind.startswith(only)][::-1]
+        others = [event for event in recent[:MOST_EVENTS] if event.actor != own]
+        return [other for other in others if not only or other.kind.startswith(only)][::-1]
 
     def _actors(self, events: Iterable[Event]) -> dict[str, str]:
-        rows = Participant.objects.filter(uid__in={one.actor for one in events})
+        rows = Participant.objects.filter(uid__in={event.actor for event in events})
         return {uid: as_sent(name) for uid, name in rows.values_list("uid", "name")}
 
     def _nodes_of(self, events: Iterable[Event]) -> dict[str, Node]:
         """The nodes of the tree that the events name, by local id."""
         names: set[str] = set()
-        for one in events:
-            node = one.payload.get("node")
-            named = node if isinstance(node, dict) else one.payload
+        for event in events:
+            node = event.payload.get("node")
+            named = node if isinstance(node, dict) else event.payload
             names.update(str(named[key]) for key in ("id", "node", "slot") if named.get(key))
         rows = lookup.rows().filter(tree=self.tree, local_id__in=names)
-        return {one.local_id: one for one in rows}
+        return {row.local_id: row for row in rows}
 
     # how it is said
 
-    def _say(self, ref: str, named: str, at: datetime, said: str) -> None:
+    def _say(self, ref: str, named: str, at: datetime, words: str) -> None:
         row = self._items.setdefault(ref, ChangedItem(ref, named, at))
         row.at = max(row.at, at)
-        row.said.append(said)
+        row.said.append(words)
 
-    def _say_of_node(self, name: str, event: Event, said: str) -> None:
-        self._say(name, f"[{name}]", event.at, said)
+    def _say_of_node(self, name: str, event: Event, words: str) -> None:
+        self._say(name, f"[{name}]", event.at, words)
 
     def _by(self, event: Event) -> str:
         return f"by {self._names.get(event.actor, 'somebody')}"
@@ -123,15 +123,15 @@ class RecentChanges:
     def _take(self, events: Sequence[Event]) -> None:
         """Takes the events of each kind."""
         kinds: dict[str, list[Event]] = defaultdict(list)
-        for one in events:
-            kinds[one.kind.partition(".")[0]].append(one)
-            if one.kind == "node.added":
-                self._added(one)
-            elif one.kind == "suggestion.decided":
-                self._decided(one)
-            elif one.kind in ("tag.renamed", "tag.removed", "tree.changed"):
-                self._of_tree(one)
-        self._flagged([one for one in kinds["node"] if one.kind == "node.flagged"])
+        for event in events:
+            kinds[event.kind.partition(".")[0]].append(event)
+            if event.kind == "node.added":
+                self._added(event)
+            elif event.kind == "suggestion.decided":
+                self._decided(event)
+            elif event.kind in ("tag.renamed", "tag.removed", "tree.changed"):
+                self._of_tree(event)
+        self._flagged([event for event in kinds["node"] if event.kind == "node.flagged"])
         self._settled(kinds["annotation"])
         self._marked(kinds["mark"])
         self._linked(kinds["link"])
@@ -149,8 +149,8 @@ class RecentChanges:
             what = {"": "note", "diff": "suggestion"}.get(node.form, node.form)
             self._say_of_node(parent, event, f"{what} [{node.local_id}] {by} {self._words(node)}")
         elif body["slot"] != body["id"]:
-            said = f"version [{node.local_id}] {by}{self._difference(node)}"
-            self._say_of_node(str(body["slot"]), event, said)
+            words = f"version [{node.local_id}] {by}{self._difference(node)}"
+            self._say_of_node(str(body["slot"]), event, words)
         else:
             below = f" below [{parent}]" if parent else ""
             self._say_of_node(node.local_id, event, f"new{below} {by} {self._words(node)}")
@@ -166,8 +166,8 @@ class RecentChanges:
     def _decided(self, event: Event) -> None:
         version = event.payload.get("version")
         as_ = f" as [{version}]" if version else ""
-        said = f"suggestion {event.payload['decision']}{as_} {self._by(event)}"
-        self._say_of_node(str(event.payload["node"]), event, said)
+        words = f"suggestion {event.payload['decision']}{as_} {self._by(event)}"
+        self._say_of_node(str(event.payload["node"]), event, words)
 
     def _of_tree(self, event: Event) -> None:
         """A new title of the tree, or a tag that was renamed or removed everywhere."""
@@ -175,53 +175,55 @@ class RecentChanges:
         if event.kind == "tree.changed":
             if "title" not in payload:
                 return
-            said = f'title now "{plain(str(payload["title"]))}"'
+            words = f'title now "{plain(str(payload["title"]))}"'
         else:
             name = plain(str(payload["tags"][0]))
             now = f" now #{plain(str(payload.get('name')))}"
-            said = f"#{name}{now if event.kind == 'tag.renamed' else ' removed'}"
-        self._say(f"tree:{self.tree.uid}", "this tree", event.at, f"{said} {self._by(event)}")
+            words = f"#{name}{now if event.kind == 'tag.renamed' else ' removed'}"
+        self._say(f"tree:{self.tree.uid}", "this tree", event.at, f"{words} {self._by(event)}")
 
     # what has two states
 
     def _flagged(self, events: Sequence[Event]) -> None:
-        found = _net(
-            events, lambda one: (one.payload["node"], one.payload["flag"]), lambda one: one["value"]
+        flags = _net(
+            events,
+            lambda event: (event.payload["node"], event.payload["flag"]),
+            lambda event: event["value"],
         )
-        for (name, flag), last in found.items():
+        for (name, flag), last in flags.items():
             node, value = self._nodes.get(name), bool(last.payload["value"])
-            said = FLAGS.get((flag, value))
-            if node is not None and said is not None and getattr(node, flag) == value:
-                self._say_of_node(name, last, f"{said} {self._by(last)}")
+            words = FLAGS.get((flag, value))
+            if node is not None and words is not None and getattr(node, flag) == value:
+                self._say_of_node(name, last, f"{words} {self._by(last)}")
 
     def _settled(self, events: Sequence[Event]) -> None:
-        found = _net(events, lambda one: one.payload["node"], lambda one: one["resolved"])
-        for name, last in found.items():
+        latest = _net(events, lambda event: event.payload["node"], lambda event: event["resolved"])
+        for name, last in latest.items():
             node, value = self._nodes.get(name), bool(last.payload["resolved"])
             if node is not None and node.form != "diff" and bool(node.resolved_at) == value:
-                said = "resolved" if value else "reopened"
-                self._say_of_node(name, last, f"{said} {self._by(last)}")
+                words = "resolved" if value else "reopened"
+                self._say_of_node(name, last, f"{words} {self._by(last)}")
 
     def _marked(self, events: Sequence[Event]) -> None:
-        found = _present(events, lambda one: one.payload["mark"]["id"])
-        rows = Mark.objects.filter(uid__in=found, kind__in=("tag", "bookmark"))
-        marks = list(rows) if found else []
-        documents = self._documents_of(one.item_id for one in marks)
+        present = _present(events, lambda event: event.payload["mark"]["id"])
+        rows = Mark.objects.filter(uid__in=present, kind__in=("tag", "bookmark"))
+        marks = list(rows) if present else []
+        documents = self._documents_of(row.item_id for row in marks)
         for mark in marks:
-            last = found[mark.uid]
+            last = present[mark.uid]
             is_there = last.kind == "mark.added"
             if (mark.removed_at is None) != is_there:
                 continue
             label = plain(mark.label)
             bare = f"#{label}" if " " not in label else f'#"{label}"'
             named = bare if mark.kind == "tag" else f'bookmark "{label}"' if label else "bookmark"
-            said = f"{named}{'' if is_there else ' removed'} {self._by(last)}"
-            self._say_of_item(mark.item_id, last.payload["mark"]["item"], documents, last, said)
+            words = f"{named}{'' if is_there else ' removed'} {self._by(last)}"
+            self._say_of_item(mark.item_id, last.payload["mark"]["item"], documents, last, words)
 
     def _linked(self, events: Sequence[Event]) -> None:
-        found = _present(events, lambda one: one.payload["link"]["id"])
-        links = list(Link.objects.filter(uid__in=found)) if found else []
-        ends = {end for one in links for end in (one.source_id, one.target_id)}
+        present = _present(events, lambda event: event.payload["link"]["id"])
+        links = list(Link.objects.filter(uid__in=present)) if present else []
+        ends = {end for row in links for end in (row.source_id, row.target_id)}
         documents = self._documents_of(ends)
         homes = {item_ids.home_of(end) for end in ends} - {0, self.tree.pk}
         trees = {self.tree.pk}
@@ -229,7 +231,7 @@ class RecentChanges:
             seen = trees_for(self.actor).filter(pk__in=homes)
             trees |= set(seen.values_list("pk", flat=True))
         for link in links:
-            last, both = found[link.uid], (link.source_id, link.target_id)
+            last, both = present[link.uid], (link.source_id, link.target_id)
             is_there = last.kind == "link.added"
             is_seen = all(item_ids.home_of(end) in trees or end in documents for end in both)
             if (link.removed_at is None) != is_there or not is_seen:
@@ -238,8 +240,8 @@ class RecentChanges:
             far = self._named(both[1], body["target"], documents)
             note = f', note "{plain(link.note)}"' if link.note and is_there else ""
             removed = "" if is_there else " removed"
-            said = f"{link_types.arrow(link.type)} {far}{removed} {self._by(last)}{note}"
-            self._say_of_item(both[0], body["source"], documents, last, said)
+            words = f"{link_types.arrow(link.type)} {far}{removed} {self._by(last)}{note}"
+            self._say_of_item(both[0], body["source"], documents, last, words)
             self.read.update(end for end in both if end > 0)
 
     def _documents_of(self, items: Iterable[int]) -> dict[int, GroveText]:
@@ -247,14 +249,14 @@ class RecentChanges:
         return grove_texts().seen(self.actor, self.tree, items)
 
     def _say_of_item(
-        self, item: int, named: str, documents: dict[int, GroveText], event: Event, said: str
+        self, item: int, named: str, documents: dict[int, GroveText], event: Event, words: str
     ) -> None:
         """A change at a node, tree or document; nothing for a document that may not be read."""
         document = documents.get(item)
         if document is not None:
-            self._say(f"doc:{document.uid}", _titled(document), event.at, said)
+            self._say(f"doc:{document.uid}", _titled(document), event.at, words)
         elif item > 0:
-            self._say(named, self._named(item, named, documents), event.at, said)
+            self._say(named, self._named(item, named, documents), event.at, words)
 
     def _named(self, item: int, ref: str, documents: dict[int, GroveText]) -> str:
         """An item as a line names it."""
@@ -268,8 +270,8 @@ class RecentChanges:
 
     def _take_documents(self) -> None:
         """What others wrote in documents."""
-        for one in grove_texts().changes(self.actor, self.tree, self.since):
-            self._say(f"doc:{one.of.uid}", _titled(one.of), one.at, one.said)
+        for change in grove_texts().changes(self.actor, self.tree, self.since):
+            self._say(f"doc:{change.of.uid}", _titled(change.of), change.at, change.said)
 
 
 def _net(
@@ -278,9 +280,9 @@ def _net(
     """The last event of each key, if the state after it differs from that before the first."""
     first: dict[K, bool] = {}
     last: dict[K, Event] = {}
-    for one in events:
-        first.setdefault(key(one), bool(value(one.payload)))
-        last[key(one)] = one
+    for event in events:
+        first.setdefault(key(event), bool(value(event.payload)))
+        last[key(event)] = event
     return {name: one for name, one in last.items() if bool(value(one.payload)) == first[name]}
 
 
@@ -288,9 +290,9 @@ def _present(events: Iterable[Event], key: Callable[[Event], str]) -> dict[str, 
     """The last event of each mark or link that was only added, or only removed."""
     first: dict[str, str] = {}
     last: dict[str, Event] = {}
-    for one in events:
-        first.setdefault(key(one), one.kind)
-        last[key(one)] = one
+    for event in events:
+        first.setdefault(key(event), event.kind)
+        last[key(event)] = event
     return {name: one for name, one in last.items() if one.kind == first[name]}
 
 

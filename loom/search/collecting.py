@@ -81,36 +81,38 @@ class NodeSearch:
 
     def _check(self, chunk: list[IndexedVersion]) -> bool:
         """Adds what matches of a chunk; False if too much text was read."""
-        sums = list(accumulate((one.length for one in chunk), initial=self.characters))
-        found: dict[int, Match] = {}
+        sums = list(accumulate((version.length for version in chunk), initial=self.characters))
+        matches: dict[int, Match] = {}
         if self.query.strip():
             folded = fold(self.query)
-            within = [one for one, sum_ in zip(chunk, sums[1:], strict=True) if sum_ < MOST_READ]
+            within = [
+                version for version, sum_ in zip(chunk, sums[1:], strict=True) if sum_ < MOST_READ
+            ]
             self.characters = sums[-1]
             for key, text in _texts(within):
-                one = match(folded, text)
-                if one is not None:
-                    found[key] = one
+                match_found = match(folded, text)
+                if match_found is not None:
+                    matches[key] = match_found
         else:
-            found = dict.fromkeys((one.id for one in chunk), Match(0, 1, 1.0))
-        seen = self._seen([one for one in chunk if one.id in found])
-        self.matches |= {one.id: found[one.id] for one in seen}
+            matches = dict.fromkeys((version.id for version in chunk), Match(0, 1, 1.0))
+        seen = self._seen([version for version in chunk if version.id in matches])
+        self.matches |= {version.id: matches[version.id] for version in seen}
         return self.characters < MOST_READ
 
     def _seen(self, chunk: list[IndexedVersion]) -> list[IndexedVersion]:
         """Those that pass the filters and that the reader sees."""
         if self.passes is not None and chunk:
-            kept = self.passes([one.id for one in chunk])
-            chunk = [one for one in chunk if one.id in kept]
+            kept = self.passes([version.id for version in chunk])
+            chunk = [version for version in chunk if version.id in kept]
         return visible(self.actor, chunk, self.workspaces, below=self.below)
 
     def _ways(self) -> Iterator[list[IndexedVersion]]:
         for where in self._few_ones():
             part = self.scope._replace(where=self.scope.where.and_(where))
-            found = index.few(part, MOST_MARKED if where.by == MARKED else FEW)
-            if found is not None:
+            few = index.few(part, MOST_MARKED if where.by == MARKED else FEW)
+            if few is not None:
                 size = index.CHUNK
-                return (found[at : at + size] for at in range(0, len(found), size))
+                return (few[at : at + size] for at in range(0, len(few), size))
         if not self.query.strip():
             return self._bounded(index.newest(self.scope))
         if len(self.scope.trees) == 1:
@@ -146,7 +148,7 @@ class NodeSearch:
             sample = index.sampled(self.scope, ordinals)
             texts = [text for _, text in sample]
             folded = fold(self.query)
-            having = [one for one, text in sample if match(folded, text) is not None]
+            having = [version for version, text in sample if match(folded, text) is not None]
             if len(having) > SAMPLES * IS_COMMON:
                 return self._around(having, size)
         if len(self.query) < TRIGRAM:
@@ -160,7 +162,9 @@ class NodeSearch:
     def _around(self, having: list[IndexedVersion], size: int) -> Iterator[list[IndexedVersion]]:
         """The blocks of samples that have the words and that the reader sees, the newest first,
         then the other blocks."""
-        ordinals = ((one.id & ((1 << ORDINAL_BITS) - 1)) // BLOCK for one in self._seen(having))
+        ordinals = (
+            (version.id & ((1 << ORDINAL_BITS) - 1)) // BLOCK for version in self._seen(having)
+        )
         first = sorted(set(ordinals), reverse=True)
         others = set(range(size // BLOCK + 1)).difference(first)
         return self._bounded_scan([*first, *sorted(others, reverse=True)])
@@ -195,13 +199,13 @@ class ReaderWorkspaces:
         if missing:
             self._known |= dict.fromkeys(missing)
             own = Workspace.objects.filter(participant=self._actor.participant, tree__in=missing)
-            self._known |= {one.tree_id: one for one in own}
+            self._known |= {row.tree_id: row for row in own}
         return self._known
 
 
 def visible(
     actor: Actor,
-    found: Sequence[IndexedVersion],
+    versions: Sequence[IndexedVersion],
     workspaces: ReaderWorkspaces,
     *,
     below: Node | None = None,
@@ -209,25 +213,25 @@ def visible(
     """Those whose version is selected for the reader, and whose slot is not hidden; for a model
     also without the excluded ones; only at or `below` a node. Four queries a tree, however many."""
     of_tree: dict[int, list[IndexedVersion]] = {}
-    for one in found:
-        of_tree.setdefault(one.id >> ORDINAL_BITS, []).append(one)
+    for version in versions:
+        of_tree.setdefault(version.id >> ORDINAL_BITS, []).append(version)
     own = workspaces.of(of_tree)
     seen: list[IndexedVersion] = []
     for tree, here in of_tree.items():
-        slots = {one.slot_id for one in here}
+        slots = {version.slot_id for version in here}
         standing = places.standing_among(slots, below=below)
         if standing:
             selected = selected_versions(standing, own.get(tree))
             seen += [
-                one
-                for one in here
-                if one.slot_id in standing and selected[one.slot_id][0] == one.id
+                version
+                for version in here
+                if version.slot_id in standing and selected[version.slot_id][0] == version.id
             ]
-    gone = lookup.withheld(actor, [one.id for one in seen])
-    return [one for one in seen if one.id not in gone]
+    gone = lookup.withheld(actor, [version.id for version in seen])
+    return [version for version in seen if version.id not in gone]
 
 
-def _texts(found: list[IndexedVersion]) -> Iterator[tuple[int, str]]:
+def _texts(versions: list[IndexedVersion]) -> Iterator[tuple[int, str]]:
     """(id, text) of the candidates, in chunks of bounded size."""
-    for ids in in_chunks((one.id, one.length) for one in found):
+    for ids in in_chunks((version.id, version.length) for version in versions):
         yield from fetch(f"SELECT id, text FROM trees_node WHERE id IN ({listed(ids)})")

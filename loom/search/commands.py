@@ -84,23 +84,23 @@ describe_verb(
 def tree(context: Context, args: TreeArgs) -> Reply:
     """Shows what is below a node as an outline; `*` is your position."""
     start = _start(context, args.ref)
-    made = outline(
+    listing = outline(
         context.actor, start.tree, context.workspace, start, depth=args.depth, limit=MAX_LINES
     )
-    gone = withheld(context.actor, [line.row.id for line in made.lines])
-    marks = marks_shown({line.row.id: line.row.slot_id for line in made.lines})
+    gone = withheld(context.actor, [line.row.id for line in listing.lines])
+    marks = marks_shown({line.row.id: line.row.slot_id for line in listing.lines})
 
     def words(row: NodeRow) -> str:
         if row.id in gone or not row.text:
             return ""
-        said = summary_or_excerpt(row.summary, row.text, 30 if args.summary else 8)
-        return f"{said} · {marks[row.id]}" if row.id in marks else said
+        excerpt_shown = summary_or_excerpt(row.summary, row.text, 30 if args.summary else 8)
+        return f"{excerpt_shown} · {marks[row.id]}" if row.id in marks else excerpt_shown
 
-    lines = drawn(made.lines, context.here.slot_id, words)
-    if made.is_cut:
+    lines = drawn(listing.lines, context.here.slot_id, words)
+    if listing.is_cut:
         lines.append(f"… more than {MAX_LINES} lines; → tree from REF shows one part")
     home = "" if start.tree == context.tree else f"tree:{start.tree.uid} node:"
-    refs = tuple(f"{home}{line.row.local_id}" for line in made.lines)
+    refs = tuple(f"{home}{line.row.local_id}" for line in listing.lines)
     return Reply("\n".join(lines), refs=refs, items=touched(start))
 
 
@@ -247,37 +247,37 @@ def _author(context: Context, name: str) -> str:
 def _time(key: str, given: str) -> datetime | None:
     at = search.parse_since(given) if given else None
     if given and at is None:
-        said = f"{key}: takes a date, not {excerpt(given)}."
-        raise CommandError("INVALID_SYNTAX", said, hint=f'write {key}:"2026-01-31"')
+        reason = f"{key}: takes a date, not {excerpt(given)}."
+        raise CommandError("INVALID_SYNTAX", reason, hint=f'write {key}:"2026-01-31"')
     return at
 
 
 def _answered(context: Context, args: FindArgs, only: search.Filters) -> Reply:
     if isinstance(args.where, Ref) and args.where.kind == "document":
         if only != search.EVERYTHING:
-            said = "These filters are for texts and annotations, not for lines of a document."
-            raise CommandError("INVALID_SYNTAX", said, hint='write → find "words" in:doc:"name"')
+            reason = "These filters are for texts and annotations, not for lines of a document."
+            raise CommandError("INVALID_SYNTAX", reason, hint='write → find "words" in:doc:"name"')
         return _in_document(context, args.where, args)
-    found = _without_request(context, _found(context, args, only))
-    _mark(context, args.query, found)
+    result = _without_request(context, _found(context, args, only))
+    _mark(context, args.query, result)
     documents = _documents(context, args) if only == search.EVERYTHING else []
     looked_for = f" for {excerpt(args.query)}" if args.query.strip() else ""
-    many = counted(found.total + len(documents), "hit")
-    lines = [f"{'' if found.is_all else 'more than '}{many}{looked_for}"]
-    ids = [hit.node.id for hit in found.hits if hit.node is not None]
+    many = counted(result.total + len(documents), "hit")
+    lines = [f"{'' if result.is_all else 'more than '}{many}{looked_for}"]
+    ids = [hit.node.id for hit in result.hits if hit.node is not None]
     places = places_of(ids, context.workspace)
-    for hit in found.hits:
+    for hit in result.hits:
         where = places[hit.node.id] if hit.node is not None else []
         lines.append(" · ".join([_hit(context.tree, hit, args.context), *where]))
-    lines += [_document_hit(one, args.query, args.context) for one in documents]
-    if only != search.EVERYTHING and found.total > len(found.hits):
-        left = found.total - len(found.hits)
+    lines += [_document_hit(document, args.query, args.context) for document in documents]
+    if only != search.EVERYTHING and result.total > len(result.hits):
+        left = result.total - len(result.hits)
         lines.append(f"… {left:,} more; ask with max: up to 50, or with another filter")
     lines = _bounded(lines)
-    elsewhere = dict.fromkeys(hit.tree for hit in found.hits if hit.tree != context.tree)
-    items = touched(*elsewhere, *(one.of for one in documents))
-    refs = [_ref(context.tree, hit) for hit in found.hits]
-    refs += [f"doc:{one.of.uid}" for one in documents]
+    elsewhere = dict.fromkeys(hit.tree for hit in result.hits if hit.tree != context.tree)
+    items = touched(*elsewhere, *(document.of for document in documents))
+    refs = [_ref(context.tree, hit) for hit in result.hits]
+    refs += [f"doc:{document.of.uid}" for document in documents]
     return Reply("\n".join(lines), refs=tuple(refs), items=items)
 
 
@@ -317,9 +317,9 @@ def _in_document(context: Context, ref: Ref, args: FindArgs) -> Reply:
     demand(context.actor, {READ_DOCUMENTS}, "find in a document")
     document = grove_texts().get(context, ref)
     text = grove_texts().part_of(document).text
-    texts, found = text.split("\n"), _lines_with(text, args.query)
-    lines = [f"{counted(len(found), 'line')} with {excerpt(args.query)}"]
-    for number in found[: args.max]:
+    texts, lines_found = text.split("\n"), _lines_with(text, args.query)
+    lines = [f"{counted(len(lines_found), 'line')} with {excerpt(args.query)}"]
+    for number in lines_found[: args.max]:
         lines.append(f"● lines:{number} {excerpt(texts[number - 1])}")
     ref_ = f"doc:{document.uid}"
     return Reply("\n".join(lines), refs=(ref_,), items=touched(document))
@@ -361,12 +361,12 @@ def _opened(context: Context, args: FindOpen | OpenQuery) -> Reply:
     if isinstance(args.where, Ref) and args.where.kind == "document":
         hits, total = _places_in(context, args.where, args)
     else:
-        found = _without_request(context, _found(context, args))
-        _mark(context, args.query, found)
-        nodes = [hit for hit in found.hits if hit.node is not None]
+        result = _without_request(context, _found(context, args))
+        _mark(context, args.query, result)
+        nodes = [hit for hit in result.hits if hit.node is not None]
         others = _document_places(context, args)
         hits = sorted([*_places(context, nodes), *others], key=lambda one: -one.score)[: args.max]
-        total = found.total + len(others)
+        total = result.total + len(others)
     opened: dict[int, tuple[Window, float]] = {}
     for hit in hits:
         first, last = hit.line - args.context, hit.line + args.context
@@ -376,11 +376,11 @@ def _opened(context: Context, args: FindOpen | OpenQuery) -> Reply:
         opened.setdefault(window.number, (window, hit.score))
         if is_text(hit.source.item):
             grove_texts().note_seen(context, hit.source.item, hit.source.version)
-    said = [f"✓ opened {len(hits)} of {counted(total, 'hit')} for {excerpt(args.query)}"]
-    said += [f"  {title_of(context, one)} · ● {score:.2f}" for one, score in opened.values()]
+    words = [f"✓ opened {len(hits)} of {counted(total, 'hit')} for {excerpt(args.query)}"]
+    words += [f"  {title_of(context, one)} · ● {score:.2f}" for one, score in opened.values()]
     limited = within_limit(context, [one for one, _ in opened.values()])
     items = tuple(dict.fromkeys(hit.source.item for hit in hits))
-    text = "\n".join(said) + limited + token_change(context)
+    text = "\n".join(words) + limited + token_change(context)
     return Reply(text, refs=tuple(hit.ref for hit in hits), items=items)
 
 
@@ -396,7 +396,7 @@ class _Place(NamedTuple):
 def _places(context: Context, hits: Sequence[search.Hit]) -> list[_Place]:
     """The hits in nodes; one query."""
     keys = [hit.node.id for hit in hits if hit.node is not None]
-    nodes = {one.pk: one for one in lookup.rows().filter(pk__in=keys)}
+    nodes = {row.pk: row for row in lookup.rows().filter(pk__in=keys)}
     return [
         _Place(
             source_of(nodes[hit.node.id]),
@@ -412,9 +412,9 @@ def _places(context: Context, hits: Sequence[search.Hit]) -> list[_Place]:
 def _document_places(context: Context, args: FindArgs) -> list[_Place]:
     """The first hit in each document that has the words."""
     return [
-        _Place(one.source, line, 1.0, f"doc:{one.of.uid}")
-        for one in _documents(context, args)
-        for line in _lines_with(one.text, args.query)[:1]
+        _Place(document.source, line, 1.0, f"doc:{document.of.uid}")
+        for document in _documents(context, args)
+        for line in _lines_with(document.text, args.query)[:1]
     ]
 
 
@@ -424,7 +424,7 @@ def _places_in(context: Context, ref: Ref, args: FindArgs) -> tuple[list[_Place]
     document = grove_texts().get(context, ref)
     shown = grove_texts().part_of(document)
     lines, source = _lines_with(shown.text, args.query), shown.source
-    hits = [_Place(source, one, 1.0, f"doc:{document.uid}") for one in lines[: args.max]]
+    hits = [_Place(source, line, 1.0, f"doc:{document.uid}") for line in lines[: args.max]]
     return hits, len(lines)
 
 
@@ -434,14 +434,14 @@ def _lines_with(text: str, query: str) -> list[int]:
     return [at for at, line in enumerate(text.split("\n"), 1) if wanted in line.casefold()]
 
 
-def _without_request(context: Context, found: search.SearchResult) -> search.SearchResult:
+def _without_request(context: Context, result: search.SearchResult) -> search.SearchResult:
     """The hits of a turn, without the request that started it: the agent is sent that anyway, and
     looks for something else."""
     if not context.turn:
-        return found
+        return result
     asked = Turn.objects.filter(uid=context.turn).values_list("input_node_id", flat=True).first()
-    hits = [hit for hit in found.hits if hit.node is None or hit.node.id != asked]
-    return found._replace(hits=hits, total=found.total - (len(found.hits) - len(hits)))
+    hits = [hit for hit in result.hits if hit.node is None or hit.node.id != asked]
+    return result._replace(hits=hits, total=result.total - (len(result.hits) - len(hits)))
 
 
 def _ref(here: Tree, hit: search.Hit) -> str:
@@ -451,11 +451,11 @@ def _ref(here: Tree, hit: search.Hit) -> str:
     return f"{home}{hit.node.local_id}"
 
 
-def _mark(context: Context, query: str, found: search.SearchResult) -> None:
+def _mark(context: Context, query: str, result: search.SearchResult) -> None:
     """Marks the hits of this tree in the outline, in place of those marked before."""
-    hits = [hit.node.local_id for hit in found.hits if hit.node and hit.tree == context.tree]
-    scores = {hit.node.local_id: hit.score for hit in found.hits if hit.node}
-    marked = {"query": query, "hits": hits, "scores": {one: scores[one] for one in hits}}
+    hits = [hit.node.local_id for hit in result.hits if hit.node and hit.tree == context.tree]
+    scores = {hit.node.local_id: hit.score for hit in result.hits if hit.node}
+    marked = {"query": query, "hits": hits, "scores": {hit: scores[hit] for hit in hits}}
     context.add(OutlineChanged({**outline_of(context.workspace), **marked}))
 
 

@@ -33,12 +33,15 @@ def _xml(text: str) -> str:
 
 def _clean(text: str) -> str:
     """The text without characters that XML does not allow: most control characters."""
-    return "".join(one if _is_xml(one) else "\ufffd" for one in text)
+    return "".join(letter if _is_xml(letter) else "\ufffd" for letter in text)
 
 
-def _is_xml(one: str) -> bool:
+def _is_xml(letter: str) -> bool:
     return (
-        one in "\t\n\r" or " " <= one <= "\ud7ff" or "\ue000" <= one <= "\ufffd" or one > "\uffff"
+        letter in "\t\n\r"
+        or " " <= letter <= "\ud7ff"
+        or "\ue000" <= letter <= "\ufffd"
+        or letter > "\uffff"
     )
 
 
@@ -46,7 +49,7 @@ class Pictures:
     """The images in a book, each by its hash."""
 
     def __init__(self, tree: Tree) -> None:
-        self._all = {one.sha256: one for one in tree.images.all()}
+        self._all = {image.sha256: image for image in tree.images.all()}
         self.shown: dict[str, Image] = {}
 
     def find(self, sha256: str) -> Image | None:
@@ -105,9 +108,9 @@ def epub(wanted: ExportSelection) -> Iterator[bytes]:
     yield out.one("META-INF/container.xml", _CONTAINER)
     yield out.one("style.css", _EPUB_STYLE)
     names: list[str] = []
-    for place, (name, found) in enumerate(chapters(wanted, selection), 1):
+    for place, (name, chapter) in enumerate(chapters(wanted, selection), 1):
         names.append(name or (title if place == 1 else f"Part {place}"))
-        part = _epub_part(names[-1], bool(name), found, pictures)
+        part = _epub_part(names[-1], bool(name), chapter, pictures)
         yield from out.file(f"part{place}.xhtml", part)
     if not names:
         names = [title]
@@ -128,51 +131,51 @@ def _epub_head(title: str, more: str = "") -> str:
 
 
 def _epub_part(
-    title: str, is_named: bool, found: list[Paragraph], pictures: Pictures
+    title: str, is_named: bool, paragraphs: list[Paragraph], pictures: Pictures
 ) -> Iterator[bytes]:
     yield _epub_head(title).encode()
     if is_named:
         yield f"<h1>{_xml(title)}</h1>\n".encode()
-    for batch in batched(_epub_blocks(found, pictures), 200):
+    for batch in batched(_epub_blocks(paragraphs, pictures), 200):
         yield "".join(batch).encode()
     yield b"</body></html>\n"
 
 
-def _epub_blocks(found: list[Paragraph], pictures: Pictures) -> Iterator[str]:
+def _epub_blocks(paragraphs: list[Paragraph], pictures: Pictures) -> Iterator[str]:
     """The paragraphs, with lists around their items."""
     lists: list[str] = []
-    for one in found:
-        is_item = one.kind == "li" and bool(one.sign or lists)
-        depth = one.level + 1 if is_item else 0
-        tag = "ol" if one.sign.isdecimal() else "ul"
-        while len(lists) > depth or (lists and len(lists) == depth and one.starts):
+    for paragraph in paragraphs:
+        is_item = paragraph.kind == "li" and bool(paragraph.sign or lists)
+        depth = paragraph.level + 1 if is_item else 0
+        tag = "ol" if paragraph.sign.isdecimal() else "ul"
+        while len(lists) > depth or (lists and len(lists) == depth and paragraph.starts):
             yield f"</li></{lists.pop()}>\n"
-        if is_item and len(lists) == depth and one.sign:
+        if is_item and len(lists) == depth and paragraph.sign:
             yield "</li>\n<li>"
         while len(lists) < depth:
             lists.append(tag)
-            start = f' start="{int(one.sign)}"' if tag == "ol" else ""
+            start = f' start="{int(paragraph.sign)}"' if tag == "ol" else ""
             yield f"<{tag}{start}><li>"
-        yield _epub_paragraph(one, pictures)
+        yield _epub_paragraph(paragraph, pictures)
     while lists:
         yield f"</li></{lists.pop()}>\n"
 
 
-def _epub_paragraph(one: Paragraph, pictures: Pictures) -> str:
+def _epub_paragraph(paragraph: Paragraph, pictures: Pictures) -> str:
     def inside(runs: list[TextRun]) -> str:
         return "".join(_epub_run(run, pictures) for run in runs)
 
-    if one.kind == "hr":
+    if paragraph.kind == "hr":
         return "<hr/>\n"
-    if one.kind == "table":
-        rows = ("".join(f"<td>{inside(cell)}</td>" for cell in row) for row in one.rows)
+    if paragraph.kind == "table":
+        rows = ("".join(f"<td>{inside(cell)}</td>" for cell in row) for row in paragraph.rows)
         return "<table>" + "".join(f"<tr>{row}</tr>\n" for row in rows) + "</table>\n"
-    if one.kind == "quote":
-        return f"<blockquote><p>{inside(one.runs)}</p></blockquote>\n"
-    if one.kind in ("by", "note"):
-        return f'<p class="{one.kind}">{inside(one.runs)}</p>\n'
-    tag = "p" if one.kind == "li" else one.kind
-    return f"<{tag}>{inside(one.runs)}</{tag}>\n"
+    if paragraph.kind == "quote":
+        return f"<blockquote><p>{inside(paragraph.runs)}</p></blockquote>\n"
+    if paragraph.kind in ("by", "note"):
+        return f'<p class="{paragraph.kind}">{inside(paragraph.runs)}</p>\n'
+    tag = "p" if paragraph.kind == "li" else paragraph.kind
+    return f"<{tag}>{inside(paragraph.runs)}</{tag}>\n"
 
 
 def _epub_run(run: TextRun, pictures: Pictures) -> str:
@@ -180,12 +183,12 @@ def _epub_run(run: TextRun, pictures: Pictures) -> str:
         image = pictures.find(run.image)
         alt = quoteattr(_clean(run.text))
         return f"<img src={quoteattr(name_of(image))} alt={alt}/>" if image else _missing(run)
-    made = _xml(run.text)
+    markup = _xml(run.text)
     if "code" not in run.styles:
-        made = made.replace("\n", "<br/>")
+        markup = markup.replace("\n", "<br/>")
     for style in reversed(run.styles):
-        made = f"<{style}>{made}</{style}>"
-    return f"<a href={quoteattr(run.href)}>{made}</a>" if run.is_web else made
+        markup = f"<{style}>{markup}</{style}>"
+    return f"<a href={quoteattr(run.href)}>{markup}</a>" if run.is_web else markup
 
 
 def _missing(run: TextRun) -> str:
@@ -207,8 +210,8 @@ def _epub_package(wanted: ExportSelection, title: str, count: int, pictures: Pic
     kind = 'media-type="application/xhtml+xml"'
     items = "".join(f'<item id="part{n}" href="part{n}.xhtml" {kind}/>\n' for n in parts)
     items += "".join(
-        f'<item id="i{one.sha256}" href="{name_of(one)}" media-type="{type_of(one)}"/>\n'
-        for one in pictures.shown.values()
+        f'<item id="i{image.sha256}" href="{name_of(image)}" media-type="{type_of(image)}"/>\n'
+        for image in pictures.shown.values()
     )
     spine = "".join(f'<itemref idref="part{n}"/>' for n in parts)
     at = f"{wanted.tree.touched_at:%Y-%m-%dT%H:%M:%SZ}"
@@ -305,12 +308,12 @@ def docx(wanted: ExportSelection) -> Iterator[bytes]:
 
 
 def _docx_styles() -> str:
-    made = "".join(
+    entries = "".join(
         f'<w:style w:type="paragraph" w:styleId="{uid}"{_default(uid)}><w:name w:val="{name}"/>'
         f"{_based(uid)}<w:pPr>{around}</w:pPr><w:rPr>{inside}</w:rPr></w:style>"
         for uid, (name, around, inside) in _DOCX_STYLES.items()
     )
-    return f'{_XML}<w:styles xmlns:w="{_WORD}">{made}</w:styles>'
+    return f'{_XML}<w:styles xmlns:w="{_WORD}">{entries}</w:styles>'
 
 
 def _default(uid: str) -> str:
@@ -339,47 +342,47 @@ class _Docx:
         title = " ".join(self._wanted.tree.title.split())
         if title:
             yield self._styled("Title", [TextRun(title)]).encode()
-        for name, found in chapters(self._wanted, select(replace(self._wanted, images=True))):
+        for name, chapter in chapters(self._wanted, select(replace(self._wanted, images=True))):
             if name:
                 yield self._styled("Heading1", [TextRun(name)]).encode()
-            for batch in batched(found, 200):
+            for batch in batched(chapter, 200):
                 yield "".join(map(self._paragraph, batch)).encode()
         yield b"<w:sectPr/></w:body></w:document>"
 
-    def _paragraph(self, one: Paragraph) -> str:
-        if one.kind == "hr":
+    def _paragraph(self, paragraph: Paragraph) -> str:
+        if paragraph.kind == "hr":
             return self._styled("", [TextRun("* * *")])
-        if one.kind == "table":
-            return self._table(one.rows)
+        if paragraph.kind == "table":
+            return self._table(paragraph.rows)
         around = ""
-        if one.kind == "li" and one.sign:
-            place = f'<w:ilvl w:val="{one.level}"/><w:numId w:val="{self._list(one)}"/>'
+        if paragraph.kind == "li" and paragraph.sign:
+            place = f'<w:ilvl w:val="{paragraph.level}"/><w:numId w:val="{self._list(paragraph)}"/>'
             around = f"<w:numPr>{place}</w:numPr>"
-        elif one.kind in ("li", "note"):
-            around = f'<w:ind w:left="{720 * (one.level + 1)}"/>'
-        return self._styled(_STYLE_OF.get(one.kind, ""), one.runs, around)
+        elif paragraph.kind in ("li", "note"):
+            around = f'<w:ind w:left="{720 * (paragraph.level + 1)}"/>'
+        return self._styled(_STYLE_OF.get(paragraph.kind, ""), paragraph.runs, around)
 
-    def _list(self, one: Paragraph) -> int:
+    def _list(self, paragraph: Paragraph) -> int:
         """The number of the list of an item: 1 for bullets, a new one for each numbered list."""
-        if not one.sign.isdecimal():
+        if not paragraph.sign.isdecimal():
             return 1
-        if one.starts or one.level not in self._lists:
-            self._numbers.append((one.level, int(one.sign)))
-            self._lists[one.level] = len(self._numbers) + 1
-        return self._lists[one.level]
+        if paragraph.starts or paragraph.level not in self._lists:
+            self._numbers.append((paragraph.level, int(paragraph.sign)))
+            self._lists[paragraph.level] = len(self._numbers) + 1
+        return self._lists[paragraph.level]
 
     def _table(self, rows: list[list[list[TextRun]]]) -> str:
         sides = ("top", "left", "bottom", "right", "insideH", "insideV")
-        lines = "".join(f'<w:{one} w:val="single" w:sz="4"/>' for one in sides)
+        lines = "".join(f'<w:{side} w:val="single" w:sz="4"/>' for side in sides)
         grid = '<w:gridCol w:w="1800"/>' * max(map(len, rows), default=1)
-        made = "".join(
+        markup = "".join(
             "<w:tr>"
             + "".join(f"<w:tc><w:tcPr/>{self._styled('', cell)}</w:tc>" for cell in row)
             + "</w:tr>"
             for row in rows
         )
         around = f'<w:tblPr><w:tblW w:w="0" w:type="auto"/><w:tblBorders>{lines}</w:tblBorders>'
-        return f"<w:tbl>{around}</w:tblPr><w:tblGrid>{grid}</w:tblGrid>{made}</w:tbl><w:p/>"
+        return f"<w:tbl>{around}</w:tblPr><w:tblGrid>{grid}</w:tblGrid>{markup}</w:tbl><w:p/>"
 
     def _styled(self, style: str, runs: list[TextRun], around: str = "") -> str:
         named = f'<w:pStyle w:val="{style}"/>' if style else ""
@@ -390,15 +393,15 @@ class _Docx:
         if image is not None:
             return f"<w:r>{self._drawing(image, run.text)}</w:r>"
         text = described_image(run.text) if run.image else run.text
-        inside = "".join(_RUN_STYLES[one] for one in _ORDER if one in run.styles)
+        inside = "".join(_RUN_STYLES[style] for style in _ORDER if style in run.styles)
         lines = "<w:br/>".join(
             f'<w:t xml:space="preserve">{_xml(line)}</w:t>' if line else ""
             for line in text.split("\n")
         )
-        made = f"<w:r><w:rPr>{inside}</w:rPr>{lines}</w:r>"
+        markup = f"<w:r><w:rPr>{inside}</w:rPr>{lines}</w:r>"
         if not run.is_web:
-            return made
-        return f'<w:hyperlink r:id="{self._relation(run.href)}">{made}</w:hyperlink>'
+            return markup
+        return f'<w:hyperlink r:id="{self._relation(run.href)}">{markup}</w:hyperlink>'
 
     def _relation(self, target: str) -> str:
         return self._targets.setdefault(target, f"r{len(self._targets) + 3}")
@@ -422,7 +425,7 @@ class _Docx:
 
     def numbering(self) -> str:
         """`word/numbering.xml`: bullets, and one list for each that has numbers."""
-        made = ""
+        markup = ""
         for uid, form in enumerate(("bullet", "decimal")):
             levels = "".join(
                 f'<w:lvl w:ilvl="{level}"><w:start w:val="1"/><w:numFmt w:val="{form}"/>'
@@ -430,27 +433,27 @@ class _Docx:
                 f'<w:ind w:left="{720 * (level + 1)}" w:hanging="360"/></w:pPr></w:lvl>'
                 for level in range(DEEPEST + 1)
             )
-            made += f'<w:abstractNum w:abstractNumId="{uid}">{levels}</w:abstractNum>'
-        made += '<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num>'
+            markup += f'<w:abstractNum w:abstractNumId="{uid}">{levels}</w:abstractNum>'
+        markup += '<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num>'
         for uid, (level, first) in enumerate(self._numbers, 2):
             start = f'<w:startOverride w:val="{first}"/></w:lvlOverride>'
-            made += (
+            markup += (
                 f'<w:num w:numId="{uid}"><w:abstractNumId w:val="1"/>'
                 f'<w:lvlOverride w:ilvl="{level}">{start}</w:num>'
             )
-        return f'{_XML}<w:numbering xmlns:w="{_WORD}">{made}</w:numbering>'
+        return f'{_XML}<w:numbering xmlns:w="{_WORD}">{markup}</w:numbering>'
 
     def relations(self) -> str:
         """`word/_rels/document.xml.rels`."""
         own = [("r1", "styles", "styles.xml"), ("r2", "numbering", "numbering.xml")]
-        shown = {name_of(one) for one in self.pictures.shown.values()}
-        made = ""
+        shown = {name_of(picture) for picture in self.pictures.shown.values()}
+        markup = ""
         for target, uid in self._targets.items():
             if target in shown:
                 own.append((uid, "image", target))
                 continue
-            made += f'<Relationship Id="{uid}" Type="{_OFFICE}/hyperlink" TargetMode="External"'
-            made += f" Target={quoteattr(target)}/>"
+            markup += f'<Relationship Id="{uid}" Type="{_OFFICE}/hyperlink" TargetMode="External"'
+            markup += f" Target={quoteattr(target)}/>"
         for uid, kind, target in own:
-            made += f'<Relationship Id="{uid}" Type="{_OFFICE}/{kind}" Target="{target}"/>'
-        return f'{_XML}<Relationships xmlns="{_PACKAGE}/relationships">{made}</Relationships>'
+            markup += f'<Relationship Id="{uid}" Type="{_OFFICE}/{kind}" Target="{target}"/>'
+        return f'{_XML}<Relationships xmlns="{_PACKAGE}/relationships">{markup}</Relationships>'

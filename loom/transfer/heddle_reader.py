@@ -73,31 +73,31 @@ def is_sound(part: CallPart) -> bool:
 
 def add_calls(builder: TreeBuilder, given: Iterator[CallRecord], progress: Progress) -> None:
     """Writes the calls, each in its own transaction: one may be large."""
-    for one in given:
-        builder.authors.meet([(one.by, one.kind)])
+    for part in given:
+        builder.authors.meet([(part.by, part.kind)])
         with transaction.atomic():
             progress()
             call = Call.objects.create(
                 tree=builder.tree,
-                participant=builder.authors.of(one.by, one.kind),
-                origin=one.id,
-                purpose=one.purpose,
-                provider=one.provider,
-                configuration=one.configuration,
-                request=one.request,
-                response=base64.b64decode(one.response),
-                bytes=one.bytes,
-                status=one.status,
-                headers=one.headers,
-                sha256=one.sha256,
-                usage=one.usage,
-                note=one.note,
-                strategy=one.strategy,
-                first_at=_at(one.first_at),
-                sealed_at=_at(one.sealed_at),
+                participant=builder.authors.of(part.by, part.kind),
+                origin=part.id,
+                purpose=part.purpose,
+                provider=part.provider,
+                configuration=part.configuration,
+                request=part.request,
+                response=base64.b64decode(part.response),
+                bytes=part.bytes,
+                status=part.status,
+                headers=part.headers,
+                sha256=part.sha256,
+                usage=part.usage,
+                note=part.note,
+                strategy=part.strategy,
+                first_at=_at(part.first_at),
+                sealed_at=_at(part.sealed_at),
             )
             # The time of creation is set automatically, and here it is another.
-            Call.objects.filter(pk=call.pk).update(started_at=_at(one.started_at))
+            Call.objects.filter(pk=call.pk).update(started_at=_at(part.started_at))
         builder.report.kept["calls"] += 1
 
 
@@ -148,19 +148,23 @@ class _Reader:
         elif name == "tree":
             self.tree = _part(TreePart, _value(first, events, "The tree"), "The tree")
         elif name == "participants":
-            for one in _list(name, first, events):
-                part = _part(ParticipantPart, one, "A participant")
+            for record in _list(name, first, events):
+                part = _part(ParticipantPart, record, "A participant")
                 self.kinds[part.name] = part.kind
         elif name == "nodes":
-            for one in _list(name, first, events):
-                self._node(one)
+            for record in _list(name, first, events):
+                self._node(record)
         elif name == "marks":
-            self.marks += [_part(MarkPart, one, "A mark") for one in _list(name, first, events)]
+            self.marks += [
+                _part(MarkPart, record, "A mark") for record in _list(name, first, events)
+            ]
         elif name == "links":
-            self.links += [_part(LinkPart, one, "A link") for one in _list(name, first, events)]
+            self.links += [
+                _part(LinkPart, record, "A link") for record in _list(name, first, events)
+            ]
         elif name == "calls":
-            for one in _list(name, first, events):
-                self.put(self._call(_part(CallPart, one, "A call")))
+            for record in _list(name, first, events):
+                self.put(self._call(_part(CallPart, record, "A call")))
         else:
             self.report.unknown[name] += 1
             self.report.warn(f"{name[:80]} is not part of the format and was left out.")
@@ -175,8 +179,8 @@ class _Reader:
             **{**given, "imported": self.tree.imported or {}},
             is_own=True,
             kinds=self.kinds,
-            marks=[self._mark(one) for one in self.marks],
-            links=[_link(one) for one in self.links],
+            marks=[self._mark(mark) for mark in self.marks],
+            links=[_link(link) for link in self.links],
             settle=self._settle,
         )
 
@@ -210,10 +214,10 @@ class _Reader:
         return self._first(part.parent or "", f"The node above [{part.id}]")
 
     def _first(self, name: str, what: str) -> int:
-        found = self.numbers.get(name)
-        if found is None or self.first[found] != found:
+        number = self.numbers.get(name)
+        if number is None or self.first[number] != number:
             raise unreadable(f"{what} is missing.", FLAT)
-        return found
+        return number
 
     def _record(self, part: NodePart, number: int, *, parent: int, slot: int) -> NodeRecord:
         edited = self.numbers.get(part.edited_from or "", -1)
@@ -242,7 +246,7 @@ class _Reader:
             summary=part.summary,
             resolved_at=_instant(part.resolved_at or "", what),
             flags=_flags(part, slot == number) if number else [],
-            sources=[[one.item, one.role, one.version_seen] for one in part.sources],
+            sources=[[source.item, source.role, source.version_seen] for source in part.sources],
             hash=part.hash or "",
             parent_hash=(proof and proof.parent) or "",
             proof_author=(proof and proof.author) or "",
@@ -283,8 +287,8 @@ def _text(part: NodePart) -> str:
     if part.content is None:
         text = part.text
     else:
-        blocks = [one.get("text", "") for one in part.content if one.get("type") == "text"]
-        if not all(isinstance(one, str) for one in blocks):
+        blocks = [block.get("text", "") for block in part.content if block.get("type") == "text"]
+        if not all(isinstance(block, str) for block in blocks):
             raise unreadable(f"A text in the content of [{part.id}] is not a string.")
         text = "".join(blocks)
     if len(text.encode()) > MAX_TEXT_BYTES:
@@ -303,9 +307,9 @@ def _part(shape: type[P], given: Any, what: str) -> P:
     try:
         return shape.model_validate(given)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(one) for one in found["loc"]) or "all of it"
-        raise unreadable(f"{what} cannot be read: {where}: {found['msg']}.") from None
+        problem = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(step) for step in problem["loc"]) or "all of it"
+        raise unreadable(f"{what} cannot be read: {where}: {problem['msg']}.") from None
 
 
 def _value(first: Event, events: Iterator[Event], what: str) -> Any:
@@ -344,14 +348,14 @@ def add_documents(builder: TreeBuilder, files: dict[str, Path], actor: Actor) ->
     """Makes the documents of a ZIP in the grove, so that links find them. An existing one with the
     same title and text is used; if only the title is taken, the new one gets another title."""
     listed = _listed_papers(files)
-    for name, one in listed.items():
+    for name, entry in listed.items():
         try:
-            document = _document(actor, one, files[name].read_text("utf-8"), builder.report)
+            document = _document(actor, entry, files[name].read_text("utf-8"), builder.report)
         except (CommandError, UnicodeDecodeError, OSError) as why:
-            said = why.message if isinstance(why, CommandError) else "It is not UTF-8."
-            builder.report.warn(f"{name[:80]} was left out. {said}")
+            reason = why.message if isinstance(why, CommandError) else "It is not UTF-8."
+            builder.report.warn(f"{name[:80]} was left out. {reason}")
         else:
-            builder.addressing.know(f"doc:{one['id']}", document)
+            builder.addressing.know(f"doc:{entry['id']}", document)
 
 
 def add_document_records(
@@ -359,11 +363,13 @@ def add_document_records(
 ) -> list[LinkRecord]:
     """Makes the documents that came with a tree in the grove; the links of the tree to them."""
     links = []
-    for one in documents:
+    for entry in documents:
         try:
-            document = _document(actor, {"title": one.title, "kind": ""}, one.text, builder.report)
+            document = _document(
+                actor, {"title": entry.title, "kind": ""}, entry.text, builder.report
+            )
         except CommandError as why:
-            builder.report.warn(f"{one.title[:80]!r} was left out. {why.message}")
+            builder.report.warn(f"{entry.title[:80]!r} was left out. {why.message}")
         else:
             links.append(LinkRecord("related", "tree", f"doc:{document.uid}"))
     return links
@@ -371,38 +377,38 @@ def add_document_records(
 
 def _listed_papers(files: dict[str, Path]) -> dict[str, dict[str, str]]:
     """The entry of each file in `documents.json`; a file without one is named after itself."""
-    found: dict[str, dict[str, str]] = {}
+    documents: dict[str, dict[str, str]] = {}
     try:
         listed = json.loads(files["documents.json"].read_bytes())
     except (KeyError, ValueError, RecursionError, OSError):
         listed = []
-    for one in listed if isinstance(listed, list) else ():
-        fields = one if isinstance(one, dict) else {}
+    for entry in listed if isinstance(listed, list) else ():
+        fields = entry if isinstance(entry, dict) else {}
         if isinstance(fields.get("file"), str) and fields["file"] in files:
-            found[fields["file"]] = {
+            documents[fields["file"]] = {
                 key: str(fields.get(key) or "")[:200] for key in ("id", "title", "kind")
             }
-    found.pop("documents.json", None)
-    for name in files.keys() - found.keys() - {"documents.json"}:
+    documents.pop("documents.json", None)
+    for name in files.keys() - documents.keys() - {"documents.json"}:
         stem = name.rpartition("/")[2].removesuffix(".md")
-        found[name] = {"id": "", "title": stem, "kind": ""}
-    return dict(sorted(found.items()))
+        documents[name] = {"id": "", "title": stem, "kind": ""}
+    return dict(sorted(documents.items()))
 
 
-def _document(actor: Actor, one: dict[str, str], text: str, report: Report) -> GroveText:
+def _document(actor: Actor, entry: dict[str, str], text: str, report: Report) -> GroveText:
     """The document, which is new or already existed."""
-    title = " ".join(one["title"].split())[:180] or "Untitled document"
+    title = " ".join(entry["title"].split())[:180] or "Untitled document"
     for number in range(1, 100):
         wanted = title if number == 1 else f"{title} ({number})"
         taken = grove_texts().titled(actor.grove, wanted)
         if taken is None:
-            made = grove_texts().make(actor, title=wanted, kind=one["kind"], text=text)
-            if made is None:
+            made_document = grove_texts().make(actor, title=wanted, kind=entry["kind"], text=text)
+            if made_document is None:
                 raise CommandError("UNAVAILABLE", "There are no documents here.", hint="")
             report.kept["documents"] += 1
-            return made
+            return made_document
         if grove_texts().part_of(taken).text == text:
             report.kept["documents that were here"] += 1
             return taken
-    said = f"There are too many documents called {title!r}."
-    raise CommandError("CONFLICT", said, hint="rename some of them")
+    reason = f"There are too many documents called {title!r}."
+    raise CommandError("CONFLICT", reason, hint="rename some of them")

@@ -99,11 +99,11 @@ class Selection:
             step = ahead.pop()
             yield step
             slots = self.below.get(step.slot, [])
-            found = [
-                self._step(one, step.slot, step.depth + 1, place, len(slots))
-                for place, one in enumerate(slots, 1)
+            steps = [
+                self._step(child, step.slot, step.depth + 1, place, len(slots))
+                for place, child in enumerate(slots, 1)
             ]
-            ahead.extend(reversed(found))
+            ahead.extend(reversed(steps))
 
     def _step(self, slot: int, above: int, depth: int, place: int, of: int) -> WalkStep:
         return WalkStep(slot, above, depth, place, of, len(self.below.get(slot, ())))
@@ -117,17 +117,19 @@ class Selection:
         """The steps with their versions, in pages of at most 500 texts and about a million
         characters."""
         for page in self._pages():
-            rows = {row.slot_id: row for row in rows_of([self.chosen[one.slot] for one in page])}
-            found = [(step, rows[step.slot]) for step in page if step.slot in rows]
+            rows = {
+                row.slot_id: row for row in rows_of([self.chosen[walked.slot] for walked in page])
+            }
+            steps = [(step, rows[step.slot]) for step in page if step.slot in rows]
             if not self.wanted.images:
-                found = [
+                steps = [
                     (
                         step,
                         row._replace(text=described(row.text)) if IMAGE_SIGN in row.text else row,
                     )
-                    for step, row in found
+                    for step, row in steps
                 ]
-            yield found
+            yield steps
 
     def _pages(self) -> Iterator[list[WalkStep]]:
         page: list[WalkStep] = []
@@ -148,15 +150,15 @@ class Selection:
             tree=self.tree, removed_at=None, kind__in=("bookmark", "tag"), item_id__lte=self.last
         )
         rows = rows.filter(item_id__gt=ids.of_tree(self.tree.pk)).order_by("pk")
-        found = list(rows.values_list("item_id", "kind", "label"))
+        marks = list(rows.values_list("item_id", "kind", "label"))
         slots: dict[int, int] = {}
-        for items in batched(dict.fromkeys(item for item, _, _ in found), IDS_AT_ONCE):
+        for items in batched(dict.fromkeys(item for item, _, _ in marks), IDS_AT_ONCE):
             slots.update(Node.objects.filter(pk__in=items).values_list("pk", "slot_id"))
         marked: dict[int, Marked] = {}
-        for item, kind, label in found:
+        for item, kind, label in marks:
             if (slot := slots.get(item)) in self.chosen:
-                one = marked.setdefault(slot, Marked())
-                names = one.bookmarks if kind == "bookmark" else one.tags
+                marks_of_slot = marked.setdefault(slot, Marked())
+                names = marks_of_slot.bookmarks if kind == "bookmark" else marks_of_slot.tags
                 if label not in names:
                     names.append(label)
         return marked
@@ -200,74 +202,78 @@ def select(wanted: ExportSelection, *, pruned: bool = False) -> Selection:
 
     Memory grows with the number of nodes, not with their texts.
     """
-    found = Selection(wanted)
+    selection = Selection(wanted)
     rows = nodes_of(wanted.tree).filter(kind="text").order_by("id")
     if wanted.end is None:
-        _shape(found, rows.values_list(*_COLUMNS).iterator(chunk_size=5000), pruned)
-        _choose(found, wanted.workspace)
-        _reachable(found)
-        return found
+        _shape(selection, rows.values_list(*_COLUMNS).iterator(chunk_size=5000), pruned)
+        _choose(selection, wanted.workspace)
+        _reachable(selection)
+        return selection
     path = dict(path_ids(wanted.actor, wanted.tree, wanted.workspace, wanted.end))
     for slots in batched(path, IDS_AT_ONCE):
-        _shape(found, rows.filter(slot__in=slots).values_list(*_COLUMNS), pruned=True, path=True)
-    found.chosen.update({slot: key for slot, key in path.items() if slot in found.chosen})
-    return found
+        _shape(
+            selection, rows.filter(slot__in=slots).values_list(*_COLUMNS), pruned=True, path=True
+        )
+    selection.chosen.update({slot: key for slot, key in path.items() if slot in selection.chosen})
+    return selection
 
 
-def _shape(found: Selection, rows: Iterable[Any], pruned: bool, path: bool = False) -> None:
+def _shape(selection: Selection, rows: Iterable[Any], pruned: bool, path: bool = False) -> None:
     left: set[int] = set()
     gone: set[int] = set()  # versions that are pruned
     placed: dict[int, dict[int, int]] = {}  # places by the slot above, where they are not by id
     for key, slot, above, length, is_gone, is_pruned, is_sandbox, place in rows:
-        found.last = max(found.last, key)
+        selection.last = max(selection.last, key)
         if key == slot:
             if (is_pruned and not pruned) or (is_sandbox and not path):
-                found.sandboxes += is_sandbox
+                selection.sandboxes += is_sandbox
                 left.add(slot)
                 continue
             if is_pruned:
-                found.pruned.add(slot)
-            found.below.setdefault(above or 0, []).append(slot)
+                selection.pruned.add(slot)
+            selection.below.setdefault(above or 0, []).append(slot)
             if place is not None:
                 placed.setdefault(above or 0, {})[slot] = place
-            found.chosen[slot] = key
+            selection.chosen[slot] = key
         elif slot in left:
             continue
         else:
-            found.versions.setdefault(slot, [slot]).append(key)
-            if not is_gone or found.chosen[slot] in gone:
-                found.chosen[slot] = key
-        found.lengths[key] = length
+            selection.versions.setdefault(slot, [slot]).append(key)
+            if not is_gone or selection.chosen[slot] in gone:
+                selection.chosen[slot] = key
+        selection.lengths[key] = length
         if is_gone:
             gone.add(key)
     for above, places in placed.items():
-        beside = found.below[above]
-        found.below[above] = sorted(beside, key=partial(_placed, places))
+        beside = selection.below[above]
+        selection.below[above] = sorted(beside, key=partial(_placed, places))
 
 
 def _placed(places: dict[int, int], slot: int) -> int:
     return place_of(slot, places.get(slot))
 
 
-def _choose(found: Selection, workspace: Workspace | None) -> None:
+def _choose(selection: Selection, workspace: Workspace | None) -> None:
     if workspace is None:
         return
     chosen = VersionChoice.objects.filter(workspace=workspace, node__version_pruned=False)
     for slot, key in chosen.values_list("slot_id", "node_id"):
-        if slot in found.chosen and key in found.lengths:
-            found.chosen[slot] = key
+        if slot in selection.chosen and key in selection.lengths:
+            selection.chosen[slot] = key
 
 
-def _reachable(found: Selection) -> None:
+def _reachable(selection: Selection) -> None:
     """Leaves out what is below a slot that was left out."""
-    seen = {step.slot for step in found.steps()}
-    if len(seen) < len(found.chosen):
-        found.chosen = {slot: key for slot, key in found.chosen.items() if slot in seen}
-        found.versions = {slot: keys for slot, keys in found.versions.items() if slot in seen}
-        found.pruned &= seen
+    seen = {step.slot for step in selection.steps()}
+    if len(seen) < len(selection.chosen):
+        selection.chosen = {slot: key for slot, key in selection.chosen.items() if slot in seen}
+        selection.versions = {
+            slot: keys for slot, keys in selection.versions.items() if slot in seen
+        }
+        selection.pruned &= seen
 
 
-def siblings(found: Selection, slots: list[int], *, most: int) -> dict[int, list[int]]:
+def siblings(selection: Selection, slots: list[int], *, most: int) -> dict[int, list[int]]:
     """For each slot of a path, the row ids of at most `most` visible texts beside it and of its
     own, in their order."""
     above = Node.objects.filter(pk__in=slots).values_list("pk", "parent_slot_id")
@@ -279,8 +285,8 @@ def siblings(found: Selection, slots: list[int], *, most: int) -> dict[int, list
     found_rows = sorted(columns, key=lambda row: (place_of(row[1], row[3]), row[0]))
     for key, slot, parent, _ in found_rows:
         around = beside.setdefault(parent, {})
-        if slot in around or slot in found.chosen or len(around) < most:
-            around[slot] = found.chosen.get(slot, key)
+        if slot in around or slot in selection.chosen or len(around) < most:
+            around[slot] = selection.chosen.get(slot, key)
     return {
         slot: list(beside[parent].values()) for slot, parent in parents.items() if parent in beside
     }
@@ -295,10 +301,10 @@ def notes_of(tree: Tree, slots: list[int]) -> dict[int, list[tuple[int, NodeRow]
     below: dict[int, list[NodeRow]] = {}
     ahead = slots
     for _ in range(LEVELS):
-        found = _annotations(tree, ahead)
-        for row in found:
+        annotations = _annotations(tree, ahead)
+        for row in annotations:
             below.setdefault(row.parent_slot_id or 0, []).append(row)
-        ahead = [row.slot_id for row in found]
+        ahead = [row.slot_id for row in annotations]
         if not ahead:
             break
     return {slot: list(_threaded(below, slot, 0)) for slot in slots if slot in below}
@@ -410,8 +416,8 @@ def paragraphs(text: str) -> Iterator[Paragraph]:
     while len(text) > PART:
         cut = text.rfind("\n\n", 0, PART) + 2
         if cut < 2:
-            found = text.find("\n\n")
-            cut = found + 2 if found >= 0 else len(text)
+            end = text.find("\n\n")
+            cut = end + 2 if end >= 0 else len(text)
             yield Paragraph("p", [TextRun(text[:cut].strip("\n"))])
         else:
             yield from _parsed(text[:cut])
@@ -455,22 +461,22 @@ def _parsed(text: str) -> Iterator[Paragraph]:
 def _runs(token: Token) -> Iterator[TextRun]:
     styles: list[str] = []
     href = ""
-    for one in token.children or []:
-        if one.type == "link_open":
-            href = str(one.attrs.get("href", ""))
-        elif one.type == "link_close":
+    for child in token.children or []:
+        if child.type == "link_open":
+            href = str(child.attrs.get("href", ""))
+        elif child.type == "link_close":
             href = ""
-        elif one.type == "image":
-            source = str(one.attrs.get("src", ""))
+        elif child.type == "image":
+            source = str(child.attrs.get("src", ""))
             sha256 = source.removeprefix("image:") if source.startswith("image:") else ""
-            shown = one.content if sha256 else described_image(one.content)
+            shown = child.content if sha256 else described_image(child.content)
             yield TextRun(shown, tuple(styles), href, sha256)
-        elif one.nesting == 1:
-            styles.append(one.tag)
-        elif one.nesting == -1:
-            styles.remove(one.tag)
-        elif one.type in ("softbreak", "hardbreak"):
+        elif child.nesting == 1:
+            styles.append(child.tag)
+        elif child.nesting == -1:
+            styles.remove(child.tag)
+        elif child.type in ("softbreak", "hardbreak"):
             yield TextRun("\n", tuple(styles), href)
-        elif one.content:
-            found = (*styles, "code") if one.type == "code_inline" else tuple(styles)
-            yield TextRun(one.content, found, href)
+        elif child.content:
+            style = (*styles, "code") if child.type == "code_inline" else tuple(styles)
+            yield TextRun(child.content, style, href)

@@ -49,7 +49,9 @@ def _own(actor: Actor, tree: Tree) -> str:
 
 
 def _without_clock(messages: list[dict[str, str]]) -> list[dict[str, str]]:
-    return [{**one, "content": re.sub(r"\d+:\d\d/", "", one["content"])} for one in messages]
+    return [
+        {**message, "content": re.sub(r"\d+:\d\d/", "", message["content"])} for message in messages
+    ]
 
 
 STEERED = {"memory": "A novel.", "author_note": "[Slow.]", "note_depth": 1}
@@ -72,14 +74,14 @@ def test_a_subject_is_sent_what_was_shown(
     provider.script(says("A clockmaker."))
     tree.refresh_from_db()
     shown = _context(api(actor.user), _own(actor, tree), participant=model.uid, node=opening)
-    (made,) = ask(f"continue from {opening} n:1")
-    run(made)
+    (generation,) = ask(f"continue from {opening} n:1")
+    run(generation)
     assert shown["messages"] == provider.seen[0].json["messages"]
     assert (shown["how"], shown["node"], shown["prompt"]) == ("continue", opening, None)
-    whole = "\n".join(one["content"] for one in shown["messages"])
-    assert all(one["text"] in whole for one in shown["sections"])
-    assert shown["tokens"] == sum(one["tokens"] for one in shown["sections"])
-    names = [one["name"] for one in shown["sections"]]
+    whole = "\n".join(message["content"] for message in shown["messages"])
+    assert all(section["text"] in whole for section in shown["sections"])
+    assert shown["tokens"] == sum(section["tokens"] for section in shown["sections"])
+    names = [section["name"] for section in shown["sections"]]
     assert ("MEMORY" in names and "NOTE" in names) is bool(steered)
     assert "PATH" in names
 
@@ -101,9 +103,9 @@ def test_the_first_round_of_a_turn_is_sent_what_was_shown(
     went(asked(actor, tree, agent, node=opening))
     sent = provider.seen[0].json["messages"]
     assert _without_clock(shown["messages"]) == _without_clock(sent)
-    whole = "\n".join(one["content"] for one in shown["messages"])
-    assert all(one["text"] in whole for one in shown["sections"])
-    assert [one["name"] for one in shown["sections"]] == [
+    whole = "\n".join(message["content"] for message in shown["messages"])
+    assert all(section["text"] in whole for section in shown["sections"])
+    assert [section["name"] for section in shown["sections"]] == [
         *("PERSONA", "INSTRUCTIONS", "MODE", "PATH", "STATUS", "OUTLINE", "PATH", "LOOM", "CLOSING")
     ]
 
@@ -125,21 +127,21 @@ def test_what_is_left_out_this_once_is_shown_and_sent_without_it(
     query = {"participant": model.uid, "node": opening, "how": "continue"}
     whole = _context(client, _own(actor, tree), **query)
     assert "A novel." in json.dumps(whole["messages"])
-    (path,) = (one for one in whole["sections"] if one["name"] == "PATH")
+    (path,) = (section for section in whole["sections"] if section["name"] == "PATH")
     assert path["nodes"] == [opening]
     shown = _context(client, _own(actor, tree), **query, without="memory")
     assert "A novel." not in json.dumps(shown["messages"])
     assert "[Slow.]" in json.dumps(shown["messages"])
-    (memory,) = (one for one in shown["sections"] if one["name"] == "MEMORY")
+    (memory,) = (section for section in shown["sections"] if section["name"] == "MEMORY")
     assert (memory["tokens"], memory["text"]) == (0, "")
     assert memory["note"] == "left out this time"
     provider.script(says("Cold."))
-    (made,) = ask(f'continue from {opening} without:"memory" using agent:"{model.name}"')
-    run(made)
+    (generation,) = ask(f'continue from {opening} without:"memory" using agent:"{model.name}"')
+    run(generation)
     assert provider.seen[-1].json["messages"] == shown["messages"]
     provider.script(says("Warm."))
-    (made,) = ask(f'continue from {opening} using agent:"{model.name}"')
-    run(made)
+    (generation,) = ask(f'continue from {opening} using agent:"{model.name}"')
+    run(generation)
     assert provider.seen[-1].json["messages"] == whole["messages"]
 
 
@@ -179,11 +181,13 @@ def test_looking_at_it_writes_nothing_and_asks_nobody(
 ) -> None:
     client = api(writer)
     me = client.get(f"/api/workspaces?tree={tree.uid}").json()
-    with CaptureQueriesContext(connection) as made:
+    with CaptureQueriesContext(connection) as queries:
         for how in ("turn", "continue"):
             _context(client, me["id"], participant=agent.uid, node=opening, how=how)
-    said = [one["sql"] for one in made if "SAVEPOINT" not in one["sql"]]
-    assert said and all(one.lstrip().upper().startswith(("SELECT", "WITH")) for one in said)
+    statements = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
+    assert statements and all(
+        statement.lstrip().upper().startswith(("SELECT", "WITH")) for statement in statements
+    )
     assert provider.seen == [] and not Generation.objects.exists()
 
 
@@ -204,10 +208,10 @@ def test_the_difference_begins_where_the_request_before_ended(
     same = _context(client, _own(actor, tree), **query)["before"]
     assert ran.call is not None and same["call"] == ran.call.uid
     assert (same["share"], same["lines"]) == (1.0, [])
-    said = execute_line(actor, tree, Request(f'respond {opening} "Where?"')).body["refs"][0]
-    later = _context(client, _own(actor, tree), participant=model.uid, node=said)["before"]
+    node = execute_line(actor, tree, Request(f'respond {opening} "Where?"')).body["refs"][0]
+    later = _context(client, _own(actor, tree), participant=model.uid, node=node)["before"]
     assert 0.5 < later["share"] < 1
-    assert [one for one in later["lines"] if one[:1] in "+-"] == ["+", "+Where?"]
+    assert [line for line in later["lines"] if line[:1] in "+-"] == ["+", "+Where?"]
 
 
 def test_the_price_is_that_of_the_list_or_of_the_owner(
@@ -265,12 +269,12 @@ def test_nothing_of_another_grove_is_shown(
     two, left = two_groves, two_groves.left
     echo = two.agent(left, name="Echo", permissions=[], base_url=provider.url)
     far = two.agent(two.right, name="Far", permissions=[], base_url=provider.url)
-    said = left.run(two.both, f'respond {left.text.local_id} "Go on." from:{two.far}')
-    made = said.split("[")[1][:4]
+    reply = left.run(two.both, f'respond {left.text.local_id} "Go on." from:{two.far}')
+    local_id = reply.split("[")[1][:4]
     actor = left.actor(two.both)
     own = node_writer.workspace_of(actor.participant, left.tree).uid
     client = two.client(two.both)
-    shown = _context(client, own, participant=echo.uid, node=made)
+    shown = _context(client, own, participant=echo.uid, node=local_id)
     assert "Go on." in json.dumps(shown) and SECRET not in json.dumps(shown)
     got = client.get(f"/api/workspaces/{own}/context", {"participant": far.uid})
     assert got.status_code == 404
@@ -279,7 +283,7 @@ def test_nothing_of_another_grove_is_shown(
         for user in (two.only_right, two.nobody):
             got = two.client(user).get(f"/api/workspaces/{uid}/context", {"participant": echo.uid})
             assert got.status_code == 404
-    assert _context(two.client(two.only_left), agents, node=made)["open"] is True
+    assert _context(two.client(two.only_left), agents, node=local_id)["open"] is True
 
 
 def test_of_a_turn_that_holds_what_one_may_not_see_there_are_only_sizes(
@@ -296,7 +300,7 @@ def test_of_a_turn_that_holds_what_one_may_not_see_there_are_only_sizes(
     uid = node_writer.workspace_of(agent, left.tree).uid
     shown = _context(two.client(two.only_left), uid)
     assert (shown["open"], shown["messages"], shown["before"]) == (False, [], None)
-    assert {one["text"] for one in shown["sections"]} == {""} and shown["tokens"] > 0
+    assert {section["text"] for section in shown["sections"]} == {""} and shown["tokens"] > 0
     assert _context(two.client(two.both), uid)["open"] is True
 
 
@@ -336,7 +340,7 @@ def test_a_document_with_keys_enters_while_one_of_them_is_near_the_end(
     say('write doc:"Plain" new "Marie has no keys here."')
     client, own = api(actor.user), _own(actor, tree)
     shown = _context(client, own, participant=model.uid, node=opening)
-    (lore,) = [one for one in shown["sections"] if one["name"] == "LORE"]
+    (lore,) = [section for section in shown["sections"] if section["name"] == "LORE"]
     assert (lore["detail"], lore["text"]) == ("Marie", "Marie mends clocks in Bern.")
     assert lore["note"] == "because “Marie” occurs near the end"
     provider.script(says("A woman."))
@@ -346,7 +350,7 @@ def test_a_document_with_keys_enters_while_one_of_them_is_near_the_end(
     far = say(f'respond {opening} "Where?"')
     change_tree(actor, tree, {"lore_scan": 6})
     shown = _context(client, own, participant=model.uid, node=far)
-    assert "LORE" not in [one["name"] for one in shown["sections"]]
+    assert "LORE" not in [section["name"] for section in shown["sections"]]
 
 
 def test_lore_of_another_tree_or_grove_does_not_enter(
@@ -364,8 +368,8 @@ def test_lore_of_another_tree_or_grove_does_not_enter(
     left.run(two.both, 'write doc:"Here" new\n---\nkeys: tower\n---\nThe tower leans.\n←')
     own = node_writer.workspace_of(left.actor(two.both).participant, left.tree).uid
     query = {"participant": echo.uid, "node": left.text.local_id}
-    said = json.dumps(_context(two.client(two.both), own, **query))
-    assert "The tower leans." in said and "Not of this tree." not in said and SECRET not in said
+    body = json.dumps(_context(two.client(two.both), own, **query))
+    assert "The tower leans." in body and "Not of this tree." not in body and SECRET not in body
 
 
 @pytest.mark.parametrize(("threshold", "is_whole"), [(1_000, False), (2_000, True)])
@@ -396,7 +400,11 @@ def test_what_an_agent_is_taught_is_shown_before_any_call(
     address = f"/api/participants/{agent.uid}/instructions"
     got = api(actor.user).get(address).json()
     shown = _context(api(actor.user), _own(actor, tree), participant=agent.uid, node=opening)
-    sent = [one["text"] for one in shown["sections"] if one["name"] in ("INSTRUCTIONS", "MODE")]
+    sent = [
+        section["text"]
+        for section in shown["sections"]
+        if section["name"] in ("INSTRUCTIONS", "MODE")
+    ]
     assert got["instructions"] == "\n\n".join(sent) and "→ annotate REF" in sent[0]
     assert "loom_write" in got["permissions"]
     Participant.objects.filter(pk=agent.pk).update(permissions=["loom_aware"])
@@ -415,9 +423,9 @@ def test_what_is_held_already_is_not_read_again(
     node = Node.objects.get(tree=tree, local_id=opening)
     with CaptureQueriesContext(connection) as sent:
         next_request(actor, tree, PreviewOptions(agent, node, "turn"))
-    read = [one["sql"] for one in sent]
-    assert not [one for one in read if 'FROM "trees_tree"' in one]  # the caller has it
-    assert not [one for one in read if 'FROM "workspace_task"' in one]  # no workspace is stored yet
+    read = [query["sql"] for query in sent]
+    assert not [sql for sql in read if 'FROM "trees_tree"' in sql]  # the caller has it
+    assert not [sql for sql in read if 'FROM "workspace_task"' in sql]  # no workspace is stored yet
 
 
 def test_the_next_request_of_an_agent_takes_as_few_queries_as_it_needs(
@@ -425,8 +433,8 @@ def test_the_next_request_of_an_agent_takes_as_few_queries_as_it_needs(
 ) -> None:
     node = opening
     for number in range(12):
-        said = execute_line(actor, tree, Request(f'respond {node} "Text {number}."'))
-        node = said.body["refs"][0]
+        reply = execute_line(actor, tree, Request(f'respond {node} "Text {number}."'))
+        node = reply.body["refs"][0]
     end = Node.objects.get(tree=tree, local_id=node)
 
     def queries() -> int:

@@ -64,7 +64,7 @@ def talk(
 
 def number_of(turn: Turn) -> int:
     """The number of the turn's first result."""
-    return int(next(one["number"] for one in turn.rounds[0]["replies"] if one["number"]))
+    return int(next(answer["number"] for answer in turn.rounds[0]["replies"] if answer["number"]))
 
 
 def test_a_result_fades_after_its_turn(talk: Talk) -> None:
@@ -118,8 +118,10 @@ def test_showing_extends_by_one_turn(talk: Talk) -> None:
 def test_a_pinned_text_has_numbered_lines_and_says_that_it_is_stale(
     talk: Talk, actor: Actor
 ) -> None:
-    said = execute_line(actor, talk.tree, Request(f"respond {talk.node}\nOne.\n---LOOM\nThree.\n←"))
-    pinned = said.body["refs"][0]
+    reply = execute_line(
+        actor, talk.tree, Request(f"respond {talk.node}\nOne.\n---LOOM\nThree.\n←")
+    )
+    pinned = reply.body["refs"][0]
     turn = talk.turn(f"→ open {pinned} keep\n", "Pinned.")
     number = Window.objects.get(kind="node").number
     assert outcomes(turn) == [(f"→ open {pinned} keep", "ok")]
@@ -150,8 +152,8 @@ def test_a_stash_is_named_without_its_text_until_it_is_recalled(talk: Talk) -> N
 
 def test_a_window_with_too_little_room_shows_its_beginning(talk: Talk, actor: Actor) -> None:
     long = " ".join(f"water{n}" for n in range(12_000))
-    said = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{long}\n←"))
-    far = said.body["refs"][0]
+    reply = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{long}\n←"))
+    far = reply.body["refs"][0]
     talk.turn(f"→ open {far} keep\n", "Pinned.")
     assert "1  water0 water1 " in talk.sent() and "water11999" not in talk.sent()
     assert "→ view #1 part:1 reads it in parts)\n---WINDOW_END #1" in talk.sent()
@@ -165,16 +167,16 @@ def test_a_window_with_too_little_room_shows_its_beginning(talk: Talk, actor: Ac
 
 def test_lines_of_a_long_window_say_where_they_go_on(talk: Talk, actor: Actor) -> None:
     text = "\n".join(f"line {n} " + "water " * 40 for n in range(1, 1_000))
-    said = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{text}\n←"))
-    far = said.body["refs"][0]
+    reply = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{text}\n←"))
+    far = reply.body["refs"][0]
     talk.turn(f"→ open {far} keep\n", "Pinned.")
-    found = re.search(
+    match_ = re.search(
         r"\(up to line (\d+), there is no room for more: → (resize #1 lines:\d+-999)", talk.sent()
     )
-    assert found is not None and f"{found[1]}  line {found[1]} " in talk.sent()
-    talk.turn(f"→ {found[2]}\n", "Read.")
+    assert match_ is not None and f"{match_[1]}  line {match_[1]} " in talk.sent()
+    talk.turn(f"→ {match_[2]}\n", "Read.")
     assert "---WINDOWS · changed #1\n" in talk.sent()
-    assert f"{int(found[1]) + 1}  line {int(found[1]) + 1} " in talk.sent()
+    assert f"{int(match_[1]) + 1}  line {int(match_[1]) + 1} " in talk.sent()
 
 
 @pytest.mark.parametrize("limit", [32_000, 5_000, 4_096])
@@ -183,8 +185,8 @@ def test_a_result_beside_a_full_path_is_not_empty(talk: Talk, actor: Actor, limi
     first = talk.node
     words = "the river " * (limit // 10)
     for _ in range(8):
-        said = execute_line(actor, talk.tree, Request(f'respond {talk.node} "{words}"'))
-        talk.node = said.body["refs"][0]
+        reply = execute_line(actor, talk.tree, Request(f'respond {talk.node} "{words}"'))
+        talk.node = reply.body["refs"][0]
     talk.turn(f"→ view {first} full\n→ open {first}\n", "Read.")
     assert '"Who is Marie?"' in talk.sent() and "1  Who is Marie?" in talk.sent()
     # Also after many rounds: older results give way, the last one is there.
@@ -194,8 +196,8 @@ def test_a_result_beside_a_full_path_is_not_empty(talk: Talk, actor: Actor, limi
 
 def test_a_result_is_shown_whole_in_its_own_turn(talk: Talk, actor: Actor) -> None:
     text = "\n".join(f"line {n} " + "water " * 20 for n in range(1, 250))
-    said = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{text}\n←"))
-    far = said.body["refs"][0]
+    reply = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{text}\n←"))
+    far = reply.body["refs"][0]
     talk.turn(f"→ view {far} full\n", "→ show #1 full\n", "Read.")
     assert "line 249" not in talk.sent(-2) and "tokens in all · → view #1 part:2)" in talk.sent(-2)
     assert f"---WINDOW #1 view {far} full · result\n" in talk.sent() and "line 249" in talk.sent()
@@ -203,8 +205,8 @@ def test_a_result_is_shown_whole_in_its_own_turn(talk: Talk, actor: Actor) -> No
 
 def test_pinned_lines_of_an_open_text_are_the_ones_that_stay(talk: Talk, actor: Actor) -> None:
     text = "\n".join(f"line {n}" for n in range(1, 21))
-    said = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{text}\n←"))
-    far = said.body["refs"][0]
+    reply = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{text}\n←"))
+    far = reply.body["refs"][0]
     turn = talk.turn(f"→ open {far}\n", f"→ open {far} lines:3-7 keep\n", "Pinned.")
     assert "#1 showed lines 1–20; these are kept" in step(turn, "2.1").message
     talk.turn("Yes.")
@@ -219,18 +221,18 @@ def test_windows_cost_as_many_queries_as_one(talk: Talk, actor: Actor) -> None:
     def queries() -> int:
         with CaptureQueriesContext(
             connection,
-        ) as found:
+        ) as queries_of_turn:
             assembled(next_place(member, workspace))
-        return len(found)
+        return len(queries_of_turn)
 
     view = acting_as(actor, talk.agent)
     execute_line(view, talk.tree, Request(f"open {talk.node} keep"), workspace)
-    one = queries()
+    once = queries()
     for number in range(6):
-        said = execute_line(actor, talk.tree, Request(f'respond {talk.node} "Text {number}."'))
-        line = f"open {said.body['refs'][0]} keep"
+        reply = execute_line(actor, talk.tree, Request(f'respond {talk.node} "Text {number}."'))
+        line = f"open {reply.body['refs'][0]} keep"
         execute_line(view, talk.tree, Request(line), workspace)
-    assert queries() == one
+    assert queries() == once
 
 
 def test_an_agent_keeps_nothing_of_another_grove_and_members_see_no_more_than_they_may(
@@ -253,7 +255,7 @@ def test_an_agent_keeps_nothing_of_another_grove_and_members_see_no_more_than_th
     two.right.grove.memberships.filter(user=two.both).delete()
     body = mine.get(path)
     assert body.status_code == 200 and SECRET not in body.content.decode()
-    assert [one["open"] for one in body.json()["results"]] == [False, False]
+    assert [window["open"] for window in body.json()["results"]] == [False, False]
 
 
 def test_a_member_may_change_an_agents_windows_but_a_reader_may_not(
@@ -277,8 +279,8 @@ class Editor:
         self.actor, self.agent, self.provider = actor, agent, provider
         self.tree = trees.new_tree(actor, title="Lines", mode="buffer")
         text = "\n".join(f"line {n}" for n in range(1, 13))
-        said = execute_line(actor, self.tree, Request(f"respond root\n{text}\n←"))
-        self.node = said.body["refs"][0]
+        reply = execute_line(actor, self.tree, Request(f"respond root\n{text}\n←"))
+        self.node = reply.body["refs"][0]
 
     def turn(self, *replies: str) -> list[str]:
         """The outcomes of the lines of a turn with these replies."""
@@ -326,8 +328,8 @@ def test_the_frame_of_a_window_is_exact_and_nothing_in_it_imitates_its_end(
     talk: Talk, actor: Actor
 ) -> None:
     text = "One.\n---WINDOW_END #1\nThree.\nFour."
-    said = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{text}\n←"))
-    far = said.body["refs"][0]
+    reply = execute_line(actor, talk.tree, Request(f"respond {talk.node}\n{text}\n←"))
+    far = reply.body["refs"][0]
     talk.turn(f'→ open {far} lines:2-3 pad:1 keep live label:"end"\n', "Seen.")
     talk.turn("Yes.")
     frame = (
@@ -402,18 +404,18 @@ def test_an_augment_is_in_the_prompt_of_the_next_round(
     ):
         execute_line(actor, tree, Request(line))
     talk.turn("→ augment load read/slow\n", "Done.")
-    before, after = (one.json["messages"][0]["content"] for one in talk.provider.seen[-2:])
+    before, after = (request.json["messages"][0]["content"] for request in talk.provider.seen[-2:])
     assert "---AUGMENTS\nother/one\nread/base\nread/slow\n---AUGMENTS_END" in before
     assert before.index("---INSTRUCTIONS_END") < before.index("---AUGMENTS")
     assert "---AUGMENTS\n● read/base\n● read/slow\nother/one\n---AUGMENT read/base\nRead" in after
     assert "Slowly.\n---AUGMENT_END\n---AUGMENTS_END" in after and "Never." not in after
     assert after.count("\n---AUGMENTS_END") == 1
     assert re.search(r"AUGMENTS ([1-9]\d|0\.1k) ", talk.sent())
-    said = talk.provider.seen[-1].json["messages"][-1]["content"]
-    assert "✓ loaded read/slow (requires read/base)" in said
+    words = talk.provider.seen[-1].json["messages"][-1]["content"]
+    assert "✓ loaded read/slow (requires read/base)" in words
     talk.turn("Quiet.")
     talk.turn("Quiet again.")
-    texts = [one.json["messages"][0]["content"] for one in talk.provider.seen[-2:]]
+    texts = [request.json["messages"][0]["content"] for request in talk.provider.seen[-2:]]
     assert texts[0] == texts[1] == after
 
 
@@ -508,8 +510,12 @@ def test_a_window_names_the_links_of_its_text(
     def say(line: str) -> str:
         return str(execute_line(actor, tree, Request(line)).body["refs"][0])
 
-    shown, one, two = say('respond root "Shown."'), say('respond root "1"'), say('respond root "2"')
-    execute_line(actor, tree, Request(f"link {shown} to {one} as:supports"))
+    shown, first, two = (
+        say('respond root "Shown."'),
+        say('respond root "1"'),
+        say('respond root "2"'),
+    )
+    execute_line(actor, tree, Request(f"link {shown} to {first} as:supports"))
     execute_line(actor, tree, Request(f"link {shown} to {two} as:supports"))
     execute_line(actor, tree, Request(f"link {two} to {shown} as:tests"))
     own = node_writer.workspace_of(agent, tree)
@@ -517,23 +523,23 @@ def test_a_window_names_the_links_of_its_text(
     execute_line(acting, tree, Request(f"open {shown} keep"), own)
     links = f"\n1  Shown.\n▶ [supports] ──→ 2 nodes\n▶ [tested_by] ──→ [{two}]\n---WINDOW_END"
     assert links in assembled(next_place(actor, own)).workspace
-    execute_line(actor, tree, Request(f"unlink {shown} to {one} as:supports"))
+    execute_line(actor, tree, Request(f"unlink {shown} to {first} as:supports"))
     assert f"▶ [supports] ──→ [{two}]\n" in assembled(next_place(actor, own)).workspace
-    said = execute_line(acting, tree, Request("expand supports of #1"), own).reply
-    assert said.startswith(f"✓ ▼ [supports] of [{shown}] → 1 item")
+    reply = execute_line(acting, tree, Request("expand supports of #1"), own).reply
+    assert reply.startswith(f"✓ ▼ [supports] of [{shown}] → 1 item")
 
 
 def test_several_windows_are_hidden_by_lines_of_one_batch(talk: Talk, actor: Actor) -> None:
     ids = []
     for word in ("one", "two", "three"):
-        said = execute_line(actor, talk.tree, Request(f'respond {talk.node} "{word}"'))
-        ids.append(said.body["refs"][0])
-    talk.turn("".join(f"→ open {one} keep\n" for one in ids), "Seen.")
+        reply = execute_line(actor, talk.tree, Request(f'respond {talk.node} "{word}"'))
+        ids.append(reply.body["refs"][0])
+    talk.turn("".join(f"→ open {uid} keep\n" for uid in ids), "Seen.")
     numbers = list(Window.objects.order_by("number").values_list("number", flat=True))
     view = Window.objects.select_related("workspace")[0].workspace
-    turn = talk.turn("".join(f"→ hide #{one}\n" for one in numbers))
+    turn = talk.turn("".join(f"→ hide #{number}\n" for number in numbers))
     assert [outcome for _, outcome in outcomes(turn)] == ["ok"] * 3
     assert not Window.objects.filter(is_visible=True).exists()
     events = Event.objects.filter(stream__name=f"workspace:{view.uid}", kind="window.changed")
-    revisions = [one.payload["revision"] for one in events.order_by("seq")]
+    revisions = [event.payload["revision"] for event in events.order_by("seq")]
     assert len(set(revisions[-3:])) == 3

@@ -47,7 +47,7 @@ class View:
         """The visible windows by number, over the API."""
         workspace = node_writer.workspace_of(self.actor.participant, self.tree)
         body = self.client.get(f"/api/workspaces/{workspace.uid}/windows").json()
-        return {one["number"]: one for one in body["results"] if one["visible"]}
+        return {window["number"]: window for window in body["results"] if window["visible"]}
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def newest() -> str:
 
 
 def test_a_range_is_inclusive_and_clipped_which_is_said(view: View, node: str) -> None:
-    said = view.say(f"open {node} lines:18-99")
-    assert said == f"✓ opened #2 [{node}] lines 18–20 (clipped: there are 20 lines)"
+    reply = view.say(f"open {node} lines:18-99")
+    assert reply == f"✓ opened #2 [{node}] lines 18–20 (clipped: there are 20 lines)"
     window = view.windows()[2]
     assert (window["lines"], window["count"], window["of"]) == ([18, 20], 3, 20)
     assert window["text"] == "line 18\nline 19\nline 20"
@@ -125,7 +125,7 @@ def test_a_live_window_follows_the_current_version(view: View, node: str, other:
     assert (window["text"], window["lines"]) == ("LINE\nFIVE\nline 6", [5, 7])
     assert (window["live"], window["stale"], window["revision"]) == (True, False, 2)
     view.say(f"open {newest()} lines:7-8")
-    assert [one["lines"] for one in view.windows().values()] == [[5, 8]]
+    assert [shown["lines"] for shown in view.windows().values()] == [[5, 8]]
 
 
 def test_padding_is_shown_and_not_owned(view: View, node: str) -> None:
@@ -137,8 +137,8 @@ def test_padding_is_shown_and_not_owned(view: View, node: str) -> None:
         ["line 7", "line 8"],
     )
     assert window["count"] == 2
-    said = view.say('edit #2 "changed" as:version')
-    assert said.startswith(f"✓ created version [{newest()}] from [{node}], line 5; #2 now 5\n")
+    reply = view.say('edit #2 "changed" as:version')
+    assert reply.startswith(f"✓ created version [{newest()}] from [{node}], line 5; #2 now 5\n")
     expected = [*TEXT.split("\n")[:4], "changed", *TEXT.split("\n")[6:]]
     assert Node.objects.get(local_id=newest()).text.split("\n") == expected
     assert view.refusal(f"open {node} pad:11").code == "LIMIT_EXCEEDED"
@@ -158,8 +158,8 @@ def test_a_difference_shows_what_has_changed(view: View, node: str, other: View)
 
 def test_head_and_tail_are_read_only(view: View) -> None:
     long = view.add("respond root\n" + "\n".join(f"row {n}" for n in range(1, 813)) + "\n←")
-    said = view.say(f"open {long}")
-    assert f"812 lines in all; → open {long} head:200" in said
+    reply = view.say(f"open {long}")
+    assert f"812 lines in all; → open {long} head:200" in reply
     view.say("close #2")
     view.say(f"open {long} tail:200")
     window = next(iter(view.windows().values()))
@@ -184,7 +184,7 @@ def test_a_branch_and_a_range_are_windows(view: View, node: str, other: View) ->
     assert view.say(f"open {below}-{last} as:prose").startswith("✓ opened #6")
     assert view.windows()[6]["text"] == "Then.\nAnd.End."
     other.say(f'edit {below} "Later." as:version')
-    assert [one["stale"] for one in view.windows().values()] == [True, True]
+    assert [shown["stale"] for shown in view.windows().values()] == [True, True]
     assert "Later." not in view.windows()[4]["text"]
     view.say("refresh #4")
     assert "Later." in view.windows()[4]["text"]
@@ -195,8 +195,8 @@ def test_a_branch_and_a_range_are_windows(view: View, node: str, other: View) ->
 
 
 def test_a_tree_is_a_window_on_its_outline(view: View, node: str) -> None:
-    said = view.say(f'open tree:"{view.tree.title}" keep')
-    assert said == f'✓ opened #2 tree:"{view.tree.title}" · keep'
+    reply = view.say(f'open tree:"{view.tree.title}" keep')
+    assert reply == f'✓ opened #2 tree:"{view.tree.title}" · keep'
     assert f"[{node}]" in view.windows()[2]["text"]
     view.add('respond root "Beside."')
     assert f"[{newest()}]" in view.windows()[2]["text"]
@@ -206,9 +206,9 @@ def test_what_is_linked_is_opened_along(view: View, node: str) -> None:
     first = view.add('respond root "A lamp."')
     view.say(f"link {node} to {first} as:requires")
     view.say(f"link {first} to {node} as:supports")
-    said = view.say(f"open {node} lines:1-2 with:requires")
+    reply = view.say(f"open {node} lines:1-2 with:requires")
     main, along = sorted(view.windows())
-    assert said.split("\n")[1] == f"  with requires: #{along} [{first}] line 1 · via requires"
+    assert reply.split("\n")[1] == f"  with requires: #{along} [{first}] line 1 · via requires"
     assert along == main + 1
     window = view.windows()[along]
     assert (window["via"], window["parent"], window["text"]) == ("requires", main, "A lamp.")
@@ -258,15 +258,15 @@ def test_a_limit_refuses_or_hides_what_was_shown_longest_ago(
     groves.change_grove(view.actor, settings={"evict": "lru"})
     view = View(view.actor, Tree.objects.get(pk=view.tree.pk), view.client)
     view.say("show #2")
-    said = view.say(f"open {node} lines:15-18")
-    assert said.endswith("\n  hidden #3: more than 10 lines")
-    assert sorted(one["lines"][0] for one in view.windows().values()) == [1, 15]
+    reply = view.say(f"open {node} lines:15-18")
+    assert reply.endswith("\n  hidden #3: more than 10 lines")
+    assert sorted(window["lines"][0] for window in view.windows().values()) == [1, 15]
     assert view.say("show #3").endswith("hidden #2: more than 10 lines")
     assert Window.objects.get(number=3).is_kept
     assert view.refusal(f"open {node}").code == "LIMIT_EXCEEDED"
     hides = Step.objects.filter(canonical__startswith="→ hide")
-    assert [one.because for one in hides] == ["more than 10 lines in windows"] * 2
-    assert all(one.evicts for one in hides)
+    assert [hide.because for hide in hides] == ["more than 10 lines in windows"] * 2
+    assert all(hide.evicts for hide in hides)
 
 
 @pytest.mark.parametrize(
@@ -322,23 +322,23 @@ def lamps(view: View, node: str) -> list[str]:
 
 
 def test_the_best_hits_are_opened_with_lines_around(view: View, lamps: list[str]) -> None:
-    said = view.say('find "lamp" open').splitlines()
-    assert said[0] == '✓ opened 5 of 6 hits for "lamp"'
+    reply = view.say('find "lamp" open').splitlines()
+    assert reply[0] == '✓ opened 5 of 6 hits for "lamp"'
     windows = view.windows()
     numbers = sorted(windows)
     assert numbers == list(range(numbers[0], numbers[0] + 5))
     first = windows[numbers[0]]
-    assert said[1] == f"  #{numbers[0]} [{lamps[0]}] lines 3–9 · ● 1.00"
+    assert reply[1] == f"  #{numbers[0]} [{lamps[0]}] lines 3–9 · ● 1.00"
     assert (first["kind"], first["query"], first["score"]) == ("search", "lamp", 1.0)
-    assert all(one["lines"] == [3, 9] for one in windows.values())
-    assert [one["score"] for one in windows.values()] == sorted(
-        (one["score"] for one in windows.values()), reverse=True
+    assert all(window["lines"] == [3, 9] for window in windows.values())
+    assert [window["score"] for window in windows.values()] == sorted(
+        (window["score"] for window in windows.values()), reverse=True
     )
-    assert view.say('find "lamp" open').splitlines()[1:] == said[1:]  # twice is once
+    assert view.say('find "lamp" open').splitlines()[1:] == reply[1:]  # twice is once
     assert view.say('open "lamp" max:2 context:0').splitlines()[0].startswith("✓ opened 2 of 6")
     view.say("close all")
     view.say('find "lamp" open max:1 context:5')
-    assert [one["lines"] for one in view.windows().values()] == [[1, 11]]
+    assert [window["lines"] for window in view.windows().values()] == [[1, 11]]
 
 
 def test_finding_opens_nothing_by_itself(view: View, lamps: list[str]) -> None:
@@ -354,14 +354,14 @@ def test_a_hit_in_an_open_window_makes_that_larger(view: View, lamps: list[str])
     assert (window["kind"], window["lines"], window["keep"]) == ("node", [1, 9], True)
     view.say(f"close #{number}")
     view.say('find "lamp" open max:1')
-    assert [one["lines"] for one in view.windows().values()] == [[3, 9]]
+    assert [shown["lines"] for shown in view.windows().values()] == [[3, 9]]
 
 
 def test_hits_are_edited_through_their_windows(view: View, lamps: list[str]) -> None:
     view.say('find "lamp" open max:1 context:0')
     (number,) = view.windows()
-    said = view.say(f'edit #{number} "no light" as:version')
-    assert f"line 6; #{number} now 6" in said
+    reply = view.say(f'edit #{number} "no light" as:version')
+    assert f"line 6; #{number} now 6" in reply
     assert Node.objects.get(local_id=newest()).text.split("\n")[5] == "no light"
 
 
@@ -385,27 +385,31 @@ def test_a_report_lists_what_is_wrong_with_a_view(
         workspace = node_writer.workspace_of(view.actor.participant, tree)
         assert view.client.get(f"/api/workspaces/{workspace.uid}/verify").json() == answer
         assert (answer["status"] == "valid") == (not answer["violations"])
-        found: dict[str, list[dict[str, Any]]] = {}
-        for one in answer["violations"]:
-            found.setdefault(one["kind"], []).append(one)
-        return found
+        by_rule: dict[str, list[dict[str, Any]]] = {}
+        for violation in answer["violations"]:
+            by_rule.setdefault(violation["kind"], []).append(violation)
+        return by_rule
 
-    one, two, three = (view.add(f'respond {node} "Text {n}."') for n in range(3))
+    first_node, two, three = (view.add(f'respond {node} "Text {n}."') for n in range(3))
     view.say(f"open {node} lines:1-4")
     view.say(f"open {node} lines:6-8")
-    view.say(f"link {one} to {two} as:requires")
+    view.say(f"link {first_node} to {two} as:requires")
     view.say(f"link {two} to {three} as:supports")
     view.say(f"link {node} to {two} as:evidence")
     assert report() == {}
     first, second = view.windows()
-    view.say(f"link {three} to {one} as:requires")
+    view.say(f"link {three} to {first_node} as:requires")
     other.say(f"prune {two}")
     other.say(f'edit {node} replace:"line 3" with:"three" as:version')
     Window.objects.filter(number=second).update(first=4)  # as no line could
-    found = report()
-    assert [one["windows"] for one in found["OverlappingLenses"]] == [[first, second]]
-    assert [one["windows"] for one in found["StaleLens"]] == [[first], [second]]
-    assert [one["items"] for one in found["OrphanEvidence"]] == [[node, two]]
-    assert found["OrphanEvidence"][0]["says"] == f"{two} is pruned; it is evidence for {node}."
-    assert [one["items"] for one in found["CircularThinking"]] == [[one, two, three]]
+    violations = report()
+    assert [violation["windows"] for violation in violations["OverlappingLenses"]] == [
+        [first, second]
+    ]
+    assert [violation["windows"] for violation in violations["StaleLens"]] == [[first], [second]]
+    assert [violation["items"] for violation in violations["OrphanEvidence"]] == [[node, two]]
+    assert violations["OrphanEvidence"][0]["says"] == f"{two} is pruned; it is evidence for {node}."
+    assert [violation["items"] for violation in violations["CircularThinking"]] == [
+        [first_node, two, three]
+    ]
     assert view.client.get(f"/api/trees/{tree.uid}/verify?what=else").status_code == 400

@@ -32,9 +32,9 @@ def make(actor: Actor, **fields: Any) -> Participant:
     return participants.make_participant(actor, ParticipantChangeArgs(fields=plain, **more))
 
 
-def change(actor: Actor, one: Participant, **changes: Any) -> Participant:
+def change(actor: Actor, participant: Participant, **changes: Any) -> Participant:
     """The participant after a change."""
-    return participants.change_participant(actor, one, ParticipantChangeArgs(**changes))
+    return participants.change_participant(actor, participant, ParticipantChangeArgs(**changes))
 
 
 def operates(actor: Actor, *, really: bool = True) -> None:
@@ -45,42 +45,42 @@ def operates(actor: Actor, *, really: bool = True) -> None:
 
 def refused(run: Any, *given: Any, **more: Any) -> CommandError:
     """The error with which a call is refused."""
-    with pytest.raises(CommandError) as found:
+    with pytest.raises(CommandError) as refusal:
         run(*given, **more)
-    return found.value
+    return refusal.value
 
 
 def test_a_key_is_kept_sealed_and_never_shown(actor: Actor) -> None:
-    one = make(actor, base_url=URL, api_key="sk-secret")
-    assert open_sealed(one.sealed_key, URL) == "sk-secret"
-    assert participant_body(one)["has_key"] is True
+    participant = make(actor, base_url=URL, api_key="sk-secret")
+    assert open_sealed(participant.sealed_key, URL) == "sk-secret"
+    assert participant_body(participant)["has_key"] is True
     assert "sk-secret" not in str(Participant.objects.values()) + str(Event.objects.values())
-    assert one.sealed_key not in str(Event.objects.values())
+    assert participant.sealed_key not in str(Event.objects.values())
 
 
 def test_another_address_drops_the_key(actor: Actor) -> None:
-    one = make(actor, base_url=URL, api_key="sk-secret")
-    one = change(actor, one, fields={"name": "Renamed", "base_url": URL})
-    assert one.sealed_key
-    assert not change(actor, one, fields={"base_url": OTHER}).sealed_key
-    one = change(actor, one, fields={"base_url": URL}, api_key="sk-new")
-    assert open_sealed(one.sealed_key, URL) == "sk-new"
-    assert not change(actor, one, api_key="").sealed_key
+    participant = make(actor, base_url=URL, api_key="sk-secret")
+    participant = change(actor, participant, fields={"name": "Renamed", "base_url": URL})
+    assert participant.sealed_key
+    assert not change(actor, participant, fields={"base_url": OTHER}).sealed_key
+    participant = change(actor, participant, fields={"base_url": URL}, api_key="sk-new")
+    assert open_sealed(participant.sealed_key, URL) == "sk-new"
+    assert not change(actor, participant, api_key="").sealed_key
 
 
 def test_an_agent_may_get_another_model(actor: Actor) -> None:
-    one = make(
+    participant = make(
         actor, model_ref="openai:a", api_key="sk-secret", capabilities=["grammar", "prefill"]
     )
-    Participant.objects.filter(pk=one.pk).update(
+    Participant.objects.filter(pk=participant.pk).update(
         probe={"status": "done"}, prices={"input": 1.0, "output": 2.0}
     )
-    before = configuration_of(one, None)
-    one = change(actor, one, fields={"model_ref": "openai:b", "name": "Same"})
-    assert (one.model_ref, one.probe, one.prices) == ("openai:b", {}, {})
-    assert set(one.capabilities).isdisjoint(REMEMBERED)
-    assert open_sealed(one.sealed_key, "") == "sk-secret"  # the same provider still
-    assert configuration_of(one, None) != before
+    before = configuration_of(participant, None)
+    participant = change(actor, participant, fields={"model_ref": "openai:b", "name": "Same"})
+    assert (participant.model_ref, participant.probe, participant.prices) == ("openai:b", {}, {})
+    assert set(participant.capabilities).isdisjoint(REMEMBERED)
+    assert open_sealed(participant.sealed_key, "") == "sk-secret"  # the same provider still
+    assert configuration_of(participant, None) != before
     event = Event.objects.filter(kind="participant.changed").latest("seq")
     assert event.payload["participant"]["model_ref"] == "openai:b"
 
@@ -92,14 +92,14 @@ def test_an_agent_may_get_another_model(actor: Actor) -> None:
 def test_a_model_of_another_provider_does_not_get_the_key(
     before: str, after: str, actor: Actor
 ) -> None:
-    one = make(actor, model_ref=before, api_key="sk-secret")
+    participant = make(actor, model_ref=before, api_key="sk-secret")
     if after.startswith("litellm"):
-        assert refused(change, actor, one, fields={"model_ref": after}).code == "REJECTED"
-        one = change(actor, one, fields={"model_ref": after}, api_key="sk-other")
-        assert open_sealed(one.sealed_key, "") == "sk-other"
+        assert refused(change, actor, participant, fields={"model_ref": after}).code == "REJECTED"
+        participant = change(actor, participant, fields={"model_ref": after}, api_key="sk-other")
+        assert open_sealed(participant.sealed_key, "") == "sk-other"
     else:
-        one = change(actor, one, fields={"model_ref": after})
-        assert (one.sealed_key, one.lane) == ("", "")
+        participant = change(actor, participant, fields={"model_ref": after})
+        assert (participant.sealed_key, participant.lane) == ("", "")
 
 
 def test_the_name_of_an_archived_agent_may_be_used_again(actor: Actor) -> None:
@@ -134,9 +134,9 @@ def test_an_address_that_may_not_be_called_is_rejected(
     url: str, actor: Actor, settings: Any
 ) -> None:
     settings.PRIVATE_ADDRESSES = "nobody"
-    said = refused(make, actor, base_url=url)
-    assert said.code == "REJECTED"
-    assert ("HEDDLE_PROVIDER_ALLOW" in said.message) == ("add the line" in said.hint)
+    sentence = refused(make, actor, base_url=url)
+    assert sentence.code == "REJECTED"
+    assert ("HEDDLE_PROVIDER_ALLOW" in sentence.message) == ("add the line" in sentence.hint)
     assert not Participant.objects.filter(name="Model").exists()
 
 
@@ -178,9 +178,9 @@ def test_the_list_of_permissions_rules(
 
 
 def test_awareness_without_a_list_keeps_what_agrees_with_it(actor: Actor) -> None:
-    one = make(actor, permissions=["loom_aware", "loom_write", "doc_read"])
-    assert change(actor, one, loom_aware=True).permissions[1] == "loom_write"
-    assert change(actor, one, loom_aware=False).permissions == ["doc_read"]
+    participant = make(actor, permissions=["loom_aware", "loom_write", "doc_read"])
+    assert change(actor, participant, loom_aware=True).permissions[1] == "loom_write"
+    assert change(actor, participant, loom_aware=False).permissions == ["doc_read"]
 
 
 @pytest.mark.parametrize(
@@ -205,17 +205,17 @@ def test_awareness_without_a_list_keeps_what_agrees_with_it(actor: Actor) -> Non
 )
 def test_a_value_is_one_that_can_be(field: str, value: Any, code: str, actor: Actor) -> None:
     assert refused(make, actor, **{field: value}).code == code
-    one = make(actor)
-    changed = refused(change, actor, one, fields={field: value})
+    participant = make(actor)
+    changed = refused(change, actor, participant, fields={field: value})
     assert changed.code == code
-    one.refresh_from_db()
-    assert getattr(one, field) != value
+    participant.refresh_from_db()
+    assert getattr(participant, field) != value
 
 
 def test_texts_are_kept_as_given(actor: Actor) -> None:
-    one = make(actor, persona="  be kind \r\n", stop=[" \n", "END"])
-    one.refresh_from_db()
-    assert (one.persona, one.stop) == ("  be kind \r\n", [" \n", "END"])
+    participant = make(actor, persona="  be kind \r\n", stop=[" \n", "END"])
+    participant.refresh_from_db()
+    assert (participant.persona, participant.stop) == ("  be kind \r\n", [" \n", "END"])
 
 
 def test_a_name_is_once_in_a_grove_whatever_its_case(actor: Actor) -> None:
@@ -224,11 +224,11 @@ def test_a_name_is_once_in_a_grove_whatever_its_case(actor: Actor) -> None:
 
 
 def test_archiving_can_be_taken_back_and_no_change_is_not_an_event(actor: Actor) -> None:
-    one = make(actor)
-    assert participants.archive_participant(actor, one).archived_at is not None
-    participants.archive_participant(actor, one)
-    assert change(actor, one, archived=False).archived_at is None
-    change(actor, one, fields={"name": "Model"})
+    participant = make(actor)
+    assert participants.archive_participant(actor, participant).archived_at is not None
+    participants.archive_participant(actor, participant)
+    assert change(actor, participant, archived=False).archived_at is None
+    change(actor, participant, fields={"name": "Model"})
     kinds = Event.objects.filter(kind__startswith="participant.").order_by("seq")
     assert list(kinds.values_list("kind", flat=True)) == [
         "participant.added",
@@ -238,9 +238,9 @@ def test_archiving_can_be_taken_back_and_no_change_is_not_an_event(actor: Actor)
 
 
 def test_the_event_holds_what_the_api_shows(actor: Actor) -> None:
-    one = make(actor, base_url=URL, temperature=0.5)
+    participant = make(actor, base_url=URL, temperature=0.5)
     assert Event.objects.get(kind="participant.added").payload == {
-        "participant": participant_body(one)
+        "participant": participant_body(participant)
     }
 
 
@@ -283,9 +283,14 @@ def test_a_key_of_the_environment_serves_only_who_is_named_at_the_providers_addr
     own = make(actor, name="Own", model_ref="openai:gpt-5", api_key="sk-own")
     unknown = make(actor, name="Unknown", model_ref="test:one", base_url=URL)
     assert key_of(named) == ""
-    settings.ENV_KEYS = tuple(one.uid for one in (named, away, own, unknown))
+    settings.ENV_KEYS = tuple(participant.uid for participant in (named, away, own, unknown))
     assert key_of(named) == "sk-of-the-operator"
-    assert [key_of(one) for one in (other, away, own, unknown)] == ["", "", "sk-own", ""]
+    assert [key_of(participant) for participant in (other, away, own, unknown)] == [
+        "",
+        "",
+        "sk-own",
+        "",
+    ]
     change(actor, named, fields={"base_url": "https://api.openai.com/v1/"})
     named.refresh_from_db()
     assert key_of(named) == "sk-of-the-operator"
@@ -298,8 +303,8 @@ def test_a_key_of_the_environment_serves_only_who_is_named_at_the_providers_addr
 def test_litellm_without_a_key_or_a_checked_provider_is_refused(
     model_ref: str, key: str, actor: Actor
 ) -> None:
-    said = refused(make, actor, model_ref=model_ref, api_key=key)
-    assert said.code == "REJECTED"
+    sentence = refused(make, actor, model_ref=model_ref, api_key=key)
+    assert sentence.code == "REJECTED"
     assert make(actor, model_ref="litellm:openai/m", api_key="sk-own").sealed_key
 
 
@@ -325,17 +330,19 @@ def test_an_owner_allows_a_private_address_where_the_environment_lets_them(
     assert refused(make, actor, **given).code == "PERMISSION_DENIED"
     settings.PRIVATE_ADDRESSES = "operator"
     assert "allow it here" in refused(make, actor, **name, base_url=url).hint
-    one = make(actor, **given)
-    assert participant_body(one)["allow_private"] is True
+    participant = make(actor, **given)
+    assert participant_body(participant)["allow_private"] is True
     allowed = provider_keys.allowed_addresses(url, allow_private=True)
     assert allowed == (*settings.PROVIDER_ALLOW, "127.0.0.1:11434")
     settings.PRIVATE_ADDRESSES = "nobody"
     assert provider_keys.allowed_addresses(url, allow_private=True) == settings.PROVIDER_ALLOW
     settings.PRIVATE_ADDRESSES = "owners"
     operates(actor, really=False)
-    one = change(actor, one, fields={"base_url": "http://10.0.0.7:80/v1", "allow_private": True})
-    assert one.allow_private
-    assert not change(actor, one, fields={"base_url": URL}).allow_private
+    participant = change(
+        actor, participant, fields={"base_url": "http://10.0.0.7:80/v1", "allow_private": True}
+    )
+    assert participant.allow_private
+    assert not change(actor, participant, fields={"base_url": URL}).allow_private
 
 
 @pytest.mark.parametrize(
@@ -352,8 +359,8 @@ def test_every_owner_may_allow_an_address_unless_the_environment_says_otherwise(
     said: str, who: str, actor: Actor, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEDDLE_PRIVATE_ADDRESSES", said)
-    settings.PRIVATE_ADDRESSES = found = env.read().private_addresses
-    assert found == who
+    settings.PRIVATE_ADDRESSES = addresses = env.read().private_addresses
+    assert addresses == who
     assert not actor.user.is_operator
     given = {"base_url": "http://10.0.0.7:8080/v1", "allow_private": True}
     if who == "owners":
@@ -376,5 +383,5 @@ def test_nobody_opens_the_addresses_where_clouds_keep_keys(
     url: str, actor: Actor, settings: Any
 ) -> None:
     settings.PRIVATE_ADDRESSES = "owners"
-    said = refused(make, actor, base_url=url, allow_private=True)
-    assert said.code == "REJECTED" and "add the line" in said.hint
+    sentence = refused(make, actor, base_url=url, allow_private=True)
+    assert sentence.code == "REJECTED" and "add the line" in sentence.hint

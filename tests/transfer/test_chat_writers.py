@@ -36,31 +36,35 @@ def lines(writer: Any, *given: Any, **more: Any) -> list[Any]:
 
 def test_a_line_for_every_leaf(actor: Actor, muse: Participant) -> None:
     tree, _ = plant(actor, muse, TALK, mode="dialogue", system_context="Be brief.")
-    found = lines(format_writers.jsonl, actor, tree, authors=False)
-    told = [[(one["role"], one["content"]) for one in line["messages"]] for line in found]
+    written = lines(format_writers.jsonl, actor, tree, authors=False)
+    told = [
+        [(message["role"], message["content"]) for message in line["messages"]] for line in written
+    ]
     head = [("system", "Be brief."), ("user", "Tell me.")]
     assert told == [
         [*head, ("assistant", "Once."), ("user", "Go on."), ("assistant", "It rained.")],
         [*head, ("assistant", "Once."), ("user", "Go on."), ("assistant", "It snowed.")],
         [*head, ("assistant", "Never.")],
     ]
-    assert all(set(line) == {"messages"} for line in found)
-    assert all(set(one) == {"role", "content"} for line in found for one in line["messages"])
+    assert all(set(line) == {"messages"} for line in written)
+    assert all(
+        set(message) == {"role", "content"} for line in written for message in line["messages"]
+    )
 
 
 def test_names_are_written_only_if_asked_for(actor: Actor, muse: Participant) -> None:
     tree, _ = plant(actor, muse, TALK, mode="dialogue")
     [*_, last] = lines(format_writers.jsonl, actor, tree, authors=True)
-    assert [one["name"] for one in last["messages"]] == ["Owner", "Muse"]
+    assert [message["name"] for message in last["messages"]] == ["Owner", "Muse"]
 
 
 def test_excluded_texts_train_nobody(actor: Actor, muse: Participant) -> None:
-    tree, made = plant(actor, muse, TALK, mode="dialogue")
-    execute_line(actor, tree, Request(f"exclude {made[1].local_id}"))
+    tree, nodes = plant(actor, muse, TALK, mode="dialogue")
+    execute_line(actor, tree, Request(f"exclude {nodes[1].local_id}"))
     for writer in (format_writers.jsonl, format_writers.preferences):
         assert "Once." not in json.dumps(lines(writer, actor, tree))
-    said = lines(format_writers.sillytavern, actor, tree, made[4])[1:]
-    assert [one["mes"] for one in said if one["is_system"]] == ["Once."]
+    messages = lines(format_writers.sillytavern, actor, tree, nodes[4])[1:]
+    assert [message["mes"] for message in messages if message["is_system"]] == ["Once."]
 
 
 @FEW
@@ -70,13 +74,13 @@ def test_a_buffer_is_read_back_as_its_text(
 ) -> None:
     tree, _ = plant(actor, muse, texts)
     leaves = {path for path in paths(tree) if not is_begun(path, tree)}
-    found = lines(format_writers.jsonl, actor, tree)
-    told = sorted("".join(one["content"] for one in line["messages"]) for line in found)
+    written = lines(format_writers.jsonl, actor, tree)
+    told = sorted("".join(message["content"] for message in line["messages"]) for line in written)
     kept = {"".join(path) for path in leaves}
     assert set(told) == kept
-    for line in found:
-        roles = [one["role"] for one in line["messages"]]
-        assert all(one != other for one, other in pairwise(roles))
+    for line in written:
+        roles = [message["role"] for message in line["messages"]]
+        assert all(role != other for role, other in pairwise(roles))
 
 
 def is_begun(path: tuple[str, ...], tree: Tree) -> bool:
@@ -98,39 +102,39 @@ def is_begun(path: tuple[str, ...], tree: Tree) -> bool:
 
 def pairs(actor: Actor, tree: Tree) -> list[tuple[str, str, str]]:
     """(the last message before, chosen, rejected) of each line."""
-    made = []
+    nodes = []
     for line in lines(format_writers.preferences, actor, tree):
         assert set(line) == {"input", "preferred_output", "non_preferred_output"}
         [good], [bad] = line["preferred_output"], line["non_preferred_output"]
         assert good["role"] == bad["role"] == "assistant"
-        made.append((line["input"]["messages"][-1]["content"], good["content"], bad["content"]))
-    return made
+        nodes.append((line["input"]["messages"][-1]["content"], good["content"], bad["content"]))
+    return nodes
 
 
 def test_what_goes_on_is_preferred_to_what_does_not(actor: Actor, muse: Participant) -> None:
-    tree, made = plant(actor, muse, TALK, mode="dialogue")
+    tree, nodes = plant(actor, muse, TALK, mode="dialogue")
     assert pairs(actor, tree) == [("Tell me.", "Once.", "Never.")]
-    execute_line(actor, tree, Request(f"bookmark {made[5].local_id}"))
+    execute_line(actor, tree, Request(f"bookmark {nodes[5].local_id}"))
     assert pairs(actor, tree)[1:] == [("Go on.", "It snowed.", "It rained.")]
-    execute_line(actor, tree, Request(f"bookmark {made[4].local_id}"))
+    execute_line(actor, tree, Request(f"bookmark {nodes[4].local_id}"))
     assert len(pairs(actor, tree)) == 1, "two that were chosen say nothing"
 
 
 def test_pruning_rejects(actor: Actor, muse: Participant) -> None:
-    tree, made = plant(actor, muse, TALK, mode="dialogue")
-    execute_line(actor, tree, Request(f"prune {made[4].local_id}"))
-    execute_line(actor, tree, Request(f"bookmark {made[5].local_id}"))
+    tree, nodes = plant(actor, muse, TALK, mode="dialogue")
+    execute_line(actor, tree, Request(f"prune {nodes[4].local_id}"))
+    execute_line(actor, tree, Request(f"bookmark {nodes[5].local_id}"))
     assert pairs(actor, tree)[1:] == [("Go on.", "It snowed.", "It rained.")]
-    execute_line(actor, tree, Request(f"prune {made[1].local_id}"))
+    execute_line(actor, tree, Request(f"prune {nodes[1].local_id}"))
     assert pairs(actor, tree) == [], "what is below a pruned text is not judged"
 
 
 def test_of_a_path_its_texts_are_preferred(actor: Actor, muse: Participant) -> None:
-    tree, made = plant(actor, muse, TALK, mode="dialogue")
-    found = format_writers.preferences(wanted(actor, tree, made[4]))
-    told = [json.loads(line) for line in found]
-    assert [one["preferred_output"][0]["content"] for one in told] == ["Once.", "It rained."]
-    assert [one["non_preferred_output"][0]["content"] for one in told] == ["Never.", "It snowed."]
+    tree, nodes = plant(actor, muse, TALK, mode="dialogue")
+    written = format_writers.preferences(wanted(actor, tree, nodes[4]))
+    told = [json.loads(line) for line in written]
+    assert [pair["preferred_output"][0]["content"] for pair in told] == ["Once.", "It rained."]
+    assert [pair["non_preferred_output"][0]["content"] for pair in told] == ["Never.", "It snowed."]
 
 
 def test_two_wordings_of_a_person_are_no_preference(actor: Actor, muse: Participant) -> None:
@@ -150,24 +154,24 @@ def test_a_buffer_s_pairs_go_on_with_one_text(actor: Actor, muse: Participant) -
 
 
 def test_a_path_is_a_chat_with_its_swipes(actor: Actor, muse: Participant) -> None:
-    tree, made = plant(actor, muse, TALK, mode="dialogue")
-    head, *said = lines(format_writers.sillytavern, actor, tree, made[5])
+    tree, nodes = plant(actor, muse, TALK, mode="dialogue")
+    head, *messages = lines(format_writers.sillytavern, actor, tree, nodes[5])
     assert (head["user_name"], head["character_name"]) == ("Owner", "Muse")
     assert head["chat_metadata"]["integrity"] == tree.uid
-    assert [one["mes"] for one in said] == ["Tell me.", "Once.", "Go on.", "It snowed."]
-    assert [one["is_user"] for one in said] == [True, False, True, False]
-    assert [one.get("swipes") for one in said] == [
+    assert [message["mes"] for message in messages] == ["Tell me.", "Once.", "Go on.", "It snowed."]
+    assert [message["is_user"] for message in messages] == [True, False, True, False]
+    assert [message.get("swipes") for message in messages] == [
         None, ["Once.", "Never."], None, ["It rained.", "It snowed."]
     ]  # fmt: skip
-    for one in said:
-        if "swipes" in one:
-            assert one["swipes"][one["swipe_id"]] == one["mes"]
-            assert len(one["swipe_info"]) == len(one["swipes"])
-            assert one["extra"]["model"] == "Muse"
+    for message in messages:
+        if "swipes" in message:
+            assert message["swipes"][message["swipe_id"]] == message["mes"]
+            assert len(message["swipe_info"]) == len(message["swipes"])
+            assert message["extra"]["model"] == "Muse"
 
 
 def test_a_pruned_text_is_not_a_swipe(actor: Actor, muse: Participant) -> None:
-    tree, made = plant(actor, muse, TALK, mode="dialogue")
-    execute_line(actor, tree, Request(f"prune {made[2].local_id}"))
-    said = lines(format_writers.sillytavern, actor, tree, made[1])[1:]
-    assert said[1]["swipes"] == ["Once."]
+    tree, nodes = plant(actor, muse, TALK, mode="dialogue")
+    execute_line(actor, tree, Request(f"prune {nodes[2].local_id}"))
+    messages = lines(format_writers.sillytavern, actor, tree, nodes[1])[1:]
+    assert messages[1]["swipes"] == ["Once."]

@@ -39,21 +39,21 @@ def test_pyloom_reads_back_what_was_written(
     tree, _ = plant(actor, muse, texts)
     again = tree_of(bring(b"".join(format_writers.pyloom(wanted(actor, tree)))))
     assert paths(again) == paths(tree)
-    by = {(one.text, one.author.kind) for one in tree.nodes.select_related("author")}
-    assert {(one.text, one.author.kind) for one in again.nodes.select_related("author")} == by
+    by = {(node.text, node.author.kind) for node in tree.nodes.select_related("author")}
+    assert {(node.text, node.author.kind) for node in again.nodes.select_related("author")} == by
 
 
 def test_pyloom_keeps_models_times_tags_and_bookmarks(
     actor: Actor, muse: Participant, bring: Bring
 ) -> None:
-    tree, made = plant(actor, muse, TEXTS)
-    execute_line(actor, tree, Request(f'bookmark {made[1].local_id} "the fog"'))
-    execute_line(actor, tree, Request(f"tag {made[2].local_id} #old"))
+    tree, nodes = plant(actor, muse, TEXTS)
+    execute_line(actor, tree, Request(f'bookmark {nodes[1].local_id} "the fog"'))
+    execute_line(actor, tree, Request(f"tag {nodes[2].local_id} #old"))
     again = tree_of(bring(b"".join(format_writers.pyloom(wanted(actor, tree)))))
     fog = again.nodes.get(text=" upon 🌫️")
     assert fog.author.name == "Muse (imported)"
-    assert fog.created_at == made[1].created_at.replace(microsecond=0)
-    marks = {(one.kind, one.label, one.item_id) for one in Mark.objects.filter(tree=again)}
+    assert fog.created_at == nodes[1].created_at.replace(microsecond=0)
+    marks = {(mark.kind, mark.label, mark.item_id) for mark in Mark.objects.filter(tree=again)}
     old = again.nodes.get(text=" there")
     assert marks == {("bookmark", "the fog", fog.pk), ("tag", "old", old.pk)}
     assert again.title == "T"
@@ -79,19 +79,19 @@ def test_loomsidian_holds_every_path(texts: list[Plant], actor: Actor, muse: Par
 
 
 def test_loomsidian_has_the_fields_of_the_plugin(actor: Actor, muse: Participant) -> None:
-    tree, made = plant(actor, muse, TEXTS)
-    execute_line(actor, tree, Request(f"bookmark {made[2].local_id}"))
-    execute_line(actor, tree, Request(f"switch to {made[3].local_id}"))
+    tree, nodes = plant(actor, muse, TEXTS)
+    execute_line(actor, tree, Request(f"bookmark {nodes[2].local_id}"))
+    execute_line(actor, tree, Request(f"switch to {nodes[3].local_id}"))
     file = written(format_writers.loomsidian, actor, tree)
     assert set(file) == {"current", "hoisted", "searchTerm", "nodes", "generating"}
-    assert [one["text"] for one in file["nodes"].values()] == [
+    assert [node["text"] for node in file["nodes"].values()] == [
         "Once", " upon 🌫️", ' a "time"', "\r\ne\u0301", " there"
     ]  # fmt: skip
     assert file["nodes"][file["current"]]["text"] == ' a "time"'
-    assert [one["text"] for one in file["nodes"].values() if one["bookmarked"]] == [" there"]
+    assert [node["text"] for node in file["nodes"].values() if node["bookmarked"]] == [" there"]
     fields = "text parentId collapsed unread bookmarked lastVisited searchResultState"
-    assert {frozenset(one) for one in file["nodes"].values()} == {frozenset(fields.split())}
-    at = int(made[0].created_at.timestamp() * 1000)
+    assert {frozenset(node) for node in file["nodes"].values()} == {frozenset(fields.split())}
+    at = int(nodes[0].created_at.timestamp() * 1000)
     assert next(iter(file["nodes"].values()))["lastVisited"] == at
 
 
@@ -103,7 +103,7 @@ def test_loomsidian_has_the_fields_of_the_plugin(actor: Actor, muse: Participant
 def test_exoloom_holds_every_path(texts: list[Plant], actor: Actor, muse: Participant) -> None:
     tree, _ = plant(actor, muse, texts)
     file = written(format_writers.exoloom, actor, tree)
-    nodes = {int(name): one for name, one in file["tree"]["nodes"].items()}
+    nodes = {int(name): node for name, node in file["tree"]["nodes"].items()}
 
     def path(name: int) -> tuple[str, ...]:
         above = nodes[name]["parentId"]
@@ -114,7 +114,7 @@ def test_exoloom_holds_every_path(texts: list[Plant], actor: Actor, muse: Partic
     assert sorted(path(name) for name in nodes if name != root) == paths(tree)
     for name, one in nodes.items():
         assert all(nodes[child]["parentId"] == name for child in one["childrenIds"])
-    assert sum(len(one["childrenIds"]) for one in nodes.values()) == len(nodes) - 1
+    assert sum(len(node["childrenIds"]) for node in nodes.values()) == len(nodes) - 1
 
 
 def test_exoloom_hides_what_is_pruned(actor: Actor, muse: Participant) -> None:
@@ -127,7 +127,7 @@ def test_exoloom_hides_what_is_pruned(actor: Actor, muse: Participant) -> None:
     [marked] = file["lens"]["bookmarks"]
     assert nodes[str(pruned["nodeId"])]["content"] == " upon 🌫️"
     assert nodes[str(marked["nodeId"])]["content"] == " there"
-    kinds = [(one["authorType"], one["authorName"]) for one in nodes.values()][1:3]
+    kinds = [(node["authorType"], node["authorName"]) for node in nodes.values()][1:3]
     assert kinds == [("USER", "Owner"), ("LLM", "Muse")]
     assert "Muse" not in json.dumps(written(format_writers.exoloom, actor, tree, authors=False))
 
@@ -140,8 +140,8 @@ def patched(text: str, patches: Any) -> str:
     units = text.encode("utf-16-le")
     for patch in patches or ():
         at = patch["start2"] * 2
-        old = b"".join(one.encode("utf-16-le") for op, one in patch["diffs"] if op <= 0)
-        new = b"".join(one.encode("utf-16-le") for op, one in patch["diffs"] if op >= 0)
+        old = b"".join(piece.encode("utf-16-le") for op, piece in patch["diffs"] if op <= 0)
+        new = b"".join(piece.encode("utf-16-le") for op, piece in patch["diffs"] if op >= 0)
         assert (len(old), len(new)) == (patch["length1"] * 2, patch["length2"] * 2)
         assert units[at : at + len(old)] == old
         units = units[:at] + new + units[at + len(old) :]
@@ -159,16 +159,16 @@ def test_miniloom_holds_every_whole_text(
     def whole(name: str | None) -> str:
         return patched(whole(nodes[name]["parent"]), nodes[name]["patch"]) if name else ""
 
-    assert sorted(map(whole, nodes)) == sorted(["", *("".join(one) for one in paths(tree))])
+    assert sorted(map(whole, nodes)) == sorted(["", *("".join(path) for path in paths(tree))])
     assert nodes["1"]["type"] == "root" and nodes["1"]["patch"] == ""
-    for name, one in nodes.items():
-        assert one["id"] == name
-        assert all(nodes[child]["parent"] == name for child in one["children"])
+    for name, node in nodes.items():
+        assert node["id"] == name
+        assert all(nodes[child]["parent"] == name for child in node["children"])
 
 
 def test_miniloom_begins_where_the_reader_is(actor: Actor, muse: Participant) -> None:
-    tree, made = plant(actor, muse, TEXTS)
-    execute_line(actor, tree, Request(f"switch to {made[1].local_id}"))
+    tree, nodes = plant(actor, muse, TEXTS)
+    execute_line(actor, tree, Request(f"switch to {nodes[1].local_id}"))
     file = written(format_writers.miniloom, actor, tree)
     assert file["focus"] == file["loomTree"]["nodeStore"][file["focus"]["id"]]
     assert (file["focus"]["type"], file["focus"]["model"]) == ("gen", "Muse")
@@ -184,9 +184,9 @@ def test_messages_are_apart_where_texts_are_joined(
 
 
 def test_of_a_path_nothing_beside_it_is_written(actor: Actor, muse: Participant) -> None:
-    tree, made = plant(actor, muse, TEXTS)
-    file = written(format_writers.loomsidian, actor, tree, made[3])
-    assert [one["text"] for one in file["nodes"].values()] == ["Once", " upon 🌫️", ' a "time"']
+    tree, nodes = plant(actor, muse, TEXTS)
+    file = written(format_writers.loomsidian, actor, tree, nodes[3])
+    assert [node["text"] for node in file["nodes"].values()] == ["Once", " upon 🌫️", ' a "time"']
     names = written(format_writers.loomsidian, actor, tree)["nodes"]
     assert file["nodes"].keys() < names.keys()
 
@@ -194,11 +194,11 @@ def test_of_a_path_nothing_beside_it_is_written(actor: Actor, muse: Participant)
 def test_the_reader_s_versions_are_written_and_nothing_hidden(
     actor: Actor, muse: Participant
 ) -> None:
-    tree, made = plant(actor, muse, TEXTS)
-    execute_line(actor, tree, Request(f'edit {made[2].local_id} " here" as:version'))
-    execute_line(actor, tree, Request(f"prune {made[1].local_id}"))
+    tree, nodes = plant(actor, muse, TEXTS)
+    execute_line(actor, tree, Request(f'edit {nodes[2].local_id} " here" as:version'))
+    execute_line(actor, tree, Request(f"prune {nodes[1].local_id}"))
     file = written(format_writers.loomsidian, actor, tree)
-    assert [one["text"] for one in file["nodes"].values()] == ["Once", " here"]
-    execute_line(actor, tree, Request(f"switch to {made[2].local_id}"))
+    assert [node["text"] for node in file["nodes"].values()] == ["Once", " here"]
+    execute_line(actor, tree, Request(f"switch to {nodes[2].local_id}"))
     file = written(format_writers.loomsidian, actor, tree)
-    assert [one["text"] for one in file["nodes"].values()] == ["Once", " there"]
+    assert [node["text"] for node in file["nodes"].values()] == ["Once", " there"]

@@ -111,12 +111,12 @@ def test_a_tree_comes_again_as_it_was(lived: Tree, bring: Bring, actor: Actor) -
     for name in ("title", "mode", "description", "system_context", "summary", "truncation"):
         assert getattr(again, name) == getattr(lived, name)
     came = [*again.nodes.order_by("id").values(*SAME)]
-    for one in came:
-        one["author__name"] = one["author__name"].removesuffix(" (imported)")
+    for node in came:
+        node["author__name"] = node["author__name"].removesuffix(" (imported)")
     assert came == [*lived.nodes.order_by("id").values(*SAME)]
     assert _said(again) == out(lived)
-    found = verify_tree(actor, again, None)
-    assert found["status"] == "valid" and found["imported"] == lived.nodes.count()
+    report = verify_tree(actor, again, None)
+    assert report["status"] == "valid" and report["imported"] == lived.nodes.count()
     assert verify_tree(actor, lived, None)["imported"] == 0
     assert verify_tree(actor, again, None)["checked"] == lived.nodes.count()
 
@@ -125,16 +125,16 @@ def test_events_are_written_from_what_the_database_would_say(
     actor: Actor, muse: Participant, bring: Bring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = [(-1, False, "a"), (0, True, "b"), (1, False, "c"), (2, True, "d"), (0, True, "e")]
-    tree, made = plant(actor, muse, texts)
-    for line in (f"edit {made[1].local_id} as:version\nB", f"edit {made[0].local_id} as:fork\nA"):
+    tree, nodes = plant(actor, muse, texts)
+    for line in (f"edit {nodes[1].local_id} as:version\nB", f"edit {nodes[0].local_id} as:fork\nA"):
         execute_line(actor, tree, Request(line))
-    execute_line(actor, tree, Request(f"prune {made[1].local_id}"))
+    execute_line(actor, tree, Request(f"prune {nodes[1].local_id}"))
     known, read = TreeBuilder._facts, []
 
     def compared(self: TreeBuilder, rows: list[NodeRow]) -> Facts:
-        stored = rows_of([one.id for one in rows])
-        assert [(one._replace(rest=None), one.more) for one in rows] == [
-            (one._replace(rest=None), one.more) for one in stored
+        stored = rows_of([row.id for row in rows])
+        assert [(row._replace(rest=None), row.more) for row in rows] == [
+            (row._replace(rest=None), row.more) for row in stored
         ]
         read.append((known(self, rows), facts_of(self.tree.pk, rows)))
         return read[-1][0]
@@ -142,9 +142,9 @@ def test_events_are_written_from_what_the_database_would_say(
     monkeypatch.setattr(TreeBuilder, "_facts", compared)
     monkeypatch.setattr(importing, "BATCH", 3)
     again = tree_of(bring(out(tree)))
-    assert [one for one, _ in read] == [one for _, one in read] and len(read) == 3
-    assert any(one.hidden for one, _ in read) and any(one.versions for one, _ in read)
-    assert any(one.edited for one, _ in read) and paths(again) == paths(tree)
+    assert [row for row, _ in read] == [row for _, row in read] and len(read) == 3
+    assert any(row.hidden for row, _ in read) and any(row.versions for row, _ in read)
+    assert any(row.edited for row, _ in read) and paths(again) == paths(tree)
 
 
 def test_marks_links_and_sources_come_again(lived: Tree, bring: Bring) -> None:
@@ -154,16 +154,16 @@ def test_marks_links_and_sources_come_again(lived: Tree, bring: Bring) -> None:
     assert Mark.objects.filter(tree=again).count() == Mark.objects.filter(tree=lived).count() == 4
     assert Link.objects.filter(tree=again, note="so", confidence=0.5, type="supports").exists()
     assert Link.objects.get(tree=again, type="related").target_id == of_tree(again.pk)
-    made = Node.objects.get(tree=again, text="So it was.")
-    seen = {(one.item_id, one.role, one.version_seen) for one in made.sources.all()}
-    above = Node.objects.get(versions=made.parent_slot)
+    node = Node.objects.get(tree=again, text="So it was.")
+    seen = {(source.item_id, source.role, source.version_seen) for source in node.sources.all()}
+    above = Node.objects.get(versions=node.parent_slot)
     assert seen == {(above.pk, "primary", above.hash), (of_tree(again.pk), "context", "")}
 
 
 def test_a_client_that_replays_the_events_has_the_tree(lived: Tree, bring: Bring) -> None:
     again = tree_of(bring(out(lived)))
     events = events_of(again)
-    assert [one["seq"] for one in events] == list(range(1, len(events) + 1))
+    assert [node["seq"] for node in events] == list(range(1, len(events) + 1))
     state = Replayed()
     for event in events[:-1]:
         state.take(event["kind"], event["payload"])
@@ -203,7 +203,7 @@ def test_a_changed_text_is_reported_and_verifying_says_so(
     lived: Tree, bring: Bring, actor: Actor
 ) -> None:
     row = bring(out(lived).replace(b"Once, said Ada.", b"Once, said Bob."))
-    assert any("does not fit" in one for one in row.report["warnings"])
+    assert any("does not fit" in warning for warning in row.report["warnings"])
     assert verify_tree(actor, tree_of(row), None)["status"] == "invalid"
 
 
@@ -304,9 +304,9 @@ def test_out_in_and_out_again_is_the_same_file(
     from loom.errors import CommandError
 
     tree = trees.new_tree(actor, title="\u2028 t", mode="buffer")
-    made = ["root"]
+    nodes = ["root"]
     for verb, which, text in steps:
-        ref = made[which % len(made)]
+        ref = nodes[which % len(nodes)]
         line = {
             "prune": f"prune {ref}",
             "exclude": f"exclude {ref}",
@@ -314,7 +314,7 @@ def test_out_in_and_out_again_is_the_same_file(
             "edit": f"edit {ref} as:version\n{text}",
         }.get(verb, f"{verb} {ref}\n{text}")
         try:
-            made += execute_line(actor, tree, Request(line)).body["refs"][:1]
+            nodes += execute_line(actor, tree, Request(line)).body["refs"][:1]
         except CommandError:
             continue
     first = out(tree)
@@ -341,11 +341,11 @@ def test_a_file_signs_as_nobody_but_the_importer(
     again = tree_of(bring(file))
     mine = again.nodes.get(text="So it was.")
     assert mine.author == actor.participant and mine.imported is not None
-    others = {one.author.name for one in again.nodes.exclude(pk=mine.pk)}
+    others = {node.author.name for node in again.nodes.exclude(pk=mine.pk)}
     assert others == {"Writer (imported)"}
     twice = tree_of(bring(json.loads(out(again))))
-    assert {one.author for one in twice.nodes.exclude(text="So it was.")} == {
-        one.author for one in again.nodes.exclude(pk=mine.pk)
+    assert {node.author for node in twice.nodes.exclude(text="So it was.")} == {
+        node.author for node in again.nodes.exclude(pk=mine.pk)
     }
 
 
@@ -358,8 +358,8 @@ def test_a_file_does_not_sign_as_somebody_who_is_called_imported(
     for one in file["nodes"]:
         one["author"] = "Writer"
     file["participants"] = [{"name": "Writer", "kind": "human"}]
-    authors = {one.author for one in tree_of(bring(file)).nodes.all()}
-    assert [one.name for one in authors] == ["Writer (imported 2)"] and muse not in authors
+    authors = {node.author for node in tree_of(bring(file)).nodes.all()}
+    assert [author.name for author in authors] == ["Writer (imported 2)"] and muse not in authors
 
 
 def test_imported_nodes_are_marked_where_they_are_read(
@@ -372,7 +372,7 @@ def test_imported_nodes_are_marked_where_they_are_read(
     assert stretch.count(" · imported\n") > 1
     agent = Participant(grove=again.grove, kind="model", permissions=["loom_aware"])
     reader = PromptPlace(acting_as(actor, agent), again, workspace_of(agent, again), node)
-    assert {one.is_imported for one in stops_of(reader)} == {True}
+    assert {stop.is_imported for stop in stops_of(reader)} == {True}
     own = lived.nodes.get(text="So it was.")
     assert "imported" not in execute_line(actor, lived, Request(f"view {own.local_id}")).reply
     page = api(owner).get(f"/trees/{again.uid}?node={node.local_id}").content.decode()
@@ -384,20 +384,24 @@ def test_imported_nodes_are_marked_where_they_are_read(
 def test_a_zip_brings_documents_and_the_links_to_them(
     lived: Tree, bring: Bring, actor: Actor, outsider: User
 ) -> None:
-    made = make_document(actor, title="Notes on Ada", text="# Ada\n\nShe speaks.\n")
+    document = make_document(actor, title="Notes on Ada", text="# Ada\n\nShe speaks.\n")
     make_document(actor, title="Of something else", text="x")
     node = lived.nodes.filter(kind="text").exclude(text="").first()
     assert node is not None
-    execute_line(actor, lived, Request(f"link {node.local_id} to doc:{made.uid} as:evidence"))
+    execute_line(actor, lived, Request(f"link {node.local_id} to doc:{document.uid} as:evidence"))
     content = b"".join(FORMATS["zip"].pieces(wanted(actor, lived, calls=True)))
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        [name] = [one for one in archive.namelist() if one.startswith("documents/")]
-        assert name == f"documents/Notes-on-Ada-{made.uid}.md"
+        [name] = [
+            name_in_archive
+            for name_in_archive in archive.namelist()
+            if name_in_archive.startswith("documents/")
+        ]
+        assert name == f"documents/Notes-on-Ada-{document.uid}.md"
         assert archive.read(name) == b"# Ada\n\nShe speaks.\n"
 
     def linked(tree: Tree) -> list[str]:
         rows = Link.objects.filter(tree=tree, target__lt=0).values_list("target", flat=True)
-        return [Document.objects.get(pk=-one).title for one in rows]
+        return [Document.objects.get(pk=-row_id).title for row_id in rows]
 
     here = bring(content, name="tree.zip")
     assert linked(tree_of(here)) == ["Notes on Ada"], "the one that is here"
@@ -421,9 +425,10 @@ def test_an_author_whose_name_models_would_misread_is_renamed_and_reported(
         one["author"] = names[place % 2]
     file["participants"] = [{"name": name, "kind": "human"} for name in names]
     row = bring(file)
-    authors = {one.author.name for one in tree_of(row).nodes.all()}
+    authors = {node.author.name for node in tree_of(row).nodes.all()}
     assert authors == {"You of the file (imported)", "-a7x2- owner - now (imported)"}
-    said = [one for one in row.report["warnings"] if "misread" in one]
-    assert len(said) == 2 and any(
-        'The author "You" is called "You of the file (imported)" here' in one for one in said
+    warnings = [warning for warning in row.report["warnings"] if "misread" in warning]
+    assert len(warnings) == 2 and any(
+        'The author "You" is called "You of the file (imported)" here' in warning
+        for warning in warnings
     )

@@ -61,8 +61,8 @@ def test_no_text_becomes_markup_and_nothing_is_fetched(
     mode: str, actor: Actor, muse: Participant
 ) -> None:
     head = {"title": EVIL, "description": EVIL}
-    tree, made = plant(actor, muse, TALK, mode=mode, **head)
-    execute_line(actor, tree, Request(f"annotate {made[0].local_id}\n{EVIL}"))
+    tree, nodes = plant(actor, muse, TALK, mode=mode, **head)
+    execute_line(actor, tree, Request(f"annotate {nodes[0].local_id}\n{EVIL}"))
     shown = page(actor, tree, notes=True)
     read = Reader(shown)
     assert len(read.all("script")) == 1 and read.all("img") == [] and read.all("link") == []
@@ -79,12 +79,12 @@ def test_the_policy_allows_only_the_page_s_own_script_and_style(
 ) -> None:
     tree, _ = plant(actor, muse, TALK)
     shown = page(actor, tree)
-    policy = next(one["content"] for one in Reader(shown).all("meta") if "http-equiv" in one)
+    policy = next(item["content"] for item in Reader(shown).all("meta") if "http-equiv" in item)
     assert policy and policy.startswith("default-src 'none'; ") and "unsafe" not in policy
     for tag in ("script", "style"):
         [inside] = re.findall(f"<{tag}>(.*?)</{tag}>", shown, re.DOTALL)
-        made = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
-        assert f"{tag}-src 'sha256-{made}'" in policy
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
 
 
 @FEW
@@ -94,7 +94,7 @@ def test_every_branch_of_the_tree_is_in_the_page(
 ) -> None:
     tree, _ = plant(actor, muse, texts)
     read = Reader(page(actor, tree)).all("article")
-    above = {one["id"]: one["data-above"] for one in read}
+    above = {node["id"]: node["data-above"] for node in read}
     known = {node.local_id: node.text for node in tree.nodes.all()}
 
     def path(name: str | None) -> tuple[str, ...]:
@@ -104,8 +104,8 @@ def test_every_branch_of_the_tree_is_in_the_page(
 
 
 def test_authors_and_notes_are_written_if_asked_for(actor: Actor, muse: Participant) -> None:
-    tree, made = plant(actor, muse, TALK, mode="dialogue")
-    execute_line(actor, tree, Request(f'annotate {made[0].local_id} "why so?" as:question'))
+    tree, nodes = plant(actor, muse, TALK, mode="dialogue")
+    execute_line(actor, tree, Request(f'annotate {nodes[0].local_id} "why so?" as:question'))
     note = tree.nodes.get(kind="annotation")
     execute_line(actor, tree, Request(f'annotate {note.local_id} "because"'))
     shown = page(actor, tree, notes=True)
@@ -124,7 +124,7 @@ def zipped(pieces: Any) -> dict[str, bytes]:
     raw = b"".join(pieces)
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         assert archive.testzip() is None
-        return {one: archive.read(one) for one in archive.namelist()}
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def words(xml: bytes) -> str:
@@ -133,22 +133,22 @@ def words(xml: bytes) -> str:
 
     def told(at: ElementTree.Element) -> str:
         name = at.tag.rpartition("}")[2]
-        inside = (at.text or "") + "".join(told(one) + (one.tail or "") for one in at)
+        inside = (at.text or "") + "".join(told(child) + (child.tail or "") for child in at)
         return ("\n" if name in breaks else "") + inside
 
     return told(ElementTree.fromstring(xml))
 
 
 @FEW
-@given(text=st.text(min_size=1, max_size=40).filter(lambda one: "\0" not in one))
+@given(text=st.text(min_size=1, max_size=40).filter(lambda character: "\0" not in character))
 def test_any_text_makes_books_that_parse(text: str, actor: Actor, muse: Participant) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
         return
-    tree, made = plant(actor, muse, [(-1, False, text)], title=text[:20])
+    tree, nodes = plant(actor, muse, [(-1, False, text)], title=text[:20])
     for writer in (book_writers.epub, book_writers.docx):
-        for name, content in zipped(writer(wanted(actor, tree, made[0]))).items():
+        for name, content in zipped(writer(wanted(actor, tree, nodes[0]))).items():
             if name.endswith(("xml", "xhtml", "opf", "rels")):
                 ElementTree.fromstring(content)
 
@@ -159,21 +159,21 @@ def book(actor: Actor, muse: Participant) -> tuple[Tree, list[Node]]:
         (0, True, "It rained.\n\n1. one\n2. two"),
         (1, False, "\n\nThen <day> came &\nwent."),
     ]
-    tree, made = plant(actor, muse, texts, title="The house")
-    execute_line(actor, tree, Request(f'bookmark {made[2].local_id} "Day"'))
-    return tree, made
+    tree, nodes = plant(actor, muse, texts, title="The house")
+    execute_line(actor, tree, Request(f'bookmark {nodes[2].local_id} "Day"'))
+    return tree, nodes
 
 
 def test_an_epub_has_what_readers_need(actor: Actor, muse: Participant) -> None:
-    tree, made = book(actor, muse)
-    raw = b"".join(book_writers.epub(wanted(actor, tree, made[2])))
+    tree, nodes = book(actor, muse)
+    raw = b"".join(book_writers.epub(wanted(actor, tree, nodes[2])))
     assert raw[30:58] == b"mimetypeapplication/epub+zip", "the first file, not compressed"
     files = zipped([raw])
     package = ElementTree.fromstring(files["book.opf"])
     spaces = {"o": "http://www.idpf.org/2007/opf", "d": "http://purl.org/dc/elements/1.1/"}
-    listed = {one.get("href"): one.get("id") for one in package.findall(".//o:item", spaces)}
+    listed = {item.get("href"): item.get("id") for item in package.findall(".//o:item", spaces)}
     assert set(listed) == set(files) - {"mimetype", "META-INF/container.xml", "book.opf"}
-    spine = [one.get("idref") for one in package.findall(".//o:itemref", spaces)]
+    spine = [item.get("idref") for item in package.findall(".//o:itemref", spaces)]
     assert spine == ["part1", "part2"]
     title = package.find(".//d:title", spaces)
     assert title is not None and title.text == "The house"
@@ -186,8 +186,8 @@ def test_an_epub_has_what_readers_need(actor: Actor, muse: Participant) -> None:
 
 
 def test_an_epub_is_as_the_standard_asks(actor: Actor, muse: Participant) -> None:
-    tree, made = book(actor, muse)
-    raw = b"".join(book_writers.epub(wanted(actor, tree, made[2])))
+    tree, nodes = book(actor, muse)
+    raw = b"".join(book_writers.epub(wanted(actor, tree, nodes[2])))
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         first = archive.infolist()[0]
         assert (first.filename, first.compress_type, first.extra) == ("mimetype", 0, b"")
@@ -204,71 +204,71 @@ def test_an_epub_is_as_the_standard_asks(actor: Actor, muse: Participant) -> Non
     meta = {one.get("property"): one.text for one in package.findall("o:metadata/o:meta", spaces)}
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", meta["dcterms:modified"] or "")
     items = package.findall("o:manifest/o:item", spaces)
-    assert len({one.get("id") for one in items}) == len(items)
-    [nav] = [one for one in items if one.get("properties") == "nav"]
+    assert len({item.get("id") for item in items}) == len(items)
+    [nav] = [item for item in items if item.get("properties") == "nav"]
     page = "{http://www.w3.org/1999/xhtml}"
     toc = ElementTree.fromstring(files[str(nav.get("href"))]).find(f".//{page}nav")
     assert toc is not None and toc.get("{http://www.idpf.org/2007/ops}type") == "toc"
-    for one in items:
-        if one.get("media-type") == "application/xhtml+xml":
-            shown = ElementTree.fromstring(files[str(one.get("href"))])
+    for item in items:
+        if item.get("media-type") == "application/xhtml+xml":
+            shown = ElementTree.fromstring(files[str(item.get("href"))])
             assert shown.tag == f"{page}html" and shown.findtext(f"{page}head/{page}title")
             assert not list(shown.iter(f"{page}script")), "and nothing that runs"
 
 
 def test_a_docx_names_all_its_parts(actor: Actor, muse: Participant) -> None:
-    tree, made = book(actor, muse)
-    files = zipped(book_writers.docx(wanted(actor, tree, made[2])))
+    tree, nodes = book(actor, muse)
+    files = zipped(book_writers.docx(wanted(actor, tree, nodes[2])))
     types = ElementTree.fromstring(files["[Content_Types].xml"])
-    named = {str(one.get("PartName"))[1:] for one in types if one.get("PartName")}
-    endings = {one.get("Extension") for one in types if one.get("Extension")}
+    named = {str(kind.get("PartName"))[1:] for kind in types if kind.get("PartName")}
+    endings = {kind.get("Extension") for kind in types if kind.get("Extension")}
     assert named <= files.keys() and "word/document.xml" in named
     assert all(name in named or name.rpartition(".")[2] in endings for name in files)
     for name, folder in (("_rels/.rels", ""), ("word/_rels/document.xml.rels", "word/")):
         relations = list(ElementTree.fromstring(files[name]))
-        own = [one for one in relations if one.get("TargetMode") != "External"]
-        assert own and all(f"{folder}{one.get('Target')}" in files for one in own)
-        assert len({one.get("Id") for one in relations}) == len(relations)
+        own = [relation for relation in relations if relation.get("TargetMode") != "External"]
+        assert own and all(f"{folder}{relation.get('Target')}" in files for relation in own)
+        assert len({relation.get("Id") for relation in relations}) == len(relations)
 
 
 def test_a_docx_has_the_text_in_order(actor: Actor, muse: Participant) -> None:
-    tree, made = book(actor, muse)
-    files = zipped(book_writers.docx(wanted(actor, tree, made[2])))
-    said = words(files["word/document.xml"])
+    tree, nodes = book(actor, muse)
+    files = zipped(book_writers.docx(wanted(actor, tree, nodes[2])))
+    paragraphs = words(files["word/document.xml"])
     for before, after in (("The house", "It was "), ("night", "two"), ("two", "Day")):
-        assert said.index(before) < said.index(after)
-    assert "Then <day> came &\nwent." in said
+        assert paragraphs.index(before) < paragraphs.index(after)
+    assert "Then <day> came &\nwent." in paragraphs
     root = ElementTree.fromstring(files["word/document.xml"])
     word = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-    named = {one.get(f"{word}val") for one in root.iter(f"{word}pStyle")}
+    named = {style.get(f"{word}val") for style in root.iter(f"{word}pStyle")}
     styles = ElementTree.fromstring(files["word/styles.xml"])
-    assert named <= {one.get(f"{word}styleId") for one in styles.iter(f"{word}style")}
+    assert named <= {style.get(f"{word}styleId") for style in styles.iter(f"{word}style")}
     assert {"Title", "Heading1", "ListParagraph"} <= named
 
 
 def test_a_dialogue_in_a_book_says_who_speaks(actor: Actor, muse: Participant) -> None:
-    tree, made = plant(actor, muse, TALK, mode="dialogue")
-    execute_line(actor, tree, Request(f'annotate {made[1].local_id} "hm"'))
+    tree, nodes = plant(actor, muse, TALK, mode="dialogue")
+    execute_line(actor, tree, Request(f'annotate {nodes[1].local_id} "hm"'))
     for authors, by in ((True, "Muse"), (False, "Model")):
-        asked = wanted(actor, tree, made[1], authors=authors, notes=True)
-        said = words(zipped(book_writers.docx(asked))["word/document.xml"])
-        assert by in said and "hm" in said and ("Muse" in said) == authors
+        asked = wanted(actor, tree, nodes[1], authors=authors, notes=True)
+        paragraphs = words(zipped(book_writers.docx(asked))["word/document.xml"])
+        assert by in paragraphs and "hm" in paragraphs and ("Muse" in paragraphs) == authors
 
 
 def test_a_long_text_is_cut_into_parts(actor: Actor, muse: Participant) -> None:
     texts: list[Plant] = [
         (place - 1, False, f"{place} word. " * 40_000 + "\n\n") for place in range(3)
     ]
-    tree, made = plant(actor, muse, texts)
-    files = zipped(book_writers.epub(wanted(actor, tree, made[2])))
-    parts = [words(one) for name, one in files.items() if name.startswith("part")]
+    tree, nodes = plant(actor, muse, texts)
+    files = zipped(book_writers.epub(wanted(actor, tree, nodes[2])))
+    parts = [words(file) for name, file in files.items() if name.startswith("part")]
     assert len(parts) == 3
     assert [sum(part.count(f"{n} word.") for part in parts) for n in range(3)] == [40_000] * 3
 
 
 def test_a_long_paragraph_is_one_paragraph() -> None:
-    [one] = selection.paragraphs("word " * 20_000)
-    assert one.runs[0].text == "word " * 20_000
+    [paragraph] = selection.paragraphs("word " * 20_000)
+    assert paragraph.runs[0].text == "word " * 20_000
     first, *_, last = selection.paragraphs("word " * 20_000 + "\n\nThe end.")
     assert (first.runs[0].text, last.runs[0].text) == ("word " * 20_000, "The end.")
 
@@ -277,14 +277,16 @@ def test_a_long_paragraph_is_one_paragraph() -> None:
 
 
 def test_the_zip_gives_the_same_tree_again(actor: Actor, muse: Participant, bring: Bring) -> None:
-    tree, made = plant(actor, muse, TALK, mode="dialogue")
-    execute_line(actor, tree, Request(f"link {made[1].local_id} to {made[0].local_id} as:supports"))
+    tree, nodes = plant(actor, muse, TALK, mode="dialogue")
+    execute_line(
+        actor, tree, Request(f"link {nodes[1].local_id} to {nodes[0].local_id} as:supports")
+    )
     files = zipped(archive_writer.archive(wanted(actor, tree, calls=True)))
     assert {"README.md", "tree.json", "tree.md"} < set(files)
     assert paths(tree_of(bring(files["tree.json"]))) == paths(tree)
     assert b"It* rained." in files["tree.md"]
-    evidence = files[f"evidence/{made[0].local_id}.md"].decode()
-    assert "supports: " + made[1].local_id in evidence and "by Owner" in evidence
+    evidence = files[f"evidence/{nodes[0].local_id}.md"].decode()
+    assert "supports: " + nodes[1].local_id in evidence and "by Owner" in evidence
 
 
 def test_the_zip_holds_the_calls_that_the_reader_may_read(

@@ -79,11 +79,13 @@ def check(context: Context, args: CheckNode) -> Reply:
             hint="check another text",
         )
     text = lenses.shown_part(node, ref) if ref is not None else node.text
-    found = _chosen(applying(context.actor.grove, context.tree), args.name, f"[{node.local_id}]")
+    chosen_checks = _chosen(
+        applying(context.actor.grove, context.tree), args.name, f"[{node.local_id}]"
+    )
     is_whole = ref is None or ref.slice is None
     item = ids.of_node(node.pk)
     about = _About(node, text, item, "", is_whole, is_again=bool(args.name))
-    results = _results(context, found, about)
+    results = _results(context, chosen_checks, about)
     if is_whole and not context.world.is_dry:
         keep_results(context.world, node.local_id, results)
     return Reply(_said(results), refs=(node.local_id,), items=(item,))
@@ -93,26 +95,26 @@ def check_part(context: Context, part: TextPart, name: str, *, is_whole: bool, s
     """Runs the checks that apply to a text of the grove, or to a part of it, or the one that is
     named; `shown` is what a reply calls the text."""
     text = part.of
-    found = _chosen(applying(context.actor.grove, text), name, shown)
+    checks = _chosen(applying(context.actor.grove, text), name, shown)
     item, version, ref = text.item_id, part.source.version, f"doc:{text.uid}"
     point = lookup.root_of(context.tree)
     about = _About(point, part.text, item, version, is_whole, is_again=bool(name))
-    results = _results(context, found, about)
+    results = _results(context, checks, about)
     if is_whole and not context.world.is_dry:
         keep_results(context.world, ref, results)
     return Reply(_said(results), refs=(ref,), items=(item,))
 
 
 def _chosen(rows: Iterable[Check], name: str, shown: str) -> list[Check]:
-    found = list(rows)
+    checks = list(rows)
     if name:
-        found = [one for one in found if one.name_key == name.casefold()]
-    if not found and name:
-        names = ", ".join(f'"{one.name}"' for one in rows)
+        checks = [row for row in checks if row.name_key == name.casefold()]
+    if not checks and name:
+        names = ", ".join(f'"{row.name}"' for row in rows)
         raise not_found(f'A check "{name}" for {shown}', names and f"there are {names}")
-    if not found:
+    if not checks:
         raise not_found(f"A check for {shown}", "declare one under Checks, or POST /api/checks")
-    return found
+    return checks
 
 
 @dataclass(frozen=True)
@@ -131,8 +133,8 @@ class _About:
 def _results(context: Context, checks: Sequence[Check], about: _About) -> list[CheckResult]:
     """What the checks say about a text, as rows that are not stored. A judge that has not answered
     about this version is asked; its answer is stored when it arrives."""
-    judges = [one for one in checks if one.kind == "judge"]
-    plain = [one for one in checks if one.kind != "judge"]
+    judges = [row for row in checks if row.kind == "judge"]
+    plain = [row for row in checks if row.kind != "judge"]
     by = context.actor.participant
     results = _run(plain, about, by, context.now)
     if not judges:
@@ -144,12 +146,12 @@ def _results(context: Context, checks: Sequence[Check], about: _About) -> list[C
             hint="check the whole text, or name another check",
         )
     known = {
-        one.rule_id: one
-        for one in results_of(about.item, about.version)
-        if one.outcome == "asked" or not about.is_again
+        result.rule_id: result
+        for result in results_of(about.item, about.version)
+        if result.outcome == "asked" or not about.is_again
     }
-    wanted = [one for one in judges if one.pk not in known]
-    if any(one.asks_id == by.pk for one in wanted):
+    wanted = [judge for judge in judges if judge.pk not in known]
+    if any(judge.asks_id == by.pk for judge in wanted):
         raise CommandError(
             "PERMISSION_DENIED",
             "An agent cannot be its own judge.",
@@ -163,7 +165,7 @@ def _results(context: Context, checks: Sequence[Check], about: _About) -> list[C
         results += judging.ask(
             context, wanted, point=about.point, text=text, item=item, version=version
         )
-    return [*results, *(known[one.pk] for one in judges if one.pk in known)]
+    return [*results, *(known[judge.pk] for judge in judges if judge.pk in known)]
 
 
 MOST_TESTED = 50  # items of a claim
@@ -173,14 +175,14 @@ def run_for(context: Context, items: Sequence[tuple[int, str]]) -> tuple[str, bo
     """Runs the checks that apply to items, each in the version that was cited, and stores what they
     say; judges are not asked again. Returns (what they say, whether any applies). A document that
     has changed since is not checked again."""
-    said, every = [], []
+    lines, every = [], []
     by, now = context.actor.participant, context.now
     for item, version in items[-MOST_TESTED:]:
-        found, about, name = _cited_text(context, item, version)
+        checks, about, name = _cited_text(context, item, version)
         if about is None:
             continue
-        plain = [one for one in found if one.kind != "judge"]
-        asked = [one for one in results_of(item, version) if one.rule.kind == "judge"]
+        plain = [row for row in checks if row.kind != "judge"]
+        asked = [result for result in results_of(item, version) if result.rule.kind == "judge"]
         results = _run(plain, about, by, now)
         every += [*results, *asked]
         if results and not context.world.is_dry:
@@ -190,8 +192,8 @@ def run_for(context: Context, items: Sequence[tuple[int, str]]) -> tuple[str, bo
             else:
                 keep_results(context.world, name, results)
     if every:
-        said.append(_said(every))
-    return "\n".join(said), bool(every)
+        lines.append(_said(every))
+    return "\n".join(lines), bool(every)
 
 
 def passes(context: Context, item: int, name: str) -> tuple[bool, str]:
@@ -200,14 +202,14 @@ def passes(context: Context, item: int, name: str) -> tuple[bool, str]:
     if is_text(item):
         text = grove_texts().seen(context.actor, context.tree, [item]).get(item)
         version = str(text.revision if text is not None else 0)
-    found, about, shown = _cited_text(context, item, version)
-    chosen = [one for one in found if one.name_key == name.casefold().strip()]
+    checks, about, shown = _cited_text(context, item, version)
+    chosen = [row for row in checks if row.name_key == name.casefold().strip()]
     if about is None or not chosen:
         raise not_found(f'A check "{name}" for {shown or "this text"}')
-    judged = [one for one in results_of(item, version) if one.rule_id == chosen[0].pk]
-    plain = [one for one in chosen if one.kind != "judge"]
+    judged = [result for result in results_of(item, version) if result.rule_id == chosen[0].pk]
+    plain = [row for row in chosen if row.kind != "judge"]
     results = _run(plain, about, context.actor.participant, context.now) or judged
-    return bool(results) and all(one.outcome == "passed" for one in results), _said(results)
+    return bool(results) and all(result.outcome == "passed" for result in results), _said(results)
 
 
 def _cited_text(
@@ -234,11 +236,11 @@ def _run(
 ) -> list[CheckResult]:
     """What the checks say about a text, as rows that are not stored."""
     results = []
-    for one in checks:
-        outcome = rules.run(one.kind, one.parameters, about.text)
+    for row in checks:
+        outcome = rules.run(row.kind, row.parameters, about.text)
         results.append(
             CheckResult(
-                rule=one,
+                rule=row,
                 item=about.item,
                 version=about.version,
                 outcome="passed" if outcome.passed else "failed",
@@ -253,11 +255,11 @@ def _run(
 def _said(results: Sequence[CheckResult]) -> str:
     """`✓ 3 passed · ✗ 1 failed: max_words 612 > 500`."""
     by_outcome: dict[str, list[CheckResult]] = {}
-    for one in results:
-        by_outcome.setdefault(one.outcome, []).append(one)
+    for result in results:
+        by_outcome.setdefault(result.outcome, []).append(result)
     parts = [f"✓ {len(by_outcome.pop('passed', []))} passed"]
     for outcome, rows in by_outcome.items():
-        details = "; ".join(f"{one.rule.name} {one.said}".rstrip() for one in rows)
+        details = "; ".join(f"{row.rule.name} {row.said}".rstrip() for row in rows)
         parts.append(f"{MARKS[outcome]} {len(rows)} {outcome}: {details}")
     return " · ".join(parts)
 
@@ -305,7 +307,7 @@ def _declare(change: RunningAction, args: CheckDeclared) -> Check:
         raise CommandError(
             "LIMIT_EXCEEDED", f"A grove has at most {MOST_CHECKS} checks.", hint="archive some"
         )
-    made = Check(
+    new_check = Check(
         grove=change.grove,
         kind=args.kind,
         parameters=rules.checked_parameters(args.kind, args.parameters),
@@ -313,12 +315,12 @@ def _declare(change: RunningAction, args: CheckDeclared) -> Check:
         by=change.actor.participant,
         at=change.now,
     )
-    made.tree, made.about = _scope(change.actor, args.scope)
+    new_check.tree, new_check.about = _scope(change.actor, args.scope)
     _demand_cheap(args.kind, args.on_save)
-    made.asks = _judge(change.actor, args)
-    _rename(made, args.name)
-    made.save()
-    return _changed(change, made)
+    new_check.asks = _judge(change.actor, args)
+    _rename(new_check, args.name)
+    new_check.save()
+    return _changed(change, new_check)
 
 
 @action("change_check", stream="grove", role="writer")
@@ -381,10 +383,10 @@ def _judge(actor: Actor, args: CheckDeclared) -> Participant | None:
             raise CommandError("INVALID_SYNTAX", "Only a judge has an agent.", hint="leave it out")
         return None
     rows = Participant.objects.filter(grove=actor.grove, kind="model", archived_at__isnull=True)
-    found = rows.filter(uid=args.agent).first()
-    if found is None:
+    row = rows.filter(uid=args.agent).first()
+    if row is None:
         raise not_found("The agent of this judge", "choose a model of the grove")
-    return found
+    return row
 
 
 def _scope(actor: Actor, scope: str) -> tuple[Any, int | None]:
@@ -435,10 +437,10 @@ def _check_now(part: TextPart) -> None:
 def _run_now(
     stream: Tree | Grove, item: str, rows: QuerySet[Check], about: _About, by: Participant
 ) -> None:
-    found = list(rows.filter(on_save=True).exclude(kind="judge"))
-    if not found:
+    checks = list(rows.filter(on_save=True).exclude(kind="judge"))
+    if not checks:
         return
-    results = _run(found, about, by, timezone.now())
+    results = _run(checks, about, by, timezone.now())
     with transaction.atomic():
         writer = streams.lock(stream, actor=by.uid)
         keep_results(writer, item, results)

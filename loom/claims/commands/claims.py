@@ -175,7 +175,7 @@ def _quote(context: Context, claim: Claim | None, cited: Cited, words: str) -> Q
     text = cited.text if own is None else cited.text[own.first : own.last]
     start = 0 if own is None else own.first
     offered = _offered(context, claim, cited)
-    verdict = quotes.judged(words, text, [one.text for one in offered])
+    verdict = quotes.judged(words, text, [cite.text for cite in offered])
     if verdict.answer == "found" and verdict.place is not None:
         place = quotes.QuotePlace(start + verdict.place.first, start + verdict.place.last)
         return Quote("found", place, *_around(cited.text, place))
@@ -197,24 +197,24 @@ def _around(text: str, place: quotes.QuotePlace) -> tuple[str, str, str]:
 def _offered(context: Context, claim: Claim | None, cited: Cited) -> list[Cited]:
     """Texts in which a quote may be instead: the whole of what was cited in part, what the claim
     cites already, and the documents that are linked to the tree."""
-    found = [cited] if cited.place is not None else []
+    placed = [cited] if cited.place is not None else []
     items = (
-        [one for one in dict.fromkeys(row.item for row in cites_of(claim)) if one != cited.item]
+        [item for item in dict.fromkeys(row.item for row in cites_of(claim)) if item != cited.item]
         if claim is not None
         else []
     )
-    keys = [key for one in items if (key := ids.node_id(one)) is not None][-MOST_OFFERED:]
+    keys = [key for item in items if (key := ids.node_id(item)) is not None][-MOST_OFFERED:]
     gone = withheld(context.actor, keys)
     rows = Node.objects.filter(pk__in=set(keys) - gone, tree=context.tree)
-    found += [
+    placed += [
         Cited(ids.of_node(row.pk), f"[{row.local_id}]", row.local_id, "", row.text) for row in rows
     ]
     linked = grove_texts().linked(context.actor, context.tree)
-    others = [one for one in linked if one.item_id != cited.item]
-    for one in others[: max(0, MOST_OFFERED - len(found))]:
-        text = grove_texts().part_of(one).text
-        found.append(Cited(one.item_id, one.shown, f"doc:{one.uid}", "", text))
-    return found
+    others = [cite for cite in linked if cite.item_id != cited.item]
+    for other in others[: max(0, MOST_OFFERED - len(placed))]:
+        text = grove_texts().part_of(other).text
+        placed.append(Cited(other.item_id, other.shown, f"doc:{other.uid}", "", text))
+    return placed
 
 
 # Opening a claim.
@@ -262,7 +262,7 @@ def claim(context: Context, args: ClaimArgs) -> Reply:
     parent = about or lookup.root_of(context.tree)
     new = NewNode(statement, kind="claim", parent=parent)
     node = node_writer.add_node(context.world, context.tree, context.actor.participant, new)
-    made = Claim(
+    new_claim = Claim(
         node=node,
         tree=context.tree,
         statement_key=key_of(statement),
@@ -275,10 +275,10 @@ def claim(context: Context, args: ClaimArgs) -> Reply:
         changed_at=context.now,
     )
     if not context.world.is_dry:
-        made.save(force_insert=True)
-    said = _give(context, made, cited, quote, side="for", why="")
+        new_claim.save(force_insert=True)
+    reply = _give(context, new_claim, cited, quote, side="for", why="")
     return Reply(
-        f"✓ claim [{node.local_id}] hypothesis\n  {said}",
+        f"✓ claim [{node.local_id}] hypothesis\n  {reply}",
         refs=(node.local_id,),
         items=(ids.of_node(node.pk), cited.item),
     )
@@ -350,10 +350,10 @@ def cite_undercuts(context: Context, args: CiteUndercuts) -> Reply:
 
 def _named_claim(context: Context, ref: Ref, act: str) -> Claim:
     """The claim that a ref names in this tree. REJECTED if its state does not allow the act."""
-    found = claim_of(get_own_node(context, ref))
-    if act not in allowed_acts(found) and act not in ("commit", "veto"):
-        raise _invalid(found, act)
-    return found
+    stored_claim = claim_of(get_own_node(context, ref))
+    if act not in allowed_acts(stored_claim) and act not in ("commit", "veto"):
+        raise _invalid(stored_claim, act)
+    return stored_claim
 
 
 def _invalid(claim: Claim, act: str) -> CommandError:
@@ -368,38 +368,44 @@ def _invalid(claim: Claim, act: str) -> CommandError:
 
 def give_evidence(context: Context, args: CiteFor | CiteAgainst, side: str) -> Reply:
     """Gives what a line cites as evidence on one side of a claim."""
-    found = _named_claim(context, args.claim, "cite")
+    stored_claim = _named_claim(context, args.claim, "cite")
     cited = _cited(context, args.ref)
-    quote = _quote(context, found, cited, args.words)
-    said = _give(context, found, cited, quote, side=side, why=args.why)
+    quote = _quote(context, stored_claim, cited, args.words)
+    reply = _give(context, stored_claim, cited, quote, side=side, why=args.why)
     return Reply(
-        f"✓ {said}",
-        refs=(found.node.local_id, cited.ref),
-        items=(ids.of_node(found.pk), cited.item),
+        f"✓ {reply}",
+        refs=(stored_claim.node.local_id, cited.ref),
+        items=(ids.of_node(stored_claim.pk), cited.item),
         link_type=SIDES[side],
     )
 
 
 def undercut(context: Context, args: CiteUndercuts) -> Reply:
     """Gives what a line cites as a reason why an item is no evidence for a claim."""
-    found = _named_claim(context, args.claim, "cite")
+    stored_claim = _named_claim(context, args.claim, "cite")
     cited, other = _cited(context, args.ref), _cited(context, args.other)
     target = next(
-        (one for one in reversed(cites_of(found)) if one.item == other.item and one.side == "for"),
+        (
+            cite
+            for cite in reversed(cites_of(stored_claim))
+            if cite.item == other.item and cite.side == "for"
+        ),
         None,
     )
     if target is None:
         raise CommandError(
             "NOT_FOUND",
-            f"{other.shown} is no evidence for [{found.node.local_id}].",
-            hint=f"→ list {found.node.local_id} evidence shows what is",
+            f"{other.shown} is no evidence for [{stored_claim.node.local_id}].",
+            hint=f"→ list {stored_claim.node.local_id} evidence shows what is",
         )
-    quote = _quote(context, found, cited, args.words)
-    said = _give(context, found, cited, quote, side="undercuts", why=args.why, target=target)
+    quote = _quote(context, stored_claim, cited, args.words)
+    reply = _give(
+        context, stored_claim, cited, quote, side="undercuts", why=args.why, target=target
+    )
     return Reply(
-        f"✓ {other.shown} is undercut; {said}",
-        refs=(found.node.local_id, cited.ref, other.ref),
-        items=(ids.of_node(found.pk), cited.item),
+        f"✓ {other.shown} is undercut; {reply}",
+        refs=(stored_claim.node.local_id, cited.ref, other.ref),
+        items=(ids.of_node(stored_claim.pk), cited.item),
     )
 
 
@@ -422,7 +428,7 @@ def _give(
             f"A reason has at most {MAX_WHY:,} characters.",
             hint="write it as a text, and cite that",
         )
-    made = Cite(
+    cite = Cite(
         claim=claim,
         undercuts=target,
         item=cited.item,
@@ -442,18 +448,18 @@ def _give(
     claim_name = claim.node.local_id
     if not context.world.is_dry:
         if side in SIDES:
-            made.link = join(
+            cite.link = join(
                 context, cited.item, ids.of_node(claim.pk), SIDES[side], note=why[:2000]
             )
             context.world.append(
-                "link.added", {"link": link_body(made.link, cited.ref, claim_name)}
+                "link.added", {"link": link_body(cite.link, cited.ref, claim_name)}
             )
-        made.save(force_insert=True)
+        cite.save(force_insert=True)
         every = weigh(context, claim)
-        made = next(one for one in every if one.pk == made.pk)
+        cite = next(other for other in every if other.pk == cite.pk)
     else:
-        _would_be(claim, made)
-    lines = [f"evidence: {made.strength}, {made.reason}"]
+        _would_be(claim, cite)
+    lines = [f"evidence: {cite.strength}, {cite.reason}"]
     if quote.gate:
         lines[0] += "" if quote.gate != "found" else " · quote found"
     if quote.offer:
@@ -462,13 +468,13 @@ def _give(
     return "\n".join(lines)
 
 
-def _would_be(claim: Claim, made: Cite) -> None:
+def _would_be(claim: Claim, cite: Cite) -> None:
     """Weighs a claim as if a cite that is not stored were; changes the two objects only."""
-    made.pk = 0
-    every = [*cites_of(claim), made] if not claim._state.adding else [made]
-    found = strengths(claim, every)
-    for one in every:
-        one.strength, one.reason = found[one.pk]
+    cite.pk = 0
+    every = [*cites_of(claim), cite] if not claim._state.adding else [cite]
+    by_cite = strengths(claim, every)
+    for other in every:
+        other.strength, other.reason = by_cite[other.pk]
     now = weights_of(every)
     claim.strong, claim.moderate, claim.weak = now.strong, now.moderate, now.weak
     claim.open, claim.unanswered = now.open, now.unanswered
@@ -521,7 +527,7 @@ def _demand_no_circle(claim: Claim, cited: Cited) -> None:
                 hint="cite something else",
             )
         rows = Cite.objects.filter(claim__in=todo, item__gt=0).values_list("item", flat=True)
-        todo = {one for one in rows if one not in seen}
+        todo = {row for row in rows if row not in seen}
         seen |= todo
 
 
@@ -530,12 +536,12 @@ def weigh(context: Context, claim: Claim) -> list[Cite]:
     and writes `claim.changed`. A claim whose counter-evidence alone reaches moderate while the
     evidence for it does not is refuted."""
     every = cites_of(claim)
-    found = strengths(claim, every)
+    by_cite = strengths(claim, every)
     changed = []
-    for one in every:
-        if (one.strength, one.reason) != found[one.pk]:
-            one.strength, one.reason = found[one.pk]
-            changed.append(one)
+    for cite in every:
+        if (cite.strength, cite.reason) != by_cite[cite.pk]:
+            cite.strength, cite.reason = by_cite[cite.pk]
+            changed.append(cite)
     if changed:
         Cite.objects.bulk_update(changed, ["strength", "reason"])
     now = weights_of(every)
@@ -574,31 +580,31 @@ class Address(Args):
 @command("address", group="Mind", klass="write", permissions=_PLAIN, stream="tree")
 def address(context: Context, args: Address) -> Reply:
     """Answers counter-evidence, or what undercuts evidence, of a claim; it stays where it is."""
-    found = _named_claim(context, args.claim, "address")
+    stored_claim = _named_claim(context, args.claim, "address")
     if not args.how.strip():
         raise CommandError(
             "INVALID_SYNTAX", "An answer says how.", hint='address REF in CLAIM "how"'
         )
     cited = _cited(context, args.ref)
-    every = Cite.objects.filter(claim=found, item=cited.item).exclude(side="for")
+    every = Cite.objects.filter(claim=stored_claim, item=cited.item).exclude(side="for")
     rows = list(every.filter(answered_at__isnull=True))
     if not rows:
-        said = "is addressed already" if every.exists() else "does not speak against it"
+        reason = "is addressed already" if every.exists() else "does not speak against it"
         raise CommandError(
             "REJECTED",
-            f"{cited.shown} {said}.",
-            hint=f"→ list {found.node.local_id} evidence shows what does",
+            f"{cited.shown} {reason}.",
+            hint=f"→ list {stored_claim.node.local_id} evidence shows what does",
         )
-    for one in rows:
-        one.answer, one.answered_by = args.how[:MAX_WHY], context.actor.participant
-        one.answered_at = context.now
+    for row in rows:
+        row.answer, row.answered_by = args.how[:MAX_WHY], context.actor.participant
+        row.answered_at = context.now
     if not context.world.is_dry:
         Cite.objects.bulk_update(rows, ["answer", "answered_by", "answered_at"])
-        weigh(context, found)
+        weigh(context, stored_claim)
     return Reply(
-        f"✓ addressed {cited.shown} in [{found.node.local_id}]\n  {progress(found)}",
-        refs=(found.node.local_id, cited.ref),
-        items=(ids.of_node(found.pk), cited.item),
+        f"✓ addressed {cited.shown} in [{stored_claim.node.local_id}]\n  {progress(stored_claim)}",
+        refs=(stored_claim.node.local_id, cited.ref),
+        items=(ids.of_node(stored_claim.pk), cited.item),
     )
 
 
@@ -608,26 +614,28 @@ def address(context: Context, args: Address) -> Reply:
 @check_commands.tests("claim")
 def test(context: Context, node: Node) -> Reply:
     """Tests a claim: runs the checks that apply to what it cites, and weighs it again."""
-    found = claim_of(node)
-    if "check" not in allowed_acts(found):
-        raise _invalid(found, "check")
-    every = cites_of(found)
-    items = list(dict.fromkeys((one.item, one.version) for one in every if one.side == "for"))
-    said, has_checks = check_commands.run_for(context, items)
-    if not found.test and not has_checks:
+    stored_claim = claim_of(node)
+    if "check" not in allowed_acts(stored_claim):
+        raise _invalid(stored_claim, "check")
+    every = cites_of(stored_claim)
+    items = list(dict.fromkeys((cite.item, cite.version) for cite in every if cite.side == "for"))
+    reply, has_checks = check_commands.run_for(context, items)
+    if not stored_claim.test and not has_checks:
         raise CommandError(
             "REJECTED",
             "Hypothesis not testable.",
             hint='open it with test:"how", or declare a check for what it cites',
         )
-    if found.state == "hypothesis":
-        found.state = "testing"
+    if stored_claim.state == "hypothesis":
+        stored_claim.state = "testing"
     if not context.world.is_dry:
-        weigh(context, found)
-    counts = f"{found.strong} strong, {found.moderate} moderate, {found.weak} weak"
-    lines = [f"✓ [{node.local_id}] {found.state}: {counts}", f"  {progress(found)}"]
-    lines += [f"  test: {excerpt(found.test)}"] if found.test else []
-    lines += [f"  {said}"] if said else []
+        weigh(context, stored_claim)
+    counts = (
+        f"{stored_claim.strong} strong, {stored_claim.moderate} moderate, {stored_claim.weak} weak"
+    )
+    lines = [f"✓ [{node.local_id}] {stored_claim.state}: {counts}", f"  {progress(stored_claim)}"]
+    lines += [f"  test: {excerpt(stored_claim.test)}"] if stored_claim.test else []
+    lines += [f"  {reply}"] if reply else []
     return Reply("\n".join(lines), refs=(node.local_id,), items=(ids.of_node(node.pk),))
 
 
@@ -641,19 +649,19 @@ class Conclude(Args):
 @command("conclude", group="Mind", klass="write", permissions=_PLAIN, stream="tree")
 def conclude(context: Context, args: Conclude) -> Reply:
     """Draws the conclusion of a tested claim, whose evidence has to reach the moderate level."""
-    found = _named_claim(context, args.claim, "conclude")
+    stored_claim = _named_claim(context, args.claim, "conclude")
     if not args.conclusion.strip():
         raise CommandError("INVALID_SYNTAX", "A conclusion says what follows.", hint='"it is so"')
     if not context.world.is_dry:
-        weigh(context, found)
-    if levels.highest(weights(found)) in (None, "tentative"):
-        raise CommandError("REJECTED", "Insufficient evidence.", hint=progress(found))
-    found.state, found.conclusion = "concluding", args.conclusion[:MAX_STATEMENT]
-    _store(context, found)
+        weigh(context, stored_claim)
+    if levels.highest(weights(stored_claim)) in (None, "tentative"):
+        raise CommandError("REJECTED", "Insufficient evidence.", hint=progress(stored_claim))
+    stored_claim.state, stored_claim.conclusion = "concluding", args.conclusion[:MAX_STATEMENT]
+    _store(context, stored_claim)
     return Reply(
-        f"✓ [{found.node.local_id}] concluding\n  {progress(found)}",
-        refs=(found.node.local_id,),
-        items=(ids.of_node(found.pk),),
+        f"✓ [{stored_claim.node.local_id}] concluding\n  {progress(stored_claim)}",
+        refs=(stored_claim.node.local_id,),
+        items=(ids.of_node(stored_claim.pk),),
     )
 
 
@@ -670,34 +678,35 @@ class Commit(Args):
 @command("commit", group="Mind", klass="write", permissions=_PLAIN, stream="tree")
 def commit(context: Context, args: Commit) -> Reply:
     """Commits to a concluded claim, for good; it can be raised to a higher level, never lowered."""
-    found = _named_claim(context, args.claim, "commit")
-    is_claimants = context.actor.participant.pk == found.by_id
+    stored_claim = _named_claim(context, args.claim, "commit")
+    is_claimants = context.actor.participant.pk == stored_claim.by_id
     is_person = context.actor.participant.kind == "human"
     if not is_claimants and not is_person:
         raise CommandError(
             "PERMISSION_DENIED",
-            f"Only {found.by.name} or a person commits this claim.",
+            f"Only {stored_claim.by.name} or a person commits this claim.",
             hint="cite evidence for it instead",
         )
-    every = weigh(context, found) if not context.world.is_dry else cites_of(found)
-    _demand_level(context, found, args.level)
-    gap = _gap(found, args.level, confirmed=is_person)
+    every = weigh(context, stored_claim) if not context.world.is_dry else cites_of(stored_claim)
+    _demand_level(context, stored_claim, args.level)
+    gap = _gap(stored_claim, args.level, confirmed=is_person)
     if gap is not None:
-        raise _blocked(found, args.level, gap, every)
-    if "commit" not in allowed_acts(found):
-        raise _invalid(found, "commit")
+        raise _blocked(stored_claim, args.level, gap, every)
+    if "commit" not in allowed_acts(stored_claim):
+        raise _invalid(stored_claim, "commit")
     if context.world.is_dry:
-        return Reply(f"✓ CAN_COMMIT at {args.level}", refs=(found.node.local_id,))
+        return Reply(f"✓ CAN_COMMIT at {args.level}", refs=(stored_claim.node.local_id,))
     approver = context.actor.participant if is_person and not is_claimants else None
-    made = _sealed(context, found, every, args.level, approver)
-    _raise_authority(found, approver)
-    counts = f"{counted(found.strong + found.moderate + found.weak, 'evidence', 'evidence')}"
+    commitment = _sealed(context, stored_claim, every, args.level, approver)
+    _raise_authority(stored_claim, approver)
+    in_all = stored_claim.strong + stored_claim.moderate + stored_claim.weak
+    counts = counted(in_all, "evidence", "evidence")
     approved = f", approved by {approver.name}" if approver is not None else ""
     return Reply(
-        f"✓ committed at {args.level}: {counts}, {found.strong} strong{approved}\n"
-        f"  hash {made.hash[:12]}",
-        refs=(found.node.local_id,),
-        items=(ids.of_node(found.pk),),
+        f"✓ committed at {args.level}: {counts}, {stored_claim.strong} strong{approved}\n"
+        f"  hash {commitment.hash[:12]}",
+        refs=(stored_claim.node.local_id,),
+        items=(ids.of_node(stored_claim.pk),),
     )
 
 
@@ -705,8 +714,8 @@ def _gap(claim: Claim, level: Level, *, confirmed: bool) -> levels.Obligation | 
     """What is missing for a level; the authority of a person who commits is enough."""
     authority = levels.MOST_AUTHORITY if confirmed else authority_of(claim)
     scope: levels.Scope = claim.scope  # type: ignore[assignment]
-    found = levels.obligations(weights(claim), level, scope=scope, authority=authority)
-    return levels.missing(found)
+    obligations = levels.obligations(weights(claim), level, scope=scope, authority=authority)
+    return levels.missing(obligations)
 
 
 def _demand_level(context: Context, claim: Claim, level: Level) -> None:
@@ -734,7 +743,7 @@ def _blocked(
     """Why a commit is blocked or rejected, and what would help."""
     name = claim.node.local_id
     if gap.code == "UNADDRESSED_COUNTEREVIDENCE":
-        open_ones = [one for one in cites if one.side == "against" and one.answered_at is None]
+        open_ones = [cite for cite in cites if cite.side == "against" and cite.answered_at is None]
         return CommandError(
             gap.code,
             f"{level} has no open counter-evidence: {gap.have} to address.",
@@ -772,7 +781,7 @@ def _sealed(
         approved_by=approver.uid if approver is not None else None,
         at=instant(context.now),
     )
-    made = Commitment.objects.create(
+    commitment = Commitment.objects.create(
         tree_id=claim.tree_id,
         claim=claim,
         level=level,
@@ -783,15 +792,15 @@ def _sealed(
         at=context.now,
     )
     below = Claim.objects.filter(
-        pk__in=[key for one in cites if (key := ids.node_id(one.item)) is not None],
+        pk__in=[key for cite in cites if (key := ids.node_id(cite.item)) is not None],
         state="committed",
     )
     claim.proofs = 1 + max(below.values_list("proofs", flat=True), default=0)
     claim.state, claim.level = "committed", level
     _store(context, claim)
-    body = {"claim": claim.node.local_id, "commitment": commitment_body(made)}
+    body = {"claim": claim.node.local_id, "commitment": commitment_body(commitment)}
     context.world.append("commitment.added", body)
-    return made
+    return commitment
 
 
 def _raise_authority(claim: Claim, approver: Participant | None) -> None:
@@ -812,19 +821,19 @@ class Withdraw(Args):
 @command("withdraw", group="Mind", klass="write", permissions=_PLAIN, stream="tree")
 def withdraw(context: Context, args: Withdraw) -> Reply:
     """Takes back a claim that is not committed; it stays findable, with the reason."""
-    found = _named_claim(context, args.claim, "withdraw")
+    stored_claim = _named_claim(context, args.claim, "withdraw")
     who = context.actor.participant
-    if who.pk != found.by_id and who.kind != "human":
+    if who.pk != stored_claim.by_id and who.kind != "human":
         raise CommandError(
             "PERMISSION_DENIED",
-            f"Only {found.by.name} or a person withdraws this claim.",
+            f"Only {stored_claim.by.name} or a person withdraws this claim.",
             hint="cite what speaks against it",
         )
     _demand_why(args.why)
-    found.state, found.why = "withdrawn", args.why[:MAX_WHY]
-    _store(context, found)
-    name = found.node.local_id
-    return Reply(f"✓ withdrew [{name}]", refs=(name,), items=(ids.of_node(found.pk),))
+    stored_claim.state, stored_claim.why = "withdrawn", args.why[:MAX_WHY]
+    _store(context, stored_claim)
+    name = stored_claim.node.local_id
+    return Reply(f"✓ withdrew [{name}]", refs=(name,), items=(ids.of_node(stored_claim.pk),))
 
 
 class Veto(Args):
@@ -837,29 +846,29 @@ class Veto(Args):
 @command("veto", group="Mind", klass="write", permissions=_PLAIN, stream="tree")
 def veto(context: Context, args: Veto) -> Reply:
     """Objects to a commitment, for people only; the commitment stays, and the veto is added."""
-    found = _named_claim(context, args.claim, "veto")
+    stored_claim = _named_claim(context, args.claim, "veto")
     if context.actor.participant.kind != "human":
         raise CommandError(
             "PERMISSION_DENIED", "Only people veto.", hint="cite what speaks against it"
         )
-    if "veto" not in allowed_acts(found):
-        raise _invalid(found, "veto")
+    if "veto" not in allowed_acts(stored_claim):
+        raise _invalid(stored_claim, "veto")
     _demand_why(args.why)
     row = (
-        Commitment.objects.filter(claim=found)
+        Commitment.objects.filter(claim=stored_claim)
         .select_related("by", "approved_by", "vetoed_by")
         .order_by("-id")[0]
     )
     row.vetoed_by, row.vetoed_at = context.actor.participant, context.now
     row.veto = args.why[:MAX_WHY]
-    found.is_vetoed = True
+    stored_claim.is_vetoed = True
     if not context.world.is_dry:
         row.save(update_fields=["vetoed_by", "vetoed_at", "veto"])
-        _store(context, found)
-        body = {"claim": found.node.local_id, "commitment": commitment_body(row)}
+        _store(context, stored_claim)
+        body = {"claim": stored_claim.node.local_id, "commitment": commitment_body(row)}
         context.world.append("commitment.vetoed", body)
-    name = found.node.local_id
-    return Reply(f"✓ vetoed [{name}]", refs=(name,), items=(ids.of_node(found.pk),))
+    name = stored_claim.node.local_id
+    return Reply(f"✓ vetoed [{name}]", refs=(name,), items=(ids.of_node(stored_claim.pk),))
 
 
 def _demand_why(why: str) -> None:
@@ -879,35 +888,35 @@ def list_claims(context: Context, node: Node) -> Reply:
     rows = claims_in(context.tree)
     if node.parent_slot_id is not None:
         rows = rows.filter(Q(about=ids.of_node(node.pk)) | Q(node__parent_slot=node.slot_id))
-    found = list(rows[:MOST_LISTED])
-    lines = [f"[{node.local_id}] → {counted(len(found), 'claim')}{':' if found else ''}"]
-    lines += [f"  {line_of_claim(one)}" for one in found]
-    refs = tuple(one.node.local_id for one in found)
+    claims = list(rows[:MOST_LISTED])
+    lines = [f"[{node.local_id}] → {counted(len(claims), 'claim')}{':' if claims else ''}"]
+    lines += [f"  {line_of_claim(cite)}" for cite in claims]
+    refs = tuple(cite.node.local_id for cite in claims)
     return Reply("\n".join(lines), refs=refs, items=(ids.of_node(node.pk),))
 
 
 @lists("evidence", kind="claim")
 def list_evidence(context: Context, node: Node) -> Reply:
     """The evidence of a claim, counter-evidence first, as far as the caller may see it."""
-    found = claim_of(node)
-    every = cites_of(found)
+    stored_claim = claim_of(node)
+    every = cites_of(stored_claim)
     seen = seen_cites(context.actor, context.tree, every)
     order = {"against": 0, "undercuts": 1, "for": 2}
-    seen.sort(key=lambda one: (order[one.side], one.pk))
-    names = written({one.item for one in seen}, context.tree.pk)
+    seen.sort(key=lambda cite: (order[cite.side], cite.pk))
+    names = written({cite.item for cite in seen}, context.tree.pk)
     scope = "" if len(seen) == len(every) else f" · accessible {len(seen)} of {len(every)}"
-    lines = [line_of_claim(found) + scope]
-    for one in seen[:MOST_LISTED]:
-        words = f" {excerpt(one.words)}" if one.words else ""
-        part = f" {one.part}" if one.part else ""
-        answered = " · addressed" if one.answered_at is not None else ""
-        why = f" · {one.why}" if one.why else ""
+    lines = [line_of_claim(stored_claim) + scope]
+    for cite in seen[:MOST_LISTED]:
+        words = f" {excerpt(cite.words)}" if cite.words else ""
+        part = f" {cite.part}" if cite.part else ""
+        answered = " · addressed" if cite.answered_at is not None else ""
+        why = f" · {cite.why}" if cite.why else ""
         lines.append(
-            f"  {MARKS[one.side]} [{names[one.item]}]{part} {one.strength}, {one.reason}"
+            f"  {MARKS[cite.side]} [{names[cite.item]}]{part} {cite.strength}, {cite.reason}"
             f"{words}{why}{answered}"
         )
     if len(seen) > MOST_LISTED:
         lines.append(f"  … {len(seen) - MOST_LISTED} more")
-    refs = tuple(dict.fromkeys(names[one.item] for one in seen[:MOST_LISTED]))
-    context.note_read(*(one.item for one in seen[:MOST_LISTED]))
+    refs = tuple(dict.fromkeys(names[cite.item] for cite in seen[:MOST_LISTED]))
+    context.note_read(*(cite.item for cite in seen[:MOST_LISTED]))
     return Reply("\n".join(lines), refs=(node.local_id, *refs), items=(ids.of_node(node.pk),))

@@ -41,18 +41,18 @@ def claims_in(tree: Tree) -> QuerySet[Claim]:
 def claim_of(node: Node) -> Claim:
     """The claim of a node. NOT_FOUND if it is none."""
     rows = Claim.objects.select_related("node", "tree", "by", "person").order_by()
-    found = next(iter(rows.filter(pk=node.slot_id)), None)
-    if found is None:
+    row = next(iter(rows.filter(pk=node.slot_id)), None)
+    if row is None:
         raise not_found(f"A claim [{node.local_id}]", '→ claim "…" cite:REF makes one')
-    return found
+    return row
 
 
 def citing(actor: Actor, tree: Tree, source: str) -> QuerySet[Cite, int]:
     """The row ids of the claims of a tree that cite an item: a local id, or `doc:ID`."""
     item = 0
     if source.startswith("doc:"):
-        found = grove_texts().find(actor, source[4:])
-        item = found.item_id if found is not None else 0
+        documents = grove_texts().find(actor, source[4:])
+        item = documents.item_id if documents is not None else 0
     else:
         node = find_node(tree, source.lower())
         item = ids.of_node(node.pk) if node is not None else 0
@@ -68,12 +68,12 @@ def same_statement(actor: Actor, tree: Tree, statement: str) -> list[Claim]:
         rows = rows.filter(tree__in=trees_for(actor).filter(grove=tree.grove_id))
     else:
         rows = rows.filter(tree=tree)
-    found = sorted(
+    ordered = sorted(
         rows.select_related("node", "tree", "by").order_by(),
-        key=lambda one: (one.changed_at, one.pk),
+        key=lambda row: (row.changed_at, row.pk),
         reverse=True,
     )
-    return sorted(found, key=lambda one: one.state != "committed")
+    return sorted(ordered, key=lambda claim: claim.state != "committed")
 
 
 def committed_level(grove: Grove, key: str, tree: Tree) -> Level | None:
@@ -81,8 +81,8 @@ def committed_level(grove: Grove, key: str, tree: Tree) -> Level | None:
     rows = Claim.objects.filter(
         statement_key=key, state="committed", is_vetoed=False, tree__grove=grove
     ).exclude(level="")
-    found = set(rows.values_list("level", flat=True))
-    return next((one for one in reversed(levels.LEVELS) if one in found), None)
+    held = set(rows.values_list("level", flat=True))
+    return next((level for level in reversed(levels.LEVELS) if level in held), None)
 
 
 def weights(claim: Claim) -> Weights:
@@ -114,7 +114,7 @@ def allowed_acts(claim: Claim) -> list[str]:
     """What may be done with a claim now."""
     acts: list[str] = list(levels.ALLOWED[claim.state])  # type: ignore[index]
     if claim.is_vetoed:
-        acts = [one for one in acts if one not in ("commit", "veto")]
+        acts = [act for act in acts if act not in ("commit", "veto")]
     return acts
 
 
@@ -126,81 +126,81 @@ def waits_for_a_person(claim: Claim) -> bool:
     return gap is not None and gap.code == "NEEDS_ESCALATION"
 
 
-def status_of(claim: Claim, one: Obligation) -> str:
+def status_of(claim: Claim, obligation: Obligation) -> str:
     """The status of an obligation: proved, rejected (counter-evidence is open), blocked, or pending
     before the claim is tested; compiling while it is."""
-    if one.is_met:
+    if obligation.is_met:
         return "proved"
-    if one.code == "UNADDRESSED_COUNTEREVIDENCE":
+    if obligation.code == "UNADDRESSED_COUNTEREVIDENCE":
         return "rejected"
     return {"hypothesis": "pending", "testing": "compiling"}.get(claim.state, "blocked")
 
 
 def seen_cites(actor: Actor, tree: Tree, cites: Sequence[Cite]) -> list[Cite]:
     """Those of the cites whose items the actor may see."""
-    homes = {ids.home_of(one.item) for one in cites} - {0}
+    homes = {ids.home_of(cite.item) for cite in cites} - {0}
     trees = set(trees_for(actor).filter(pk__in=homes).values_list("pk", flat=True))
-    documents = grove_texts().seen(actor, tree, {one.item for one in cites})
+    documents = grove_texts().seen(actor, tree, {cite.item for cite in cites})
     return [
-        one
-        for one in cites
-        if (one.item in documents if one.item < 0 else ids.home_of(one.item) in trees)
+        cite
+        for cite in cites
+        if (cite.item in documents if cite.item < 0 else ids.home_of(cite.item) in trees)
     ]
 
 
-def cite_body(one: Cite, names: dict[int, str]) -> dict[str, Any]:
+def cite_body(cite: Cite, names: dict[int, str]) -> dict[str, Any]:
     """A cite as the API carries it."""
     quote = None
-    if one.first is not None:
+    if cite.first is not None:
         quote = {
-            "words": one.words,
-            "before": one.before,
-            "after": one.after,
-            "first": one.first,
-            "last": one.last,
+            "words": cite.words,
+            "before": cite.before,
+            "after": cite.after,
+            "first": cite.first,
+            "last": cite.last,
         }
     return {
-        "id": one.uid,
-        "item": names.get(one.item, ""),
-        "side": one.side,
-        "undercuts": one.undercuts.uid if one.undercuts is not None else None,
-        "version": one.version,
-        "part": one.part,
+        "id": cite.uid,
+        "item": names.get(cite.item, ""),
+        "side": cite.side,
+        "undercuts": cite.undercuts.uid if cite.undercuts is not None else None,
+        "version": cite.version,
+        "part": cite.part,
         "quote": quote,
-        "gate": one.gate or None,
-        "why": one.why,
-        "strength": one.strength,
-        "by_what": one.reason,
-        "answer": one.answer,
-        "addressed": one.answered_at is not None,
-        "by": one.by.uid,
-        "at": instant(one.at),
+        "gate": cite.gate or None,
+        "why": cite.why,
+        "strength": cite.strength,
+        "by_what": cite.reason,
+        "answer": cite.answer,
+        "addressed": cite.answered_at is not None,
+        "by": cite.by.uid,
+        "at": instant(cite.at),
     }
 
 
-def commitment_body(one: Commitment) -> dict[str, Any]:
+def commitment_body(commitment: Commitment) -> dict[str, Any]:
     """A commitment as the API and its event carry it."""
     return {
-        "id": one.uid,
-        "level": one.level,
-        "record": one.record,
-        "hash": one.hash,
-        "by": one.by.uid,
-        "approved_by": one.approved_by.uid if one.approved_by is not None else None,
-        "at": instant(one.at),
-        "vetoed_by": one.vetoed_by.uid if one.vetoed_by is not None else None,
-        "veto": one.veto,
+        "id": commitment.uid,
+        "level": commitment.level,
+        "record": commitment.record,
+        "hash": commitment.hash,
+        "by": commitment.by.uid,
+        "approved_by": commitment.approved_by.uid if commitment.approved_by is not None else None,
+        "at": instant(commitment.at),
+        "vetoed_by": commitment.vetoed_by.uid if commitment.vetoed_by is not None else None,
+        "veto": commitment.veto,
     }
 
 
-def obligation_body(claim: Claim, one: Obligation) -> dict[str, Any]:
+def obligation_body(claim: Claim, obligation: Obligation) -> dict[str, Any]:
     """An obligation as the API carries it."""
     return {
-        "code": one.code,
-        "have": one.have,
-        "need": one.need,
-        "says": one.says,
-        "status": status_of(claim, one),
+        "code": obligation.code,
+        "have": obligation.have,
+        "need": obligation.need,
+        "says": obligation.says,
+        "status": status_of(claim, obligation),
     }
 
 
@@ -231,21 +231,23 @@ def claim_body(actor: Actor, claim: Claim) -> dict[str, Any]:
     """A claim with its evidence, counter-evidence first, as far as the actor may see it."""
     rows = Cite.objects.filter(claim=claim).select_related("by", "undercuts")
     cites = seen_cites(actor, claim.tree, list(rows.order_by("id")))
-    items = {one.item for one in cites} | ({claim.about} if claim.about is not None else set())
+    items = {cite.item for cite in cites} | ({claim.about} if claim.about is not None else set())
     names = written(items, claim.tree_id)
     order = {"against": 0, "undercuts": 1, "for": 2}
-    cites.sort(key=lambda one: (order[one.side], one.pk))
-    made = Commitment.objects.filter(claim=claim).select_related("by", "approved_by", "vetoed_by")
+    cites.sort(key=lambda cite: (order[cite.side], cite.pk))
+    commitments = Commitment.objects.filter(claim=claim).select_related(
+        "by", "approved_by", "vetoed_by"
+    )
     return {
         **brief_body(claim),
         "about": names.get(claim.about) if claim.about is not None else None,
         "why": claim.why,
         "allowed": allowed_acts(claim),
         "next": next_level(claim),
-        "obligations": [obligation_body(claim, one) for one in obligations_of(claim)],
-        "evidence": [cite_body(one, names) for one in cites],
+        "obligations": [obligation_body(claim, obligation) for obligation in obligations_of(claim)],
+        "evidence": [cite_body(cite, names) for cite in cites],
         "evidence_total": rows.count(),
-        "commitments": [commitment_body(one) for one in made.order_by("id")],
+        "commitments": [commitment_body(commitment) for commitment in commitments.order_by("id")],
     }
 
 
@@ -258,17 +260,17 @@ def record_of(
     """What a commitment is a proof of: the statement, its level, and each piece of evidence with
     its version, words and strength."""
     every = list(cites)
-    names = written({one.item for one in every}, claim.tree_id)
+    names = written({cite.item for cite in every}, claim.tree_id)
 
-    def evidence(one: Cite) -> dict[str, Any]:
+    def evidence(cite: Cite) -> dict[str, Any]:
         return {
-            "id": one.uid,
-            "item": names[one.item],
-            "version": one.version,
-            "words": one.words,
-            "strength": one.strength,
-            "by_what": one.reason,
-            "answer": one.answer,
+            "id": cite.uid,
+            "item": names[cite.item],
+            "version": cite.version,
+            "words": cite.words,
+            "strength": cite.strength,
+            "by_what": cite.reason,
+            "answer": cite.answer,
         }
 
     return {
@@ -278,8 +280,8 @@ def record_of(
         "level": level,
         "scope": claim.scope,
         "conclusion": claim.conclusion,
-        "evidence": [evidence(one) for one in every if one.side == "for"],
-        "counter_evidence": [evidence(one) for one in every if one.side != "for"],
+        "evidence": [evidence(cite) for cite in every if cite.side == "for"],
+        "counter_evidence": [evidence(cite) for cite in every if cite.side != "for"],
         "compiler": COMPILER,
         "by": by,
         "approved_by": approved_by,
@@ -297,19 +299,19 @@ def verify_claim(claim: Claim) -> dict[str, Any]:
     """The report on the commitments of a claim: each record gives its hash, says what the claim
     and its cites say, and the claim's own node verifies."""
     broken = []
-    cites = {one.uid: one for one in Cite.objects.filter(claim=claim)}
+    cites = {cite.uid: cite for cite in Cite.objects.filter(claim=claim)}
     is_whole = bool(verified_among([claim.node]))
-    made = list(Commitment.objects.filter(claim=claim).order_by("id"))
-    for one in made:
+    commitments = list(Commitment.objects.filter(claim=claim).order_by("id"))
+    for commitment in commitments:
         reason = "" if is_whole else "The statement does not give its hash."
-        if not reason and hash_of(one.record) != one.hash:
+        if not reason and hash_of(commitment.record) != commitment.hash:
             reason = "Its record does not give its hash."
-        if not reason and not _agrees(one.record, claim, cites):
+        if not reason and not _agrees(commitment.record, claim, cites):
             reason = "Its evidence is not what was committed."
         if reason:
             broken.append({"node": claim.node.local_id, "reason": reason})
-    status = "invalid" if broken or not is_whole else "valid" if made else "incomplete"
-    counts = {"checked": len(made), "imported": 0}
+    status = "invalid" if broken or not is_whole else "valid" if commitments else "incomplete"
+    counts = {"checked": len(commitments), "imported": 0}
     return {"status": status, **counts, "broken": broken, "later_versions": []}
 
 
@@ -317,7 +319,7 @@ def _agrees(record: dict[str, Any], claim: Claim, cites: dict[str, Cite]) -> boo
     same = (record["statement"], record["claim_hash"]) == (claim.node.text, claim.node.hash)
     every = [*record["evidence"], *record["counter_evidence"]]
     return same and all(
-        (kept := cites.get(one["id"])) is not None
-        and (kept.version, kept.words) == (one["version"], one["words"])
-        for one in every
+        (kept := cites.get(cite["id"])) is not None
+        and (kept.version, kept.words) == (cite["version"], cite["words"])
+        for cite in every
     )

@@ -79,17 +79,17 @@ def view_document(context: Context, args: ViewDocument) -> Reply:
         f"updated {age(context.now, document.touched_at)} · revision {shown.revision.number})"
     )
     if args.ref.slice is not None:
-        said = [escaped_for(context.actor, shown.text)]
-        said += [f"({shown.clipped})"] if shown.clipped else []
+        lines = [escaped_for(context.actor, shown.text)]
+        lines += [f"({shown.clipped})"] if shown.clipped else []
         head += f" · lines {shown.first}–{shown.last}" if shown.last >= shown.first else ""
     elif args.length == "full":
-        said = [escaped_for(context.actor, shown.text)]
+        lines = [escaped_for(context.actor, shown.text)]
     else:
-        said = [escaped_for(context.actor, one) for one in _summary(shown)]
+        lines = [escaped_for(context.actor, line) for line in _summary(shown)]
         if args.length == "summary" or not context.turn:
             want_summary(context, document)
     return Reply(
-        "\n".join([head, *said]), refs=(f"doc:{document.uid}",), items=(item_of(document),)
+        "\n".join([head, *lines]), refs=(f"doc:{document.uid}",), items=(item_of(document),)
     )
 
 
@@ -99,9 +99,9 @@ def _summary(shown: DocumentShown) -> list[str]:
     body = shown.text[body_start(shown.text) :]
     lines = [f"summary: {document.summary}" if document.summary else excerpt(body)]
     spans = documents.spans_of(shown.text, shown.sections, most=MOST_SECTIONS)
-    for one, (first, last) in zip(shown.sections, spans, strict=False):
-        indent = "  " * one.level
-        lines.append(f"{indent}§{one.id} {one.text} (lines {first}–{last})")
+    for section, (first, last) in zip(shown.sections, spans, strict=False):
+        indent = "  " * section.level
+        lines.append(f"{indent}§{section.id} {section.text} (lines {first}–{last})")
     if len(shown.sections) > MOST_SECTIONS:
         lines.append(f"  … and {len(shown.sections) - MOST_SECTIONS} more sections")
     parts = -(-shown.last // PART_LINES)
@@ -137,14 +137,14 @@ def list_documents(context: Context, args: ListDocuments) -> Reply:
     """Lists the documents that you may read here, the last written first."""
     rows = list(documents_for(context.actor, context.tree)[: MOST_LISTED + 1])
     lines = [f"→ {counted(len(rows[:MOST_LISTED]), 'document')}{':' if rows else ''}"]
-    for one in rows[:MOST_LISTED]:
-        kind = " · augment" if one.kind == "augment" else ""
-        ago = age(context.now, one.touched_at)
-        said = f' "{one.summary}"' if one.summary else ""
-        lines.append(f"  {one.shown} ({worded(one.words)} · updated {ago}{kind}){said}")
+    for row in rows[:MOST_LISTED]:
+        kind = " · augment" if row.kind == "augment" else ""
+        ago = age(context.now, row.touched_at)
+        summary = f' "{row.summary}"' if row.summary else ""
+        lines.append(f"  {row.shown} ({worded(row.words)} · updated {ago}{kind}){summary}")
     if len(rows) > MOST_LISTED:
         lines.append('  … (→ find "words" in:grove looks in all)')
-    refs = tuple(f"doc:{one.uid}" for one in rows[:MOST_LISTED])
+    refs = tuple(f"doc:{row.uid}" for row in rows[:MOST_LISTED])
     return Reply("\n".join(lines), refs=refs)
 
 
@@ -153,7 +153,7 @@ def list_links(context: Context, args: ListDocument) -> Reply:
     """Lists the links of a document, with a type only those; `mentions` lists what it embeds, as
     `![[a7x2]]` on a line does."""
     document = get_document(context, args.ref)
-    found = queries.links_of_document(context.actor, document, context.tree)
+    links = queries.links_of_document(context.actor, document, context.tree)
     kind = args.type.lower()
     if kind not in ("", "links"):
         known = vocabulary_of(context.actor.grove).words(archetype_of(context.actor))
@@ -163,17 +163,17 @@ def list_links(context: Context, args: ListDocument) -> Reply:
                 f"There is no list {kind!r} of a document.",
                 hint="there are " + ", ".join(("links", "mentions", *known)),
             )
-        found = [one for one in found if one.type == kind]
+        links = [link for link in links if link.type == kind]
     typed = "" if kind in ("", "links") else f" ({kind})"
-    head = f"{document.shown} → {counted(len(found), 'link')}{typed}{':' if found else ''}"
-    shown = found[args.after : args.after + MOST_LISTED]
-    lines = [f"  {link_types.arrow(one.type)} {one.shown}" for one in shown]
+    head = f"{document.shown} → {counted(len(links), 'link')}{typed}{':' if links else ''}"
+    shown = links[args.after : args.after + MOST_LISTED]
+    lines = [f"  {link_types.arrow(link.type)} {link.shown}" for link in shown]
     last = args.after + len(shown)
-    if last < len(found):
+    if last < len(links):
         line = f"list {document.shown} {kind}".rstrip()
-        lines.append(f"  … {len(found) - last:,} more: → {line} after:{last}")
-    refs = tuple(one.ref for one in shown)
-    context.note_read(*(one.item for one in shown))
+        lines.append(f"  … {len(links) - last:,} more: → {line} after:{last}")
+    refs = tuple(link.ref for link in shown)
+    context.note_read(*(link.item for link in shown))
     return Reply("\n".join([head, *lines]), refs=refs, items=(item_of(document),))
 
 
@@ -327,12 +327,14 @@ describe_verb(
 def write_new(context: Context, args: WriteNew) -> Reply:
     """Makes a document, and links it to this tree."""
     title = args.ref.name or args.ref.id
-    made = create(context.world, context.actor, title=title, text=args.content, now=context.now)
-    document = made.revision.document
+    new_document = create(
+        context.world, context.actor, title=title, text=args.content, now=context.now
+    )
+    document = new_document.revision.document
     link = join(context, item_of(document), item_of(context.tree), "related")
     ends = (f"doc:{document.uid}", f"tree:{context.tree.uid}")
     context.world.append("link.added", {"link": link_body(link, *ends)})
-    return _written(context, "created", made)
+    return _written(context, "created", new_document)
 
 
 @command("write", **_OF_WRITE)
@@ -370,7 +372,7 @@ def write_move(context: Context, args: MoveSection) -> Reply:
 
 def _goal(args: MoveSection) -> DocumentPlace:
     """The section beside which another one shall come; INVALID_SYNTAX unless one is named."""
-    goals = [one for one in (args.after, args.before) if one is not None]
+    goals = [goal for goal in (args.after, args.before) if goal is not None]
     if len(goals) != 1:
         raise CommandError(
             "INVALID_SYNTAX",
@@ -388,7 +390,7 @@ def write_remove(context: Context, args: RemoveSection) -> Reply:
 
 
 def _demand_sections(option: str, *places: DocumentPlace, hint: str) -> None:
-    if any(one.kind != "section" for one in places):
+    if any(place.kind != "section" for place in places):
         takes = "takes a section or quoted words" if option == "replace:" else "name sections"
         raise CommandError("INVALID_SYNTAX", f"{option} {takes}.", hint=f"write {hint}")
 
@@ -414,22 +416,22 @@ def write_window(context: Context, args: WriteWindow) -> Reply:
 
     def put(text: str, _: Sequence[Section]) -> list[Edit]:
         every = text.split("\n")
-        start = sum(len(one) + 1 for one in every[: lines.first - 1])
+        start = sum(len(line) + 1 for line in every[: lines.first - 1])
         length = len("\n".join(every[lines.first - 1 : lines.last]))
         return [Edit(start, start + length, args.content)]
 
     name = f"#{window.number}"
     change = changing(put, seen=seen, name=document.shown, hint=f"→ refresh {name}, then repeat")
     by = context.actor.participant
-    made = document_log.write(context.world, document, change, by=by, at=context.now)
+    written = document_log.write(context.world, document, change, by=by, at=context.now)
     span = Span(lines.first, lines.last, total_of(args.content))
-    after, now = queries.source_of(made.revision), span.moved(lines)
+    after, now = queries.source_of(written.revision), span.moved(lines)
     move_along(context, before, after, span, but=window)
     move_window(context, window, after, now)
-    context.add(DocumentSeen(document.pk, made.revision.number))
-    said = f"{lines_named(now)}, revision {made.revision.number}"
-    text = f"✓ wrote {document.shown} {said}; {name} now {range_of(now)}"
-    return replace(_written(context, "wrote", made), text=text)
+    context.add(DocumentSeen(document.pk, written.revision.number))
+    words = f"{lines_named(now)}, revision {written.revision.number}"
+    text = f"✓ wrote {document.shown} {words}; {name} now {range_of(now)}"
+    return replace(_written(context, "wrote", written), text=text)
 
 
 def _document_of(context: Context, window: Window) -> Document:
@@ -441,10 +443,10 @@ def _document_of(context: Context, window: Window) -> Document:
             hint='→ open doc:"name" §heading, then write through that window',
         )
     rows = documents_for(context.actor, context.tree)
-    found = rows.filter(pk=-(window.item_id or 0)).select_related("grove").first()
-    if found is None:
+    row = rows.filter(pk=-(window.item_id or 0)).select_related("grove").first()
+    if row is None:
         raise not_found(f"The document of #{window.number}")
-    return found
+    return row
 
 
 def words_replaced(text: str, old: str, new: str, *, everywhere: bool = False) -> list[Edit]:
@@ -466,7 +468,7 @@ def words_replaced(text: str, old: str, new: str, *, everywhere: bool = False) -
     return [Edit(at, at + len(old), new)]
 
 
-def _write(context: Context, args: _Existing, said: str, *, observed: bool = False) -> Reply:
+def _write(context: Context, args: _Existing, words: str, *, observed: bool = False) -> Reply:
     """Writes an existing document; `observed`: only if it is still at the revision that this
     workspace last saw."""
     if args.ref.slice is not None:
@@ -479,15 +481,15 @@ def _write(context: Context, args: _Existing, said: str, *, observed: bool = Fal
     seen = args.revision
     if observed and seen is None:
         seen = revision_seen(context.workspace, document)
-    made = document_log.write(
+    written = document_log.write(
         context.world,
         document,
         changing(_edits_of(args), seen=seen, name=document.shown, merges=True),
         by=context.actor.participant,
         at=context.now,
     )
-    number = made.revision.number
-    reply = _written(context, said, made)
+    number = written.revision.number
+    reply = _written(context, words, written)
     if seen:
         context.add(DocumentSeen(document.pk, number))
     if seen and seen < number - 1:
@@ -543,24 +545,24 @@ def changes_since(document: Document, seen: int, last: int) -> str:
     rows = Revision.objects.filter(document=document, number__range=(last - MOST_CHANGES, last))
     every = {row.number: row for row in rows.select_related("content", "by")}
     read_whole(row.content for row in every.values() if row.length <= MOST_COMPARED)
-    said = []
+    lines = []
     for number in numbers:
         old, new = every.get(number - 1), every.get(number)
         if new is None:
             continue
         is_short = old is not None and max(old.length, new.length) <= MOST_COMPARED
         change = f", {difference_named(old.text, new.text)}" if old and is_short else ""
-        said.append(f"revision {number} by {new.by.name}{change}")
-    left = last - seen - len(said)
-    return "; ".join([*said, *([f"and {left} before"] if left > 0 else [])])
+        lines.append(f"revision {number} by {new.by.name}{change}")
+    left = last - seen - len(lines)
+    return "; ".join([*lines, *([f"and {left} before"] if left > 0 else [])])
 
 
-def _written(context: Context, said: str, made: document_log.Made) -> Reply:
-    document, revision = made.revision.document, made.revision
+def _written(context: Context, words: str, written: document_log.Made) -> Reply:
+    document, revision = written.revision.document, written.revision
     op: Op = {"op": "document", "document": document.pk, "at": revision.number}
     _count_as_seen(context, revision)
     return Reply(
-        f"✓ {said} {document.shown} (now {worded(revision.words)}, revision {revision.number})",
+        f"✓ {words} {document.shown} (now {worded(revision.words)}, revision {revision.number})",
         refs=(f"doc:{document.uid}",),
         items=(item_of(document),),
         inverse=({**op, "to": revision.number - 1},),
@@ -598,9 +600,9 @@ def _undo_write(context: Context, op: Op, own: Own) -> list[Op]:
 
     with context.grove_stream() as writer:
         by = context.actor.participant
-        made = document_log.write(writer, document, change, by=by, at=context.now)
-    _count_as_seen(context, made.revision)
-    return [{**op, "at": made.revision.number, "to": op["at"]}]
+        written = document_log.write(writer, document, change, by=by, at=context.now)
+    _count_as_seen(context, written.revision)
+    return [{**op, "at": written.revision.number, "to": op["at"]}]
 
 
 def create(  # of a line and of an action
@@ -608,7 +610,7 @@ def create(  # of a line and of an action
 ) -> document_log.Made:
     name = checked_title(title)
     demand_free(actor, name, None)
-    made = Document(
+    document = Document(
         grove=actor.grove,
         title=name,
         title_key=title_key(name),
@@ -617,7 +619,7 @@ def create(  # of a line and of an action
         made_at=now,
         touched_at=now,
     )
-    return document_log.create(writer, made, text, by=actor.participant, at=now)
+    return document_log.create(writer, document, text, by=actor.participant, at=now)
 
 
 def checked_title(title: str) -> str:

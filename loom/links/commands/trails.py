@@ -85,13 +85,13 @@ class ShowWindows(Args):
 def trail_windows(context: Context, args: ShowWindows) -> Reply:
     """Shows your windows as the tree of what was opened from what, the first opened first."""
     below: dict[int, list[Window]] = {}
-    windows = sorted(held(context), key=lambda one: one.number)
-    known = {one.number for one in windows}
+    windows = sorted(held(context), key=lambda window: window.number)
+    known = {window.number for window in windows}
     for one in windows:
         parent = one.parent_number if one.parent_number in known else 0
         below.setdefault(parent, []).append(one)
     lines: list[str] = []
-    waiting = [(one, 0) for one in reversed(below.get(0, []))]
+    waiting = [(window, 0) for window in reversed(below.get(0, []))]
     while waiting:
         one, depth = waiting.pop()
         sign = "▼" if one.number in below else "·"
@@ -117,15 +117,15 @@ def trail_show(context: Context, args: Show) -> Reply:
     trail = get_trail(context.actor, args.name)
     steps = steps_of(trail)
     stops = stops_of(context.actor, context.tree, steps)
-    context.note_read(*(item for one in steps for item in one.to))
+    context.note_read(*(item for step in steps for item in step.to))
     if args.form == "markdown":
         return Reply(trail_markdown(trail.name, steps, stops, _gone(context, stops.found)))
-    many = len({one.type for one in steps if one.type})
+    many = len({step.type for step in steps if step.type})
     head = f'trail:"{trail.name}" by {trail.owner.name} · {counted(len(steps), "step")}'
     lines = [f"{head} · {counted(many, 'type')}{' · shared' if trail.shared else ''}"]
-    for number, one in enumerate(steps, 1):
-        lines.append("  " + step_line(number, one, stops))
-        lines += [f"      note: {one.note}"] if one.note else []
+    for number, window in enumerate(steps, 1):
+        lines.append("  " + step_line(number, window, stops))
+        lines += [f"      note: {window.note}"] if window.note else []
     return Reply("\n".join(lines))
 
 
@@ -143,26 +143,26 @@ def trail_replay(context: Context, args: Replay) -> Reply:
     trail = get_trail(context.actor, args.name)
     steps = steps_of(trail)
     stops = stops_of(context.actor, context.tree, steps)
-    gone = [one for one in stops.found.values() if one.is_gone]
+    gone = [stop for stop in stops.found.values() if stop.is_gone]
     opened = _opened(context, steps, stops.found)
-    said = [f"  gone: {', '.join(sorted(one.shown for one in gone))}"] if gone else []
-    changed = [f"{one.shown} {one.state}" for one in stops.found.values() if one.state]
-    changed = [one for one in changed if not one.startswith("(")]
-    said += [f"  changed: {', '.join(sorted(changed))}"] if changed else []
+    lines = [f"  gone: {', '.join(sorted(stop.shown for stop in gone))}"] if gone else []
+    changed = [f"{stop.shown} {stop.state}" for stop in stops.found.values() if stop.state]
+    changed = [words for words in changed if not words.startswith("(")]
+    lines += [f"  changed: {', '.join(sorted(changed))}"] if changed else []
     new = _new(context, steps)
-    said += [f"  new: {' '.join(new)}"] if new else []
+    lines += [f"  new: {' '.join(new)}"] if new else []
     last = _end(context, steps, stops.found)
     if last is not None:
         context.add(Moved(last))
-        said.append(f"  now at [{last.local_id}]")
+        lines.append(f"  now at [{last.local_id}]")
     limited = within_limit(context, opened)
-    named = numbered([one.number for one in opened])
+    named = numbered([window.number for window in opened])
     head = f'✓ replayed trail:"{trail.name}": {counted(len(steps), "step")}'
     return Reply(
-        "\n".join([f"{head}{f' as {named}' if named else ''}", *said])
+        "\n".join([f"{head}{f' as {named}' if named else ''}", *lines])
         + limited
         + token_change(context),
-        led_to=tuple(dict.fromkeys(item for one in opened for item in items_of(one))),
+        led_to=tuple(dict.fromkeys(item for window in opened for item in items_of(window))),
     )
 
 
@@ -172,17 +172,17 @@ def _opened(
     """Windows on the texts of a trail, each opened from that of the item it was reached from."""
     opened: dict[int, Window] = {}
     for step in steps:
-        parent = next((opened[one].number for one in step.of if one in opened), 0)
+        parent = next((opened[place].number for place in step.of if place in opened), 0)
         for item in step.to:
             node = stops[item].node
             if node is None or not node.text or item in opened or len(opened) >= MOST_REPLAYED:
                 continue
             demand_depth(context, parent)
             source = source_of(node)
-            made = place_window(context, source, Lines(1, total_of(source.text)))
-            if made._state.adding and made.number != parent:
-                made.via, made.parent_number = step.type, parent
-            opened[item] = made
+            window = place_window(context, source, Lines(1, total_of(source.text)))
+            if window._state.adding and window.number != parent:
+                window.via, window.parent_number = step.type, parent
+            opened[item] = window
     return list(opened.values())
 
 
@@ -198,9 +198,9 @@ def _new(context: Context, steps: Sequence[TrailStep]) -> list[str]:
             ends = ends_of(
                 context.actor, node, step.type, context.workspace, most=len(step.to) + 20
             )
-            fresh = [one for one in ends if one not in step.to]
+            fresh = [end for end in ends if end not in step.to]
             names = Node.objects.filter(pk__in=fresh).values_list("local_id", flat=True)
-            if shown := " ".join(f"[{one}]" for one in names):
+            if shown := " ".join(f"[{name}]" for name in names):
                 found.append(f"{step.type} of [{node.local_id}]: {shown}")
     return found
 
@@ -229,8 +229,8 @@ def trail_fork(context: Context, args: Fork) -> Reply:
     """Makes a trail of yours of the first steps of another."""
     trail = get_trail(context.actor, args.name)
     _demand_step(trail, args.at)
-    made = _store(context, args.save, steps_of(trail)[: args.at], forked_from=trail)
-    return Reply(f'✓ trail:"{made.name}" begins with {counted(args.at, "step")} of "{trail.name}"')
+    copy = _store(context, args.save, steps_of(trail)[: args.at], forked_from=trail)
+    return Reply(f'✓ trail:"{copy.name}" begins with {counted(args.at, "step")} of "{trail.name}"')
 
 
 class Join(Args):
@@ -245,9 +245,11 @@ class Join(Args):
 @command("trail", group="Mind", klass="look ✓", permissions={LOOM}, stream="grove")
 def trail_join(context: Context, args: Join) -> Reply:
     """Makes a trail of yours of the steps of two others, one after the other."""
-    one, two = (get_trail(context.actor, name) for name in (args.first, args.second))
-    made = _store(context, args.save, [*steps_of(one), *steps_of(two)], forked_from=one)
-    return Reply(f'✓ joined "{one.name}" and "{two.name}" as trail:"{made.name}"')
+    first_trail, two = (get_trail(context.actor, name) for name in (args.first, args.second))
+    joined = _store(
+        context, args.save, [*steps_of(first_trail), *steps_of(two)], forked_from=first_trail
+    )
+    return Reply(f'✓ joined "{first_trail.name}" and "{two.name}" as trail:"{joined.name}"')
 
 
 class TrailNoteArgs(Args):
@@ -306,8 +308,8 @@ def _shared(context: Context, name: str, shared: bool) -> Reply:
     demand_own(context.actor, trail)
     trail.shared = shared
     _changed(context, trail, "shared")
-    said = "shared with the members of the grove" if shared else "private"
-    return Reply(f'✓ trail:"{trail.name}" is {said}')
+    words = "shared with the members of the grove" if shared else "private"
+    return Reply(f'✓ trail:"{trail.name}" is {words}')
 
 
 class Lists(Args):
@@ -322,13 +324,13 @@ def trail_list(context: Context, args: Lists) -> Reply:
     """Lists your trails and the shared ones of the grove, the newest first."""
     rows = trails_for(context.actor)
     every = rows.count()
-    found = list(rows[args.after : args.after + MOST_LISTED])
+    trails = list(rows[args.after : args.after + MOST_LISTED])
     lines = [
-        f'trail:"{one.name}" by {one.owner.name} · {counted(len(one.steps), "step")}'
-        f"{' · shared' if one.shared else ''}"
-        for one in found
+        f'trail:"{trail.name}" by {trail.owner.name} · {counted(len(trail.steps), "step")}'
+        f"{' · shared' if trail.shared else ''}"
+        for trail in trails
     ]
-    last = args.after + len(found)
+    last = args.after + len(trails)
     lines += [f"  … {every - last:,} more: → trail list after:{last}"] if every > last else []
     return Reply("\n".join(lines) or "no trails yet")
 
@@ -345,8 +347,8 @@ def trail(context: Context, args: Recent) -> Reply:
     steps = way_of(context.workspace)
     stops = stops_of(context.actor, context.tree, steps)
     shown = list(enumerate(steps, 1))[-args.n :]
-    context.note_read(*(item for _, one in shown for item in one.to))
-    lines = [step_line(number, one, stops) for number, one in shown]
+    context.note_read(*(item for _, step in shown for item in step.to))
+    lines = [step_line(number, step, stops) for number, step in shown]
     left = len(steps) - len(shown)
     head = [f"  … {left} earlier: → trail n:{len(steps)}"] if left else []
     return Reply("\n".join([*head, *lines]) or "no step since your last switch led anywhere")
@@ -354,7 +356,7 @@ def trail(context: Context, args: Recent) -> Reply:
 
 def _gone(context: Context, stops: dict[int, EndSeen]) -> set[int]:
     """The nodes whose text the caller is not shown."""
-    return withheld(context.actor, [one.item for one in stops.values() if one.node is not None])
+    return withheld(context.actor, [stop.item for stop in stops.values() if stop.node is not None])
 
 
 def _demand_step(trail: Trail, number: int) -> None:
@@ -385,17 +387,17 @@ def _store(
         raise CommandError(
             "CONFLICT", f'There is already a trail "{name}".', hint="choose another name"
         )
-    made = Trail.objects.create(
+    new_trail = Trail.objects.create(
         grove=context.actor.grove,
         tree=context.tree,
         name=name,
         owner=context.actor.participant,
         forked_from=forked_from,
-        steps=[one.stored() for one in steps],
+        steps=[step.stored() for step in steps],
         at=context.now,
     )
-    _announce(context, made)
-    return made
+    _announce(context, new_trail)
+    return new_trail
 
 
 def _changed(context: Context, trail: Trail, *fields: str) -> None:

@@ -101,7 +101,7 @@ _STYLE_KINDS = {
 _RUN_NAMES = {"strong": "strong", "emphasis": "em", "source text": "code", "html code": "code"}
 _OFF = ("0", "false", "off", "none")
 _WRAPPERS = "body ins moveTo smartTag customXml sdt sdtContent fldSimple dir bdo"
-_AROUND = {f"{_W}{one}" for one in _WRAPPERS.split()}
+_AROUND = {f"{_W}{word}" for word in _WRAPPERS.split()}
 _NOTES = {"footnoteReference": "footnote", "endnoteReference": "endnote"}
 
 
@@ -112,21 +112,21 @@ class _Docx:
         self._archive, self._names = archive, set(archive.namelist())
         self._styles: dict[str | None, str] = {}
         self._links: dict[str | None, str] = {}
-        for one in self._each_of("word/styles.xml", f"{_W}style"):
-            self._styles[one.get(f"{_W}styleId")] = _value(one, "name").lower()
-        for one in self._each_of("word/_rels/document.xml.rels", "{*}Relationship"):
-            if one.get("TargetMode") == "External":
-                self._links[one.get("Id")] = one.get("Target") or ""
+        for style in self._each_of("word/styles.xml", f"{_W}style"):
+            self._styles[style.get(f"{_W}styleId")] = _value(style, "name").lower()
+        for style in self._each_of("word/_rels/document.xml.rels", "{*}Relationship"):
+            if style.get("TargetMode") == "External":
+                self._links[style.get("Id")] = style.get("Target") or ""
         formats: dict[str | None, dict[str | None, str]] = {}
-        for one in self._each_of("word/numbering.xml", f"{_W}abstractNum"):
-            levels = {lvl.get(f"{_W}ilvl"): _value(lvl, "numFmt") for lvl in one.iter(f"{_W}lvl")}
-            formats[one.get(f"{_W}abstractNumId")] = levels
+        for style in self._each_of("word/numbering.xml", f"{_W}abstractNum"):
+            levels = {lvl.get(f"{_W}ilvl"): _value(lvl, "numFmt") for lvl in style.iter(f"{_W}lvl")}
+            formats[style.get(f"{_W}abstractNumId")] = levels
         self._lists: dict[str, dict[str | None, str]] = {}
         self._starts: dict[tuple[str, int], int] = {}  # first numbers that are not 1
-        for one in self._each_of("word/numbering.xml", f"{_W}num"):
-            number = one.get(f"{_W}numId") or ""
-            self._lists[number] = formats.get(_value(one, "abstractNumId"), {})
-            for level in one.iter(f"{_W}lvlOverride"):
+        for style in self._each_of("word/numbering.xml", f"{_W}num"):
+            number = style.get(f"{_W}numId") or ""
+            self._lists[number] = formats.get(_value(style, "abstractNumId"), {})
+            for level in style.iter(f"{_W}lvlOverride"):
                 if first := _value(level, "startOverride"):
                     self._starts[number, int(level.get(f"{_W}ilvl", "0"))] = int(first)
         self._counts: dict[str, dict[int, int]] = {}  # by list and level
@@ -141,27 +141,27 @@ class _Docx:
         body = _parsed(_member(self._archive, "word/document.xml"))
         blocks = list(self._blocks(body))
         notes = {
-            (kind, one.get(f"{_W}id")): text_of_blocks(self._blocks(one)).strip()
+            (kind, element.get(f"{_W}id")): text_of_blocks(self._blocks(element)).strip()
             for kind in _NOTES.values()
-            for one in self._each_of(f"word/{kind}s.xml", f"{_W}{kind}")
+            for element in self._each_of(f"word/{kind}s.xml", f"{_W}{kind}")
         }
         for place, note in enumerate(self._notes, 1):
             blocks.append(Block("p", f"[^{place}]: {notes.get(note, '')}"))
         return text_of_blocks(blocks)
 
     def _blocks(self, around: etree._Element) -> Iterator[Block]:
-        for one in around:
-            if one.tag == f"{_W}p":
-                yield from self._paragraph(one)
-            elif one.tag == f"{_W}tbl":
-                for place, row in enumerate(_each_within(one, "tr")):
+        for child in around:
+            if child.tag == f"{_W}p":
+                yield from self._paragraph(child)
+            elif child.tag == f"{_W}tbl":
+                for place, row in enumerate(_each_within(child, "tr")):
                     within = _each_within(row, "tc")
                     cells = [cell_of(text_of_blocks(self._blocks(cell))) for cell in within]
                     if cells:
                         yield row_of(cells, place == 0)
                 yield Block("", "")
-            elif one.tag in _AROUND:
-                yield from self._blocks(one)
+            elif child.tag in _AROUND:
+                yield from self._blocks(child)
 
     def _paragraph(self, paragraph: etree._Element) -> Iterator[Block]:
         named = self._style(paragraph.find(f"{_W}pPr/{_W}pStyle"))
@@ -169,9 +169,9 @@ class _Docx:
         level = re.fullmatch(r"(?:heading|berschrift|titre) ?([1-6])", named)
         runs = list(self._runs(paragraph, ""))
         if kind == "pre":
-            yield Block("pre", "".join(one.text for one in runs).rstrip())
+            yield Block("pre", "".join(run.text for run in runs).rstrip())
         elif level or named == "title":
-            runs = [one._replace(styles=one.styles - {"strong"}) for one in runs]
+            runs = [run._replace(styles=run.styles - {"strong"}) for run in runs]
             text = " ".join(line_of(runs).split())
             yield Block("h", f"{'#' * int(level[1] if level else 1)} {text}" if text else "")
         elif kind == "hr":
@@ -184,8 +184,8 @@ class _Docx:
             if not is_other and next(box.iterancestors(f"{_W}p"), None) is paragraph:
                 yield from self._blocks(box)
 
-    def _style(self, one: etree._Element | None) -> str:
-        uid = "" if one is None else str(one.get(f"{_W}val", ""))
+    def _style(self, element: etree._Element | None) -> str:
+        uid = "" if element is None else str(element.get(f"{_W}val", ""))
         return self._styles.get(uid) or uid.lower()
 
     def _item(self, paragraph: etree._Element, named: str) -> str:
@@ -201,7 +201,7 @@ class _Docx:
         if not number:
             return ""
         counts = self._counts.setdefault(number, {})
-        for deeper in [one for one in counts if one > level]:
+        for deeper in [level_above for level_above in counts if level_above > level]:
             del counts[deeper]
         count = counts.get(level, self._starts.get((number, level), 1) - 1) + 1
         counts[level] = count
@@ -210,42 +210,42 @@ class _Docx:
         return "    " * level + ("- " if is_bullet else f"{count}. ")
 
     def _runs(self, around: etree._Element, href: str) -> Iterator[ReadRun]:
-        for one in around:
-            if one.tag == f"{_W}r":
-                yield from self._run(one, href)
-            elif one.tag == f"{_W}hyperlink":
-                yield from self._runs(one, self._links.get(one.get(f"{_R}id"), ""))
-            elif one.tag in _AROUND:
-                yield from self._runs(one, href)
+        for child in around:
+            if child.tag == f"{_W}r":
+                yield from self._run(child, href)
+            elif child.tag == f"{_W}hyperlink":
+                yield from self._runs(child, self._links.get(child.get(f"{_R}id"), ""))
+            elif child.tag in _AROUND:
+                yield from self._runs(child, href)
 
     def _run(self, run: etree._Element, href: str) -> Iterator[ReadRun]:
-        found = run.find(f"{_W}rPr")
+        properties = run.find(f"{_W}rPr")
         styles = set[str]()
-        if found is not None:
+        if properties is not None:
             styles = {
                 name
                 for tag, name in (("b", "strong"), ("i", "em"), ("strike", "s"))
-                if (own := found.find(f"{_W}{tag}")) is not None
+                if (own := properties.find(f"{_W}{tag}")) is not None
                 and own.get(f"{_W}val", "") not in _OFF
             }
-            fonts = found.find(f"{_W}rFonts")
+            fonts = properties.find(f"{_W}rFonts")
             face = "" if fonts is None else fonts.get(f"{_W}ascii", "")
             if "Mono" in face or face.startswith(("Courier", "Consolas")):
                 styles.add("code")
-            styles |= {_RUN_NAMES.get(self._style(found.find(f"{_W}rStyle")), "")} - {""}
-        for one in run:
-            name = str(one.tag).removeprefix(_W)
+            styles |= {_RUN_NAMES.get(self._style(properties.find(f"{_W}rStyle")), "")} - {""}
+        for child in run:
+            name = str(child.tag).removeprefix(_W)
             if name in ("drawing", "pict"):
-                alt = next((p.get("descr") for p in one.iter("{*}docPr") if p.get("descr")), "")
-                text = described_image(alt) if next(one.iter("{*}blip"), None) is not None else ""
+                alt = next((p.get("descr") for p in child.iter("{*}docPr") if p.get("descr")), "")
+                text = described_image(alt) if next(child.iter("{*}blip"), None) is not None else ""
             elif name in _NOTES:
-                self._notes.append((_NOTES[name], str(one.get(f"{_W}id"))))
+                self._notes.append((_NOTES[name], str(child.get(f"{_W}id"))))
                 text = f"[^{len(self._notes)}]"
             elif name == "ruby":  # keeps the base text without its pronunciation
-                bases = one.iterfind(f"{_W}rubyBase//{_W}t")
+                bases = child.iterfind(f"{_W}rubyBase//{_W}t")
                 text = "".join(base.text or "" for base in bases)
             else:
-                text = _CHARACTERS.get(name, (one.text or "") if name == "t" else "")
+                text = _CHARACTERS.get(name, (child.text or "") if name == "t" else "")
             yield ReadRun(text, frozenset(styles), href)
 
 
@@ -254,23 +254,23 @@ _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
 
 def _each_within(around: etree._Element, name: str) -> Iterator[etree._Element]:
     """The rows of a table, or the cells of a row, also where something is wrapped around them."""
-    for one in around:
-        if one.tag == f"{_W}{name}":
-            yield one
-        elif one.tag in _AROUND:
-            yield from _each_within(one, name)
+    for child in around:
+        if child.tag == f"{_W}{name}":
+            yield child
+        elif child.tag in _AROUND:
+            yield from _each_within(child, name)
 
 
 def _value(around: etree._Element, name: str) -> str:
-    one = around.find(f"{_W}{name}")
-    return "" if one is None else str(one.get(f"{_W}val", ""))
+    element = around.find(f"{_W}{name}")
+    return "" if element is None else str(element.get(f"{_W}val", ""))
 
 
 def _docx_text(archive: zipfile.ZipFile) -> tuple[str, str]:
     title = ""
     if "docProps/core.xml" in archive.namelist():
-        found = _parsed(_member(archive, "docProps/core.xml"))
-        title = found.findtext("{http://purl.org/dc/elements/1.1/}title") or ""
+        core = _parsed(_member(archive, "docProps/core.xml"))
+        title = core.findtext("{http://purl.org/dc/elements/1.1/}title") or ""
     return title.strip(), _Docx(archive).text()
 
 
@@ -279,18 +279,18 @@ def _docx_text(archive: zipfile.ZipFile) -> tuple[str, str]:
 
 def _epub_text(archive: zipfile.ZipFile) -> tuple[str, str]:
     container = _parsed(_member(archive, "META-INF/container.xml"))
-    place = next((one.get("full-path") for one in container.iter("{*}rootfile")), None)
+    place = next((file.get("full-path") for file in container.iter("{*}rootfile")), None)
     if place is None:
         raise ValueError
     package = _parsed(_member(archive, str(place)))
     hrefs = {
-        one.get("id"): one.get("href")
-        for one in package.iter("{*}item")
-        if "nav" not in (one.get("properties") or "").split()  # its table of contents
+        item.get("id"): item.get("href")
+        for item in package.iter("{*}item")
+        if "nav" not in (item.get("properties") or "").split()  # its table of contents
     }
     folder, texts, left = PurePosixPath(str(place)).parent, [], _MOST
-    for one in package.iter("{*}itemref"):
-        href = hrefs.get(one.get("idref"))
+    for item in package.iter("{*}itemref"):
+        href = hrefs.get(item.get("idref"))
         if href is None:
             continue
         data = _member(archive, _joined(folder, unquote(str(href).partition("#")[0])))
@@ -298,17 +298,17 @@ def _epub_text(archive: zipfile.ZipFile) -> tuple[str, str]:
         if left < 0:
             raise ValueError
         texts.append(_page_text(data))
-    title = next((one.text for one in package.iter("{*}title")), None)
-    return (title or "").strip(), "\n\n".join(one for one in texts if one)
+    title = next((element.text for element in package.iter("{*}title")), None)
+    return (title or "").strip(), "\n\n".join(text for text in texts if text)
 
 
 def _joined(folder: PurePosixPath, href: str) -> str:
     parts: list[str] = []
-    for one in (folder / href).parts:
-        if one == "..":
+    for part in (folder / href).parts:
+        if part == "..":
             parts = parts[:-1]
-        elif one != ".":
-            parts.append(one)
+        elif part != ".":
+            parts.append(part)
     return "/".join(parts)
 
 
@@ -429,16 +429,16 @@ class _Page:
             return
         runs, self._runs = self._runs, []
         if "pre" in self._around:
-            if text := "".join(one.text for one in runs).strip("\n"):
+            if text := "".join(run.text for run in runs).strip("\n"):
                 self.blocks.append(Block("pre", text))
             return
-        text = "\n".join(one.strip() for one in line_of(runs).split("\n")).strip()
+        text = "\n".join(line.strip() for line in line_of(runs).split("\n")).strip()
         if not text:
             return
         inner = self._around[-1] if self._around else ""
         if inner[:1] == "h" and inner[1:].isdigit():
             text = " ".join(
-                line_of(one._replace(styles=one.styles - {"strong"}) for one in runs).split()
+                line_of(run._replace(styles=run.styles - {"strong"}) for run in runs).split()
             )
             self.blocks.append(Block("h", f"{'#' * int(inner[1:])} {text}"))
         elif "li" in self._around:

@@ -38,12 +38,12 @@ def archive(describe: Describe) -> Callable[[Input], Iterator[TreeInFile]]:
 
 
 def _first(sketch: Any) -> dict[str, Any]:
-    found = objects_of(sketch) if isinstance(sketch, list) else [mapping_of(sketch)]
-    return found[0] if found else {}
+    files = objects_of(sketch) if isinstance(sketch, list) else [mapping_of(sketch)]
+    return files[0] if files else {}
 
 
 def _joined(parts: list[str]) -> str:
-    return "\n\n".join(one for one in parts if one)
+    return "\n\n".join(part for part in parts if part)
 
 
 def _add_thinking(record: NodeRecord, thinking: list[str], report: Report) -> None:
@@ -72,7 +72,7 @@ def chatgpt(chat: dict[str, Any]) -> TreeInFile | None:
     mapping = chat.get("mapping")
     if not isinstance(mapping, dict):
         return None
-    count = sum(1 for one in mapping.values() if mapping_of(one).get("message"))
+    count = sum(1 for node in mapping.values() if mapping_of(node).get("message"))
     title = text_of(chat.get("title"), 300)
     return TreeInFile(title, time_of(chat.get("create_time")), count, partial(_read_chatgpt, chat))
 
@@ -94,7 +94,7 @@ def _read_chatgpt(chat: dict[str, Any], put: Put, report: Report) -> Head:
     head = Head(mode="dialogue", title=text_of(chat.get("title"), 300), plan=collector.plan())
     head.current = name_of(chat.get("current_node"))
     head.imported = rest_of(chat, ("mapping", "title"), _CHATGPT, report)
-    if shown := [one for one in hidden if _content(mapping_of(one.get("content")))[0]]:
+    if shown := [entry for entry in hidden if _content(mapping_of(entry.get("content")))[0]]:
         head.imported |= rest_of({"hidden_messages": shown}, (), ("hidden_messages",), report)
     return head
 
@@ -138,8 +138,11 @@ def _chatgpt_record(
         record.imported["content_type"] = kind
     if extra:
         attached = objects_of(meta.get("attachments"))
-        names = {name_of(one.get("id")): one.get("name") for one in attached}
-        pointed = [{**one, "name": names.get(_asset(one))} for one in objects_of(extra)]
+        names = {name_of(attachment.get("id")): attachment.get("name") for attachment in attached}
+        pointed = [
+            {**attachment, "name": names.get(_asset(attachment))}
+            for attachment in objects_of(extra)
+        ]
         record.imported |= rest_of({"content": extra}, (), ("content",), report)
         _add_images(record, pointed)
     if role != "user":
@@ -226,9 +229,11 @@ _CLAUDE = frozenset(
 
 def _claude_record(name: str, message: dict[str, Any], model: str, report: Report) -> NodeRecord:
     blocks = objects_of(message.get("content"))
-    texts = [text_of(one.get("text"), 5_000_000) for one in blocks if one.get("type") == "text"]
-    thinking = [text_of(one.get("thinking"), 5_000_000) for one in blocks]
-    others = [one for one in blocks if one.get("type") not in ("text", "thinking")]
+    texts = [
+        text_of(block.get("text"), 5_000_000) for block in blocks if block.get("type") == "text"
+    ]
+    thinking = [text_of(block.get("thinking"), 5_000_000) for block in blocks]
+    others = [block for block in blocks if block.get("type") not in ("text", "thinking")]
     is_model = message.get("sender") != "human"
     used = ("uuid", "sender", "text", "created_at", "content", "index", "parent_message_uuid")
     record = NodeRecord(
@@ -255,7 +260,7 @@ def is_librechat(sketch: Any) -> bool:
     """A chat with `conversationId` and its messages, a list or a tree."""
     first = _first(sketch)
     messages = objects_of(first.get("messages")) + objects_of(first.get("messagesTree"))
-    return any("messageId" in one for one in messages)
+    return any("messageId" in message for message in messages)
 
 
 def librechat(chat: dict[str, Any]) -> TreeInFile | None:
@@ -269,15 +274,17 @@ def librechat(chat: dict[str, Any]) -> TreeInFile | None:
 def _unfolded(chat: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """All messages, parents first; nested ones too."""
     waiting = [
-        (one, "")
-        for one in reversed(objects_of(chat.get("messages")) + objects_of(chat.get("messagesTree")))
+        (root, "")
+        for root in reversed(
+            objects_of(chat.get("messages")) + objects_of(chat.get("messagesTree"))
+        )
     ]
     while waiting:
         message, above = waiting.pop()
         parent = message.get("parentMessageId") or above
         yield {**message, "parentMessageId": parent}
         name = name_of(message.get("messageId"))
-        waiting.extend((one, name) for one in reversed(objects_of(message.get("children"))))
+        waiting.extend((child, name) for child in reversed(objects_of(message.get("children"))))
 
 
 def _read_librechat(
@@ -308,9 +315,9 @@ _LIBRECHAT = frozenset(
 
 def _librechat_record(name: str, message: dict[str, Any], report: Report) -> NodeRecord:
     blocks = objects_of(message.get("content"))
-    texts = [_block_text(one.get("text")) for one in blocks if one.get("type") == "text"]
-    thinking = [_block_text(one.get("think")) for one in blocks]
-    others = [one for one in blocks if one.get("type") not in ("text", "think")]
+    texts = [_block_text(block.get("text")) for block in blocks if block.get("type") == "text"]
+    thinking = [_block_text(block.get("think")) for block in blocks]
+    others = [block for block in blocks if block.get("type") not in ("text", "think")]
     is_user = message.get("isCreatedByUser") is True or message.get("sender") == "User"
     used = set("messageId parentMessageId text isCreatedByUser children content".split())
     used |= {"createdAt", "conversationId", "depth", "siblingIndex"}
@@ -391,10 +398,10 @@ def _read_openwebui(title: str, whole: dict[str, Any], put: Put, report: Report)
         collector.add(key, name_of(message.get("parentId")), record, children=children)
     head = Head(mode="dialogue", title=title, plan=collector.plan())
     head.system_context = text_of(chat.get("system"), 100_000)
-    rest = {**{name: one for name, one in whole.items() if name != "chat"}, **chat}
+    rest = {**{name: value for name, value in whole.items() if name != "chat"}, **chat}
     used = ("history", "messages", "title", "user_id", "system", "tags")
     tags = list_of(chat.get("tags")) or list_of(mapping_of(whole.get("meta")).get("tags"))
-    names = dict.fromkeys(text_of(one, 200) for one in tags)
+    names = dict.fromkeys(text_of(tag, 200) for tag in tags)
     head.marks = [MarkRecord("tag", name, -1) for name in names if name.strip()]
     head.imported = rest_of(rest, used, _OPENWEBUI, report)
     current = mapping_of(chat.get("history")).get("currentId")
@@ -414,7 +421,7 @@ def _parts_text(content: Any) -> Any:
     """The texts of a content that may be a list of parts."""
     if not isinstance(content, list):
         return content
-    return _joined([text_of(one.get("text"), 5_000_000) for one in objects_of(content)])
+    return _joined([text_of(part.get("text"), 5_000_000) for part in objects_of(content)])
 
 
 # Arc: messages with branches, each of which names the branch above it.
@@ -423,7 +430,7 @@ def _parts_text(content: Any) -> Any:
 def is_arc(sketch: Any) -> bool:
     """Messages with `branches`."""
     messages = objects_of(mapping_of(sketch).get("messages"))
-    return any("branches" in one for one in messages)
+    return any("branches" in message for message in messages)
 
 
 def arc(whole: dict[str, Any]) -> TreeInFile | None:
@@ -438,10 +445,13 @@ def arc(whole: dict[str, Any]) -> TreeInFile | None:
 
 def _read_arc(title: str, whole: dict[str, Any], put: Put, report: Report) -> Head:
     collector = NodeCollector(put, report)
-    people = {name_of(one.get("id")): one for one in objects_of(whole.get("participants"))}
+    people = {
+        name_of(participant.get("id")): participant
+        for participant in objects_of(whole.get("participants"))
+    }
     labels = {
-        name_of(one.get("branchId")): text_of(one.get("label") or one.get("name"), 200)
-        for one in objects_of(whole.get("bookmarks"))
+        name_of(entry.get("branchId")): text_of(entry.get("label") or entry.get("name"), 200)
+        for entry in objects_of(whole.get("bookmarks"))
     }
     current = ""
     for message in objects_of(whole.get("messages")):

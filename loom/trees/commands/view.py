@@ -107,7 +107,7 @@ def view_tree(context: Context, ref: Ref) -> Reply:
         f"{counted(body['branch_count'], 'branch', 'branches')} · depth: {body['depth']}",
     ]
     about = (f"summary: {tree.summary}" if tree.summary else "", tree.description)
-    lines += [escaped_for(context.actor, one) for one in about if one]
+    lines += [escaped_for(context.actor, line) for line in about if line]
     return Reply("\n".join(lines), refs=(f"tree:{tree.uid}",), items=touched(tree))
 
 
@@ -142,7 +142,7 @@ def range_of(context: Context, ref: Ref) -> list[NodeRow]:
     if ref.kind == "branch":
         node = get_node(context, ref)
         return path_of(context.actor, node.tree, context.workspace, node)
-    first, last = (get_node(context, Ref("node", id=one)) for one in (ref.id, ref.end))
+    first, last = (get_node(context, Ref("node", id=local_id)) for local_id in (ref.id, ref.end))
     if first.depth > last.depth:
         first, last = last, first
     rows = path_of(context.actor, last.tree, context.workspace, last)
@@ -312,8 +312,8 @@ def _viewed(context: Context, args: ViewArgs) -> Reply:
     lines = [header(node, context.now), _text(context, node, args)]
     if args.with_annotations:
         notes = list(node_context.annotations_of(node))
-        gone = withheld(context.actor, [one.pk for one in notes])
-        lines += [line_of(one, context.now, withheld=gone) for one in notes]
+        gone = withheld(context.actor, [note.pk for note in notes])
+        lines += [line_of(note, context.now, withheld=gone) for note in notes]
     current = lookup.selected_version(node.slot_id, context.workspace)
     if current is not None and current.pk != node.pk:
         lines.append(f"[{node.local_id}] is now [{current.local_id}]")
@@ -468,34 +468,34 @@ def word_difference(old: str, new: str) -> str | None:
     """
     if old == new:
         return "(the same text)"
-    one, two = _PIECES.findall(old), _PIECES.findall(new)
-    first = _common(one, two)
-    last = _common(one[first:][::-1], two[first:][::-1])
-    before, after = one[:first], one[len(one) - last :]
-    one, two = one[first : len(one) - last], two[first : len(two) - last]
+    old_pieces, two = _PIECES.findall(old), _PIECES.findall(new)
+    first = _common(old_pieces, two)
+    last = _common(old_pieces[first:][::-1], two[first:][::-1])
+    before, after = old_pieces[:first], old_pieces[len(old_pieces) - last :]
+    old_pieces, two = old_pieces[first : len(old_pieces) - last], two[first : len(two) - last]
     counts = Counter(two)
-    pairs = sum(number * counts[word] for word, number in Counter(one).items())
-    if max(len(one), len(two)) > MOST_WORDS or pairs > MOST_PAIRS:
+    pairs = sum(number * counts[word] for word, number in Counter(old_pieces).items())
+    if max(len(old_pieces), len(two)) > MOST_WORDS or pairs > MOST_PAIRS:
         return None
-    matcher = difflib.SequenceMatcher(None, one, two, autojunk=True)
+    matcher = difflib.SequenceMatcher(None, old_pieces, two, autojunk=True)
     steps = matcher.get_opcodes()
     same = len(before) + len(after) + sum(b - a for tag, a, b, _, _ in steps if tag == "equal")
-    if same * 4 < max(len(one), len(two)) and len(steps) > 1:
+    if same * 4 < max(len(old_pieces), len(two)) and len(steps) > 1:
         return None
     parts = [_shortened(before, is_first=True)]
     for tag, a, b, c, d in steps:
         if tag == "equal":
-            parts.append(_shortened(one[a:b]))
+            parts.append(_shortened(old_pieces[a:b]))
             continue
-        parts += [f"[-{''.join(one[a:b])}-]"] if b > a else []
+        parts += [f"[-{''.join(old_pieces[a:b])}-]"] if b > a else []
         parts += [f"{{+{''.join(two[c:d])}+}}"] if d > c else []
     return "".join([*parts, _shortened(after, is_last=True)])
 
 
-def _common(one: list[str], two: list[str]) -> int:
+def _common(old: list[str], two: list[str]) -> int:
     """How many pieces are the same at the beginning of both."""
-    pairs = zip(one, two, strict=False)
-    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(two)))
+    pairs = zip(old, two, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(old), len(two)))
 
 
 def _shortened(pieces: list[str], *, is_first: bool = False, is_last: bool = False) -> str:
@@ -607,10 +607,10 @@ def list_(context: Context, args: ViewListArgs) -> Reply:
             hint="there are " + ", ".join((*LISTS, *sorted(words))),
         )
     kind = derived_type(kind)
-    found, every = nodes_of(
+    nodes, every = nodes_of(
         context.actor, node, kind, context.workspace, after=args.after, most=MAX_LINES + MAX_NAMED
     )
-    return _listed(context, node, kind, found, (args.after, every))
+    return _listed(context, node, kind, nodes, (args.after, every))
 
 
 def _link_words(context: Context) -> set[str]:
@@ -620,23 +620,23 @@ def _link_words(context: Context) -> set[str]:
 
 
 def _listed(
-    context: Context, node: Node, kind: str, found: list[Node], part: tuple[int, int]
+    context: Context, node: Node, kind: str, nodes: list[Node], part: tuple[int, int]
 ) -> Reply:
     """A list of nodes; `part`: how many come before these, and how many there are."""
     thing, every = kind.removesuffix("s"), part[1]
-    names = [lookup.node_ref(one, context.tree.pk) for one in found[MAX_LINES:]]
-    found = found[:MAX_LINES]
-    refs = tuple(lookup.node_ref(one, context.tree.pk) for one in found)
+    names = [lookup.node_ref(row, context.tree.pk) for row in nodes[MAX_LINES:]]
+    nodes = nodes[:MAX_LINES]
+    refs = tuple(lookup.node_ref(row, context.tree.pk) for row in nodes)
     lines = [
         f"[{node.local_id}] → {counted(every, thing)}:"
         if every
         else f"[{node.local_id}] → no {kind}"
     ]
-    gone = withheld(context.actor, [one.pk for one in found])
-    marks = node_context.marks_shown({one.pk: one.slot_id for one in found})
-    lines += [line_of(one, context.now, withheld=gone, marks=marks) for one in found]
+    gone = withheld(context.actor, [row.pk for row in nodes])
+    marks = node_context.marks_shown({row.pk: row.slot_id for row in nodes})
+    lines += [line_of(row, context.now, withheld=gone, marks=marks) for row in nodes]
     line = f"list {lookup.node_ref(node, context.tree.pk)} {kind}"
-    lines += _left(line, names, part[0] + len(found), every)
+    lines += _left(line, names, part[0] + len(nodes), every)
     return Reply("\n".join(lines), refs=refs, items=touched(node))
 
 
@@ -646,7 +646,7 @@ def _left(line: str, names: Sequence[str], shown: int, every: int) -> list[str]:
     if every <= shown:
         return []
     named = " ".join(
-        [*(f"[{one}]" for one in names), *(["…"] if every > shown + len(names) else [])]
+        [*(f"[{name}]" for name in names), *(["…"] if every > shown + len(names) else [])]
     )
     return [f"  … and {named} ({every - shown:,} more: → {line} after:{shown})"]
 
@@ -655,8 +655,8 @@ def _of_tree(context: Context, tree: Tree, kind: str, skip: int) -> Reply:
     if not kind:
         item = ids.of_tree(tree.pk)
         parts = _counts(portals_of(context.actor, {item: item}).get(item, ()))
-        said = f"{_named(tree)} links: {' · '.join(parts) or 'none'}"
-        return Reply(said, refs=(f"tree:{tree.uid}",), items=touched(tree))
+        words = f"{_named(tree)} links: {' · '.join(parts) or 'none'}"
+        return Reply(words, refs=(f"tree:{tree.uid}",), items=touched(tree))
     if kind != "links" and kind not in _link_words(context):
         raise CommandError(
             "INVALID_SYNTAX",
@@ -682,17 +682,17 @@ def _links(context: Context, item: Node | Tree, kind: str, skip: int) -> Reply:
     seen = seen[skip:]
     lines = [f"{_named(item)} → {head}{':' if seen else ''}"]
     refs = []
-    rest = [_end_name(context, one) for one in seen[MAX_LINES:]]
+    rest = [_end_name(context, side) for side in seen[MAX_LINES:]]
     seen = seen[:MAX_LINES]
-    gone = withheld(context.actor, [one.node.pk for one in seen if one.node])
-    for one in seen:
-        note = f" · note: {excerpt(one.note)}" if one.note else ""
-        lines.append(f"  {link_types.arrow(one.type)} {_end(context, one, gone)}{note}")
-        if one.node:
-            refs.append(lookup.node_ref(one.node, context.tree.pk))
-            context.note_read(ids.of_node(one.node.pk))
-        elif not one.is_broken:
-            refs.append(one.whole[0])
+    gone = withheld(context.actor, [side.node.pk for side in seen if side.node])
+    for side in seen:
+        note = f" · note: {excerpt(side.note)}" if side.note else ""
+        lines.append(f"  {link_types.arrow(side.type)} {_end(context, side, gone)}{note}")
+        if side.node:
+            refs.append(lookup.node_ref(side.node, context.tree.pk))
+            context.note_read(ids.of_node(side.node.pk))
+        elif not side.is_broken:
+            refs.append(side.whole[0])
     ref = f"tree:{item.uid}" if isinstance(item, Tree) else lookup.node_ref(item, context.tree.pk)
     lines += _left(f"list {ref} {kind}", rest, skip + len(seen), every)
     return Reply("\n".join(lines), refs=tuple(refs), items=touched(item))
@@ -708,14 +708,14 @@ def _end_name(context: Context, seen: LinkSide) -> str:
 def _how_many(context: Context, item: Node | Tree, kind: str) -> int:
     """How many links of a type (or of all) the caller sees on an item, by the counts."""
     slot = ids.of_tree(item.pk) if isinstance(item, Tree) else item.slot_id
-    found = portals_of(context.actor, {slot: slot}).get(slot, ())
-    return sum(one.many for one in found if not kind or one.type == kind)
+    portals = portals_of(context.actor, {slot: slot}).get(slot, ())
+    return sum(portal.many for portal in portals if not kind or portal.type == kind)
 
 
 def _counts(portals: Iterable[Portal]) -> list[str]:
     """`supports 3` for each type, the most frequent first."""
-    ordered = sorted(portals, key=lambda one: -one.many)
-    return [f"{one.type} {one.many}" for one in ordered]
+    ordered = sorted(portals, key=lambda portal: -portal.many)
+    return [f"{portal.type} {portal.many}" for portal in ordered]
 
 
 def _end(context: Context, seen: LinkSide, gone: Collection[int]) -> str:
@@ -723,9 +723,9 @@ def _end(context: Context, seen: LinkSide, gone: Collection[int]) -> str:
         return seen.tree_title if seen.is_broken else seen.whole[1]
     home = seen.node.tree
     where = "" if home == context.tree else f" in {tree_named(home.title or home.uid)}"
-    said = WITHHELD if seen.node.pk in gone else excerpt(seen.node.text)
-    marks = "".join(f" · {one}" for one in (seen.state, seen.changes) if one)
-    return f"[{seen.node.local_id}]{where} {said}{marks}"
+    words = WITHHELD if seen.node.pk in gone else excerpt(seen.node.text)
+    marks = "".join(f" · {mark}" for mark in (seen.state, seen.changes) if mark)
+    return f"[{seen.node.local_id}]{where} {words}{marks}"
 
 
 def _affordances(context: Context, node: Node) -> Reply:

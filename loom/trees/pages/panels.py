@@ -78,7 +78,7 @@ def portal(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     if node is None:
         raise not_found(f"[{local_id}]")
     kind = request.GET.get("type", "")
-    ends = [one for one in links_of(actor, node) if one.type == kind and not one.is_broken]
+    ends = [link for link in links_of(actor, node) if link.type == kind and not link.is_broken]
     context = {
         "ends": _ends(actor, tree, ends[:MOST]),
         "rest": max(0, len(ends) - MOST),
@@ -94,15 +94,15 @@ def out(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     node = known_node(tree, local_id)
     if node is None:
         raise not_found(f"[{local_id}]")
-    found = portals_of(actor, {node.pk: node.slot_id}).get(node.pk, ())
+    portals = portals_of(actor, {node.pk: node.slot_id}).get(node.pk, ())
     return render(
-        request, "parts/portals.html", {"portals": found, "of": node.local_id, "in": tree.uid}
+        request, "parts/portals.html", {"portals": portals, "of": node.local_id, "in": tree.uid}
     )
 
 
 def _ends(actor: Actor, tree: Tree, seen: Sequence[LinkSide]) -> list[EndShown]:
-    portals = portals_of(actor, {one.node.pk: one.node.slot_id for one in seen if one.node})
-    return [_end(tree, one, portals) for one in seen]
+    portals = portals_of(actor, {side.node.pk: side.node.slot_id for side in seen if side.node})
+    return [_end(tree, side, portals) for side in seen]
 
 
 def _end(tree: Tree, seen: LinkSide, portals: Mapping[int, tuple[Portal, ...]]) -> EndShown:
@@ -161,25 +161,25 @@ def details(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     selected = selected_versions([node.slot_id], workspace).get(node.slot_id, (0, ""))[0]
     versions = [
         VersionShown(
-            id=one.local_id,
-            by=cast[one.author.uid].shown,
-            colour=cast[one.author.uid].colour,
-            age=age_of(one.created_at),
-            text=one.text[:160],
-            is_current=one.pk == selected,
-            is_pruned=one.version_pruned,
+            id=version.local_id,
+            by=cast[version.author.uid].shown,
+            colour=cast[version.author.uid].colour,
+            age=age_of(version.created_at),
+            text=version.text[:160],
+            is_current=version.pk == selected,
+            is_pruned=version.version_pruned,
         )
-        for one in places.versions_of(node)
+        for version in places.versions_of(node)
     ]
-    found = found_for(tree, [Spot(node.pk, node.slot_id)], cast)
+    data = found_for(tree, [Spot(node.pk, node.slot_id)], cast)
     me = actor.participant.uid
     generation = Generation.objects.filter(uid=node.generation_uid).first()
     context = {
-        "node": found.node(node.pk),
+        "node": data.node(node.pk),
         **_asked_with(generation, node),
-        "margin": found.margins[node.pk],
-        "is_bookmarked": any(by == me for _, by in found.margins[node.pk].bookmarks),
-        "is_reworded": _is_reworded(found.margins[node.pk], node, workspace),
+        "margin": data.margins[node.pk],
+        "is_bookmarked": any(by == me for _, by in data.margins[node.pk].bookmarks),
+        "is_reworded": _is_reworded(data.margins[node.pk], node, workspace),
         "row": node,
         "is_root": node.parent_slot_id is None,
         "versions": versions,
@@ -199,13 +199,13 @@ def links(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     """The links of one node, in both directions."""
     actor, tree = access.get_tree(request.user, uid)
     node = _panel_node(tree, local_id)
-    found = links_of(actor, node, most=MOST_LINKS)
+    sides = links_of(actor, node, most=MOST_LINKS)
     portals = portals_of(actor, {node.pk: node.slot_id}).get(node.pk, ())
-    counts = {one.type: one.many for one in portals}
+    counts = {type_shown.type: type_shown.many for type_shown in portals}
     context = {
         "node": node,
         "is_root": node.parent_slot_id is None,
-        "groups": _by_type(node, [*found, *mentioning(actor, node)], counts),
+        "groups": _by_type(node, [*sides, *mentioning(actor, node)], counts),
         "can": abilities(actor, tree),
     }
     return render(request, "parts/links.html", context)
@@ -233,13 +233,13 @@ class LinksOfType:
 def _by_type(node: Node, seen: Sequence[LinkSide], counts: Mapping[str, int]) -> list[LinksOfType]:
     """The links of a node by type, each with the words around it and what removes it."""
     groups: dict[str, list[LinkSide]] = {}
-    for one in seen:
-        groups.setdefault(one.type, []).append(one)
+    for side in seen:
+        groups.setdefault(side.type, []).append(side)
     return [
         LinksOfType(
             kind.replace("_", " "),
             max(counts.get(kind, 0), len(links)),
-            [(one, _around(one, node), _ends_of(one, node)) for one in links],
+            [(link, _around(link, node), _ends_of(link, node)) for link in links],
         )
         for kind, links in groups.items()
     ]
@@ -273,9 +273,9 @@ def _asked_with(generation: Generation | None, node: Node) -> dict[str, str]:
     if generation is None or generation.round or generation.participant.archived_at is not None:
         return {}
     own = {"temperature": generation.temperature, "tokens": generation.tokens}
-    said = {name: value for name, value in own.items() if value is not None}
+    settings = {name: value for name, value in own.items() if value is not None}
     return {
-        "settings_said": samplers_written({**said, **generation.settings})
+        "settings_said": samplers_written({**settings, **generation.settings})
         or gettext("the model's own settings"),
         "settings_call": again(generation, generation.participant.name, node.local_id),
     }
@@ -345,11 +345,13 @@ def windows(request: PersonRequest, uid: str) -> HttpResponse:
     shown = windows_shown(actor, workspace)
     return JsonResponse(
         {
-            "results": [window_body(one) for one in shown],
+            "results": [window_body(window) for window in shown],
             "drawn": {
-                one.window.number: markdown.rendered_part(one.whole, one.lines.first, one.text)
-                for one in shown
-                if one.lines and one.window.is_visible and _is_markdown(one)
+                window.window.number: markdown.rendered_part(
+                    window.whole, window.lines.first, window.text
+                )
+                for window in shown
+                if window.lines and window.window.is_visible and _is_markdown(window)
             },
         }
     )
@@ -373,18 +375,18 @@ def provenance_page(request: PersonRequest, uid: str, local_id: str) -> HttpResp
     node = known_node(tree, local_id)
     if node is None:
         raise not_found(f"[{local_id}]")
-    found = provenance_of(actor, tree, access.workspace_of(actor.participant, tree), node)
-    call = found.call.body() if found.call else None
+    provenance = provenance_of(actor, tree, access.workspace_of(actor.participant, tree), node)
+    call = provenance.call.body() if provenance.call else None
     context = {
         **frame(request, actor, "trees"),
         "tree": tree,
-        "origin": found,
-        "node": found.node,
+        "origin": provenance,
+        "node": provenance.node,
         "call": call,
         "sent": _pretty(call["request"]) if call else "",
         "curl": as_curl(call["request"]) if call else "",
         "usage": _pretty(call["usage"]) if call else "",
-        "proof": _pretty(found.node["proof"]),
+        "proof": _pretty(provenance.node["proof"]),
     }
     return render(request, "pages/provenance.html", context)
 
@@ -396,14 +398,14 @@ def call(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
     may see everything in it."""
     actor, tree = access.get_tree(request.user, uid)
     node = _panel_node(tree, local_id)
-    made = call_of(node)
-    if made is None:
+    model_call = call_of(node)
+    if model_call is None:
         raise not_found(f"A call of [{local_id}]")
-    rounds = _rounds(made.turn) if made.turn else ()
-    if made.turn and len(rounds) > 1:
-        context = {"tree": tree, "turn": made.turn.uid, "rounds": rounds}
+    rounds = _rounds(model_call.turn) if model_call.turn else ()
+    if model_call.turn and len(rounds) > 1:
+        context = {"tree": tree, "turn": model_call.turn.uid, "rounds": rounds}
         return render(request, "parts/calls.html", context)
-    return _call(request, actor, made, node)
+    return _call(request, actor, model_call, node)
 
 
 @require_GET
@@ -411,18 +413,18 @@ def call(request: PersonRequest, uid: str, local_id: str) -> HttpResponse:
 def calls(request: PersonRequest, uid: str, turn: str) -> HttpResponse:
     """The calls of a turn, by round; with `?of=` one of them."""
     actor, tree = access.get_tree(request.user, uid)
-    found = turns().filter(tree=tree, uid=turn).first()
-    if found is None:
+    agent_turn = turns().filter(tree=tree, uid=turn).first()
+    if agent_turn is None:
         raise not_found(f"A turn {turn}")
     wanted = request.GET.get("of")
     if wanted is None:
-        context = {"tree": tree, "turn": found.uid, "rounds": _rounds(found)}
+        context = {"tree": tree, "turn": agent_turn.uid, "rounds": _rounds(agent_turn)}
         return render(request, "parts/calls.html", context)
     rows = Call.objects.select_related("tree", "participant", "turn")
-    made = rows.filter(turn=found, uid=wanted).first()
-    if made is None:
+    row = rows.filter(turn=agent_turn, uid=wanted).first()
+    if row is None:
         raise not_found(f"A call {wanted}")
-    return _call(request, actor, made)
+    return _call(request, actor, row)
 
 
 @dataclass(frozen=True)
@@ -437,21 +439,26 @@ class RoundLink:
 
 def _rounds(turn: Turn) -> list[RoundLink]:
     return [
-        RoundLink(number, one.uid, instant(one.started_at), one.usage.get("total_tokens") or 0)
-        for one, number in calls_of(turn)
+        RoundLink(
+            number,
+            round_call.uid,
+            instant(round_call.started_at),
+            round_call.usage.get("total_tokens") or 0,
+        )
+        for round_call, number in calls_of(turn)
     ]
 
 
 def _call(
-    request: PersonRequest, actor: Actor, made: Call, node: Node | None = None
+    request: PersonRequest, actor: Actor, model_call: Call, node: Node | None = None
 ) -> HttpResponse:
-    is_open = turn_access.may_read_call(actor, made)
-    body = seen(made, is_open=is_open).body()
+    is_open = turn_access.may_read_call(actor, model_call)
+    body = seen(model_call, is_open=is_open).body()
     sent = body["request"]  # nothing for who may not see it
-    before = call_before(made) if is_open else None
+    before = call_before(model_call) if is_open else None
     context = {
         "call": body,
-        "thoughts": _thoughts_before(node, made, body["thoughts"]),
+        "thoughts": _thoughts_before(node, model_call, body["thoughts"]),
         "said": [{"role": role, "text": text} for role, text in messages_in(sent)],
         "difference": _difference(before.request, sent) if before else None,
         "curl": as_curl(sent),
@@ -461,15 +468,15 @@ def _call(
 
 def _difference(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     text = request_text(new)
-    found = changed(request_text(old), text)
-    return {"share": 100 * found.same // max(len(text), 1), "found": found}
+    difference = changed(request_text(old), text)
+    return {"share": 100 * difference.same // max(len(text), 1), "found": difference}
 
 
-def _thoughts_before(node: Node | None, made: Call, thoughts: list[str]) -> str:
+def _thoughts_before(node: Node | None, model_call: Call, thoughts: list[str]) -> str:
     """The model's thoughts before this candidate; "" if there are none."""
     if node is None or len(thoughts) < 2:
         return "".join(thoughts)
-    asked = list(made.generations.order_by("index").values_list("uid", flat=True))
+    asked = list(model_call.generations.order_by("index").values_list("uid", flat=True))
     place = asked.index(node.generation_uid) if node.generation_uid in asked else 0
     return thoughts[place] if place < len(thoughts) else ""
 

@@ -76,7 +76,7 @@ class LinkSide:
         """`on [a7x2], since changed · now [k2m9]`: what was reworded since the link was made."""
         own = f"on [{self.wording}], since changed" if self.wording else ""
         far = f"now [{self.later}]" if self.later else ""
-        return " · ".join(one for one in (own, far) if one)
+        return " · ".join(words for words in (own, far) if words)
 
     @property
     def has_changed(self) -> bool:
@@ -93,15 +93,15 @@ def links_of(
     hundred."""
     here = item if isinstance(item, Tree) else item.tree
     slot = ids.of_tree(here.pk) if isinstance(item, Tree) else item.slot_id
-    found: list[LinkSide] = []
+    sides: list[LinkSide] = []
     last = 0
     while True:
         links = _links_after(actor, here, slot, last, kind=kind, most=most)
-        found += _seen_ends(actor, here, item, links)
-        if most is None or len(links) < _page(most) or len(found) >= most:
+        sides += _seen_ends(actor, here, item, links)
+        if most is None or len(links) < _page(most) or len(sides) >= most:
             break
         last = links[-1].pk
-    return found if most is None else found[:most]
+    return sides if most is None else sides[:most]
 
 
 def _page(most: int) -> int:
@@ -114,7 +114,7 @@ def _links_after(
     """The links of a place after one of them. Each direction walks its own index, so that only
     as many rows are read as are shown."""
     types = vocabulary_of(here.grove)
-    found: list[Link] = []
+    links: list[Link] = []
     for end, outward in (("source_slot", True), ("target_slot", False)):
         rows = Link.objects.filter(**{end: slot}, removed_at__isnull=True)
         if kind:
@@ -124,9 +124,9 @@ def _links_after(
             rows = rows.filter(type=known[0].key)
         if last:
             rows = rows.filter(pk__gt=last)
-        found += rows.order_by("id") if most is None else rows.order_by("id")[: _page(most)]
-    found.sort(key=attrgetter("pk"))
-    return found if most is None else found[: _page(most)]
+        links += rows.order_by("id") if most is None else rows.order_by("id")[: _page(most)]
+    links.sort(key=attrgetter("pk"))
+    return links if most is None else links[: _page(most)]
 
 
 def _seen_ends(
@@ -134,11 +134,14 @@ def _seen_ends(
 ) -> list[LinkSide]:
     """The other ends of links of an item, as far as the actor may see them."""
     slot = ids.of_tree(here.pk) if isinstance(item, Tree) else item.slot_id
-    far = {one.target_id if one.source_slot == slot else one.source_id for one in links}
+    far = {
+        shown_link.target_id if shown_link.source_slot == slot else shown_link.source_id
+        for shown_link in links
+    }
     keys = [key for one in far if (key := ids.node_id(one)) is not None]
     asked_trees = {home_of(one) for one in far} | {link.tree_id for link in links}
     rows_of_trees = trees_for(actor).filter(pk__in=asked_trees - {0}).select_related("grove")
-    trees = {one.pk: one for one in rows_of_trees}
+    trees = {rows_of_tree.pk: rows_of_tree for rows_of_tree in rows_of_trees}
     nodes = lookup.rows().filter(tree__in=trees).in_bulk(keys) if keys else {}
     for node in nodes.values():
         node.tree = trees[node.tree_id]
@@ -146,7 +149,7 @@ def _seen_ends(
     gone = {home_of(one) for one in far if one > 0} - set(trees)
     erased = erased_among(gone) if gone else set()
     own = _own_wordings(item, links)
-    newer = lookup.selected_versions({one.slot_id for one in nodes.values()}, None)
+    newer = lookup.selected_versions({row.slot_id for row in nodes.values()}, None)
     archetype = archetype_of(actor)
     seen = []
     for link in links:
@@ -159,11 +162,11 @@ def _seen_ends(
         kind = types.read(link.type, outward=outward)
         end = link.target_id if outward else link.source_id
         document, tree = linked.get(end), trees.get(home_of(end))
-        said = own.get(link.source_id if outward else link.target_id, "")
+        words = own.get(link.source_id if outward else link.target_id, "")
         more: dict[str, Any] = {
             "link": link.uid,
             "confidence": link.confidence,
-            "wording": "" if outward and _still_there(link, item) else said,
+            "wording": "" if outward and _still_there(link, item) else words,
             "words": link.words,
             "outward": outward,
             "item": end,
@@ -190,7 +193,9 @@ def _own_wordings(item: Node | Tree, links: Sequence[Link]) -> dict[int, str]:
     """The local ids of the wordings that links were made on, other than the item itself."""
     if isinstance(item, Tree):
         return {}
-    ends = {one.source_id if one.source_slot == item.slot_id else one.target_id for one in links}
+    ends = {
+        link.source_id if link.source_slot == item.slot_id else link.target_id for link in links
+    }
     ends.discard(item.pk)
     return dict(Node.objects.filter(pk__in=ends).values_list("pk", "local_id")) if ends else {}
 
@@ -204,8 +209,8 @@ def mentioning(actor: Actor, node: Node) -> list[LinkSide]:
     """The documents that embed a version of a node and that the actor may read, as links that are
     not stored."""
     return [
-        LinkSide("mentioned_by", None, one.title, "", "", one.uid, item=one.item_id)
-        for one in grove_texts().mentioning(actor, node)
+        LinkSide("mentioned_by", None, document.title, "", "", document.uid, item=document.item_id)
+        for document in grove_texts().mentioning(actor, node)
     ]
 
 
@@ -243,8 +248,8 @@ def sources_of(actor: Actor, node: Node) -> QuerySet[Node]:
 
 def merges_of(actor: Actor, node: Node) -> QuerySet[Node]:
     """The nodes that were made from a node, in trees the actor may see."""
-    made = NodeSource.objects.filter(item=ids.of_node(node.pk))
-    return _seen_nodes(actor, node, list(made.values_list("node_id", flat=True)))
+    sources = NodeSource.objects.filter(item=ids.of_node(node.pk))
+    return _seen_nodes(actor, node, list(sources.values_list("node_id", flat=True)))
 
 
 def _seen_nodes(actor: Actor, node: Node, keys: list[int]) -> QuerySet[Node]:
@@ -281,15 +286,15 @@ def marks_shown(nodes: Mapping[int, int]) -> dict[int, str]:
     put: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
     for slot, key, local_id, kind, name in fetch(_SHOWN_MARKS.format(slots=sql), [given]):
         label = " ".join(plain(name).split())
-        said = f"#{label}" if kind == "tag" else f'bookmarked "{label}"' if label else "bookmarked"
-        put[slot].append((key, local_id, said))
-    found: dict[int, str] = {}
+        words = f"#{label}" if kind == "tag" else f'bookmarked "{label}"' if label else "bookmarked"
+        put[slot].append((key, local_id, words))
+    shown: dict[int, str] = {}
     for node, slot in nodes.items():
-        own = [said for key, _, said in put[slot] if key == node]
-        others = [f"{said} on [{name}]" for key, name, said in put[slot] if said not in own]
+        own = [words for key, _, words in put[slot] if key == node]
+        others = [f"{words} on [{name}]" for key, name, words in put[slot] if words not in own]
         if own or others:
-            found[node] = " · ".join(dict.fromkeys([*own, *others]))
-    return found
+            shown[node] = " · ".join(dict.fromkeys([*own, *others]))
+    return shown
 
 
 # What is around nodes: siblings, versions, notes, marks and links.
@@ -451,9 +456,9 @@ class Around:
         self.by_id: dict[int, NearbyVersion] = {}
         if rows is None:
             rows = fetch(_AROUND.format(slots=listed(slots), near=NEAR.format(more="")))
-        for found in rows:
-            place = ids.place_of(found[2], found[10])
-            near = NearbyVersion._make((*found[:7], *map(bool, found[7:10]), place))
+        for row in rows:
+            place = ids.place_of(row[2], row[10])
+            near = NearbyVersion._make((*row[:7], *map(bool, row[7:10]), place))
             self.by_id[near.id] = near
             self.versions[near.slot_id].append(near)
             if near.id == near.slot_id and near.parent_slot_id is not None:
@@ -469,29 +474,35 @@ class Around:
     def newest(self, slot: int) -> NearbyVersion:
         """The newest version that is not pruned, else the newest."""
         all_of = self.versions[slot]
-        return next((one for one in reversed(all_of) if not one.version_pruned), all_of[-1])
+        return next(
+            (version for version in reversed(all_of) if not version.version_pruned), all_of[-1]
+        )
 
     def selected(self, slot: int, chosen: int | None) -> NearbyVersion:
         """The version with that row id if it exists and is not pruned, else the newest."""
-        found = (one for one in self.versions[slot] if one.id == chosen)
-        one = next(found, None)
+        chosen_versions = (version for version in self.versions[slot] if version.id == chosen)
+        one = next(chosen_versions, None)
         return self.newest(slot) if one is None or one.version_pruned else one
 
     def texts(self, above: int | None, *, own: int = 0) -> list[int]:
         """The text slots below one that are not pruned, in order; `own` is never left out."""
-        found = self.below[above] if above is not None else []
+        slots = self.below[above] if above is not None else []
         return [
-            one.slot_id
-            for one in found
-            if one.kind == "text" and (not one.is_pruned or one.slot_id == own)
+            version.slot_id
+            for version in slots
+            if version.kind == "text" and (not version.is_pruned or version.slot_id == own)
         ]
 
     def notes(self, slot: int) -> list[NearbyVersion]:
         """The visible annotations on a slot in their newest wording, oldest first."""
         seen = []
-        for one in self.below[slot]:
-            wording = self.newest(one.slot_id)
-            if one.kind == "annotation" and not one.is_pruned and not wording.version_pruned:
+        for version in self.below[slot]:
+            wording = self.newest(version.slot_id)
+            if (
+                version.kind == "annotation"
+                and not version.is_pruned
+                and not wording.version_pruned
+            ):
                 seen.append(wording)
         return seen
 
@@ -517,7 +528,7 @@ def margins_of(
 def _margin(around: Around, spot: Spot) -> Margin:
     versions = around.versions[spot.slot_id]
     margin = Margin(
-        versions=[one.local_id for one in versions if not one.version_pruned],
+        versions=[version.local_id for version in versions if not version.version_pruned],
         children=len(around.texts(spot.slot_id)),
         notes=[
             AnnotationThread(note, tuple(around.notes(note.slot_id)))
@@ -535,12 +546,12 @@ def _margin(around: Around, spot: Spot) -> Margin:
 
 def _wordings(around: Around, spot: Spot, accepted: set[str]) -> tuple[str, ...] | None:
     """The versions above that this one was written after, or accepted below; None: all."""
-    own = next(one for one in around.versions[spot.slot_id] if one.id == spot.id)
+    own = next(version for version in around.versions[spot.slot_id] if version.id == spot.id)
     if own.parent_slot_id is None or not own.parent_hash:
         return None
     hashes = accepted | {own.parent_hash}
     above = around.versions[own.parent_slot_id]
-    fits = tuple(one.local_id for one in above if one.hash in hashes)
+    fits = tuple(version.local_id for version in above if version.hash in hashes)
     return None if len(fits) == len(above) else fits
 
 

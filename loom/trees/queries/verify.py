@@ -130,8 +130,8 @@ def _read(ids: list[int]) -> list[Evidence]:
             return [Evidence(ids[0], None, "", None)]
         middle = len(ids) // 2
         return _read(ids[:middle]) + _read(ids[middle:])
-    found = {row[0]: Evidence(row[0], as_row(row[:-2]), row[-2], row[-1]) for row in rows}
-    return [found.get(one, Evidence(one, None, "", None)) for one in ids]
+    by_id = {row[0]: Evidence(row[0], as_row(row[:-2]), row[-2], row[-1]) for row in rows}
+    return [by_id.get(uid, Evidence(uid, None, "", None)) for uid in ids]
 
 
 # Verification (docs/model.md §11): every hash from the node's own fields, every seal from its
@@ -159,8 +159,8 @@ class _Findings:
 
 def verify_tree(actor: Actor, tree: Tree, workspace: Workspace | None) -> dict[str, Any]:
     """The report on every node of the tree. Streams: no more than a few MB of text at once."""
-    found = _checked(tree, whole_tree(tree))
-    return _report(tree, found, _later_in_tree(tree, workspace, found))
+    findings = _checked(tree, whole_tree(tree))
+    return _report(tree, findings, _later_in_tree(tree, workspace, findings))
 
 
 def verify_path(
@@ -168,49 +168,49 @@ def verify_path(
 ) -> dict[str, Any]:
     """The report on the path to a node as the reader sees it, and everything it depends on."""
     path = path_ids(actor, tree, workspace, node)
-    found = _checked(tree, chain_of(key for _, key in path))
-    return _report(tree, found, _later_on_path(path, found))
+    findings = _checked(tree, chain_of(key for _, key in path))
+    return _report(tree, findings, _later_on_path(path, findings))
 
 
 def verify_node(
     actor: Actor, tree: Tree, workspace: Workspace | None, node: Node
 ) -> dict[str, Any]:
     """The report on one node and every version it depends on, up to the root."""
-    found = _checked(tree, chain_of([node.pk]))
-    return _report(tree, found, _later_on_path(path_ids(actor, tree, workspace, node), found))
+    findings = _checked(tree, chain_of([node.pk]))
+    return _report(tree, findings, _later_on_path(path_ids(actor, tree, workspace, node), findings))
 
 
 def _checked(tree: Tree, order: Order) -> _Findings:
     """Checks nodes in an order in which dependencies come first."""
-    found = _Findings()
+    findings = _Findings()
     for chunk in evidence(order):
-        rows = [one.row for one in chunk if one.row is not None]
-        fresh = {row.more.call_uid for row in rows if row.rest} - found.calls.keys() - {""}
-        found.calls.update(verdicts_of(tree, fresh) if fresh else {})
-        for one in chunk:
-            found.checked += 1
-            found.imported += one.row is not None and one.row.imported
-            reason = _reason(one, found)
+        rows = [evidence_row.row for evidence_row in chunk if evidence_row.row is not None]
+        fresh = {row.more.call_uid for row in rows if row.rest} - findings.calls.keys() - {""}
+        findings.calls.update(verdicts_of(tree, fresh) if fresh else {})
+        for piece in chunk:
+            findings.checked += 1
+            findings.imported += piece.row is not None and piece.row.imported
+            reason = _reason(piece, findings)
             if reason:
-                found.broken[one.id] = reason
-                found.names[one.id] = one.row.local_id if one.row else ""
-            if one.upon is not None:
-                found.upon[one.id] = one.upon
-    return found
+                findings.broken[piece.id] = reason
+                findings.names[piece.id] = piece.row.local_id if piece.row else ""
+            if piece.upon is not None:
+                findings.upon[piece.id] = piece.upon
+    return findings
 
 
-def _reason(one: Evidence, found: _Findings) -> str:
+def _reason(piece: Evidence, findings: _Findings) -> str:
     """Why a node is broken; "" if it is not."""
-    row = one.row
+    row = piece.row
     if row is None:
         return UNREADABLE
-    if _hash_of(row, one.edited_hash) != row.hash:
+    if _hash_of(row, piece.edited_hash) != row.hash:
         return CONTENT
-    if one.upon is None and (row.parent_slot_id is not None or row.parent_hash):
+    if piece.upon is None and (row.parent_slot_id is not None or row.parent_hash):
         return PARENT
-    if row.rest and found.calls.get(row.more.call_uid) == "broken":
+    if row.rest and findings.calls.get(row.more.call_uid) == "broken":
         return SEAL
-    return ABOVE if one.upon in found.broken else ""
+    return ABOVE if piece.upon in findings.broken else ""
 
 
 def _hash_of(row: NodeRow, edited_hash: str) -> str:
@@ -228,35 +228,37 @@ def verified_among(nodes: Iterable[Node]) -> set[int]:
         by_tree.setdefault(node.tree, []).append(node)
     verified = set()
     for tree, of_tree in by_tree.items():
-        found = _Findings()
-        for chunk in evidence([(one.pk, one.length) for one in of_tree]):
-            calls = {one.row.more.call_uid for one in chunk if one.row and one.row.rest} - {""}
-            found.calls.update(verdicts_of(tree, calls) if calls else {})
-            for one in chunk:
-                row = one.row
-                if row is None or row.imported or _reason(one, found):
+        findings = _Findings()
+        for chunk in evidence([(piece.pk, piece.length) for piece in of_tree]):
+            calls = {piece.row.more.call_uid for piece in chunk if piece.row and piece.row.rest} - {
+                ""
+            }
+            findings.calls.update(verdicts_of(tree, calls) if calls else {})
+            for piece in chunk:
+                row = piece.row
+                if row is None or row.imported or _reason(piece, findings):
                     continue
-                if found.calls.get(row.more.call_uid, "sealed") == "sealed":
-                    verified.add(one.id)
+                if findings.calls.get(row.more.call_uid, "sealed") == "sealed":
+                    verified.add(piece.id)
     return verified
 
 
-def _report(tree: Tree, found: _Findings, later: Iterable[int]) -> dict[str, Any]:
+def _report(tree: Tree, findings: _Findings, later: Iterable[int]) -> dict[str, Any]:
     status = "valid"
-    if "open" in found.calls.values():
+    if "open" in findings.calls.values():
         status = "incomplete"
-    if found.broken:
+    if findings.broken:
         status = "invalid"
-    nameless = [key for key, name in found.names.items() if not name]
+    nameless = [key for key, name in findings.names.items() if not name]
     later = sorted(set(later))
     names = _names([*nameless, *later])
     return {
         "status": status,
-        "checked": found.checked,
-        "imported": found.imported,
+        "checked": findings.checked,
+        "imported": findings.imported,
         "broken": [
-            {"node": found.names[key] or names.get(key, ""), "reason": reason}
-            for key, reason in found.broken.items()
+            {"node": findings.names[key] or names.get(key, ""), "reason": reason}
+            for key, reason in findings.broken.items()
         ],
         "later_versions": [names[key] for key in later],
     }
@@ -267,14 +269,16 @@ def _names(ids: list[int]) -> dict[int, str]:
     return dict(fetch(sql)) if ids else {}
 
 
-def _later_on_path(path: list[tuple[int, int]], found: _Findings) -> list[int]:
+def _later_on_path(path: list[tuple[int, int]], findings: _Findings) -> list[int]:
     """Versions on the path that are newer than the one the node below depends on."""
     return [
-        above for (_, above), (_, below) in pairwise(path) if above > found.upon.get(below, above)
+        above
+        for (_, above), (_, below) in pairwise(path)
+        if above > findings.upon.get(below, above)
     ]
 
 
-def _later_in_tree(tree: Tree, workspace: Workspace | None, found: _Findings) -> list[int]:
+def _later_in_tree(tree: Tree, workspace: Workspace | None, findings: _Findings) -> list[int]:
     """Versions of the tree that are newer than what depends on them: only slots with several
     versions matter."""
     sql = "SELECT DISTINCT slot_id FROM trees_node WHERE tree_id = %s AND slot_id <> id"
@@ -288,7 +292,7 @@ def _later_in_tree(tree: Tree, workspace: Workspace | None, found: _Findings) ->
         selected[above]
         for key, slot, above in fetch(sql)
         if selected.get(slot, slot) == key
-        and selected[above] > found.upon.get(key, selected[above])
+        and selected[above] > findings.upon.get(key, selected[above])
     ]
 
 
@@ -304,8 +308,8 @@ def verify_view(actor: Actor, workspace: Workspace) -> dict[str, Any]:
     """The report on the visible windows of a workspace, and on the evidence and requirements of its
     tree as the actor may see them."""
     shown = contents_of(actor, workspace, visible(workspace))
-    found = [*_overlapping(shown), *_behind(shown), *_thought(actor, workspace.tree)]
-    return {"status": "invalid" if found else "valid", "violations": found}
+    warnings = [*_overlapping(shown), *_behind(shown), *_thought(actor, workspace.tree)]
+    return {"status": "invalid" if warnings else "valid", "violations": warnings}
 
 
 def _violation(
@@ -315,32 +319,36 @@ def _violation(
 
 
 def _overlapping(shown: list[WindowContent]) -> Iterator[dict[str, Any]]:
-    lenses = [(one, one.lines) for one in shown if is_lens(one.window) and one.lines is not None]
-    for (one, lines), (other, others) in combinations(lenses, 2):
-        same = one.window.item_id == other.window.item_id and one.revision == other.revision
+    lenses = [
+        (window, window.lines)
+        for window in shown
+        if is_lens(window.window) and window.lines is not None
+    ]
+    for (lens, lines), (other, others) in combinations(lenses, 2):
+        same = lens.window.item_id == other.window.item_id and lens.revision == other.revision
         if same and lines.overlaps(others):
-            numbers = (one.window.number, other.window.number)
-            says = f"#{numbers[0]} and #{numbers[1]} hold the same lines of {one.ref}."
-            yield _violation("OverlappingLenses", says, numbers, [one.ref])
+            numbers = (lens.window.number, other.window.number)
+            says = f"#{numbers[0]} and #{numbers[1]} hold the same lines of {lens.ref}."
+            yield _violation("OverlappingLenses", says, numbers, [lens.ref])
 
 
 def _behind(shown: list[WindowContent]) -> Iterator[dict[str, Any]]:
-    for one in shown:
-        if one.is_stale:
-            says = f"#{one.window.number} {one.name}: {staleness(one)}."
-            yield _violation("StaleLens", says, [one.window.number], [one.ref])
+    for window in shown:
+        if window.is_stale:
+            says = f"#{window.window.number} {window.name}: {staleness(window)}."
+            yield _violation("StaleLens", says, [window.window.number], [window.ref])
 
 
 def _thought(actor: Actor, tree: Tree) -> Iterator[dict[str, Any]]:
-    every = [one for one in links_in(actor, tree) if one.type in {*THOUGHT, *CITED}]
-    yield from _orphans(tree, [one for one in every if one.type in CITED])
-    links = [one for one in every if one.type in THOUGHT]
-    ends = {end for one in links for end in (one.source_id, one.target_id)}
+    every = [link for link in links_in(actor, tree) if link.type in {*THOUGHT, *CITED}]
+    yield from _orphans(tree, [piece for piece in every if piece.type in CITED])
+    links = [piece for piece in every if piece.type in THOUGHT]
+    ends = {end for link in links for end in (link.source_id, link.target_id)}
     names = written(ends, tree.pk) if ends else {}
     gone = _gone(ends) | {end for end, name in names.items() if name == ERASED}
-    for one in links:
-        if one.type == "evidence" and one.target_id in gone:
-            items = (names[one.source_id], names[one.target_id])
+    for link in links:
+        if link.type == "evidence" and link.target_id in gone:
+            items = (names[link.source_id], names[link.target_id])
             lost = f"Evidence for {items[0]} was erased with its tree."
             says = (
                 lost
@@ -348,7 +356,7 @@ def _thought(actor: Actor, tree: Tree) -> Iterator[dict[str, Any]]:
                 else f"{items[1]} is pruned; it is evidence for {items[0]}."
             )
             yield _violation("OrphanEvidence", says, [], items)
-    for circle in _circles([(one.source_id, one.target_id) for one in links]):
+    for circle in _circles([(link.source_id, link.target_id) for link in links]):
         round_ = [names[end] for end in circle]
         says = f"{' → '.join([*round_, round_[0]])} leads back to itself."
         yield _violation("CircularThinking", says, [], round_)
@@ -357,13 +365,15 @@ def _thought(actor: Actor, tree: Tree) -> Iterator[dict[str, Any]]:
 def _orphans(tree: Tree, links: list[Link]) -> Iterator[dict[str, Any]]:
     """The evidence of claims whose item is pruned or erased."""
     cited = set(Cite.objects.filter(claim__tree=tree).values_list("link", flat=True))
-    found = [one for one in links if one.pk in cited]
-    items = {one.source_id for one in found}
-    names = written(items | {one.target_id for one in found}, tree.pk) if found else {}
-    gone = _gone(items) | {one for one in items if names[one] == ERASED}
-    for one in found:
-        if one.source_id in gone:
-            item, claim = names[one.source_id], names[one.target_id]
+    cited_links = [link for link in links if link.pk in cited]
+    items = {link.source_id for link in cited_links}
+    names = (
+        written(items | {link.target_id for link in cited_links}, tree.pk) if cited_links else {}
+    )
+    gone = _gone(items) | {source for source in items if names[source] == ERASED}
+    for piece in cited_links:
+        if piece.source_id in gone:
+            item, claim = names[piece.source_id], names[piece.target_id]
             lost = "was erased" if item == ERASED else f"[{item}] is pruned"
             says = f"{lost}; it is evidence of the claim [{claim}]."
             yield _violation("OrphanEvidence", says, [], [item, claim])
@@ -384,8 +394,8 @@ def _gone(ends: Iterable[int]) -> set[int]:
 def _circles(pairs: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
     """Circles of links, each once, from its smallest end. Walks with a stack of its own."""
     onward: dict[int, list[int]] = {}
-    for one, other in pairs:
-        onward.setdefault(one, []).append(other)
+    for item, other in pairs:
+        onward.setdefault(item, []).append(other)
     done: set[int] = set()
     for start in sorted(onward):
         path: list[int] = []

@@ -100,40 +100,40 @@ class RoundShown:
         return sum(len(thought.splitlines()) or 1 for thought in self.thoughts)
 
 
-def rounds_of(turn: Turn, found: TurnData) -> tuple[RoundShown, ...]:
+def rounds_of(turn: Turn, data: TurnData) -> tuple[RoundShown, ...]:
     """The rounds in order, including the current one; without the lines whose texts the reader may
     not see."""
-    over: dict[str, dict[str, Any]] = {str(one.get("generation")): one for one in turn.rounds}
+    over: dict[str, dict[str, Any]] = {str(done.get("generation")): done for done in turn.rounds}
     steps: dict[int, list[Step]] = {}
-    for step in found.steps.get(turn.uid, ()):
-        if step.pk not in found.closed:
+    for step in data.steps.get(turn.uid, ()):
+        if step.pk not in data.closed:
             steps.setdefault(int(step.turn_place.partition(".")[0] or 0), []).append(step)
     return tuple(
-        _round(turn, one, over.get(one.uid), steps.get(one.round, []), found)
-        for one in found.rounds.get(turn.pk, ())
+        _round(turn, generation, over.get(generation.uid), steps.get(generation.round, []), data)
+        for generation in data.rounds.get(turn.pk, ())
     )
 
 
 def _round(
     turn: Turn,
-    one: Generation,
+    generation: Generation,
     ended: dict[str, Any] | None,
     steps: list[Step],
-    found: TurnData,
+    data: TurnData,
 ) -> RoundShown:
-    is_live = turn.ended_at is None and one.status in ("queued", "running")
-    made = made_by((ended or {}).get("replies", ()))
-    text = one.text if is_live else with_ids(_prose(said_in(one, turn)), made)
-    thoughts = [_thought(step, found.texts) for step in steps]
+    is_live = turn.ended_at is None and generation.status in ("queued", "running")
+    ids = made_by((ended or {}).get("replies", ()))
+    text = generation.text if is_live else with_ids(_prose(said_in(generation, turn)), ids)
+    thoughts = [_thought(step, data.texts) for step in steps]
     return RoundShown(
-        number=one.round,
+        number=generation.round,
         is_live=is_live,
-        generation=one.uid,
-        chunk=one.chunk,
+        generation=generation.uid,
+        chunk=generation.chunk,
         text=text[:MAX_TEXT],
         thoughts=tuple(thought for thought in thoughts if thought),
         lines=tuple(
-            _line(step, found) for step, thought in zip(steps, thoughts, strict=True) if not thought
+            _line(step, data) for step, thought in zip(steps, thoughts, strict=True) if not thought
         ),
     )
 
@@ -151,17 +151,17 @@ def _thought(step: Step, texts: dict[int, str]) -> str:
     if step.pk in texts:
         return texts[step.pk]
     try:
-        said = read(step.canonical, registry.language())
+        command = read(step.canonical, registry.language())
     except ParseError:
         return ""
-    return str(said.values.get("content", ""))
+    return str(command.values.get("content", ""))
 
 
-def _line(step: Step, found: TurnData) -> LineShown:
+def _line(step: Step, data: TurnData) -> LineShown:
     text, _, block = step.line.strip("\n").partition("\n")
-    if step.pk in found.texts:
-        text, block = without_name(text), found.texts[step.pk][:MAX_TEXT]
-    answer, _, more = _answer(step, found).partition("\n")
+    if step.pk in data.texts:
+        text, block = without_name(text), data.texts[step.pk][:MAX_TEXT]
+    answer, _, more = _answer(step, data).partition("\n")
     is_ok = step.outcome == "ok"
     return LineShown(
         text=text,
@@ -173,16 +173,16 @@ def _line(step: Step, found: TurnData) -> LineShown:
     )
 
 
-def _answer(step: Step, found: TurnData) -> str:
+def _answer(step: Step, data: TurnData) -> str:
     """The answer; for a line that asked for candidates, how many of them have ended."""
     asked = _asked(step)
     if not asked:
-        return found.answers[step.pk]
-    rows = [found.asked[uid] for uid in asked if uid in found.asked]
+        return data.answers[step.pk]
+    rows = [data.asked[uid] for uid in asked if uid in data.asked]
     is_over, reply, _ = outcome_in(rows)
     if is_over:
         return reply.text
-    open_ones = sum(one.ended_at is None for one in rows)
+    open_ones = sum(row.ended_at is None for row in rows)
     return gettext("%(done)s of %(all)s") % {"done": len(asked) - open_ones, "all": len(asked)}
 
 
@@ -276,11 +276,12 @@ def at_node(request: PersonRequest, uid: str) -> HttpResponse:
     cast = cast_of(actor)
     here = _at(tree, place.node, _slots_above(place))
     elsewhere = all_turns().filter(tree=tree, status__in=OPEN_TURN, form="continuation")
-    elsewhere = elsewhere.exclude(pk__in=[one.pk for one in here])
+    elsewhere = elsewhere.exclude(pk__in=[turn.pk for turn in here])
     context = {
         "turns": shown(actor, here, cast),
         "elsewhere": [
-            (one.uid, cast[one.participant.uid], one.answers_below.local_id) for one in elsewhere
+            (turn.uid, cast[turn.participant.uid], turn.answers_below.local_id)
+            for turn in elsewhere
         ],
         "asides": shown(actor, _asides(tree), cast),
         "can": abilities(actor, tree),
@@ -290,8 +291,8 @@ def at_node(request: PersonRequest, uid: str) -> HttpResponse:
 
 def _slots_above(place: PagePlace) -> list[int]:
     """The slots of the last nodes of the path, whose texts turns may have written. One query."""
-    found = path_ids(place.actor, place.tree, place.workspace, place.node, most=MAX_PATH)
-    return [slot for slot, _ in found]
+    ids = path_ids(place.actor, place.tree, place.workspace, place.node, most=MAX_PATH)
+    return [slot for slot, _ in ids]
 
 
 def _at(tree: Tree, node: Node, path: Sequence[int]) -> list[Turn]:
@@ -303,9 +304,9 @@ def _at(tree: Tree, node: Node, path: Sequence[int]) -> list[Turn]:
     lately = Q(status__in=OPEN_TURN) | Q(ended_at__gt=timezone.now() - SHOWN_FOR)
     rows = all_turns().filter(tree=tree, form="continuation")
     rows = rows.filter(is_here & lately | is_above & ~Q(status__in=OPEN_TURN))
-    found = list(rows.order_by("-id")[:MAX_HERE])
-    ended = [one for one in found if one.status not in OPEN_TURN][:MAX_ENDED]
-    working = [one for one in found if one.status in OPEN_TURN]
+    newest = list(rows.order_by("-id")[:MAX_HERE])
+    ended = [turn for turn in newest if turn.status not in OPEN_TURN][:MAX_ENDED]
+    working = [turn for turn in newest if turn.status in OPEN_TURN]
     return [*reversed(ended), *reversed(working)]
 
 
@@ -315,8 +316,8 @@ def _asides(tree: Tree) -> Sequence[Turn]:
 
 def shown(actor: Actor, turns: Sequence[Turn], cast: dict[str, Who]) -> list[TurnShown]:
     """The turns for a page of the actor. At most thirteen queries, however many there are."""
-    found = _read(turns, actor)
-    return [_shown(actor, turn, cast, found) for turn in turns]
+    data = _read(turns, actor)
+    return [_shown(actor, turn, cast, data) for turn in turns]
 
 
 def _read(turns: Sequence[Turn], actor: Actor | None = None) -> TurnData:
@@ -338,8 +339,8 @@ def _read(turns: Sequence[Turn], actor: Actor | None = None) -> TurnData:
         steps.setdefault(step.turn_uid, []).append(step)
     rounds: dict[int, list[Generation]] = {}
     rows = Generation.objects.filter(turn__in=[turn.pk for turn in turns], round__gt=0)
-    for one in rows.order_by("round", "id"):
-        rounds.setdefault(one.turn_id or 0, []).append(one)
+    for row in rows.order_by("round", "id"):
+        rounds.setdefault(row.turn_id or 0, []).append(row)
     asked = asked_for([uid for step in seen for uid in _asked(step)])
     return TurnData(
         rounds,
@@ -348,7 +349,7 @@ def _read(turns: Sequence[Turn], actor: Actor | None = None) -> TurnData:
         texts_of(seen),
         messages_of(seen),
         closed,
-        {one.uid: one for one in asked},
+        {ask.uid: ask for ask in asked},
         views,
         depths_of(turns),
         _written(seen),
@@ -373,14 +374,14 @@ def _texts_of(step: Step) -> list[int]:
 def _went_on(turns: Sequence[Turn]) -> set[int]:
     """Those of the turns that asked for more and after which the agent went on; one query if any
     has asked."""
-    asked = {one.node.slot_id: one for one in turns if one.extension and one.node is not None}
+    asked = {turn.node.slot_id: turn for turn in turns if turn.extension and turn.node is not None}
     if not asked:
         return set()
     later = Turn.objects.filter(answers_below__slot__in=asked, tree=turns[0].tree)
-    found = later.values_list("answers_below__slot", "participant", "id")
+    later_turns = later.values_list("answers_below__slot", "participant", "id")
     return {
         asked[slot].pk
-        for slot, agent, key in found
+        for slot, agent, key in later_turns
         if asked[slot].participant_id == agent and key > asked[slot].pk
     }
 
@@ -393,26 +394,26 @@ def _views_of(turns: Sequence[Turn]) -> dict[int, tuple[str, int]]:
     rows = rows.annotate(head=Subquery(heads.values("head")[:1]))
     named = rows.values_list("participant", "uid", "head")
     known = {of: (uid, head or 0) for of, uid, head in named}
-    unknown = {key: access.new_workspace(one, tree).uid for key, one in agents.items()}
+    unknown = {key: access.new_workspace(agent, tree).uid for key, agent in agents.items()}
     return {key: known.get(key, (uid, 0)) for key, uid in unknown.items()}
 
 
-def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: TurnData) -> TurnShown:
+def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], data: TurnData) -> TurnShown:
     """The turn for the actor, or (None) for everybody: then with the buttons that not every reader
     has."""
-    view, view_seq = found.views[turn.participant_id]
+    view, view_seq = data.views[turn.participant_id]
     budget = budget_of(turn)
-    lines, depth = found.steps.get(turn.uid, ()), found.depths[turn.pk]
-    spent = spent_in(turn, timezone.now(), lines, found.items, depth)
+    lines, depth = data.steps.get(turn.uid, ()), data.depths[turn.pk]
+    spent = spent_in(turn, timezone.now(), lines, data.items, depth)
     is_open = turn.status in OPEN_TURN
     error = turn.error or {}
     may_stop = is_open and not turn.stop_asked
     is_undone = not is_open and _is_undone(turn, lines)
     may_go_on = not is_open and not is_undone
-    rounds = rounds_of(turn, found)
-    is_answered = turn.pk in found.went_on or is_undone
+    rounds = rounds_of(turn, data)
+    is_answered = turn.pk in data.went_on or is_undone
     wants = {} if is_answered else turn.extension or {}
-    texts = [found.wrote[key] for one in lines for key in _texts_of(one) if key in found.wrote]
+    texts = [data.wrote[key] for line in lines for key in _texts_of(line) if key in data.wrote]
     wrote = "" if is_open or not texts else texts[-1]
     may_undo, may_extend = not is_open, is_open
     if actor is not None:
@@ -429,7 +430,7 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: TurnDat
         by=cast[turn.invoked_by.uid],
         at=instant(turn.created_at),
         age=age_of(turn.created_at),
-        has_calls=bool(found.rounds.get(turn.pk)),
+        has_calls=bool(data.rounds.get(turn.pk)),
         is_open=is_open,
         is_aside=turn.form == "aside",
         status=turn.status,
@@ -455,7 +456,7 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], found: TurnDat
         may_redo=may_undo and is_undone,
         is_undone=is_undone,
         may_go_on=may_go_on,
-        did=in_prose([one for one in lines if one.pk not in found.closed]),
+        did=in_prose([line for line in lines if line.pk not in data.closed]),
         preset=turn.preset,
         view=view,
         view_seq=view_seq,

@@ -40,30 +40,30 @@ class AugmentListArgs(Args):
 def augment_list(context: Context, args: AugmentListArgs) -> Reply:
     """Lists the augments: ● loaded, 📌 pinned, with what they require and the tools they name."""
     loaded = loaded_in(context.workspace)
-    found = _matching(loaded.every, args.patterns) if args.patterns else loaded.every
-    lines = [_line(loaded, one) for one in found]
+    augments = _matching(loaded.every, args.patterns) if args.patterns else loaded.every
+    lines = [_line(loaded, augment) for augment in augments]
     return Reply("\n".join(lines) or "there are no augments; → augment store group/name makes one")
 
 
-def _line(loaded: Loaded, one: Augment) -> str:
-    parts = [f"{loaded.mark_of(one) or '·'} {one.name}"]
-    if one.requires:
-        parts.append(f"requires {', '.join(one.requires)}")
-    if one.tools:
-        parts.append(f"tools {', '.join(one.tools)}")
+def _line(loaded: Loaded, augment: Augment) -> str:
+    parts = [f"{loaded.mark_of(augment) or '·'} {augment.name}"]
+    if augment.requires:
+        parts.append(f"requires {', '.join(augment.requires)}")
+    if augment.tools:
+        parts.append(f"tools {', '.join(augment.tools)}")
     return " · ".join(parts)
 
 
 def _matching(every: Sequence[Augment], patterns: Sequence[str]) -> list[Augment]:
     """The augments that the patterns name. NOT_FOUND if a pattern matches none."""
-    found: dict[str, Augment] = {}
+    by_key: dict[str, Augment] = {}
     for pattern in patterns:
         wanted = title_key(pattern.removeprefix("augment:"))
-        some = [one for one in every if _fits(one.key, wanted)]
+        some = [augment for augment in every if _fits(augment.key, wanted)]
         if not some:
             raise not_found(f"An augment {pattern!r}", "→ augment list shows what there is")
-        found |= {one.key: one for one in some}
-    return list(found.values())
+        by_key |= {augment.key: augment for augment in some}
+    return list(by_key.values())
 
 
 def _fits(key: str, pattern: str) -> bool:
@@ -90,84 +90,88 @@ def augment_change(context: Context, args: AugmentChangeArgs) -> Reply:
     """Loads augments into your prompt with all that they require, or unloads them; a pinned one
     stays when others are unloaded."""
     before = loaded_in(context.workspace)
-    found = _matching(before.every, args.patterns)
+    augments = _matching(before.every, args.patterns)
     left_out = _matching(before.every, args.exclude) if args.exclude else []
-    found = [one for one in found if one not in left_out]
-    if not found:
+    augments = [augment for augment in augments if augment not in left_out]
+    if not augments:
         raise not_found("An augment that is not excluded", "→ augment list shows what there is")
     if args.to in ("load", "pin"):
-        return _load(context, before, found, pins=args.to == "pin")
+        return _load(context, before, augments, pins=args.to == "pin")
     if args.to == "unload":
-        return _unload(context, before, found, whole=_names_one(args.patterns))
-    pinned = [one for one in before.pinned if one not in found]
+        return _unload(context, before, augments, whole=_names_one(args.patterns))
+    pinned = [augment for augment in before.pinned if augment not in augments]
     _set(context, before.chosen, pinned)
     return Reply(
-        "\n".join(f"✓ unpinned {one.name}" for one in found if one in before.pinned)
+        "\n".join(f"✓ unpinned {augment.name}" for augment in augments if augment in before.pinned)
         or "✓ nothing was pinned"
     )
 
 
 def _names_one(patterns: Sequence[str]) -> bool:
-    return not any("*" in one for one in patterns)
+    return not any("*" in pattern for pattern in patterns)
 
 
-def _load(context: Context, before: Loaded, found: list[Augment], *, pins: bool) -> Reply:
-    chosen = [*before.chosen, *(one for one in found if one not in before.chosen)]
+def _load(context: Context, before: Loaded, augments: list[Augment], *, pins: bool) -> Reply:
+    chosen = [*before.chosen, *(augment for augment in augments if augment not in before.chosen)]
     texts = in_order(chosen, before.every)
     _demand_room(context, texts)
-    pinned = [*before.pinned, *(one for one in found if one not in before.pinned)]
+    pinned = [*before.pinned, *(augment for augment in augments if augment not in before.pinned)]
     _set(context, chosen, pinned if pins else before.pinned)
     lines = []
-    for one in found:
-        needed = [other.name for other in in_order([one], before.every) if other != one]
+    for augment in augments:
+        needed = [other.name for other in in_order([augment], before.every) if other != augment]
         more = f" (requires {', '.join(needed)})" if needed else ""
-        lines.append(f"✓ {'pinned' if pins else 'loaded'} {one.name}{more}")
-        lines += [f"  ! {said}" for said in warnings_of(one, before.every)]
+        lines.append(f"✓ {'pinned' if pins else 'loaded'} {augment.name}{more}")
+        lines += [f"  ! {warning}" for warning in warnings_of(augment, before.every)]
     return Reply("\n".join([*lines, _token_change(before, texts)]))
 
 
-def warnings_of(one: Augment, every: Sequence[Augment]) -> list[str]:
+def warnings_of(augment: Augment, every: Sequence[Augment]) -> list[str]:
     """What does not fit of the names in its front matter, in words."""
-    keys = {other.key for other in every} | {one.key}
+    keys = {other.key for other in every} | {augment.key}
     verbs = {entry.verb for entry in commands()}
-    missing = [name for name in one.requires if title_key(name) not in keys]
-    unknown = [name for name in one.tools if name not in verbs]
-    said = [f"{one.name} requires {', '.join(missing)}, which is not there"] if missing else []
-    return [*said, *([f"unknown tools: {', '.join(unknown)}"] if unknown else [])]
+    missing = [name for name in augment.requires if title_key(name) not in keys]
+    unknown = [name for name in augment.tools if name not in verbs]
+    lines = [f"{augment.name} requires {', '.join(missing)}, which is not there"] if missing else []
+    return [*lines, *([f"unknown tools: {', '.join(unknown)}"] if unknown else [])]
 
 
-def _unload(context: Context, before: Loaded, found: list[Augment], *, whole: bool) -> Reply:
+def _unload(context: Context, before: Loaded, augments: list[Augment], *, whole: bool) -> Reply:
     """Unloads augments. One that a remaining augment requires stays, and so does a pinned one that
     was matched by a pattern with `*`."""
-    gone = [one for one in found if one in before.chosen and (whole or one not in before.pinned)]
-    chosen = [one for one in before.chosen if one not in gone]
+    gone = [
+        augment
+        for augment in augments
+        if augment in before.chosen and (whole or augment not in before.pinned)
+    ]
+    chosen = [augment for augment in before.chosen if augment not in gone]
     still = in_order(chosen, before.every)
-    _set(context, chosen, [one for one in before.pinned if one in chosen])
-    unloaded = [one for one in found if one in before.texts and one not in still]
-    lines = [f"✓ unloaded {one.name}" for one in unloaded] or ["✓ nothing was unloaded"]
-    for one in found:
-        if one in still:
-            by = [other.name for other in chosen if one in in_order([other], before.every)]
-            needing = [name for name in by if name != one.name]
+    _set(context, chosen, [augment for augment in before.pinned if augment in chosen])
+    unloaded = [augment for augment in augments if augment in before.texts and augment not in still]
+    lines = [f"✓ unloaded {augment.name}" for augment in unloaded] or ["✓ nothing was unloaded"]
+    for augment in augments:
+        if augment in still:
+            by = [other.name for other in chosen if augment in in_order([other], before.every)]
+            needing = [name for name in by if name != augment.name]
             why = f"needed by {', '.join(needing)}" if needing else "pinned"
-            lines.append(f"  kept: {one.name} ({why})")
+            lines.append(f"  kept: {augment.name} ({why})")
     return Reply("\n".join([*lines, _token_change(before, still)]))
 
 
 def _token_change(before: Loaded, now: Sequence[Augment]) -> str:
     """`  +312 tokens · augments 1,204 tokens`: how a line has changed what is loaded."""
-    old, new = (sum(count(one.text) for one in some) for some in (before.texts, now))
+    old, new = (sum(count(texts.text) for texts in some) for some in (before.texts, now))
     return f"  {new - old:+,} tokens · augments {new:,} tokens"
 
 
 def _set(context: Context, chosen: Sequence[Augment], pinned: Sequence[Augment]) -> None:
-    loaded = tuple(one.uid for one in chosen)
-    context.add(AugmentsChosen(loaded, tuple(one.uid for one in pinned)))
+    loaded = tuple(augment.uid for augment in chosen)
+    context.add(AugmentsChosen(loaded, tuple(augment.uid for augment in pinned)))
 
 
 def _demand_room(context: Context, texts: Sequence[Augment]) -> None:
     limit = context.workspace.participant.context_limit
-    tokens = sum(len(one.text) for one in texts) // CHARACTERS
+    tokens = sum(len(text.text) for text in texts) // CHARACTERS
     if context.workspace.participant.kind == "model" and tokens * SHARE > limit:
         raise CommandError(
             "LIMIT_EXCEEDED",

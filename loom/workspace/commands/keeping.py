@@ -109,16 +109,16 @@ def open_(context: Context, args: Open) -> Reply:
     version, `as:diff` shows what has changed, `pad:3` shows 3 lines around it, `with:TYPE` also
     opens what is linked by that type."""
     label = demand_label(args.label) if args.label else ""
-    said = ""
+    words = ""
     if args.ref.kind in ("window", "stash"):
         window = _named(context, args.ref)
         show_window(context, window, keep=args.keep)
     elif args.ref.kind == "document":
-        window, said = _on_document(context, args)
+        window, words = _on_document(context, args)
     elif args.ref.kind in ("branch", "range", "tree"):
         window = _on_several(context, args)
     else:
-        window, said = _on_node(context, args)
+        window, words = _on_node(context, args)
     if label and window.kind in ("result", "stash"):
         raise CommandError(
             "INVALID_SYNTAX",
@@ -128,10 +128,10 @@ def open_(context: Context, args: Open) -> Reply:
     window.label = label or window.label
     _adjust(window, args)
     along = _along(context, window, args)
-    said = f"{title_of(context, window)}{said}{_with(context, args.along, along)}"
+    words = f"{title_of(context, window)}{words}{_with(context, args.along, along)}"
     limited = within_limit(context, [window, *along.opened])
-    items = tuple(item for one in (window, *along.opened) for item in items_of(one))
-    return Reply(f"✓ opened {said}{limited}{token_change(context)}", items=items)
+    items = tuple(item for other in (window, *along.opened) for item in items_of(other))
+    return Reply(f"✓ opened {words}{limited}{token_change(context)}", items=items)
 
 
 def _adjust(window: Window, args: Open) -> None:
@@ -151,8 +151,8 @@ def _adjust(window: Window, args: Open) -> None:
 
 
 def _not_so(window: Window, why: str) -> CommandError:
-    said = f"#{window.number} cannot be shown so: {why}."
-    return CommandError("INVALID_SYNTAX", said, hint=f"→ open #{window.number} keep")
+    reason = f"#{window.number} cannot be shown so: {why}."
+    return CommandError("INVALID_SYNTAX", reason, hint=f"→ open #{window.number} keep")
 
 
 def _named(context: Context, ref: RefField) -> Window:
@@ -174,12 +174,12 @@ def _on_node(context: Context, args: Open) -> tuple[Window, str]:
     place = "" if part is None or part.kind in ("lines", "para") else print_slice(part)
     source = source_of(node)
     window, joined = _placed(context, source, lines, keep=args.keep, place=place[:200])
-    said = f"{f' ({cut.clipped})' if cut.clipped else ''}{joined}"
+    reply = f"{f' ({cut.clipped})' if cut.clipped else ''}{joined}"
     if lines.last - lines.first + 1 > LARGE:
         named = lookup.node_ref(node, context.tree.pk)
         total = total_of(node.text)
-        said += f"\n  {total:,} lines in all; → open {named} head:{LARGE} shows the first ones"
-    return window, said
+        reply += f"\n  {total:,} lines in all; → open {named} head:{LARGE} shows the first ones"
+    return window, reply
 
 
 def _on_document(context: Context, args: Open) -> tuple[Window, str]:
@@ -218,18 +218,18 @@ def _placed(
     context: Context, source: WindowSource, lines: Lines, *, keep: bool, place: str
 ) -> tuple[Window, str]:
     """The window on those lines, and what became of others that showed some of them."""
-    before = {one.number: lines_of(one) for one in held(context) if shows(one, source)}
+    before = {other.number: lines_of(other) for other in held(context) if shows(other, source)}
     window = place_window(context, source, lines, keep=keep, place=place)
     now, was = lines_of(window), before.pop(window.number, None)
-    left = {one.number for one in held(context)}
+    left = {other.number for other in held(context)}
     gone = [number for number in before if number not in left]
-    said = ""
+    words = ""
     if was is not None and was != now:
         then = "it shows both now" if now.with_all([was]) == now else "these are kept"
-        said = f"\n  #{window.number} showed {windows.named(was)}; {then}"
+        words = f"\n  #{window.number} showed {windows.named(was)}; {then}"
     if gone:
-        said += f"\n  joined with {numbered(gone)}, whose lines it shows now"
-    return window, said
+        words += f"\n  joined with {numbered(gone)}, whose lines it shows now"
+    return window, words
 
 
 def cut_of(name: str, text: str, part: Slice | None) -> Cut:
@@ -281,8 +281,8 @@ def _on_several(context: Context, args: Open) -> Window:
     else:
         last, keys = _range(context, args.ref)
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, kind=kind)
-    found = list(rows.filter(item=ids.of_node(last.pk)).order_by("number"))
-    same = [one for one in found if one.nodes[:1] == keys[:1]]
+    on_node = list(rows.filter(item=ids.of_node(last.pk)).order_by("number"))
+    same = [other for other in on_node if other.nodes[:1] == keys[:1]]
     if same:
         window = known(context, same[0])
         window.nodes = keys
@@ -298,8 +298,8 @@ def _range(context: Context, ref: Ref) -> tuple[Node, list[int]]:
     if ref.kind == "branch":
         last, first = get_node(context, ref), None
     else:
-        ends = [get_node(context, Ref("node", id=one)) for one in (ref.id, ref.end)]
-        first, last = sorted(ends, key=lambda one: one.depth)
+        ends = [get_node(context, Ref("node", id=local_id)) for local_id in (ref.id, ref.end)]
+        first, last = sorted(ends, key=lambda end: end.depth)
     keys = range_of(context.actor, context.workspace, last, first)
     if not keys and first is not None:
         raise CommandError(
@@ -332,7 +332,7 @@ def _along(context: Context, window: Window, args: Open) -> LinkedWindows:
 def _with(context: Context, kind: str, along: LinkedWindows) -> str:
     if not kind:
         return ""
-    named = " · ".join(title_of(context, one) for one in along.opened)
+    named = " · ".join(title_of(context, window) for window in along.opened)
     return f"\n  with {kind}: {named or 'nothing'}{along.rest}"
 
 
@@ -388,9 +388,9 @@ def resize(context: Context, args: Resize) -> Reply:
     move_window(context, window, newest, Lines(cut.first, cut.last))
     show_window(context, window)
     limited = within_limit(context, [window])
-    said = f"✓ #{window.number} {windows.named(lines_of(window))}"
+    reply = f"✓ #{window.number} {windows.named(lines_of(window))}"
     clipped = f" ({cut.clipped})" if cut.clipped else ""
-    return Reply(f"{said}{clipped}{limited}{token_change(context)}", items=items_of(window))
+    return Reply(f"{reply}{clipped}{limited}{token_change(context)}", items=items_of(window))
 
 
 # -- hide, show, close
@@ -474,16 +474,16 @@ MOST_SHOWN = 20  # windows that `show all` shows, the newest
 MISSING = "→ memory windows lists what is open; a line that was answered by ✓ alone has no window"
 
 
-def _all(context: Context, found: Sequence[Window], word: str, change: Change) -> Reply:
+def _all(context: Context, chosen: Sequence[Window], word: str, change: Change) -> Reply:
     """Changes all visible windows; finding none is not an error."""
-    return _told(context, _each(context, found, word, change)) if found else Reply(NONE_VISIBLE)
+    return _told(context, _each(context, chosen, word, change)) if chosen else Reply(NONE_VISIBLE)
 
 
-def _each(context: Context, found: Iterable[Window], word: str, change: Change) -> Reply:
+def _each(context: Context, chosen: Iterable[Window], word: str, change: Change) -> Reply:
     """Changes the windows; NOT_FOUND if there are none."""
     numbers = []
     items: list[int] = []
-    for window in found:
+    for window in chosen:
         if not window.is_closed:  # another window of the line may have merged with it
             change(context, window)
             numbers.append(window.number)
@@ -501,19 +501,21 @@ def _told(context: Context, reply: Reply) -> Reply:
 def _by_number(context: Context, args: WindowsArgs, word: str, change: Change) -> Reply:
     wanted = list(dict.fromkeys(int(ref.id) for ref in args.windows))
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, number__in=wanted)
-    found = {one.number: known(context, one) for one in rows.order_by("number")}
-    missing = [one for one in wanted if one not in found]
-    if not found:
+    by_number = {row.number: known(context, row) for row in rows.order_by("number")}
+    missing = [number for number in wanted if number not in by_number]
+    if not by_number:
         raise no_window(context, missing, MISSING)
-    reply = _each(context, (found[one] for one in wanted if one in found), word, change)
+    reply = _each(
+        context, (by_number[number] for number in wanted if number in by_number), word, change
+    )
     more = f" · not found {numbered(missing)}" if missing else ""
     return Reply(f"{reply.text}{more}", items=reply.items)
 
 
 def _labelled(context: Context, label: str) -> list[Window]:
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False)
-    found = rows.exclude(kind="result").filter(label__iexact=label).order_by()
-    return windows.by_number(known(context, one) for one in found)
+    labelled = rows.exclude(kind="result").filter(label__iexact=label).order_by()
+    return windows.by_number(known(context, window) for window in labelled)
 
 
 def _visible(context: Context) -> list[Window]:
@@ -546,7 +548,7 @@ def hide(context: Context, args: WindowsArgs) -> Reply:
 @command("hide", group="Keep", klass="write", permissions={LOOM}, stream="workspace")
 def hide_labelled(context: Context, args: Labelled) -> Reply:
     """Hides the windows with a label."""
-    seen = [one for one in _labelled(context, args.label) if one.is_visible]
+    seen = [window for window in _labelled(context, args.label) if window.is_visible]
     return _told(context, _each(context, seen, "hidden", hide_window))
 
 
@@ -598,15 +600,17 @@ def _show_full(context: Context, window: Window) -> None:
 
 
 def _limited(context: Context) -> str:
-    return within_limit(context, [one for one in held(context) if one in changed_windows(context)])
+    return within_limit(
+        context, [window for window in held(context) if window in changed_windows(context)]
+    )
 
 
 @command("show", group="Keep", klass="look ✓", permissions={LOOM}, stream="workspace")
 def show_all(context: Context, args: All) -> Reply:
     """Shows all windows again that are hidden, except results."""
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, is_visible=False)
-    found = rows.exclude(kind="result").select_related("item", "step").order_by("-number")
-    hidden = windows.by_number(known(context, one) for one in found[:MOST_SHOWN])
+    newest = rows.exclude(kind="result").select_related("item", "step").order_by("-number")
+    hidden = windows.by_number(known(context, window) for window in newest[:MOST_SHOWN])
     if not hidden:
         return Reply("✓ no window was hidden")
     reply = _each(context, hidden, "shown", show_window)
@@ -677,7 +681,7 @@ def drop(context: Context, args: Drop) -> Reply:
     else:
         item = ids.of_node(get_node(context, args.ref).pk)
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False)
-    found = rows.filter(kind__in=windows.LENSES, item=item)
-    in_order = sorted(found.order_by(), key=lambda one: one.number)
-    rows_known = [known(context, one) for one in in_order]
+    lenses = rows.filter(kind__in=windows.LENSES, item=item)
+    in_order = sorted(lenses.order_by(), key=lambda other: other.number)
+    rows_known = [known(context, other) for other in in_order]
     return _told(context, _each(context, rows_known, "closed", close_window))

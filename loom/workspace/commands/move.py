@@ -175,8 +175,8 @@ def find_clear(context: Context, args: FindClear) -> Reply:
     """Removes the marks of the last search from the outline, which stays expanded to its hits."""
     before = outline_of(context.workspace)
     marked = len(before["hits"])
-    found = list(dict.fromkeys([*before["found"], *before["hits"][:HITS]]))[-MOST_FOUND:]
-    nothing = {"query": "", "hits": [], "scores": {}, "found": found}
+    hits = list(dict.fromkeys([*before["found"], *before["hits"][:HITS]]))[-MOST_FOUND:]
+    nothing = {"query": "", "hits": [], "scores": {}, "found": hits}
     context.add(OutlineChanged({**before, **nothing}))
     return Reply(f"✓ search cleared ({marked} marked)")
 
@@ -194,7 +194,7 @@ describe_verb(
         hints=(
             (
                 r"(?:expand|follow|navigate|open) (\[?[a-z]\d[a-z]\d\w*\]?) ([a-z]+(?:_[a-z]+)*)",
-                lambda found: iter((f"expand {found[2]} of {found[1]}",)),
+                lambda windows: iter((f"expand {windows[2]} of {windows[1]}",)),
             ),
         ),
     )
@@ -210,13 +210,13 @@ def expand(context: Context, args: Branch) -> Reply:
             "REJECTED", f"[{node.local_id}] has no continuations.", hint="expand another node"
         )
     before, name = outline_of(context.workspace), str(node.slot.local_id)
-    opened = [*(one for one in before["expanded"] if one != name), name]
-    collapsed = [one for one in before["collapsed"] if one != name]
+    opened = [*(uid for uid in before["expanded"] if uid != name), name]
+    collapsed = [uid for uid in before["collapsed"] if uid != name]
     changed = {"expanded": opened[-MOST_EXPANDED:], "collapsed": collapsed}
     context.add(OutlineChanged({**before, **changed}))
     shown = f"{CHILDREN} of {below}" if below > CHILDREN else f"{below}"
-    said = f"✓ ▼ [{node.local_id}] → {shown} {'continuation' if below == 1 else 'continuations'}"
-    return Reply(said + unfolding(context), items=touched(node))
+    reply = f"✓ ▼ [{node.local_id}] → {shown} {'continuation' if below == 1 else 'continuations'}"
+    return Reply(reply + unfolding(context), items=touched(node))
 
 
 class OpenLinkedArgs(Args):
@@ -257,17 +257,17 @@ def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
                 context.actor, node, kind, context.workspace, most=most + MOST_LEFT
             )
             ends = [
-                (f"[{lookup.node_ref(one, context.tree.pk)}]", source_of(one) if one.text else None)
-                for one in nodes
+                (f"[{lookup.node_ref(end, context.tree.pk)}]", source_of(end) if end.text else None)
+                for end in nodes
             ]
-            found = open_sources(context, ends, kind, parent, most=most)
+            linked = open_sources(context, ends, kind, parent, most=most)
             every += number
         else:
-            found = open_linked(context, node, kind, parent, most=most)
+            linked = open_linked(context, node, kind, parent, most=most)
             every += how_many(context.actor, node, kind)
-        opened, left = [*opened, *found.opened], [*left, *found.left]
+        opened, left = [*opened, *linked.opened], [*left, *linked.left]
     rest = LinkedItems(opened, left).rest
-    named = numbered([one.number for one in opened])
+    named = numbered([window.number for window in opened])
     items = f"{len(opened)} item{'' if len(opened) == 1 else 's'}{f' as {named}' if named else ''}"
     limited = within_limit(context, opened)
     of = " ".join(f"[{lookup.node_ref(node, context.tree.pk)}]" for node, _ in sources)
@@ -276,7 +276,7 @@ def expand_type(context: Context, args: OpenLinkedArgs) -> Reply:
     return Reply(
         f"✓ ▼ [{kind}] of {of} → {items}{rest}{more}{limited}{token_change(context)}",
         items=touched(*(node for node, _ in sources)),
-        led_to=tuple(dict.fromkeys(item for one in opened for item in items_of_window(one))),
+        led_to=tuple(dict.fromkeys(item for window in opened for item in items_of_window(window))),
         link_type=kind,
     )
 
@@ -291,15 +291,15 @@ def _left(context: Context, kind: str, nodes: Sequence[Node], opened: int, every
 
 def _inline(context: Context, kind: str, nodes: Sequence[Node], most: int) -> Reply:
     """The step of a portal that was opened in the page, where its items are shown."""
-    found: list[int] = []
+    numbers: list[int] = []
     for node in nodes:
-        found += ends_of(context.actor, node, kind, context.workspace, most=most - len(found))
-    number = f"{len(found)} item{'' if len(found) == 1 else 's'}"
+        numbers += ends_of(context.actor, node, kind, context.workspace, most=most - len(numbers))
+    number = f"{len(numbers)} item{'' if len(numbers) == 1 else 's'}"
     of = " ".join(f"[{lookup.node_ref(node, context.tree.pk)}]" for node in nodes)
     return Reply(
         f"✓ ▼ [{kind}] of {of} → {number}",
         items=touched(*nodes),
-        led_to=tuple(dict.fromkeys(found)),
+        led_to=tuple(dict.fromkeys(numbers)),
         link_type=kind,
     )
 
@@ -308,10 +308,10 @@ def _sources(context: Context, ref: Ref | None) -> list[tuple[Node, int]]:
     """The nodes whose links are followed, each with the number of the window that shows it, or
     0."""
     if ref is not None and ref.kind == "focus":
-        seen = [one for one in held(context) if one.via]
-        last = max((one.shown_step for one in seen), default=0)
-        found = [(node_of(one), one.number) for one in seen if one.shown_step == last]
-        nodes = [(node, number) for node, number in found if node is not None]
+        seen = [window for window in held(context) if window.via]
+        last = max((window.shown_step for window in seen), default=0)
+        windows = [(node_of(window), window.number) for window in seen if window.shown_step == last]
+        nodes = [(node, number) for node, number in windows if node is not None]
         if not nodes:
             raise not_found("focus", "→ expand TYPE of REF opens what is linked")
         return nodes
@@ -319,7 +319,12 @@ def _sources(context: Context, ref: Ref | None) -> list[tuple[Node, int]]:
     if ref is not None and ref.kind == "window":
         return [(node, int(ref.id))]
     item = item_ids.of_node(node.pk)
-    return [(node, min((one.number for one in held(context) if one.item_id == item), default=0))]
+    return [
+        (
+            node,
+            min((window.number for window in held(context) if window.item_id == item), default=0),
+        )
+    ]
 
 
 describe_verb(
@@ -364,36 +369,42 @@ def collapse_type(context: Context, args: LinkedOf) -> Reply:
             "seq", flat=True
         )
     )
-    shown = {one.number for one in held(context) if one.item_id == item_ids.of_node(node.pk)}
-    found = [
-        one
-        for one in held(context)
-        if one.via == kind and (one.shown_step in seqs or one.parent_number in shown)
+    shown = {
+        window.number for window in held(context) if window.item_id == item_ids.of_node(node.pk)
+    }
+    windows = [
+        window
+        for window in held(context)
+        if window.via == kind and (window.shown_step in seqs or window.parent_number in shown)
     ]
-    found += _nested(context, [one.number for one in found])
+    windows += _nested(context, [window.number for window in windows])
     name = f"[{kind}] of [{lookup.node_ref(node, context.tree.pk)}]"
-    return _closed(context, found, name)
+    return _closed(context, windows, name)
 
 
 def _nested(context: Context, numbers: Sequence[int]) -> list[Window]:
     """The visible windows that were opened from these, directly or indirectly."""
-    found: list[Window] = []
+    windows: list[Window] = []
     wanted = set(numbers)
     while more := [
-        one for one in held(context) if one.parent_number in wanted and one not in found
+        window
+        for window in held(context)
+        if window.parent_number in wanted and window not in windows
     ]:
-        found += more
-        wanted = {one.number for one in more}
-    return found
+        windows += more
+        wanted = {window.number for window in more}
+    return windows
 
 
-def _closed(context: Context, found: Sequence[Window], name: str) -> Reply:
-    every = {one.number: one for one in found}
+def _closed(context: Context, windows: Sequence[Window], name: str) -> Reply:
+    every = {window.number: window for window in windows}
     if not every:
         raise not_found("A window for this", "→ memory windows lists what is open")
-    for one in every.values():
-        close_window(context, one)
-    items = tuple(dict.fromkeys(item for one in every.values() for item in items_of_window(one)))
+    for window in every.values():
+        close_window(context, window)
+    items = tuple(
+        dict.fromkeys(item for window in every.values() for item in items_of_window(window))
+    )
     closed = f"closed {numbered(sorted(every))}"
     return Reply(f"✓ ▶ {name}\n  {closed}{token_change(context)}", items=items)
 
@@ -401,8 +412,8 @@ def _closed(context: Context, found: Sequence[Window], name: str) -> Reply:
 def fold(context: Context, node: Node) -> None:
     """Folds what is below a node in the outline."""
     before, name = outline_after(context), str(node.slot.local_id)
-    opened = [one for one in before["expanded"] if one != name]
-    collapsed = [*(one for one in before["collapsed"] if one != name), name]
+    opened = [uid for uid in before["expanded"] if uid != name]
+    collapsed = [*(uid for uid in before["collapsed"] if uid != name), name]
     changed = {"expanded": opened, "collapsed": collapsed[-MOST_EXPANDED:]}
     context.add(OutlineChanged({**before, **changed}))
 
@@ -480,7 +491,7 @@ def back(context: Context, args: Back) -> Reply:
         context.add(Moved(to))
         if Node.objects.filter(slot=to.slot_id).exclude(pk=to.pk).exists():
             context.add(VersionChosen(to))
-    more = "".join(f"\n  ▶ {one}" for one in undone if one)
+    more = "".join(f"\n  ▶ {line}" for line in undone if line)
     shown = lookup.node_ref(at, context.tree.pk)
     return Reply(
         f"✓ back to [{shown}]{more}{token_change(context)}", refs=(shown,), items=touched(at)
@@ -491,10 +502,12 @@ def _taken_back(context: Context, step: Step) -> str:
     """Folds what a line expanded in the outline, or closes the windows that it opened; says
     which."""
     if step.link_type:
-        opened = [one for one in held(context) if one.via and one.shown_step == step.seq]
-        for one in opened:
-            close_window(context, one)
-        return f"closed {numbered([one.number for one in opened])}" if opened else ""
+        opened = [
+            window for window in held(context) if window.via and window.shown_step == step.seq
+        ]
+        for window in opened:
+            close_window(context, window)
+        return f"closed {numbered([window.number for window in opened])}" if opened else ""
     for key in filter(None, map(item_ids.node_id, queries.items_of([step])[step.pk])):
         node = lookup.by_id(key)
         fold(context, node)
@@ -505,7 +518,7 @@ def _taken_back(context: Context, step: Step) -> str:
 def _moves(context: Context, most: int) -> list[Step]:
     """The last moves that were not undone by `back`, newest first."""
     rows = context.workspace.steps.filter(outcome="ok").order_by("-seq")
-    skip, found = 0, []
+    skip, nodes = 0, []
     for step in rows[:RECENT]:
         if registry.is_line_of(step.canonical, back):
             skip += int(step.canonical.partition("n:")[2].partition(" ")[0] or 1)
@@ -514,10 +527,10 @@ def _moves(context: Context, most: int) -> list[Step]:
         elif skip:
             skip -= 1
         else:
-            found.append(step)
-        if len(found) == most:
+            nodes.append(step)
+        if len(nodes) == most:
             break
-    return found
+    return nodes
 
 
 def _before(context: Context, step: Step) -> Node | None:

@@ -62,8 +62,15 @@ LONGEST_LABEL = 200
 def held(context: Context) -> list[Window]:
     """The visible windows, including those that the line opened and without those it has hidden."""
     shown = _shown(context)
-    rows = [*shown, *(one for one in changed_windows(context) if one not in shown)]
-    return [one for one in rows if one.is_visible and not one.is_closed]
+    rows = [
+        *shown,
+        *(
+            changed_window
+            for changed_window in changed_windows(context)
+            if changed_window not in shown
+        ),
+    ]
+    return [row for row in rows if row.is_visible and not row.is_closed]
 
 
 def _shown(context: Context) -> list[Window]:
@@ -83,7 +90,7 @@ def changed_windows(context: Context) -> list[Window]:
 def known(context: Context, window: Window) -> Window:
     """The line's own copy of a window if it has changed it, else the window."""
     rows = [*changed_windows(context), *_shown(context)]
-    return next((one for one in rows if one == window), window)
+    return next((row for row in rows if row == window), window)
 
 
 def note_change(context: Context, window: Window) -> Window:
@@ -109,8 +116,8 @@ def new_window(context: Context, **fields: object) -> Window:
     """A window that the line opens. Its number is that of the line's step; several windows take
     the numbers of the steps after it."""
     _demand_room(context)
-    opened = sum(one._state.adding for one in changed_windows(context))
-    made = Window(
+    opened = sum(changed_window._state.adding for changed_window in changed_windows(context))
+    window = Window(
         workspace=context.workspace,
         number=next_step(context) + opened,
         turn_uid=context.turn,
@@ -118,8 +125,8 @@ def new_window(context: Context, **fields: object) -> Window:
         shown_step=next_step(context),
         **fields,
     )
-    context.add(WindowOpened(made))
-    return made
+    context.add(WindowOpened(window))
+    return window
 
 
 def _demand_room(context: Context) -> None:
@@ -145,15 +152,15 @@ def demand_label(label: str) -> str:
 
 def get_stash(context: Context, label: str) -> Window:
     """The stash with that label. NOT_FOUND if there is none."""
-    found = windows.stashed(context.workspace).filter(label__iexact=label).first()
-    if found is None:
+    stash = windows.stashed(context.workspace).filter(label__iexact=label).first()
+    if stash is None:
         raise not_found(f'stash:"{label}"', "→ memory stashed lists them")
-    return known(context, found)
+    return known(context, stash)
 
 
 def numbered(numbers: Sequence[int]) -> str:
     """`#4 #6`."""
-    return " ".join(f"#{one}" for one in numbers)
+    return " ".join(f"#{number}" for number in numbers)
 
 
 def within_limit(context: Context, fresh: Sequence[Window]) -> str:
@@ -165,10 +172,10 @@ def within_limit(context: Context, fresh: Sequence[Window]) -> str:
     if not most:
         return ""
     shown = contents_of(context.actor, context.workspace, held(context))
-    order = sorted(shown, key=lambda one: (one.window in fresh, one.window.shown_step))
-    sizes = [(one.window.number, one.size) for one in order]
+    order = sorted(shown, key=lambda window: (window.window in fresh, window.window.shown_step))
+    sizes = [(window.window.number, window.size) for window in order]
     total = sum(lines for _, lines in sizes)
-    old = [one for one in sizes if one[0] not in {window.number for window in fresh}]
+    old = [size for size in sizes if size[0] not in {window.number for window in fresh}]
     newest = total - sum(lines for _, lines in old)
     if total <= most:
         return ""
@@ -179,9 +186,9 @@ def within_limit(context: Context, fresh: Sequence[Window]) -> str:
             hint="→ hide those that you no longer need, or open fewer lines",
         )
     gone = to_evict([*old, (0, newest)], most)
-    for one in shown:
-        if one.window.number in gone:
-            hide_window(context, one.window)
+    for other in shown:
+        if other.window.number in gone:
+            hide_window(context, other.window)
     because = f"more than {most:,} lines in windows"
     context.add(WindowsEvicted(f"→ hide {numbered(gone)}", because))
     return f"\n  hidden {numbered(gone)}: more than {most:,} lines"
@@ -243,11 +250,11 @@ def node_of(window: Window) -> Node | None:
 def catch_up(context: Context) -> None:
     """Updates live windows to the current version, so that they do not overlap with what is
     opened."""
-    for one in held(context):
-        source = windows.seen_by(one) if is_lens(one) and one.is_live else None
+    for window in held(context):
+        source = windows.seen_by(window) if is_lens(window) and window.is_live else None
         if source is not None:
             newest = windows.newest_for(context.workspace, source)
-            move_window(context, one, newest, followed(source, newest, lines_of(one)))
+            move_window(context, window, newest, followed(source, newest, lines_of(window)))
 
 
 def move_window(context: Context, window: Window, source: WindowSource, lines: Lines) -> None:
@@ -266,15 +273,15 @@ def shows(window: Window, source: WindowSource) -> bool:
 
 def _showing(context: Context, source: WindowSource, lines: Lines) -> Window | None:
     """The visible window that shows one of the lines, or a hidden one that shows exactly these."""
-    seen = [one for one in held(context) if shows(one, source)]
-    overlapping = [one for one in seen if lines_of(one).overlaps(lines)]
+    seen = [window for window in held(context) if shows(window, source)]
+    overlapping = [window for window in seen if lines_of(window).overlaps(lines)]
     if overlapping:
-        return min(overlapping, key=lambda one: one.number)
+        return min(overlapping, key=lambda window: window.number)
     rows = Window.objects.filter(workspace=context.workspace, is_closed=False, is_visible=False)
     rows = rows.filter(item=source.item, version_seen=source.version, form="")
     hidden = rows.filter(kind__in=windows.LENSES).order_by()
-    exact = [one for one in hidden if lines_of(one) == lines]
-    return known(context, min(exact, key=lambda one: one.number)) if exact else None
+    exact = [window for window in hidden if lines_of(window) == lines]
+    return known(context, min(exact, key=lambda window: window.number)) if exact else None
 
 
 def show_window(context: Context, window: Window, *, keep: bool = False) -> None:
@@ -294,20 +301,22 @@ def merge_into(context: Context, window: Window) -> None:
     """Closes the other visible windows on the same version that overlap a window, and gives it
     their lines."""
     own = WindowSource(window.item_id or 0, window.version_seen, "")
-    others = [one for one in held(context) if one is not window and shows(one, own)]
-    while found := [one for one in others if lines_of(one).overlaps(lines_of(window))]:
-        merged = lines_of(window).with_all(map(lines_of, found))
+    others = [other for other in held(context) if other is not window and shows(other, own)]
+    while overlapping := [other for other in others if lines_of(other).overlaps(lines_of(window))]:
+        merged = lines_of(window).with_all(map(lines_of, overlapping))
         if merged != lines_of(window):
             window.place = ""
         window.first, window.last = merged.first, merged.last
-        window.is_kept = window.is_kept or any(one.is_kept for one in found)
-        window.label = window.label or next((one.label for one in found if one.label), "")
-        others = [one for one in others if one not in found]
-        for one in found:
-            if one._state.adding:
-                one.is_visible, one.is_closed = False, True
+        window.is_kept = window.is_kept or any(other.is_kept for other in overlapping)
+        window.label = window.label or next(
+            (other.label for other in overlapping if other.label), ""
+        )
+        others = [other for other in others if other not in overlapping]
+        for covered in overlapping:
+            if covered._state.adding:
+                covered.is_visible, covered.is_closed = False, True
             else:
-                set_state(context, one, state_of(one).closed())
+                set_state(context, covered, state_of(covered).closed())
 
 
 # Opening linked items.
@@ -351,10 +360,10 @@ def open_linked(
     """Opens windows on what is linked to a node by one type, from the window `parent` (0: from
     none). LIMIT_EXCEEDED if they would be nested too deep."""
     if kind == "mentioned_by":
-        found = mentioning(context.actor, node)
+        mentions = mentioning(context.actor, node)
     else:
-        found = links_of(context.actor, node, kind=kind, most=MOST_FOLLOWED)
-    sources = ((_link_name(context, link), _linked(context, link)) for link in found)
+        mentions = links_of(context.actor, node, kind=kind, most=MOST_FOLLOWED)
+    sources = ((_link_name(context, link), _linked(context, link)) for link in mentions)
     return open_sources(context, sources, kind, parent, most=most, keep=keep)
 
 
@@ -362,21 +371,21 @@ def how_many(actor: Actor, node: Node, kind: str) -> int:
     """How many links of a type (or documents that embed it) the actor sees on a node."""
     if kind == "mentioned_by":
         return len(mentioning(actor, node))
-    found = portals_of(actor, {node.pk: node.slot_id}).get(node.pk, ())
-    return sum(one.many for one in found if one.type == kind)
+    portals = portals_of(actor, {node.pk: node.slot_id}).get(node.pk, ())
+    return sum(portal.many for portal in portals if portal.type == kind)
 
 
 def ends_of(actor: Actor, node: Node, kind: str, workspace: Workspace, *, most: int) -> list[int]:
     """The items at the other ends of links of a type, or of a derived type, of a node."""
     if derived_type(kind) and kind != "mentioned_by":
-        found, _ = nodes_of(actor, node, kind, workspace, most=most)
-        return [ids.of_node(one.pk) for one in found]
+        nodes, _ = nodes_of(actor, node, kind, workspace, most=most)
+        return [ids.of_node(row.pk) for row in nodes]
     links = (
         mentioning(actor, node)
         if kind == "mentioned_by"
         else links_of(actor, node, kind=kind, most=most)
     )
-    return [one.item for one in links[:most] if one.item]
+    return [link.item for link in links[:most] if link.item]
 
 
 def _link_name(context: Context, link: LinkSide) -> str:
@@ -396,8 +405,8 @@ def open_linked_to_text(
 ) -> LinkedWindows:
     """Opens windows on at most MOST_WITH items that are linked to a text of the grove by one type,
     or that it embeds (`mentions`)."""
-    found = grove_texts().linked_items(context.actor, text, kind, context.tree)
-    sources = (_end_of(context, item) for item in found)
+    linked = grove_texts().linked_items(context.actor, text, kind, context.tree)
+    sources = (_end_of(context, item) for item in linked)
     return open_sources(context, sources, kind, parent, most=MOST_WITH, keep=keep)
 
 
@@ -431,10 +440,10 @@ def open_sources(
             left += [name] if name else []
             continue
         demand_depth(context, parent)
-        made = place_window(context, source, Lines(1, total_of(source.text)), keep=keep)
-        if made._state.adding and made.number != parent:
-            made.via, made.parent_number = kind, parent
-        opened.append(made)
+        window = place_window(context, source, Lines(1, total_of(source.text)), keep=keep)
+        if window._state.adding and window.number != parent:
+            window.via, window.parent_number = kind, parent
+        opened.append(window)
     return LinkedWindows(opened, left)
 
 
@@ -493,7 +502,7 @@ def marks_of(window: Window) -> str:
         f"pad {window.pad}" if window.pad else "",
         f"via {window.via}" if window.via else "",
     ]
-    return " · ".join(one for one in marks if one)
+    return " · ".join(mark for mark in marks if mark)
 
 
 def hide_window(context: Context, window: Window) -> None:
@@ -515,19 +524,21 @@ def token_change(context: Context) -> str:
     if not mine:
         return ""
     # Windows are stored with the step of the line, so the rows still say what was visible.
-    keys = [one.pk for one in mine if one.pk is not None]
+    keys = [window.pk for window in mine if window.pk is not None]
     rows = Window.objects.filter(pk__in=keys, is_visible=True).select_related("item", "step")
     was = contents_of(context.actor, context.workspace, _lasting(context, rows))
     now = contents_of(context.actor, context.workspace, _lasting(context, held(context)))
-    fresh = sum(one.tokens for one in now if one.window in mine)
-    changed = fresh - sum(one.tokens for one in was)
+    fresh = sum(window.tokens for window in now if window.window in mine)
+    changed = fresh - sum(window.tokens for window in was)
     later = " from the next turn on" if changed < 0 and context.turn else ""
-    return f"\n  {changed:+,} tokens{later} · windows {sum(one.tokens for one in now):,} tokens"
+    return (
+        f"\n  {changed:+,} tokens{later} · windows {sum(window.tokens for window in now):,} tokens"
+    )
 
 
 def _lasting(context: Context, rows: Iterable[Window]) -> list[Window]:
     """The windows without the results of the running turn, unless they were shown again."""
-    return [one for one in rows if not is_in_results(one, context.turn)]
+    return [row for row in rows if not is_in_results(row, context.turn)]
 
 
 def set_settings(actor: Actor, workspace: Workspace, settings: Mapping[str, Any]) -> Workspace:

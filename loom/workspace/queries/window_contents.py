@@ -85,7 +85,7 @@ class WindowContent(NamedTuple):
     @property
     def size(self) -> int:
         """The number of those lines."""
-        return sum(not one.is_around for one in self.rows)
+        return sum(not row.is_around for row in self.rows)
 
 
 def notes_of(window: Window) -> tuple[str, ...]:
@@ -109,18 +109,18 @@ def staleness(shown: WindowContent) -> str:
 def facts_of(shown: WindowContent) -> dict[str, Any]:
     """What the frame of a window says in addition to its lines, named as the fields of a section's
     Pane."""
-    one, lines = shown.window, shown.lines
+    window, lines = shown.window, shown.lines
     return {
-        "number": one.number,
+        "number": window.number,
         "name": shown.ref,
-        "kind": one.kind,
+        "kind": window.kind,
         "span": (lines.first, lines.last) if lines and lines.last >= lines.first else None,
         "total": shown.total,
         "revision": shown.revision,
-        "notes": notes_of(one),
-        "is_kept": one.is_kept,
+        "notes": notes_of(window),
+        "is_kept": window.is_kept,
         "stale": staleness(shown),
-        "label": one.label if one.kind != "stash" else "",
+        "label": window.label if window.kind != "stash" else "",
         "changes": shown.changes,
     }
 
@@ -155,12 +155,12 @@ class _Read:
 def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> list[WindowContent]:
     """What the windows show to the actor, by number. The number of queries does not depend on how
     many windows there are, except that a live branch and a tree each need some of their own."""
-    found = by_number(rows)
-    if not found:
+    windows = by_number(rows)
+    if not windows:
         return []
-    steps = [one.step for one in found if one.step is not None]
+    steps = [window.step for window in windows if window.step is not None]
     touched = queries.items_of(steps)
-    items = {one.number: _items(one, touched) for one in found}
+    items = {window.number: _items(window, touched) for window in windows}
     every = set().union(*items.values())
     homes = {ids.home_of(item) for item in every}
     # Most windows read nothing of another tree.
@@ -169,31 +169,31 @@ def contents_of(actor: Actor, workspace: Workspace, rows: Iterable[Window]) -> l
     reached = _reached(actor, workspace, homes) | {0}
     erased = erased_among(homes - reached) if homes - reached else set()
     documents = grove_texts().seen(actor, workspace.tree, every)
-    read = _read(actor, workspace, found, every)
+    read = _read(actor, workspace, windows, every)
     of_kind = {
         kind: show(some)
         for kind, show in _SHOWS.items()
-        if (some := [one for one in found if one.kind == kind])
+        if (some := [window for window in windows if window.kind == kind])
     }
     answers = messages_of(steps)
     shown = []
-    for one in found:
-        read_from = {ids.home_of(item) for item in items[one.number]}
-        is_read = all(item in documents for item in items[one.number] if item < 0)
+    for window in windows:
+        read_from = {ids.home_of(item) for item in items[window.number]}
+        is_read = all(item in documents for item in items[window.number] if item < 0)
         if read_from & erased:
-            shown.append(_closed(one, quotations.GONE))
-        elif one.step_id in closed or not read_from <= reached or not is_read:
-            shown.append(_closed(one))
-        elif one.kind in _SHOWS:
-            shown.append(of_kind[one.kind].get(one.number) or _closed(one))
-        elif one.kind in LENSES:
-            shown.append(_of_node(workspace, one, read))
-        elif one.kind in ("result", "stash"):
-            text = WITHHELD if items[one.number] & read.gone else _kept(one, answers)
-            ref = ref_of(one, workspace.tree, None)
-            shown.append(WindowContent(one, ref, ref, _plain(text)))
+            shown.append(_closed(window, quotations.GONE))
+        elif window.step_id in closed or not read_from <= reached or not is_read:
+            shown.append(_closed(window))
+        elif window.kind in _SHOWS:
+            shown.append(of_kind[window.kind].get(window.number) or _closed(window))
+        elif window.kind in LENSES:
+            shown.append(_of_node(workspace, window, read))
+        elif window.kind in ("result", "stash"):
+            text = WITHHELD if items[window.number] & read.gone else _kept(window, answers)
+            ref = ref_of(window, workspace.tree, None)
+            shown.append(WindowContent(window, ref, ref, _plain(text)))
         else:
-            shown.append(_of_several(actor, workspace, one, read))
+            shown.append(_of_several(actor, workspace, window, read))
     return shown
 
 
@@ -226,17 +226,17 @@ def _reached(actor: Actor, workspace: Workspace, trees: set[int]) -> set[int]:
     return {workspace.tree_id, *seen}
 
 
-def _read(actor: Actor, workspace: Workspace, found: list[Window], items: set[int]) -> _Read:
+def _read(actor: Actor, workspace: Workspace, windows: list[Window], items: set[int]) -> _Read:
     """At most six queries."""
-    own = {key for one in found if (key := ids.node_id(one.item_id or 0)) is not None}
-    several = {key for one in found for key in one.nodes}
+    own = {key for window in windows if (key := ids.node_id(window.item_id or 0)) is not None}
+    several = {key for window in windows for key in window.nodes}
     nodes = _nodes(own | several)
     slots = {node.slot_id for node in nodes.values()}
     selected = lookup.selected_versions(slots, workspace) if slots else {}
     more: set[int] = set()
-    for one in found:
-        node = nodes.get(one.item_id or 0)
-        if node is not None and one.kind in LENSES and (one.is_live or one.form == "diff"):
+    for window in windows:
+        node = nodes.get(window.item_id or 0)
+        if node is not None and window.kind in LENSES and (window.is_live or window.form == "diff"):
             more |= {selected[node.slot_id][0], node.edited_from_id or node.pk}
     if more - nodes.keys():
         nodes |= _nodes(more - nodes.keys())
@@ -325,8 +325,8 @@ def _of_several(actor: Actor, workspace: Workspace, window: Window, read: _Read)
         rows = _outlined(actor, workspace, node)
         return WindowContent(window, ref, ref, rows, node=node)
     seen = [read.nodes[key] for key in window.nodes if key in read.nodes]
-    now = [read.selected[one.slot_id][0] for one in seen]
-    is_stale = now != [one.pk for one in seen]
+    now = [read.selected[version.slot_id][0] for version in seen]
+    is_stale = now != [version.pk for version in seen]
     gone = read.gone
     if window.is_live and is_stale:
         seen, is_stale = nodes_of(now), False
@@ -339,8 +339,8 @@ def _of_several(actor: Actor, workspace: Workspace, window: Window, read: _Read)
 
 def nodes_of(keys: Sequence[int]) -> list[Node]:
     """Nodes in this order; one query."""
-    found = {one.pk: one for one in lookup.rows().filter(pk__in=keys)}
-    return [found[key] for key in keys if key in found]
+    rows_by_id = {row.pk: row for row in lookup.rows().filter(pk__in=keys)}
+    return [rows_by_id[key] for key in keys if key in rows_by_id]
 
 
 def _rows_of_range(
@@ -348,25 +348,27 @@ def _rows_of_range(
 ) -> Iterable[WindowLine]:
     if is_prose:
         text = "".join(
-            one.text
-            for one in nodes
-            if one.pk not in gone and (one.form != lookup.ASK or one.kind != "text")
+            node.text
+            for node in nodes
+            if node.pk not in gone and (node.form != lookup.ASK or node.kind != "text")
         )
         yield from rows_of(text, Lines(1, total_of(text)))
         return
-    for one in nodes:
-        yield WindowLine(0, f"[{one.local_id}] {as_sent(one.author.name)} ({one.author.kind})")
-        if one.pk in gone:
+    for node in nodes:
+        yield WindowLine(0, f"[{node.local_id}] {as_sent(node.author.name)} ({node.author.kind})")
+        if node.pk in gone:
             yield WindowLine(0, WITHHELD)
         else:
-            yield from rows_of(one.text, Lines(1, total_of(one.text)))
+            yield from rows_of(node.text, Lines(1, total_of(node.text)))
 
 
 def _outlined(actor: Actor, workspace: Workspace, root: Node) -> tuple[WindowLine, ...]:
-    made = outline(actor, root.tree, workspace, root, depth=TREE_DEPTH, limit=TREE_LINES)
-    gone = lookup.withheld(actor, [line.row.id for line in made.lines])
+    tree_outline = outline(actor, root.tree, workspace, root, depth=TREE_DEPTH, limit=TREE_LINES)
+    gone = lookup.withheld(actor, [line.row.id for line in tree_outline.lines])
     here = workspace.position.slot_id
-    lines = drawn(made.lines, here, lambda row: "" if row.id in gone else excerpt(row.text, 8))
+    lines = drawn(
+        tree_outline.lines, here, lambda row: "" if row.id in gone else excerpt(row.text, 8)
+    )
     return tuple(WindowLine(0, line) for line in lines)
 
 
@@ -375,7 +377,7 @@ def _outlined(actor: Actor, workspace: Workspace, root: Node) -> tuple[WindowLin
 
 def windows_of(actor: Actor, workspace: Workspace) -> list[dict[str, Any]]:
     """The bodies of the windows that are not closed."""
-    return [window_body(one) for one in windows_shown(actor, workspace)]
+    return [window_body(window) for window in windows_shown(actor, workspace)]
 
 
 def windows_shown(actor: Actor, workspace: Workspace) -> list[WindowContent]:
@@ -385,58 +387,58 @@ def windows_shown(actor: Actor, workspace: Workspace) -> list[WindowContent]:
     hidden = rows.select_related("item", "step").order_by("-number")[:MOST_HIDDEN]
     every = [*visible(workspace), *hidden]
     order = {number: at for at, number in enumerate(workspace.settings.get("order", ()))}
-    found = contents_of(actor, workspace, every)
-    found.sort(key=lambda one: order.get(one.window.number, len(order)))
-    return found
+    contents = contents_of(actor, workspace, every)
+    contents.sort(key=lambda content: order.get(content.window.number, len(order)))
+    return contents
 
 
 def _opens(shown: WindowContent) -> str:
     """The line that opens the same window in any tree; "" if there is none."""
-    one, node = shown.window, shown.node
-    if not shown.is_open or one.kind in ("result", "stash"):
+    window, node = shown.window, shown.node
+    if not shown.is_open or window.kind in ("result", "stash"):
         return ""
     home = f"tree:{node.tree.uid}" if node is not None else ""
-    if one.query:
+    if window.query:
         where = home or shown.ref.partition(" §")[0]
-        return f"find {quote(one.query)} in:{where} open"
-    part = f" lines:{one.first}-{one.last}" if one.last and not one.form else ""
-    if node is None and one.kind in LENSES:
-        ref = shown.ref if one.place else f"{shown.ref}{part}"
-    elif one.kind == "tree":
+        return f"find {quote(window.query)} in:{where} open"
+    part = f" lines:{window.first}-{window.last}" if window.last and not window.form else ""
+    if node is None and window.kind in LENSES:
+        ref = shown.ref if window.place else f"{shown.ref}{part}"
+    elif window.kind == "tree":
         ref = home
-    elif one.kind == "node" and node is not None:
+    elif window.kind == "node" and node is not None:
         ref = f"{home} node:{node.local_id}{part}"
     else:
         ref = shown.ref
-    form = f" as:{one.form}" if one.form else ""
-    how = f"{' live' if one.is_live else ''}{f' pad:{one.pad}' if one.pad else ''}"
-    label = f" label:{quote(one.label)}" if one.label else ""
+    form = f" as:{window.form}" if window.form else ""
+    how = f"{' live' if window.is_live else ''}{f' pad:{window.pad}' if window.pad else ''}"
+    label = f" label:{quote(window.label)}" if window.label else ""
     return f"open {ref}{form} keep{how}{label}"
 
 
 def window_body(shown: WindowContent) -> dict[str, Any]:
     """One window as the API shows it (docs/model.md §2.2)."""
-    one = shown.window
+    window = shown.window
     around = [row for row in shown.rows if row.is_around]
     first = shown.lines.first if shown.lines else 0
     return {
-        **window_brief(one),
+        **window_brief(window),
         "ref": shown.name,
-        "label": one.label,
+        "label": window.label,
         "lines": [shown.lines.first, shown.lines.last] if shown.lines else None,
         "count": shown.size if shown.is_open else 0,
         "of": shown.total or None,
         "text": shown.text,
         "before": [row.text for row in around if row.number < first],
         "after": [row.text for row in around if row.number > first],
-        "as": one.form or None,
-        "live": one.is_live,
-        "pad": one.pad,
-        "read_only": is_fixed(one) or not is_lens(one),
-        "query": one.query or None,
-        "score": one.score,
-        "via": one.via or None,
-        "parent": one.parent_number or None,
+        "as": window.form or None,
+        "live": window.is_live,
+        "pad": window.pad,
+        "read_only": is_fixed(window) or not is_lens(window),
+        "query": window.query or None,
+        "score": window.score,
+        "via": window.via or None,
+        "parent": window.parent_number or None,
         "open": shown.is_open,
         "opens": _opens(shown),
         "document": shown.document or None,
@@ -444,6 +446,6 @@ def window_body(shown: WindowContent) -> dict[str, Any]:
         "changes": list(shown.changes),
         "current": shown.current or None,
         "revision": shown.revision or None,
-        "version_seen": one.version_seen,
-        "opened_at": instant(one.opened_at),
+        "version_seen": window.version_seen,
+        "opened_at": instant(window.opened_at),
     }
