@@ -28,6 +28,7 @@ from agents.runs import worker_log
 from agents.webhooks import delivery as webhooks
 from loom.engine import jobs, put_aside, receipts, sweeps
 from loom.engine.fields import new_uid
+from loom.platform.upkeep import keep_database
 from loom.transfer import importing
 from loom.turns import generation_lifecycle, turn_lifecycle
 from loom.turns import lanes as lanes_module
@@ -83,7 +84,7 @@ def list_models(uid: str) -> None:
 
 sweeper_log = logging.getLogger("heddle.sweeper")
 
-DELETE_EVERY_S = 3600  # seconds between two deletions of old receipts and ended sessions
+DELETE_EVERY_S = 3600  # seconds between two deletions of what is old, and looks at statistics
 BATCH = 1000
 FORGOTTEN_S = 10  # seconds; a generation that is still queued after this is sent again
 
@@ -187,6 +188,7 @@ class Sweeper(threading.Thread):
     def _delete_old(self) -> None:
         if time.monotonic() - self._deleted_at >= DELETE_EVERY_S:
             delete_old()
+            keep_database()
             self._deleted_at = time.monotonic()
 
 

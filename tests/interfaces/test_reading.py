@@ -203,3 +203,14 @@ def test_an_unknown_tree_is_not_found(reader: User, api: Client, uid: str) -> No
     answer = api(reader).get(f"/api/trees/{uid}/nodes")
     assert answer.status_code == 404
     assert json.loads(answer.content)["code"] == "NOT_FOUND"
+
+
+def test_many_descendants_are_counted_to_a_bound(
+    actor: Actor, tree: Tree, reader: User, api: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("loom.trees.queries.node_bodies.MOST_DESCENDANTS", 3)
+    nodes = chain(tree, actor.participant, *"abcdef")
+    for place, expected in ((0, (3, True)), (2, (3, None)), (4, (1, None))):
+        asked = f"nodes/{nodes[place].local_id}?descendants=1"
+        counts = _get(api(reader), tree, asked)["counts"]
+        assert (counts["descendants"], counts.get("is_more")) == expected

@@ -65,13 +65,15 @@ class BookmarkSchema(BaseModel):
 
 
 class CountsSchema(BaseModel):
-    """Counts of what belongs to a node and is visible. `descendants` only on request."""
+    """Counts of what belongs to a node and is visible. `descendants` only on request: counted up to
+    10,000, and if there are more `is_more`."""
 
     children: int
     annotations: int
     links: int
     versions: int
     descendants: int | None = None
+    is_more: bool | None = None
 
 
 class ProofSchema(BaseModel):

@@ -138,10 +138,14 @@ def attached_to(actor: Actor, rows: Sequence[NodeRow]) -> Attached:
     return Attached(counted_below({row.slot_id for row in rows}), links)
 
 
+MOST_DESCENDANTS = 10_000
+
+
 def tallies_of(
     actor: Actor, rows: Sequence[NodeRow], facts: Facts, *, descendants: bool = False
 ) -> dict[int, Tally]:
-    """The `counts` of each node, by node id; `descendants` costs one walk per node."""
+    """The `counts` of each node, by node id; `descendants` costs one walk per node, which
+    ends after MOST_DESCENDANTS."""
     below, links = attached_to(actor, rows)
     tallies = {}
     for row in rows:
@@ -152,7 +156,10 @@ def tallies_of(
             "versions": len(facts.versions.get(row.slot_id, (None,))),
         }
         if descendants:
-            tally["descendants"] = places.count_below(row.slot_id)
+            many = places.count_below(row.slot_id, most=MOST_DESCENDANTS + 1)
+            tally["descendants"] = min(many, MOST_DESCENDANTS)
+            if many > MOST_DESCENDANTS:
+                tally["is_more"] = True
         tallies[row.id] = tally
     return tallies
 
