@@ -35,7 +35,9 @@ def state() -> str:
         folder = Path(app.path)
         if folder.is_relative_to(ROOT) and ".venv" not in folder.relative_to(ROOT).parts:
             files += [file for shape in MADE_OF for file in folder.glob(shape)]
-    found = hashlib.sha256(f"{django.get_version()} {settings.INSTALLED_APPS}".encode())
+    started = settings.DATABASES["default"]["OPTIONS"].get("init_command", "")
+    made = f"{django.get_version()} {settings.INSTALLED_APPS} {started}"
+    found = hashlib.sha256(made.encode())
     for file in sorted(files):
         found.update(file.name.encode() + file.read_bytes())
     return found.hexdigest()[:20]

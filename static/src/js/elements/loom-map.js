@@ -7,6 +7,8 @@ import { draw, frameFor, inkOf, onTheme } from "../map/draw.js";
 import { factsOf, listenToPage, parentsOf, pathIn, Scene, sifted, slotsShown, swapsOf } from "../map/scene.js";
 import { pageOf } from "../tree/page.js";
 
+const BUSY = 50;
+
 export class LoomMap extends HTMLElement {
   camera = new Camera();
   /** @type {Scene | null} */
@@ -26,6 +28,9 @@ export class LoomMap extends HTMLElement {
   /** @type {MouseEvent | undefined} what the pointer is on, while its first words are on their way */
   pointed;
   ask = 0;
+  /** @type {ReturnType<typeof setTimeout> | 0} */
+  timer = 0;
+  took = 0; // ms for the last layout, without what the worker did
   touched = false;
   frameAsked = 0;
 
@@ -54,24 +59,29 @@ export class LoomMap extends HTMLElement {
     this.worker?.terminate();
   }
 
+  /** Others' texts in a big tree wait, so that placing them takes one part of BUSY of the time. */
   layOutSoon() {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.layOut(), 120);
+    this.timer ||= setTimeout(() => this.layOut(), Math.max(120, BUSY * this.took));
   }
 
   layOut() {
+    clearTimeout(this.timer);
+    this.timer = 0;
     const store = this.page?.store;
     if (!store) return;
+    const began = performance.now();
     this.slots = slotsShown(store, this.hoisted);
     const parents = parentsOf(store, this.slots);
     this.ask += 1;
     this.asked = this.slots;
     this.worker?.postMessage({ ask: this.ask, parents, swaps: swapsOf(store, this.slots) }, [parents.buffer]);
+    this.took = performance.now() - began;
   }
 
   /** @param {import("../map/layout.js").Layout & {ask: number}} data */
   placed(data) {
     if (data.ask !== this.ask || !this.asked) return;
+    const began = performance.now();
     const before = this.scene;
     const anchor = before && this.point(before);
     this.scene = new Scene(this.asked, data);
@@ -82,6 +92,7 @@ export class LoomMap extends HTMLElement {
     if (anchor && now && this.touched) this.camera.put(now.x, now.y, this.camera.toX(anchor.x), this.camera.toY(anchor.y));
     else this.start();
     this.redraw();
+    this.took += performance.now() - began;
     this.toggleAttribute("data-ready", true);
   }
 
@@ -155,6 +166,7 @@ export class LoomMap extends HTMLElement {
     this.follow();
     const at = this.scene && this.point(this.scene);
     const { width, height } = this.extent();
+    if (!at && this.timer && this.hoisted === null) return this.layOut();
     if (!at) return this.hoisted === null ? undefined : this.hoist(null);
     const x = this.camera.toX(at.x);
     const y = this.camera.toY(at.y);

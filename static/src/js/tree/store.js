@@ -3,6 +3,7 @@
 // events. A slot is named by the place of its first version.
 
 import { json } from "../live/api.js";
+import { Totals } from "./totals.js";
 
 export const PRUNED = 1;
 export const EXCLUDED = 2;
@@ -21,10 +22,9 @@ export class TreeStore {
     this.parents = skeleton.parents;
     this.slots = skeleton.slots;
     this.kinds = skeleton.kinds;
-    /** @type {{changes: number, below: Uint32Array} | undefined} */
-    this.counted = undefined;
-    /** @type {{changes: number, below: Uint32Array} | undefined} */
-    this.latest = undefined;
+    this.totals = new Totals(this);
+    /** @type {Set<number>} slots with continuations in another order than that of creation, or that had */
+    this.moved = new Set();
     this.authors = skeleton.authors.map((place) => skeleton.participants[place].id);
     this.flags = skeleton.flags;
     this.lengths = skeleton.lengths;
@@ -45,7 +45,10 @@ export class TreeStore {
     this.rests = new Map(skeleton.rests ?? []);
     /** @type {Map<number, string>} what texts of this visit were made from */
     this.origins = new Map();
-    for (const [parent, children] of skeleton.orders ?? []) this.below.set(parent, [...children]);
+    for (const [parent, children] of skeleton.orders ?? []) {
+      this.below.set(parent, [...children]);
+      this.moved.add(parent);
+    }
   }
 
   /** @param {number} place @param {number} [before] the sibling that it comes before; none: it is the last */
@@ -63,6 +66,7 @@ export class TreeStore {
     if (this.kinds[place] !== "text") return;
     const siblings = this.below.get(parent);
     const at = before === undefined ? -1 : (siblings?.indexOf(before) ?? -1);
+    if (at >= 0) this.moved.add(parent);
     if (siblings) siblings.splice(at < 0 ? siblings.length : at, 0, place);
     else this.below.set(parent, [place]);
   }
@@ -95,6 +99,7 @@ export class TreeStore {
     this.lengths.push([...node.text].length);
     this.noteOrigin(place, node.edited_from ?? "");
     this.hang(place, before === undefined ? undefined : this.places.get(before));
+    this.totals.added(place);
     this.changes += 1;
     return true;
   }
@@ -132,6 +137,7 @@ export class TreeStore {
     for (const one of targets) {
       this.flags[one] = value ? this.flags[one] | BIT[flag] : this.flags[one] & ~BIT[flag];
     }
+    if (flag === "pruned") this.totals.flagged();
   }
 
   /** The slot of a node. @param {string} id */
@@ -172,24 +178,13 @@ export class TreeStore {
 
   /** How many texts hang below a slot, at any depth; what is hidden is not counted. @param {number} slot */
   countBelow(slot) {
-    if (this.counted?.changes !== this.changes) this.counted = { changes: this.changes, below: this.countAll() };
-    return this.counted.below[slot];
-  }
-
-  /** For every slot at once: what hangs below was made later, so one pass from the end will do. */
-  countAll() {
-    const below = new Uint32Array(this.ids.length);
-    for (let place = this.ids.length - 1; place > 0; place -= 1) {
-      const parent = this.parents[place];
-      if (parent === null || this.slots[place] !== place || this.kinds[place] !== "text" || this.isPruned(place)) continue;
-      below[parent] += below[place] + 1;
-    }
-    return below;
+    return this.totals.counted.below[slot] ?? 0;
   }
 
   /** The children of each slot where they are in another order than that of creation. @returns {[number, number[]][]} */
   orders() {
-    return [...this.below].filter(([, children]) => children.some((one, at) => at && one < children[at - 1]));
+    const some = [...this.moved].map((parent) => /** @type {[number, number[]]} */ ([parent, this.below.get(parent) ?? []]));
+    return some.filter(([, children]) => children.some((one, at) => at && one < children[at - 1]));
   }
 
   /** The id of the selected version of a slot. @param {number} slot */
@@ -250,22 +245,8 @@ export class TreeStore {
     if (last !== undefined && children.includes(last)) return last;
     const whole = children.length ? undefined : this.wholeOf(slot);
     if (whole !== undefined) return this.onward(whole);
-    const latest = this.latestBelow();
-    return children.reduce((best, one) => (latest[one] > latest[best] ? one : best), children[0]);
-  }
-
-  /** For every slot the place of the last text that was written below it; 0: none was. */
-  latestBelow() {
-    if (this.latest?.changes !== this.changes) {
-      const below = new Uint32Array(this.ids.length);
-      for (let place = this.ids.length - 1; place > 0; place -= 1) {
-        const parent = this.parents[place];
-        if (parent === null || this.slots[place] !== place || this.kinds[place] !== "text" || this.isPruned(place)) continue;
-        below[parent] = Math.max(below[parent], below[place], place);
-      }
-      this.latest = { changes: this.changes, below };
-    }
-    return this.latest.below;
+    const { latest } = this.totals.counted;
+    return children.reduce((best, one) => ((latest[one] ?? 0) > (latest[best] ?? 0) ? one : best), children[0]);
   }
 
   /** The end of the way down from a slot. @param {number} slot */
@@ -289,15 +270,7 @@ export class TreeStore {
 
   /** Nodes of all kinds and versions, and visible leaves. */
   size() {
-    const hidden = new Uint8Array(this.ids.length);
-    let branches = 0;
-    for (let place = 0; place < this.ids.length; place += 1) {
-      const parent = this.parents[place];
-      hidden[place] = Number(this.isPruned(this.slots[place]) || (parent !== null && hidden[parent] === 1));
-      if (this.slots[place] !== place || this.kinds[place] !== "text" || hidden[place]) continue;
-      if (!this.childrenOf(place).length) branches += 1;
-    }
-    return { nodes: this.ids.length, branches };
+    return { nodes: this.ids.length, branches: this.totals.branches() };
   }
 }
 

@@ -155,3 +155,48 @@ test("an event changes what a path says where it is of a text on it", () => {
   assert.deepEqual(["b", "c"].map((id) => store.isOnPath(id, { kind: "node.flagged", payload: { node: "a" } })), [true, true]);
   assert.equal(store.isOnPath("b", { kind: "node.flagged", payload: { node: "c" } }), false);
 });
+
+test("what hangs below is counted the same whether all is counted again or as texts come", () => {
+  let seed = 7;
+  const drawn = (/** @type {number} */ most) => {
+    seed = (seed * 16807) % 2147483647;
+    return seed % most;
+  };
+  const store = tree();
+  const again = () => {
+    const { below, latest } = store.totals.count();
+    const { counted } = store.totals;
+    assert.deepEqual([...counted.below.slice(0, below.length)], [...below]);
+    assert.deepEqual([...counted.latest.slice(0, latest.length)], [...latest]);
+    const branches = store.size().branches;
+    store.totals.leaves = undefined;
+    assert.equal(branches, store.size().branches);
+  };
+  again();
+  for (let number = 0; number < 300; number += 1) {
+    const parent = store.ids[store.slots[drawn(store.ids.length)]];
+    const kind = drawn(6) === 0 ? "annotation" : "text";
+    if (drawn(8) === 0 && parent !== "root") store.flag({ node: parent, flag: "pruned", value: drawn(2) === 0 });
+    else if (store.kinds[store.slotOf(parent) ?? 0] === "text") store.add(node(`t${number}`, parent, `t${number}`, kind));
+    again();
+  }
+});
+
+test("a text that comes changes only what is above it", () => {
+  const store = tree();
+  store.countBelow(0);
+  let counts = 0;
+  const count = store.totals.count.bind(store.totals);
+  store.totals.count = () => {
+    counts += 1;
+    return count();
+  };
+  store.size();
+  for (let number = 0; number < 50; number += 1) {
+    store.add(node(`t${number}`, "c"));
+    store.countBelow(0);
+    store.leafBelow(0);
+  }
+  assert.equal(counts, 0);
+  assert.equal(store.countBelow(0), 53);
+});
