@@ -1,0 +1,1 @@
+"""Stars on nodes: a feature that is added and thrown away (tests/house/test_addition.py)."""
