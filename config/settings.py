@@ -7,6 +7,7 @@ import dj_database_url
 from csp.constants import NONCE
 
 from config import env
+from config.release import VERSION
 
 ENV = env.read()
 BASE_DIR = env.ROOT
@@ -229,7 +230,7 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Heddle",
-    "VERSION": "0.1.0",
+    "VERSION": VERSION,
     "OAS_VERSION": "3.1.0",  # whose schemas are those that pydantic writes
     "DESCRIPTION": "People and language models write together in one branching tree.",
     "SERVE_INCLUDE_SCHEMA": False,

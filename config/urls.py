@@ -100,7 +100,7 @@ def _state(check: Callable[[], None]) -> str:
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """`{ok, processes: {web, database, broker, worker, model: ok|down|off}, disk: ok|full,
+    """`{ok, version, processes: {web, database, broker, worker, model: ok|down|off}, disk: ok|full,
     put_aside}`; 503 unless ok. `disk` is that of the data folder, and also "full" if it cannot be
     written. A worker that has not answered within a second, but shortly before, is "slow", which is
     ok. `put_aside` is the number of units of work, such as documents, that failed again and again
@@ -115,7 +115,13 @@ def healthz(request: HttpRequest) -> JsonResponse:
     ok = "down" not in found.values() and disk == "ok"
     found["model"] = _state(_model) if settings.LOCAL_MODEL_URL else "off"
     aside = put_aside.count() if found["database"] == "ok" else None
-    body = {"ok": ok, "processes": found, "disk": disk, "put_aside": aside}
+    body = {
+        "ok": ok,
+        "version": settings.VERSION,
+        "processes": found,
+        "disk": disk,
+        "put_aside": aside,
+    }
     return JsonResponse(body, status=200 if ok else 503)
 
 

@@ -19,6 +19,7 @@ from django.db import connection
 from rest_framework.test import APIClient
 
 from config import urls
+from config.release import VERSION
 from loom.access import Actor, get_actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
@@ -196,6 +197,7 @@ def test_a_full_disk_is_reported(
     monkeypatch.setattr(urls.worker, "state", lambda: "ok")
     answer = client.get("/healthz")
     assert (answer.status_code, answer.json()["disk"]) == (200, "ok")
+    assert answer.json()["version"] == VERSION
     monkeypatch.setattr(urls, "LEAST_FREE_BYTES", 2**62)
     answer = client.get("/healthz")
     assert (answer.status_code, answer.json()["ok"], answer.json()["disk"]) == (503, False, "full")

@@ -3,6 +3,7 @@
 import json
 import re
 
+from config.release import VERSION
 from loom.people.models import Grove, User
 from loom.trees.models import Tree
 from loom.trees.pages import public
@@ -15,7 +16,7 @@ MAX_PICTURE = 300_000
 
 def test_the_about_page_shows_version_and_licence(owner: User, visitor: Visitor) -> None:
     page = text(visitor(owner), "/about")
-    assert "Heddle 0.1.0" in page
+    assert f"Heddle {VERSION}" in page
     assert "Apache License 2.0" in page
 
 

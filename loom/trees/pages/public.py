@@ -266,7 +266,7 @@ PARTS = (
 def about(request: PersonRequest) -> HttpResponse:
     """Version, licence, and the software that Heddle is built with."""
     parts = [(name, _version(package), licence, link) for name, package, licence, link in PARTS]
-    context = {"version": settings.SPECTACULAR_SETTINGS["VERSION"], "parts": parts}
+    context = {"version": settings.VERSION, "parts": parts}
     return render(request, "pages/house/about.html", context)
 
 
