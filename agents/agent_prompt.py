@@ -12,12 +12,12 @@ from typing import Any, Literal
 from django.utils import timezone
 
 from agents.context import sections
+from agents.context.panes import Pane
 from agents.context.sections import Stop
 from agents.context.values import (
     AgentLine,
     Language,
     OutlineLine,
-    Pane,
     PathLine,
     Syntax,
     WorkspaceView,

@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any
 
+from agents.context.panes import pane_text
 from agents.context.values import (
     BRIEF,
     DOCUMENTS,
@@ -24,7 +25,6 @@ from agents.context.values import (
     Round,
     Syntax,
     WorkspaceView,
-    pane_text,
     section,
 )
 from loom.language.slices import PART_CHARACTERS, parts_of

@@ -27,10 +27,10 @@ from loom.claims.queries.claims import (
     obligation_body,
     obligations_of,
 )
-from loom.claims.queries.tokens import line_for, token_of, tokens_of
+from loom.claims.queries.inline_tokens import line_for, token_of, tokens_of
 from loom.claims.rules import levels
 from loom.claims.rules.checks import Kind
-from loom.claims.rules.tokens import MACHINES
+from loom.claims.rules.inline_tokens import MACHINES
 from loom.engine.context import Request as LineRequest
 from loom.engine.execute import execute_line
 from loom.errors import CommandError, not_found

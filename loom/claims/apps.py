@@ -9,7 +9,7 @@ COMMANDS = (
     "loom.claims.effects",
     "loom.claims.commands.claims",
     "loom.claims.commands.checks",
-    "loom.claims.commands.tokens",
+    "loom.claims.commands.text_tasks",
 )
 
 

@@ -171,8 +171,8 @@ class Commitment(PublicIdentity):
 
 
 class TokenState(models.Model):
-    """The state of a token that is written in an item (`loom.claims.rules.tokens`), where its text
-    does not say it: of a node always, of a document if it is archived or has notes."""
+    """The state of a token that is written in an item (`loom.claims.rules.inline_tokens`), where
+    its text does not say it: of a node always, of a document if it is archived or has notes."""
 
     id = models.BigAutoField(primary_key=True)
     item = models.BigIntegerField()

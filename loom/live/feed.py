@@ -15,14 +15,13 @@ from loom.live.frames import (
     Drawings,
     EventFrame,
     Partial,
-    Place,
-    Positions,
     RateLimit,
     Ring,
     SentText,
-    ToRender,
 )
+from loom.live.positions import Place, Positions
 from loom.live.reads import Guest, ReadThreads
+from loom.live.to_render import ToRender
 
 log = logging.getLogger("heddle.live")
 

@@ -1,4 +1,5 @@
-"""Plain values of the live connection: frames, the last events, running texts, and presence."""
+"""The frames of a live connection, and what of them a process keeps: the last events and running
+texts. Plain values."""
 
 import json
 from collections import deque
@@ -9,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from loom.errors import CommandError
 from loom.language.ids import looks_like_id
+from loom.live.to_render import ToRender
 
 MAX_BUFFER = 65_536  # characters of a working buffer that others may see
 _HINT = 'Send {"type": "presence", "node": ID} and, if you write, "buffer": TEXT.'
@@ -84,71 +86,6 @@ def read(text: str | None) -> Presence:
     return given
 
 
-# The rendered parts that an event changes.
-
-
-@dataclass(frozen=True)
-class ToRender:
-    """What has to be rendered again after some events, by local ids: the nodes `near` together
-    with those above, below and beside them, `only` alone, and the candidates below `points` and of
-    the `generations` (their uids) that ended without a node; and `turns` by their uids."""
-
-    near: frozenset[str] = frozenset()
-    only: frozenset[str] = frozenset()
-    points: frozenset[str] = frozenset()
-    generations: frozenset[str] = frozenset()
-    turns: frozenset[str] = frozenset()
-
-    def __or__(self, other: "ToRender") -> "ToRender":
-        return ToRender(
-            self.near | other.near,
-            self.only | other.only,
-            self.points | other.points,
-            self.generations | other.generations,
-            self.turns | other.turns,
-        )
-
-    def __bool__(self) -> bool:
-        return any((self.near, self.only, self.points, self.generations, self.turns))
-
-
-def changed_by(kind: str, payload: Any) -> ToRender:
-    """What one event changes; an annotation stands for the text that it is about."""
-    if kind == "node.added":
-        node = payload["node"]
-        named = frozenset({node["id"]})
-        return ToRender(near=named) if node["kind"] == "text" else ToRender(only=named)
-    if kind == "node.flagged":
-        return ToRender(near=frozenset({payload["node"]}))
-    if kind in ("annotation.resolved", "annotation.reopened"):
-        return ToRender(only=frozenset({payload["node"]}))
-    if kind in ("mark.added", "mark.removed"):
-        return ToRender(only=frozenset({str(payload["mark"]["item"])}))
-    if kind in ("tag.renamed", "tag.removed"):
-        return ToRender(only=frozenset(map(str, payload["items"])))
-    if kind in ("link.added", "link.removed"):
-        link = payload["link"]
-        return ToRender(only=frozenset({str(link["source"]), str(link["target"])}))
-    if kind in ("generation.started", "generation.ended"):
-        return _changed_by_generation(kind, payload["generation"])
-    if kind in ("turn.started", "turn.ended"):
-        return ToRender(turns=frozenset({payload["turn"]["id"]}))
-    if kind == "view.changed" and "turn" in payload:  # a line of a turn was answered
-        return ToRender(turns=frozenset({payload["turn"]}))
-    return ToRender()
-
-
-def _changed_by_generation(kind: str, generation: Any) -> ToRender:
-    turns = frozenset({generation["turn"]} if generation.get("turn") else ())
-    if generation["round"]:
-        return ToRender(turns=turns)
-    if kind == "generation.started":
-        return ToRender(points=frozenset({generation["point"]}), turns=turns)
-    # If it became a node, the node's own event covers the rest.
-    lost = frozenset(() if generation["node"] else {generation["id"]})
-    return ToRender(generations=lost, turns=turns)
-
-
 # The last events of one stream, rendered once, for all sockets of the process.
 
 
@@ -166,7 +103,7 @@ class EventFrame:
     frame: str
     hidden: str = ""
     hidden_from: frozenset[str] = frozenset()
-    changed: ToRender = ToRender()
+    changed: ToRender = field(default_factory=ToRender)
 
     def frame_for(self, role: str) -> str:
         """The frame for somebody with this role."""
@@ -297,61 +234,6 @@ class SentText:
         piece, whole = partial.text[self.offset :], self.offset == 0
         self.offset, self.chunk, self.sent_at = len(partial.text), partial.chunk, now
         return piece, whole
-
-
-# Presence in one stream, across all processes. Plain values with an expiry.
-
-
-Place = dict[str, Any]  # {participant, node, buffer?}
-TTL_S = 50.0
-
-
-@dataclass
-class Positions:
-    """This process's positions by socket, and those that other processes reported, by process."""
-
-    own: dict[int, Place] = field(default_factory=dict)
-    others: dict[str, tuple[float, list[Place]]] = field(default_factory=dict)
-    version: int = 0
-
-    def put(self, socket: int, place: Place) -> bool:
-        """Stores the position of a socket's participant; returns whether it has changed."""
-        if self.own.get(socket) == place:
-            return False
-        self.own[socket] = place
-        self.version += 1
-        return True
-
-    def leave(self, socket: int) -> bool:
-        """Removes a socket; returns whether it had a position."""
-        had = self.own.pop(socket, None) is not None
-        self.version += had
-        return had
-
-    def take(self, process: str, places: list[Place], now: float) -> None:
-        """Takes another process's report about its sockets."""
-        _, before = self.others.get(process, (0.0, []))
-        if places:
-            self.others[process] = (now + TTL_S, places)
-        else:
-            self.others.pop(process, None)
-        self.version += before != places
-
-    def expire(self, now: float) -> bool:
-        """Removes processes that have not reported for long; returns whether there were any."""
-        gone = [process for process, (until, _) in self.others.items() if until < now]
-        for process in gone:
-            del self.others[process]
-        self.version += bool(gone)
-        return bool(gone)
-
-    def places(self) -> list[Place]:
-        """Everybody who is present; the same position of the same participant is listed once."""
-        found: list[Place] = []
-        for place in [*self.own.values(), *(p for _, ps in self.others.values() for p in ps)]:
-            if place not in found:
-                found.append(place)
-        return found
 
 
 @dataclass

@@ -26,7 +26,8 @@ from loom.engine import streams
 from loom.engine.models import Event, Stream
 from loom.errors import CommandError
 from loom.live import frames, kinds
-from loom.live.frames import EventFrame, ToRender
+from loom.live.frames import EventFrame
+from loom.live.to_render import ToRender, changed_by
 from loom.people.models import ApiKey, User
 from loom.permissions import ROLES, Role, Scope, limited
 from loom.platform.prepared_queries import Given, PreparedQuery
@@ -140,7 +141,7 @@ def _entry(body: event_log.Body) -> EventFrame:
     seq, kind = body["seq"], body["kind"]
     hidden_from = frozenset(role for role in ROLES if event_log.is_hidden(kind, role))
     hidden = frames.event(event_log.hidden_body(seq)) if hidden_from else ""
-    changed = frames.changed_by(kind, body["payload"])
+    changed = changed_by(kind, body["payload"])
     return EventFrame(seq, kind, frames.event(body), hidden, hidden_from, changed)
 
 

@@ -8,13 +8,13 @@ from typing import Literal
 import pytest
 
 from agents.context.agent_request import AgentRequest, Aware, assemble
+from agents.context.panes import Pane
 from agents.context.sections import Stop
 from agents.context.values import (
     AgentLine,
     AugmentLine,
     LineReply,
     OutlineLine,
-    Pane,
     PathLine,
     Round,
     TurnRequest,

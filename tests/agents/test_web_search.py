@@ -17,7 +17,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Event, Step
 from loom.errors import CommandError
-from loom.live.frames import changed_by
+from loom.live.to_render import changed_by
 from loom.money.days import today
 from loom.money.models import DailySpending
 from loom.money.queries import left_of

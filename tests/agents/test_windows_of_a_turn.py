@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from agents.context.agent_request import assemble
-from agents.context.values import AgentLine, Pane, Round, WorkspaceView
+from agents.context.panes import Pane
+from agents.context.values import AgentLine, Round, WorkspaceView
 from loom.access import Actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line

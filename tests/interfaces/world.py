@@ -20,7 +20,7 @@ from agents.gateway.sessions import SessionNames
 from agents.webhooks import commands as webhooks
 from loom.access import Actor, get_actor
 from loom.claims.commands.checks import declare_check
-from loom.claims.rules.tokens import tokens_in
+from loom.claims.rules.inline_tokens import tokens_in
 from loom.documents import actions as documents
 from loom.documents.queries import newest
 from loom.engine import streams

@@ -18,6 +18,7 @@ from loom.engine.models import Event, Step, StepItem
 from loom.language.ids import of_node
 from loom.live import frames
 from loom.live import reads as live_reads
+from loom.live.to_render import ToRender, changed_by
 from loom.people.models import Participant, User
 from loom.site.display import cast_from
 from loom.site.page_requests import known_node
@@ -35,17 +36,17 @@ from tests.web.test_turns import round_of, say, turn_of
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def run(actor: Actor, tree: Tree, line: str) -> frames.ToRender:
+def run(actor: Actor, tree: Tree, line: str) -> ToRender:
     """Says a line; what its events change."""
     before = Event.objects.count()
     execute_line(actor, tree, Request(line))
-    changed = frames.ToRender()
+    changed = ToRender()
     for event in Event.objects.order_by("id")[before:]:
-        changed |= frames.changed_by(event.kind, event.payload)
+        changed |= changed_by(event.kind, event.payload)
     return changed
 
 
-def parts(tree: Tree, changed: frames.ToRender, languages: tuple[str, ...] = ("en",)) -> Any:
+def parts(tree: Tree, changed: ToRender, languages: tuple[str, ...] = ("en",)) -> Any:
     """What is drawn of it."""
     return live_parts.parts_for(
         tree.uid,
@@ -149,7 +150,7 @@ def test_a_generation_without_a_node_changes_where_it_was_asked(actor: Actor, tr
         index=1,
         status="queued",
     )
-    changed = frames.ToRender(generations=frozenset({lost.uid}))
+    changed = ToRender(generations=frozenset({lost.uid}))
     found = parts(tree, changed)["en"]
     assert not found["nodes"]
     (weave,) = found["weaves"].values()
@@ -349,12 +350,10 @@ def test_events_name_the_turns_that_they_change(actor: Actor, tree: Tree) -> Non
         ("generation.started", {"generation": body}),
         ("generation.ended", {"generation": body}),
     ):
-        assert frames.changed_by(kind, payload) == frames.ToRender(turns=frozenset({turn.uid})), (
-            kind
-        )
+        assert changed_by(kind, payload) == ToRender(turns=frozenset({turn.uid})), kind
     own = {"generation": {**body, "round": 0}}  # a candidate that one of its lines asked for
-    assert frames.changed_by("generation.ended", own).turns == {turn.uid}
-    assert not frames.changed_by("view.changed", {"position": "a7x2"})
+    assert changed_by("generation.ended", own).turns == {turn.uid}
+    assert not changed_by("view.changed", {"position": "a7x2"})
 
 
 async def test_those_who_listen_to_an_agents_view_cost_one_drawing_of_its_turn(

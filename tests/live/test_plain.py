@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from loom.errors import CommandError
 from loom.live import frames
-from loom.live.frames import TTL_S, EventFrame, Partial, Positions, RateLimit, Ring, SentText
+from loom.live.frames import EventFrame, Partial, RateLimit, Ring, SentText
+from loom.live.positions import TTL_S, Positions
 
 
 def _entries(*seqs: int) -> list[EventFrame]:

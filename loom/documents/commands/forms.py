@@ -4,7 +4,7 @@ document needs."""
 from typing import Annotated, Any
 
 from loom.claims.commands import checks as check_commands
-from loom.claims.commands import tokens
+from loom.claims.commands import text_tasks
 from loom.claims.commands.claims import (
     CiteAgainst,
     CiteFor,
@@ -12,7 +12,7 @@ from loom.claims.commands.claims import (
     give_evidence,
     undercut,
 )
-from loom.claims.commands.tokens import TaskOfNode
+from loom.claims.commands.text_tasks import TaskOfNode
 from loom.documents.queries import get_document, text_of
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Reply
@@ -228,4 +228,4 @@ class TaskOfDocument(TaskOfNode):
 def task_of_document(context: Context, args: TaskOfDocument) -> Reply:
     """Checks a task `- [ ]` that is written in a document, for everybody; the text shows it."""
     document = get_document(context, args.ref)
-    return tokens.change_task(context, document, args, document.shown)
+    return text_tasks.change_task(context, document, args, document.shown)

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from loom.claims.commands import checks as check_commands
 from loom.claims.models import TokenState
-from loom.claims.queries.tokens import states_of
-from loom.claims.rules.tokens import MACHINES, InlineToken, below, mark_of, tokens_in
+from loom.claims.queries.inline_tokens import states_of
+from loom.claims.rules.inline_tokens import MACHINES, InlineToken, below, mark_of, tokens_in
 from loom.engine.arguments import Args, RefField, Written
 from loom.engine.context import Context, Op, Reply
 from loom.engine.registry import command

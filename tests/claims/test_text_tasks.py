@@ -4,7 +4,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from loom.claims.models import TokenState
-from loom.claims.rules.tokens import MACHINES, tokens_in
+from loom.claims.rules.inline_tokens import MACHINES, tokens_in
 from loom.documents.models import Document
 from loom.documents.queries import newest
 from loom.engine.models import Event

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from loom.claims.models import TokenState
-from loom.claims.rules.tokens import MACHINES, InlineToken, tokens_in
+from loom.claims.rules.inline_tokens import MACHINES, InlineToken, tokens_in
 from loom.errors import not_found
 from loom.language import ids
 from loom.language.refs import quote
